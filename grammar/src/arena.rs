@@ -1,0 +1,30 @@
+use bumpalo::Bump;
+
+/// Where one file's syntax tree lives: freed as a whole, so nodes hold plain references and no destructors.
+///
+/// ```
+/// let arena = tfbc_grammar::Arena::new();
+/// assert_eq!(arena.slice(&[1, 2, 3]), &[1, 2, 3]);
+/// ```
+#[derive(Default)]
+pub struct Arena {
+    bump: Bump,
+}
+
+impl Arena {
+    /// An empty arena; it allocates on first use.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Moves `node` into the arena. A type with a destructor does not compile: it would never run.
+    pub fn alloc<T>(&self, node: T) -> &T {
+        const { assert!(!std::mem::needs_drop::<T>()) }
+        self.bump.alloc(node)
+    }
+
+    /// Copies `nodes` into the arena.
+    pub fn slice<T: Copy>(&self, nodes: &[T]) -> &[T] {
+        self.bump.alloc_slice_copy(nodes)
+    }
+}

@@ -1,0 +1,3 @@
+//! The trcfmt template language of AIX's `trcrpt`.
+
+pub mod ast;

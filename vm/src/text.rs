@@ -1,0 +1,80 @@
+/// A growing run of report text.
+///
+/// The bytes behind the end are kept initialised, so that short runs are appended by fixed-size stores.
+///
+/// ```
+/// let mut text = tfbc_vm::TextBuf::new();
+/// text.push(b"010 ");
+/// text.pad(3);
+/// assert_eq!(text.as_bytes(), b"010    ");
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct TextBuf {
+    /// Initialised room; text stands in `buf[..len]`.
+    pub(crate) buf: Vec<u8>,
+    pub(crate) len: usize,
+}
+
+impl TextBuf {
+    /// Room that every single instruction may use without asking: a literal and a number.
+    pub(crate) const SLACK: usize = 256;
+
+    /// An empty text.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.buf[..self.len]
+    }
+
+    /// Bytes of text.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Forgets the text and keeps the room.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Cuts the text to `len` bytes; longer texts stay.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Makes room for `n` bytes and the slack behind them.
+    #[inline]
+    pub(crate) fn room(&mut self, n: usize) {
+        if self.buf.len() - self.len < n + Self::SLACK {
+            self.grow(n);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, n: usize) {
+        let len = (self.len + n + Self::SLACK).next_power_of_two().max(4096);
+        self.buf.resize(len, 0);
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.room(bytes.len());
+        self.buf[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    /// Appends `n` blanks.
+    pub fn pad(&mut self, n: usize) {
+        self.room(n);
+        self.buf[self.len..self.len + n].fill(b' ');
+        self.len += n;
+    }
+}
