@@ -58,7 +58,7 @@ fn case(seed: u64) -> Case {
         .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
         .collect();
     let events = hooks.iter().map(|hook| (*hook, event(&mut rng, *hook))).collect();
-    let columns = rng.pick(&[&b""[..], b"010 ", b"ID  col "]);
+    let columns = *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]);
     Case { template, events, facts: facts(&mut rng), limits: limits(&mut rng), columns }
 }
 

@@ -103,7 +103,7 @@ impl Generator<'_> {
             self.callables.iter().copied().filter(|it| matches!(it, Callable::Function(..))).collect();
         for (at, hook) in hooks.iter().enumerate() {
             if self.rng.chance(10) {
-                self.out.push_str(self.rng.pick(&["# a comment\n", "\n", "  # \"another\n", " \t\n"]));
+                self.out.push_str(self.rng.pick::<&str>(&["# a comment\n", "\n", "  # \"another\n", " \t\n"]));
             }
             self.budget = 1 + size;
             let defined = if at + 1 == hooks.len() { std::mem::take(&mut functions) } else { Vec::new() };
@@ -305,7 +305,8 @@ impl Generator<'_> {
     }
 
     fn binary(&mut self) -> (String, Kind) {
-        let bits = 1 + self.rng.below(if self.rng.chance(60) { 8 } else { 64 }) as u32;
+        let most = if self.rng.chance(60) { 8 } else { 64 };
+        let bits = 1 + self.rng.below(most) as u32;
         let bytes = self.rng.below(bits as usize / 8 + 1) as u32;
         let rest = bits - 8 * bytes;
         let text = if rest == 0 && self.rng.chance(50) { format!("B{bytes}") } else { format!("B{bytes}.{rest}") };
@@ -486,7 +487,8 @@ impl Generator<'_> {
             let mask = self.literal(base, bits);
             self.token(&format!("& {mask}"));
         }
-        let cases = 1 + self.rng.below(if self.rng.chance(5) { 40 } else { 5 });
+        let most = if self.rng.chance(5) { 40 } else { 5 };
+        let cases = 1 + self.rng.below(most);
         for case in 0..cases {
             self.token(",");
             let last = case + 1 == cases;
@@ -565,7 +567,8 @@ impl Generator<'_> {
         }
         // A text here would be the last flag's false text, and a word that begins with a digit another flag.
         if scope.in_function || self.rng.chance(80) {
-            self.token(&format!("${}", self.rng.pick(NAMES)));
+            let name = *self.rng.pick(NAMES);
+            self.token(&format!("${name}"));
         } else {
             self.token("O0");
         }
