@@ -27,13 +27,13 @@ static SMALL: [[u8; 4]; 1000] = {
     table
 };
 
-/// A byte as two hex digits with a blank before them.
-static HEX_BYTE: [[u8; 3]; 256] = {
+/// A byte as two hex digits with a blank before them, and a byte that the next one overwrites.
+static HEX_BYTE: [[u8; 4]; 256] = {
     let digits = b"0123456789ABCDEF";
-    let mut table = [[0; 3]; 256];
+    let mut table = [[0; 4]; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = [b' ', digits[byte >> 4], digits[byte & 15]];
+        table[byte] = [b' ', digits[byte >> 4], digits[byte & 15], 0];
         byte += 1;
     }
     table
@@ -252,15 +252,29 @@ fn wakeup(data: &[u8], mut line: Window<'_>) -> Option<usize> {
 /// A text up to its NUL, with `.` for what cannot be printed.
 #[inline(always)]
 fn printable(text: &[u8; 16]) -> ([u8; 16], usize) {
-    let bytes = u128::from_le_bytes(*text);
-    let each = u128::MAX / 255;
-    let zeros = bytes.wrapping_sub(each) & !bytes & each << 7;
-    let len = zeros.trailing_zeros() as usize / 8;
-    // Bits above the text's end do not count: they are cleared before the test.
-    let kept = if len < 16 { bytes & ((1 << (8 * len)) - 1) | (each * 0x20) << (8 * len) } else { bytes };
-    let odd = (kept | kept.wrapping_add(each) | kept.wrapping_sub(each * 0x20)) & each << 7;
-    let text = if odd == 0 { *text } else { text.map(|byte| if matches!(byte, 0x20..=0x7E) { byte } else { b'.' }) };
-    (text, len.min(16))
+    let [(zeros, odd), (more_zeros, more_odd)] = [0, 1].map(|half| nul_and_odd(text.as_chunks::<8>().0[half]));
+    if odd | more_odd != 0 {
+        return printable_slowly(text);
+    }
+    let len = if zeros != 0 { zeros.trailing_zeros() / 8 } else { 8 + more_zeros.trailing_zeros() / 8 };
+    (*text, len as usize)
+}
+
+/// The high bit of every byte that is NUL, and of every other one that cannot be printed.
+#[inline(always)]
+fn nul_and_odd(bytes: [u8; 8]) -> (u64, u64) {
+    const EACH: u64 = u64::MAX / 255;
+    let bytes = u64::from_le_bytes(bytes);
+    let low = bytes & (EACH * 0x7F);
+    let not_nul = (low + EACH * 0x7F) | bytes;
+    let odd = not_nul & !(low + EACH * 0x60) | (low + EACH) | bytes;
+    (!not_nul & EACH << 7, odd & EACH << 7)
+}
+
+#[cold]
+fn printable_slowly(text: &[u8; 16]) -> ([u8; 16], usize) {
+    let len = text.iter().position(|&byte| byte == 0).unwrap_or(16);
+    (text.map(|byte| if matches!(byte, 0x20..=0x7E) { byte } else { b'.' }), len)
 }
 
 fn dump(bytes: &[u8], text: &mut NativeText) -> Option<usize> {
@@ -274,8 +288,19 @@ fn dump(bytes: &[u8], text: &mut NativeText) -> Option<usize> {
     let start = line.at - 1;
     let end = (start + 3 * shown.len()).max(line.at);
     let room = text.room(end + 1).get_mut(start..=end)?;
-    for (digits, &byte) in room.as_chunks_mut().0.iter_mut().zip(shown) {
-        *digits = HEX_BYTE[usize::from(byte)];
+    let (eights, rest) = shown.as_chunks::<8>();
+    let mut at = 0;
+    for bytes in eights {
+        // 25 bytes at constant places: one check for eight bytes.
+        let digits: &mut [u8; 25] = room.get_mut(at..)?.first_chunk_mut()?;
+        for (i, &byte) in bytes.iter().enumerate() {
+            digits[3 * i..3 * i + 4].copy_from_slice(&HEX_BYTE[usize::from(byte)]);
+        }
+        at += 24;
+    }
+    for &byte in rest {
+        *room.get_mut(at..)?.first_chunk_mut()? = HEX_BYTE[usize::from(byte)];
+        at += 3;
     }
     *room.last_mut()? = b'\n';
     Some(end + 1)
