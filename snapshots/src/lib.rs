@@ -6,6 +6,7 @@
 //! against the specification by eye.
 #![forbid(unsafe_code)]
 
+pub mod case;
 pub mod generate;
 pub mod reader;
 pub mod reference;
