@@ -11,3 +11,4 @@ pub mod generate;
 pub mod reader;
 pub mod reference;
 pub mod report;
+pub mod runner;
