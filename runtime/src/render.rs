@@ -4,10 +4,13 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 use std::fmt::Write;
 use tfbc_grammar::{Diagnostic, Label, Severity, Source, Sources};
 
-/// Bytes of a source line that are shown; longer ones are cut around the place.
-const MAX_SHOWN: usize = 160;
+/// Bytes of source lines that the renderer gets to cut to a terminal's width. Longer ones are cut here first, since
+/// a file may be one line of megabytes with a thousand mistakes.
+const MAX_WHOLE: usize = 4096;
+/// Bytes of a longer line that are shown.
+const MAX_SHOWN: usize = 120;
 /// Bytes shown before the place of a line that is cut.
-const SHOWN_BEFORE: usize = 60;
+const SHOWN_BEFORE: usize = 40;
 /// Physical lines that one excerpt shows.
 const MAX_LINES: u32 = 4;
 
@@ -52,8 +55,7 @@ fn excerpts<'d>(
     kind: AnnotationKind,
 ) -> Vec<Element<'d>> {
     let Some(source) = sources.get(label.source) else { return Vec::new() };
-    let (line, column) = source.line_column(label.span.start);
-    let origin = Origin::path(source.name().to_owned()).line(line as usize).char_column(column as usize);
+    let (line, column) = place(source, label.span.start);
     let excerpt = Excerpt::new(source, label);
     let mut annotations = vec![annotation(kind, excerpt.place(label), label)];
     others.retain(|other| {
@@ -63,8 +65,25 @@ fn excerpts<'d>(
         }
         !inside
     });
+    let name = source.name().to_owned();
     let snippet = Snippet::source(excerpt.text).line_start(line as usize).annotations(annotations);
+    if !excerpt.cut {
+        return vec![snippet.path(name).into()];
+    }
+    let origin = Origin::path(name).line(line as usize).char_column(column as usize);
     vec![origin.into(), snippet.into()]
+}
+
+/// Line and column of an offset, from 1. Columns count characters, a byte that is no UTF-8 as one; those of a line
+/// longer than 4096 bytes count bytes.
+fn place(source: &Source, offset: u32) -> (u32, u32) {
+    let (line, column) = source.line_column(offset);
+    let text = source.line(line);
+    let Some(before) = text.get(..column as usize - 1).filter(|_| text.len() <= MAX_WHOLE) else {
+        return (line, column);
+    };
+    let n = before.utf8_chunks().map(|chunk| chunk.valid().chars().count() + chunk.invalid().len()).sum::<usize>();
+    (line, n as u32 + 1)
 }
 
 fn annotation<'d>(
@@ -83,6 +102,8 @@ struct Excerpt {
     start: u32,
     /// Text offset of each byte shown, and of the end.
     offsets: Vec<usize>,
+    /// Whether a line is not shown whole.
+    cut: bool,
 }
 
 impl Excerpt {
@@ -95,17 +116,16 @@ impl Excerpt {
         let mut end = line_start as usize + source.line(first).len();
         for line in first + 1..=last {
             let next = next_line(source, end);
-            if next + source.line(line).len() - line_start as usize > MAX_SHOWN {
+            if next + source.line(line).len() - line_start as usize > MAX_WHOLE {
                 break;
             }
             end = next + source.line(line).len();
         }
-        let start = if end - line_start as usize <= MAX_SHOWN {
-            line_start
-        } else {
-            line_start.max(label.span.start.saturating_sub(SHOWN_BEFORE as u32))
-        };
-        let shown_end = end.min(start as usize + MAX_SHOWN);
+        let (mut start, mut shown_end) = (line_start, end);
+        if end - line_start as usize > MAX_WHOLE {
+            start = line_start.max(label.span.start.saturating_sub(SHOWN_BEFORE as u32));
+            shown_end = end.min(start as usize + MAX_SHOWN);
+        }
         let bytes = source.bytes().get(start as usize..shown_end).unwrap_or_default();
         Self::of_bytes(bytes, start, start > line_start, shown_end < end)
     }
@@ -129,7 +149,7 @@ impl Excerpt {
         if cut_behind {
             text.push('…');
         }
-        Self { text, start, offsets }
+        Self { text, start, offsets, cut: cut_before || cut_behind }
     }
 
     fn holds(&self, label: &Label) -> bool {
@@ -160,7 +180,7 @@ pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let severity = severity(diagnostic.severity);
     match sources.get(diagnostic.primary.source) {
         Some(source) => {
-            let (line, column) = source.line_column(diagnostic.primary.span.start);
+            let (line, column) = place(source, diagnostic.primary.span.start);
             format!("{}:{line}:{column}: {severity}[{}]: {message}\n", source.name(), code.code)
         }
         None => format!("{severity}[{}]: {message}\n", code.code),
@@ -168,12 +188,12 @@ pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
 }
 
 /// One diagnostic as a JSON object in one line: severity, code, message, help, and the places with file, line, column
-/// (both from 1, columns in bytes), byte offsets and label. Ends with a newline.
+/// (both from 1, columns in characters), byte offsets and label. Ends with a newline.
 pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
-    let place = |label: &Label| {
+    let place_of = |label: &Label| {
         let source = sources.get(label.source);
-        let (line, column) = source.map_or((0, 0), |source| source.line_column(label.span.start));
-        let (end_line, end_column) = source.map_or((0, 0), |source| source.line_column(label.span.end));
+        let (line, column) = source.map_or((0, 0), |source| place(source, label.span.start));
+        let (end_line, end_column) = source.map_or((0, 0), |source| place(source, label.span.end));
         serde_json::json!({
             "file": source.map_or("", Source::name),
             "line": line,
@@ -190,8 +210,8 @@ pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
         "code": diagnostic.code.code,
         "message": diagnostic.message,
         "help": diagnostic.help,
-        "primary": place(&diagnostic.primary),
-        "secondary": diagnostic.secondary.iter().map(place).collect::<Vec<_>>(),
+        "primary": place_of(&diagnostic.primary),
+        "secondary": diagnostic.secondary.iter().map(place_of).collect::<Vec<_>>(),
     });
     format!("{object}\n")
 }

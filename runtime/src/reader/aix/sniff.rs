@@ -1,7 +1,7 @@
 //! What a trace is, by its first bytes.
 
-use super::step::{CpuidWord, Kernel, Step, StepRules};
 use super::hooks;
+use super::step::{CpuidWord, Kernel, Parts, Step, StepRules};
 use std::fmt;
 
 /// The kinds of AIX trace.
@@ -99,7 +99,8 @@ pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
     }
 }
 
-/// A 32-bit stream has no header: it begins with one of the hooks that a trace begins with, and steps cleanly.
+/// A 32-bit stream has no header: it begins with one of the hooks that a trace begins with, and steps cleanly. Time
+/// factors are as good as a first word: what is damaged behind them is for the report to tell.
 fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     let id = ((word >> 20) << 4) as u16;
     if ![hooks::TRACE_ON, hooks::HEADER, hooks::UTILITY].contains(&id) {
@@ -109,11 +110,17 @@ fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     let mut at = 0;
     for _ in 0..CLEAN_EVENTS {
         match rules.step(&bytes[at..]) {
-            Step::Whole(parts) => at += parts.size,
+            Step::Whole(_) if at == 0 && is_factors(word, bytes) => break,
+            Step::Whole(Parts { size, .. }) | Step::Malformed { size: Some(size), .. } => at += size,
             Step::Short(_) if ended => break,
             Step::Short(_) => return Sniffed::More,
-            Step::Malformed { .. } => return Sniffed::Unknown,
+            Step::Malformed { size: None, .. } => return Sniffed::Unknown,
         }
     }
     Sniffed::Kind(Kind::Stream32)
+}
+
+/// Whether the first event is a generic 00A of 24 bytes and kind 25C.
+fn is_factors(word: u32, bytes: &[u8]) -> bool {
+    word & !0x8_0000 == 0x00A0_0018 && bytes.get(4..8) == Some(&[0, 0, 2, 0x5C])
 }
