@@ -27,4 +27,10 @@ impl Arena {
     pub fn slice<T: Copy>(&self, nodes: &[T]) -> &[T] {
         self.bump.alloc_slice_copy(nodes)
     }
+
+    /// An empty list that grows in the arena.
+    pub(crate) fn list<T>(&self) -> bumpalo::collections::Vec<'_, T> {
+        const { assert!(!std::mem::needs_drop::<T>()) }
+        bumpalo::collections::Vec::new_in(&self.bump)
+    }
 }

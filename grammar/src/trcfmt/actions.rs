@@ -1,0 +1,342 @@
+//! What the grammar does with what it has recognised: builds nodes, and checks what a grammar cannot say.
+//!
+//! A check that fails reports and gives a stand-in, so that the rest of the stanza is still read; the stanza is then
+//! left out of the tree.
+
+use std::cell::RefCell;
+
+use bumpalo::collections::Vec;
+use smallvec::SmallVec;
+
+use super::ast::*;
+use super::reports::{Reports, excerpt};
+use super::text::Joined;
+use super::word;
+use crate::{Arena, Span, Spanned, codes};
+
+/// What the actions of one stanza share.
+pub(crate) struct Actions<'ast, 's> {
+    pub(super) arena: &'ast Arena,
+    pub(super) reports: &'s Reports<'s>,
+    line: Span,
+    /// The functions that are defined in the stanza, inner ones first.
+    functions: RefCell<SmallVec<[Span; 2]>>,
+}
+
+/// Arguments and parameters: nearly always one or two.
+pub(crate) type ShortList<N> = SmallVec<[N; 2]>;
+
+/// A stanza's head.
+pub(crate) struct Head {
+    pub id: Spanned<HookId>,
+    pub version: Spanned<(u32, u32)>,
+    pub level: Option<Spanned<Level>>,
+}
+
+/// A BITFLAGS whose entries are being read.
+pub(crate) struct FlagList<'ast> {
+    start: u32,
+    end: u32,
+    selector: Selector<'ast>,
+    entries: Vec<'ast, FlagEntry<'ast>>,
+}
+
+impl<'ast, 's> Actions<'ast, 's> {
+    /// The actions for the stanza at `line`.
+    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, line: Span) -> Self {
+        Self { arena, reports, line, functions: RefCell::default() }
+    }
+
+    fn bytes(&self, span: Span) -> &'s [u8] {
+        self.reports.source.slice(span)
+    }
+
+    /// The bytes of a place, in the arena.
+    fn copy(&self, span: Span) -> &'ast [u8] {
+        self.arena.slice(self.bytes(span))
+    }
+
+    pub fn stanza(&self, head: Head, items: Descriptor<'ast>) -> Stanza<'ast> {
+        let Head { id, version, level } = head;
+        let (label, body) = match items {
+            [Item::Text(text), body @ ..] => (Some(label(*text)), body),
+            body => (None, body),
+        };
+        Stanza { span: self.line, id, version, level, label, body }
+    }
+
+    pub fn items(&self) -> Vec<'ast, Item<'ast>> {
+        self.arena.list()
+    }
+
+    pub fn cases(&self, first: Case<'ast>) -> Vec<'ast, Case<'ast>> {
+        let mut cases = self.arena.list();
+        cases.push(first);
+        cases
+    }
+
+    pub fn selected(&self, selector: Selector<'ast>) -> Item<'ast> {
+        match selector {
+            Selector::Code(code) => Item::Code(code),
+            Selector::Macro(node) => Item::Macro(node),
+        }
+    }
+
+    pub fn switch(
+        &self,
+        selector: Selector<'ast>,
+        mask: Option<Value<'ast>>,
+        cases: Vec<'ast, Case<'ast>>,
+    ) -> Item<'ast> {
+        let last = cases.last().map_or(selector.span(), |case| body_span(&case.body));
+        let span = selector.span().to(last);
+        Item::Switch(Switch { selector, mask, cases: cases.into_bump_slice(), span })
+    }
+
+    pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
+        if !is_number(value.node) {
+            let message = format!("`&` is not followed by a mask, but by `{}`", excerpt(value.node));
+            let error = self.reports.error(&codes::STRAY_AMPERSAND, mark, message);
+            self.reports.add(error.with_help("a mask is a number before the comma of a switch, such as `HT & 0x07,`"));
+        }
+        value
+    }
+
+    pub fn trailing_comma(&self, comma: Span) {
+        let warning = self.reports.warning(&codes::TRAILING_COMMA, comma, "comma after the last entry");
+        self.reports.add(warning.with_help("leave it out: a comma says that another one follows"));
+    }
+
+    /// A code or macro as a case's body.
+    pub fn bare_body(&self, span: Span) -> Body<'ast> {
+        let text = excerpt(self.bytes(span));
+        let message = format!("`{text}` cannot be a case's body without braces");
+        let error = self.reports.error(&codes::CASE_BODY, span, message);
+        self.reports.add(error.with_help(format!("write `{{ {text} }}`, or `\"{text}\"` to print these letters")));
+        Body::Group(Group { items: &[], span })
+    }
+
+    pub fn repeat(&self, start: u32, count: Selector<'ast>, body: Group<'ast>) -> Item<'ast> {
+        Item::Loop(Loop { count, body, span: Span::new(start, body.span.end) })
+    }
+
+    pub fn flags(&self, start: u32, selector: Selector<'ast>) -> FlagList<'ast> {
+        FlagList { start, end: start, selector, entries: self.arena.list() }
+    }
+
+    pub fn flag(&self, mut flags: FlagList<'ast>, flag: Value<'ast>, yes: Text<'ast>) -> FlagList<'ast> {
+        flags.end = yes.span.end;
+        flags.entries.push(FlagEntry::Flag { flag, yes, no: None });
+        flags
+    }
+
+    pub fn flag_without_comma(&self, flags: FlagList<'ast>, flag: Span, yes: Text<'ast>) -> FlagList<'ast> {
+        self.missing_comma(flag);
+        self.flag(flags, self.value(flag), yes)
+    }
+
+    pub fn flag_false(&self, mut flags: FlagList<'ast>, text: Text<'ast>) -> FlagList<'ast> {
+        if let Some(FlagEntry::Flag { no, .. }) = flags.entries.last_mut() {
+            *no = Some(text);
+        }
+        flags.end = text.span.end;
+        flags
+    }
+
+    pub fn field(
+        &self,
+        mut flags: FlagList<'ast>,
+        mask: Value<'ast>,
+        field: Value<'ast>,
+        text: Text<'ast>,
+    ) -> FlagList<'ast> {
+        flags.end = text.span.end;
+        flags.entries.push(FlagEntry::Field { mask, field, text });
+        flags
+    }
+
+    pub fn field_without_comma(
+        &self,
+        flags: FlagList<'ast>,
+        mark: Span,
+        mask: Value<'ast>,
+        field: Value<'ast>,
+        text: Text<'ast>,
+    ) -> FlagList<'ast> {
+        self.missing_comma(mark);
+        self.field(flags, mask, field, text)
+    }
+
+    fn missing_comma(&self, next: Span) {
+        let warning = self.reports.warning(&codes::MISSING_COMMA, next, "no comma before this entry of BITFLAGS");
+        self.reports.add(warning.with_help("entries are separated by commas"));
+    }
+
+    pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
+        let FlagList { start, end, selector, entries } = flags;
+        Item::Bitflags(Bitflags { selector, entries: entries.into_bump_slice(), span: Span::new(start, end) })
+    }
+
+    pub fn flags_before_comma(
+        &self,
+        mut items: Vec<'ast, Item<'ast>>,
+        (flags, comma): (FlagList<'ast>, Span),
+    ) -> Vec<'ast, Item<'ast>> {
+        self.trailing_comma(comma);
+        items.push(self.bitflags(flags));
+        items
+    }
+
+    pub fn word(&self, span: Span) -> Text<'ast> {
+        self.lint_word(span);
+        Text { bytes: self.copy(span), span, kind: TextKind::Word { soft: !self.is_before_item(span) } }
+    }
+
+    /// Whether an item stands directly behind a word.
+    fn is_before_item(&self, word: Span) -> bool {
+        let next = self.bytes(Span::new(word.end, word.end.saturating_add(2).min(self.line.end)));
+        matches!(next, [b'$' | b'"' | b'`' | b'{', ..] | [b'\\', b'n' | b't'])
+    }
+
+    pub fn quoted(&self, span: Span) -> Text<'ast> {
+        let inner = Span::new(span.start + 1, span.end - 1);
+        self.lint_escape(inner);
+        let text = Joined::new(self.bytes(inner), inner.start);
+        Text { bytes: self.arena.slice(text.bytes()), span, kind: TextKind::Quoted }
+    }
+
+    pub fn value(&self, span: Span) -> Value<'ast> {
+        Spanned::new(self.copy(span), span)
+    }
+
+    pub fn illegal_code(&self, span: Span) -> Spanned<Code> {
+        let word = self.bytes(span);
+        let message = format!("`{}` is no format code: its size is illegal", excerpt(word));
+        let error = self.reports.error(&codes::CODE_SIZE, span, message).with_label("illegal size");
+        let sizes = word::legal_sizes(word.first().copied().unwrap_or(b' '));
+        self.reports.add(error.with_help(format!("{sizes}; put the word in quotes to print it")));
+        Spanned::new(Code::HexByte, span)
+    }
+
+    pub fn macro_ref(&self, span: Span) -> MacroRef<'ast> {
+        self.macro_in(&Joined::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
+    }
+
+    /// The macro at `range` of a text.
+    pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> MacroRef<'ast> {
+        let bytes = &text.bytes()[range.clone()];
+        let percent = bytes.iter().position(|b| *b == b'%');
+        let name = &bytes[1..percent.unwrap_or(bytes.len())];
+        let cast = percent.map(|percent| {
+            let span = text.span(range.start + percent + 1..range.end);
+            Spanned::new(self.cast(&bytes[percent + 1..], span), span)
+        });
+        MacroRef { name: self.arena.slice(name), cast, span: text.span(range) }
+    }
+
+    pub fn assign(&self, span: Span, name: Span, value: Expr<'ast>) -> Item<'ast> {
+        Item::Assign(Assign { name: self.assigned_name(name), value: self.arena.alloc(value), span })
+    }
+
+    /// The name of a macro that is assigned or declared: it stands without a cast.
+    pub fn assigned_name(&self, span: Span) -> Name<'ast> {
+        let node = self.macro_ref(span);
+        if let Some(cast) = node.cast {
+            let message = format!("`${}` is assigned or declared with a cast", excerpt(node.name));
+            let span = Span::new(cast.span.start - 1, cast.span.end);
+            let error = self.reports.error(&codes::CAST, span, message);
+            self.reports.add(error.with_help("casts belong where the value is used; leave it out here"));
+        }
+        Spanned::new(node.name, span)
+    }
+
+    pub fn function(&self, span: Span, name: Span, params: &[Name<'ast>], body: Descriptor<'ast>) -> Item<'ast> {
+        let mut functions = self.functions.borrow_mut();
+        for inner in functions.iter().filter(|inner| inner.start > span.start) {
+            let error = self.reports.error(&codes::NESTED_FUNCTION, *inner, "function is defined inside a function");
+            let error = error.with_secondary(self.reports.id(), name, "inside this one");
+            self.reports.add(error.with_help("define it before: functions are visible in every stanza"));
+        }
+        functions.clear();
+        functions.push(name);
+        Item::Function(Function { name: self.value(name), params: self.arena.slice(params), body, span })
+    }
+
+    pub fn param(&self, span: Span) -> Name<'ast> {
+        if self.bytes(span).contains(&b'.') {
+            let message = format!("`{}` is no parameter name", excerpt(self.bytes(span)));
+            let error = self.reports.error(&codes::PARAMETER, span, message);
+            self.reports.add(error.with_help("names are made of letters, digits and `_`"));
+        }
+        self.value(span)
+    }
+
+    pub fn timer(&self, span: Span, action: TimerAction, first: Expr<'ast>, second: Expr<'ast>) -> Timer<'ast> {
+        Timer { action, first: self.arena.alloc(first), second: self.arena.alloc(second), span }
+    }
+
+    pub fn call(&self, span: Span, name: Span, arguments: &[Expr<'ast>]) -> Call<'ast> {
+        Call { name: self.value(name), arguments: self.arena.slice(arguments), span }
+    }
+
+    /// An argument: a code, a macro or a number, without parentheses.
+    pub fn argument(&self, argument: Spanned<Expr<'ast>>) -> Expr<'ast> {
+        let is_simple = !matches!(argument.node, Expr::Binary { .. }) && argument.node.span() == argument.span;
+        if !is_simple {
+            let message = "argument is neither a format code nor a macro nor a number";
+            let error = self.reports.error(&codes::ARGUMENT, argument.span, message).with_label("an expression");
+            self.reports.add(error.with_help("assign it first, such as `{{ $x = $D1 + 1 }}`, and give `$x`"));
+        }
+        argument.node
+    }
+
+    pub fn binary(&self, op: Spanned<BinaryOp>, left: Expr<'ast>, right: Expr<'ast>) -> Expr<'ast> {
+        Expr::Binary { op, left: self.arena.alloc(left), right: self.arena.alloc(right) }
+    }
+
+    pub fn position_in_expr(&self, span: Span) -> Expr<'ast> {
+        let message = format!("`{}` moves the data pointer and has no value", excerpt(self.bytes(span)));
+        let error = self.reports.error(&codes::POSITION_VALUE, span, message);
+        self.reports.add(error.with_help("put it before, as an item of its own"));
+        Expr::Const(Spanned::new(0, span))
+    }
+
+    pub fn large_constant(&self, span: Span) -> Expr<'ast> {
+        let error = self.reports.error(&codes::CONSTANT, span, "constant does not fit in 64 bits");
+        self.reports.add(error.with_help("the largest is 0xFFFFFFFFFFFFFFFF"));
+        Expr::Const(Spanned::new(0, span))
+    }
+
+    pub fn bad_constant(&self, span: Span) -> Expr<'ast> {
+        let message = format!("`{}` is no constant", excerpt(self.bytes(span)));
+        let error = self.reports.error(&codes::CONSTANT, span, message);
+        self.reports.add(error.with_help("constants are decimal, `0x` hexadecimal or, with a leading `o`, octal"));
+        Expr::Const(Spanned::new(0, span))
+    }
+}
+
+fn label(text: Text<'_>) -> Label<'_> {
+    let kind = match text.kind {
+        TextKind::Quoted => TextKind::Quoted,
+        TextKind::Word { .. } => TextKind::Word { soft: true },
+    };
+    Label { text: Text { kind, ..text }, hidden: text.bytes.starts_with(b"@") }
+}
+
+fn body_span(body: &Body) -> Span {
+    match body {
+        Body::Text(text) => text.span,
+        Body::Backquoted(text) => text.span,
+        Body::Group(group) => group.span,
+    }
+}
+
+/// Whether a mask is a number in any base: digits, hexadecimal digits, `0x…`, `o…`, with a sign perhaps.
+fn is_number(word: &[u8]) -> bool {
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    let digits = match word {
+        [b'0', b'x' | b'X', digits @ ..] | [b'o', digits @ ..] => digits,
+        digits => digits,
+    };
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
+}

@@ -1,0 +1,365 @@
+//! From one logical line to the grammar's tokens.
+//!
+//! What a word means depends on where it stands. The lexer settles what can be settled from the left: the stanza's
+//! head, and whether text or an expression is read. The rest is the grammar's: it takes a code as a value after a
+//! comma, and `{` directly before `{` as one brace or as half of `{{`, as it wants.
+
+use logos::Logos;
+use smallvec::SmallVec;
+
+use super::ast::{HookId, Level};
+use super::token::{ExprToken, TextToken, Token};
+use super::word::{self, CodeWord, Number};
+use super::{MAX_NESTING, MAX_OPERATORS};
+use crate::Span;
+
+/// What ends the parse of a stanza from within the lexer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fatal {
+    /// Braces and parentheses nest deeper than [`MAX_NESTING`].
+    Nesting(Span),
+    /// An expression has more than [`MAX_OPERATORS`] operators.
+    Operators(Span),
+}
+
+/// The part of the stanza that comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    HookId,
+    Version,
+    Level,
+    Descriptor,
+}
+
+enum Mode<'s> {
+    Text(logos::Lexer<'s, TextToken>),
+    Expr(logos::Lexer<'s, ExprToken>),
+}
+
+/// The tokens of one stanza.
+pub(crate) struct Lexer<'s> {
+    /// The bytes of the source up to the end of the logical line, so that places are offsets in the source.
+    text: &'s [u8],
+    mode: Mode<'s>,
+    part: Part,
+    /// The braces and parentheses that are open.
+    open: SmallVec<[Open; 8]>,
+    /// How many are open when a closing parenthesis ends the expression; `None` in an assignment, which a brace ends.
+    call_depth: Option<usize>,
+    n_operators: usize,
+    /// The event id, once it has been read.
+    hook_id: Option<HookId>,
+    /// The two tokens before the last, and the last.
+    recent: [(Token, Span); 3],
+    /// Names after `{{`, for functions of a stanza that does not parse.
+    defined: SmallVec<[Span; 2]>,
+}
+
+/// An open brace or parenthesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Open {
+    /// Where it stands.
+    pub span: Span,
+    /// Whether it is a parenthesis.
+    pub is_paren: bool,
+}
+
+impl<'s> Lexer<'s> {
+    /// The tokens of the stanza at `line` in `source`.
+    pub fn new(source: &'s [u8], line: Span) -> Self {
+        let text = &source[..line.end as usize];
+        let mut tokens = TextToken::lexer(text);
+        tokens.bump(line.start as usize);
+        Self {
+            text,
+            mode: Mode::Text(tokens),
+            part: Part::HookId,
+            open: SmallVec::new(),
+            call_depth: None,
+            n_operators: 0,
+            hook_id: None,
+            recent: [(Token::Stray, Span::new(line.start, line.start)); 3],
+            defined: SmallVec::new(),
+        }
+    }
+
+    /// The event id, when it has been read.
+    pub fn hook_id(&self) -> Option<HookId> {
+        self.hook_id
+    }
+
+    /// The token before the last one.
+    pub fn previous(&self) -> (Token, Span) {
+        self.recent[1]
+    }
+
+    /// The token before [`Lexer::previous`].
+    pub fn before_previous(&self) -> (Token, Span) {
+        self.recent[0]
+    }
+
+    /// The last token, where the stanza ends when there is no more.
+    pub fn last(&self) -> (Token, Span) {
+        self.recent[2]
+    }
+
+    /// The innermost brace or parenthesis that is open.
+    pub fn innermost(&self) -> Option<Open> {
+        self.open.last().copied()
+    }
+
+    /// Reads on to the end and gives the names that stand after a `{{`, before a `(`.
+    pub fn drain_defined(&mut self) -> &[Span] {
+        while self.take().is_some() {}
+        &self.defined
+    }
+
+    fn take(&mut self) -> Option<(Token, Span)> {
+        let (token, span) = match &mut self.mode {
+            Mode::Text(tokens) => {
+                let token = tokens.next()?;
+                let span = span_of(tokens.span());
+                (self.text_token(token, span), span)
+            }
+            Mode::Expr(tokens) => {
+                let token = tokens.next()?;
+                let span = span_of(tokens.span());
+                (self.expr_token(token, span), span)
+            }
+        };
+        if token == Token::FunctionName && self.after_double_brace() {
+            self.defined.push(span);
+        }
+        self.count(token, span);
+        self.switch_mode(token, span);
+        self.recent.rotate_left(1);
+        self.recent[2] = (token, span);
+        Some((token, span))
+    }
+
+    fn bytes(&self, span: Span) -> &'s [u8] {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    fn byte_behind(&self, span: Span) -> Option<u8> {
+        self.text.get(span.end as usize).copied()
+    }
+
+    fn text_token(&mut self, token: Result<TextToken, ()>, span: Span) -> Token {
+        match std::mem::replace(&mut self.part, Part::Descriptor) {
+            Part::HookId => {
+                self.part = Part::Version;
+                return self.hook_id_token(span);
+            }
+            Part::Version => {
+                self.part = Part::Level;
+                return version(self.bytes(span)).map_or(Token::BadVersion, Token::Version);
+            }
+            Part::Level => {
+                if let Some(name) = self.bytes(span).strip_prefix(b"L=") {
+                    return level(name).map_or(Token::BadLevel, Token::Level);
+                }
+            }
+            Part::Descriptor => {}
+        }
+        token.map_or(Token::Stray, |token| self.descriptor_token(token, span))
+    }
+
+    fn hook_id_token(&mut self, span: Span) -> Token {
+        self.hook_id = hook_id(self.bytes(span)).ok();
+        self.hook_id.map_or(Token::BadHookId, Token::HookId)
+    }
+
+    fn descriptor_token(&self, token: TextToken, span: Span) -> Token {
+        match token {
+            TextToken::Word | TextToken::Code | TextToken::Number if self.is_called(span) => Token::FunctionName,
+            TextToken::Word => Token::Word,
+            TextToken::Number => Token::Number,
+            TextToken::Code => word::code(self.bytes(span)).map_or(Token::Word, code_token),
+            TextToken::Loop => Token::Loop,
+            TextToken::Bitflags => Token::Bitflags,
+            TextToken::StartTimer => Token::StartTimer,
+            TextToken::EndTimer => Token::EndTimer,
+            TextToken::Macro => Token::Macro,
+            TextToken::Quoted => Token::Quoted,
+            TextToken::Backquoted => Token::Backquoted,
+            TextToken::Unclosed => Token::Unclosed,
+            TextToken::Newline => Token::Newline,
+            TextToken::Tab => Token::Tab,
+            TextToken::Any => Token::Any,
+            TextToken::Comma => Token::Comma,
+            TextToken::Ampersand => Token::Ampersand,
+            TextToken::OpenParen => Token::OpenParen,
+            TextToken::CloseParen => Token::CloseParen,
+            TextToken::OpenBrace => self.open_brace(span),
+            TextToken::CloseBrace => self.close_brace(span),
+        }
+    }
+
+    fn expr_token(&self, token: Result<ExprToken, ()>, span: Span) -> Token {
+        let Ok(token) = token else { return Token::Stray };
+        match token {
+            ExprToken::Word => self.expr_word(span),
+            ExprToken::Macro => Token::Macro,
+            ExprToken::Quoted => Token::Quoted,
+            ExprToken::Backquoted => Token::Backquoted,
+            ExprToken::Unclosed => Token::Unclosed,
+            ExprToken::Equals => Token::Equals,
+            ExprToken::Plus => Token::Plus,
+            ExprToken::Minus => Token::Minus,
+            ExprToken::Star => Token::Star,
+            ExprToken::Slash => Token::Slash,
+            ExprToken::Ampersand => Token::Ampersand,
+            ExprToken::Comma => Token::Comma,
+            ExprToken::OpenParen => Token::OpenParen,
+            ExprToken::CloseParen => Token::CloseParen,
+            ExprToken::OpenBrace => self.open_brace(span),
+            ExprToken::CloseBrace => self.close_brace(span),
+        }
+    }
+
+    fn expr_word(&self, span: Span) -> Token {
+        let word = self.bytes(span);
+        match word::constant(word) {
+            Some(Number::Value(value)) => Token::Constant(value),
+            Some(Number::TooLarge) => Token::LargeConstant,
+            Some(Number::Malformed) => Token::BadConstant,
+            None => word::code(word).map_or(Token::Name, code_token),
+        }
+    }
+
+    /// Whether a word is a function's name: letters, digits and `_`, directly before `(`.
+    fn is_called(&self, span: Span) -> bool {
+        let is_name = |word: &[u8]| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
+        self.byte_behind(span) == Some(b'(') && is_name(self.bytes(span))
+    }
+
+    fn open_brace(&self, span: Span) -> Token {
+        if self.byte_behind(span) == Some(b'{') { Token::OpenBraces } else { Token::OpenBrace }
+    }
+
+    fn close_brace(&self, span: Span) -> Token {
+        if self.byte_behind(span) == Some(b'}') { Token::CloseBraces } else { Token::CloseBrace }
+    }
+
+    /// Whether the two tokens read last are `{{`.
+    fn after_double_brace(&self) -> bool {
+        let [_, (first, _), (second, _)] = self.recent;
+        first == Token::OpenBraces && matches!(second, Token::OpenBrace | Token::OpenBraces)
+    }
+
+    /// Keeps count of what is open, and of operators.
+    fn count(&mut self, token: Token, span: Span) {
+        let innermost_is_paren = self.open.last().map(|open| open.is_paren);
+        match token {
+            Token::OpenParen => self.open.push(Open { span, is_paren: true }),
+            Token::OpenBrace | Token::OpenBraces => self.open.push(Open { span, is_paren: false }),
+            Token::CloseParen if innermost_is_paren == Some(true) => drop(self.open.pop()),
+            Token::CloseBrace | Token::CloseBraces if innermost_is_paren == Some(false) => drop(self.open.pop()),
+            Token::Plus | Token::Minus | Token::Star | Token::Slash | Token::Ampersand => self.n_operators += 1,
+            _ => {}
+        }
+    }
+
+    /// Expressions stand between parentheses and from `{{ $name` to the closing brace.
+    fn switch_mode(&mut self, token: Token, span: Span) {
+        let at = span.end as usize;
+        match (&self.mode, token) {
+            (Mode::Text(_), Token::OpenParen) => self.enter_expr(at, Some(self.open.len() - 1)),
+            (Mode::Text(_), Token::Macro) if self.after_double_brace() => self.enter_expr(at, None),
+            (Mode::Expr(_), Token::CloseBrace | Token::CloseBraces) => self.enter_text(at),
+            (Mode::Expr(_), Token::CloseParen) if self.call_depth == Some(self.open.len()) => self.enter_text(at),
+            _ => {}
+        }
+    }
+
+    fn enter_expr(&mut self, at: usize, call_depth: Option<usize>) {
+        let mut tokens = ExprToken::lexer(self.text);
+        tokens.bump(at);
+        self.mode = Mode::Expr(tokens);
+        self.call_depth = call_depth;
+        self.n_operators = 0;
+    }
+
+    fn enter_text(&mut self, at: usize) {
+        let mut tokens = TextToken::lexer(self.text);
+        tokens.bump(at);
+        self.mode = Mode::Text(tokens);
+    }
+
+    fn check_limits(&self, span: Span) -> Result<(), Fatal> {
+        if self.open.len() > MAX_NESTING {
+            Err(Fatal::Nesting(span))
+        } else if self.n_operators > MAX_OPERATORS && matches!(self.mode, Mode::Expr(_)) {
+            Err(Fatal::Operators(span))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    /// A token between the offsets of its first byte and of the byte behind it.
+    type Item = Result<(u32, Token, u32), Fatal>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (token, span) = self.take()?;
+        Some(self.check_limits(span).map(|()| (span.start, token, span.end)))
+    }
+}
+
+fn span_of(range: std::ops::Range<usize>) -> Span {
+    Span::new(range.start as u32, range.end as u32)
+}
+
+fn code_token(word: CodeWord) -> Token {
+    match word {
+        CodeWord::Prints(code) => Token::Code(code),
+        CodeWord::Moves(code) => Token::Move(code),
+        CodeWord::IllegalSize => Token::IllegalCode,
+    }
+}
+
+/// Why a word is no event id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdFault {
+    /// Not 3 or 4 hexadecimal digits.
+    Shape,
+    /// 4 digits below 1000 whose last is not 0.
+    Subhook,
+}
+
+/// Reads an event id: `hhh` is `hhh0`.
+pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdFault> {
+    let digits = word.iter().map(|b| char::from(*b).to_digit(16));
+    let value = digits
+        .map(|digit| digit.map(|digit| digit as u16))
+        .try_fold(0, |sum: u16, digit| digit.map(|digit| sum.wrapping_mul(16) | digit));
+    match (word.len(), value) {
+        (3, Some(value)) => Ok(HookId(value << 4)),
+        (4, Some(value)) if value < 0x1000 && value & 0xF != 0 => Err(IdFault::Subhook),
+        (4, Some(value)) => Ok(HookId(value)),
+        _ => Err(IdFault::Shape),
+    }
+}
+
+/// `V.R`, two decimal numbers below 2^32.
+fn version(word: &[u8]) -> Option<(u32, u32)> {
+    let dot = word.iter().position(|b| *b == b'.')?;
+    let part = |digits: &[u8]| {
+        let digits = std::str::from_utf8(digits).ok()?;
+        if digits.starts_with('+') { None } else { digits.parse().ok() }
+    };
+    Some((part(&word[..dot])?, part(&word[dot + 1..])?))
+}
+
+fn level(name: &[u8]) -> Option<Level> {
+    match name {
+        b"APPL" => Some(Level::Appl),
+        b"SVC" => Some(Level::Svc),
+        b"KERN" => Some(Level::Kern),
+        b"INT" => Some(Level::Int),
+        b"0" => Some(Level::Zero),
+        _ => None,
+    }
+}

@@ -1,0 +1,32 @@
+//! A listing of a file's tokens.
+
+use std::fmt::Write;
+
+use super::lexer::Lexer;
+use super::lines::{LineKind, logical_lines};
+use super::reports::excerpt;
+use crate::{Source, Span};
+
+/// Lists a file's tokens, one a line: line and column, name, text. Comments and blanks are left out.
+///
+/// Each word is shown as it is read on its own; after a comma the grammar takes a code for a value.
+///
+/// ```
+/// let source = tfbc_grammar::Source::new("a.trcfmt", "010 1.0 X4\n");
+/// assert_eq!(
+///     tfbc_grammar::trcfmt::tokens(&source),
+///     "1:1 event id `010`\n1:5 version `1.0`\n1:9 format code `X4`\n",
+/// );
+/// ```
+pub fn tokens(source: &Source) -> String {
+    let mut out = String::new();
+    for line in logical_lines(source).filter(|line| line.kind == LineKind::Stanza) {
+        for token in Lexer::new(source.bytes(), line.span) {
+            let Ok((start, token, end)) = token else { break };
+            let (line, column) = source.line_column(start);
+            let text = excerpt(source.slice(Span::new(start, end)));
+            let _ = writeln!(out, "{line}:{column} {} `{text}`", token.name());
+        }
+    }
+    out
+}

@@ -1,0 +1,313 @@
+//! A listing of a syntax tree: one node a line, indented, with its place.
+
+use std::fmt::{self, Display, Write};
+
+use super::ast::*;
+use crate::{Source, Span};
+
+/// Lists a file's tree: a line holds the node's line and column, what it is, and what has no node of its own.
+///
+/// ```
+/// use tfbc_grammar::{Arena, Source, SourceId, trcfmt};
+///
+/// let arena = Arena::new();
+/// let source = Source::new("a.trcfmt", "010 1.0 \"EVENT\" count X4, 1 \"one\"\n");
+/// let (file, _) = trcfmt::parse(&arena, SourceId(0), &source);
+/// assert_eq!(trcfmt::show(&file, &source), "\
+/// 1:1 stanza 0100 1.0
+///   1:9 label \"EVENT\"
+///   1:17 word \"count\" soft
+///   1:23 switch X4
+///     1:27 case 1
+///       1:29 string \"one\"
+/// ");
+/// ```
+pub fn show(file: &File, source: &Source) -> String {
+    let mut printer = Printer { out: String::new(), source, depth: 0 };
+    for setting in file.settings {
+        let (name, value) = (Quote(setting.name.node), Quote(setting.value.node));
+        printer.node(setting.name.span, format_args!("setting {name} {value}"));
+    }
+    for stanza in file.stanzas {
+        printer.stanza(stanza);
+    }
+    printer.out
+}
+
+struct Printer<'s> {
+    out: String,
+    source: &'s Source,
+    depth: usize,
+}
+
+impl Printer<'_> {
+    fn node(&mut self, span: Span, text: impl Display) {
+        let (line, column) = self.source.line_column(span.start);
+        let _ = writeln!(self.out, "{:indent$}{line}:{column} {text}", "", indent = self.depth * 2);
+    }
+
+    /// Prints children one step further in.
+    fn inside(&mut self, children: impl FnOnce(&mut Self)) {
+        self.depth += 1;
+        children(self);
+        self.depth -= 1;
+    }
+
+    fn stanza(&mut self, stanza: &Stanza) {
+        let (version, release) = stanza.version.node;
+        let level = stanza.level.map_or("", |level| level_name(level.node));
+        self.node(stanza.id.span, format_args!("stanza {:04X} {version}.{release}{level}", stanza.id.node.0));
+        self.inside(|p| {
+            if let Some(label) = stanza.label {
+                let hidden = if label.hidden { " hidden" } else { "" };
+                p.node(label.text.span, format_args!("label {}{hidden}", Quote(label.text.bytes)));
+            }
+            p.items(stanza.body);
+        });
+    }
+
+    fn items(&mut self, items: Descriptor) {
+        items.iter().for_each(|item| self.item(item));
+    }
+
+    fn item(&mut self, item: &Item) {
+        let span = item.span();
+        match item {
+            Item::Text(text) => self.text("", text),
+            Item::Backquoted(text) => self.backquoted(text),
+            Item::Newline(_) => self.node(span, "newline"),
+            Item::Tab(_) => self.node(span, "tab"),
+            Item::Move(code) => self.node(span, code.node),
+            Item::Code(code) => self.node(span, code.node),
+            Item::Macro(node) => self.node(span, node),
+            Item::Assign(node) => {
+                self.node(span, format_args!("assign ${}", Plain(node.name.node)));
+                self.inside(|p| p.expr(node.value));
+            }
+            Item::Declare(name) => self.node(span, format_args!("declare ${}", Plain(name.node))),
+            Item::Function(node) => {
+                self.node(span, format_args!("function {}({})", Plain(node.name.node), Names(node.params)));
+                self.inside(|p| p.items(node.body));
+            }
+            Item::Call(node) => {
+                self.node(span, format_args!("call {}", Plain(node.name.node)));
+                self.inside(|p| node.arguments.iter().for_each(|argument| p.expr(argument)));
+            }
+            Item::Switch(node) => self.switch(node),
+            Item::Loop(node) => {
+                self.node(span, format_args!("loop {}", node.count));
+                self.inside(|p| p.items(node.body.items));
+            }
+            Item::Bitflags(node) => {
+                self.node(span, format_args!("bitflags {}", node.selector));
+                self.inside(|p| node.entries.iter().for_each(|entry| p.flag_entry(entry)));
+            }
+            Item::Timer(node) => {
+                let action = if node.action == TimerAction::Start { "starttimer" } else { "endtimer" };
+                self.node(span, action);
+                self.inside(|p| [node.first, node.second].into_iter().for_each(|key| p.expr(key)));
+            }
+        }
+    }
+
+    /// A text, after a remark on what it is for.
+    fn text(&mut self, remark: &str, text: &Text) {
+        let bytes = Quote(text.bytes);
+        match text.kind {
+            TextKind::Quoted => self.node(text.span, format_args!("{remark}string {bytes}")),
+            TextKind::Word { soft: true } => self.node(text.span, format_args!("{remark}word {bytes} soft")),
+            TextKind::Word { soft: false } => self.node(text.span, format_args!("{remark}word {bytes}")),
+        }
+    }
+
+    fn backquoted(&mut self, text: &Backquoted) {
+        self.node(text.span, "backquoted");
+        self.inside(|p| {
+            for part in text.parts {
+                match part {
+                    Part::Text(text) => p.node(text.span, format_args!("text {}", Quote(text.node))),
+                    Part::Code(code) => p.node(code.span, code.node),
+                    Part::Move(code) => p.node(code.span, code.node),
+                    Part::Macro(node) => p.node(node.span, node),
+                }
+            }
+        });
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        match switch.mask {
+            None => self.node(switch.span, format_args!("switch {}", switch.selector)),
+            Some(mask) => self.node(switch.span, format_args!("switch {} & {}", switch.selector, Plain(mask.node))),
+        }
+        self.inside(|p| {
+            for case in switch.cases {
+                p.case(case);
+            }
+        });
+    }
+
+    fn case(&mut self, case: &Case) {
+        let span = case.value.span();
+        match case.value {
+            MatchValue::Any(_) => self.node(span, "case \\*"),
+            MatchValue::Word(value) => self.node(span, format_args!("case {}", Plain(value.node))),
+            MatchValue::Quoted(text) => self.node(span, format_args!("case {}", Quote(text.bytes))),
+        }
+        self.inside(|p| match &case.body {
+            Body::Text(text) => p.text("", text),
+            Body::Backquoted(text) => p.backquoted(text),
+            Body::Group(group) => p.items(group.items),
+        });
+    }
+
+    fn flag_entry(&mut self, entry: &FlagEntry) {
+        match entry {
+            FlagEntry::Flag { flag, yes, no } => {
+                self.node(flag.span, format_args!("flag {}", Plain(flag.node)));
+                self.inside(|p| {
+                    p.text("", yes);
+                    no.iter().for_each(|no| p.text("else ", no));
+                });
+            }
+            FlagEntry::Field { mask, field, text } => {
+                self.node(mask.span, format_args!("field & {} {}", Plain(mask.node), Plain(field.node)));
+                self.inside(|p| p.text("", text));
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Code(code) => self.node(code.span, code.node),
+            Expr::Macro(node) => self.node(node.span, node),
+            Expr::Const(value) => self.node(value.span, value.node),
+            Expr::Binary { op, left, right } => {
+                self.node(op.span, op.node);
+                self.inside(|p| {
+                    p.expr(left);
+                    p.expr(right);
+                });
+            }
+        }
+    }
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Appl => " L=APPL",
+        Level::Svc => " L=SVC",
+        Level::Kern => " L=KERN",
+        Level::Int => " L=INT",
+        Level::Zero => " L=0",
+    }
+}
+
+/// Bytes between double quotes, those that do not print escaped.
+struct Quote<'a>(&'a [u8]);
+
+impl Display for Quote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+/// Bytes of a word, those that do not print escaped.
+struct Plain<'a>(&'a [u8]);
+
+impl Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.escape_ascii())
+    }
+}
+
+struct Names<'a>(&'a [Name<'a>]);
+
+impl Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, name) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if n > 0 { ", " } else { "" }, Plain(name.node))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Selector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selector::Code(code) => code.node.fmt(f),
+            Selector::Macro(node) => node.fmt(f),
+        }
+    }
+}
+
+impl Display for MacroRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}", Plain(self.name))?;
+        match self.cast.map(|cast| cast.node) {
+            None => Ok(()),
+            Some(Cast::Code(code)) => write!(f, "%{code}"),
+            Some(Cast::Bits { low, high }) => write!(f, "%W{low}.{high}"),
+            Some(Cast::Unknown(text)) => write!(f, "%{}", Plain(text)),
+        }
+    }
+}
+
+/// Writes the code as a template does, `B` in bits.
+impl Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Code::Ascii { len, width: 0 } => write!(f, "A{len}"),
+            Code::Ascii { len, width } => write!(f, "A{len}.{width}"),
+            Code::Counted(size) => write!(f, "S{size}"),
+            Code::Binary { bits } => write!(f, "B0.{bits}"),
+            Code::HexByte => f.write_str("X0"),
+            Code::Hex(size) => write!(f, "X{size}"),
+            Code::Signed(size) => write!(f, "D{size}"),
+            Code::Unsigned(size) => write!(f, "U{size}"),
+            Code::Octal(size) => write!(f, "o{size}"),
+            Code::Float(bytes) => write!(f, "F{bytes}"),
+            Code::HookBytes => f.write_str("HB"),
+            Code::HookType => f.write_str("HT"),
+            Code::Time(size) => write!(f, "T{size}"),
+            Code::Errno(size) => write!(f, "E{size}"),
+            Code::Path(size) => write!(f, "P{size}"),
+        }
+    }
+}
+
+/// Writes the size as it stands in a code: a number of bytes, or `W`.
+impl Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Bytes(bytes) => bytes.fmt(f),
+            Size::Word => f.write_str("W"),
+        }
+    }
+}
+
+/// Writes the code as a template does.
+impl Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Move::Goto { bytes, bits: 0 } => write!(f, "G{bytes}"),
+            Move::Goto { bytes, bits } => write!(f, "G{bytes}.{bits}"),
+            Move::Omit { bytes, bits: 0 } => write!(f, "O{bytes}"),
+            Move::Omit { bytes, bits } => write!(f, "O{bytes}.{bits}"),
+            Move::Reverse { bytes } => write!(f, "R{bytes}"),
+            Move::Word { words } => write!(f, "W{words}"),
+        }
+    }
+}
+
+/// Writes the operator's sign.
+impl Display for BinaryOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::And => "&",
+        })
+    }
+}

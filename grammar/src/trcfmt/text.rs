@@ -1,0 +1,98 @@
+//! The bytes of quoted text: continuations joined, and the way back from a joined byte to its place.
+
+use smallvec::SmallVec;
+
+use super::lines::join_len;
+use crate::Span;
+
+/// Text between quotes, with `\` + newline taken out.
+pub(crate) enum Joined<'s> {
+    /// It stands on one physical line.
+    Whole {
+        /// The bytes as they stand in the source.
+        bytes: &'s [u8],
+        /// The offset of the first.
+        start: u32,
+    },
+    /// It is continued.
+    Cut {
+        /// The bytes without the joins.
+        bytes: SmallVec<[u8; 128]>,
+        /// For each run of bytes, its offset in `bytes` and in the source.
+        runs: SmallVec<[(u32, u32); 4]>,
+    },
+}
+
+impl<'s> Joined<'s> {
+    /// Joins the text that begins at offset `start` of its source.
+    pub fn new(text: &'s [u8], start: u32) -> Self {
+        if !text.contains(&b'\n') {
+            return Joined::Whole { bytes: text, start };
+        }
+        let (mut bytes, mut runs) = (SmallVec::new(), SmallVec::new());
+        let mut at = 0;
+        while at < text.len() {
+            let run = text[at..].iter().position(|b| *b == b'\n').map_or(&text[at..], |newline| {
+                let line = &text[at..at + newline];
+                &line[..line.iter().rposition(|b| *b == b'\\').unwrap_or(line.len())]
+            });
+            runs.push((bytes.len() as u32, start + at as u32));
+            bytes.extend_from_slice(run);
+            at += run.len();
+            at += join_len(&text[at..]).unwrap_or(text.len() - at);
+        }
+        Joined::Cut { bytes, runs }
+    }
+
+    /// The joined bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Joined::Whole { bytes, .. } => bytes,
+            Joined::Cut { bytes, .. } => bytes,
+        }
+    }
+
+    /// The place in the source of a run of joined bytes.
+    pub fn span(&self, range: std::ops::Range<usize>) -> Span {
+        let first = self.offset(range.start);
+        let end = if range.is_empty() { first } else { self.offset(range.end - 1) + 1 };
+        Span::new(first, end)
+    }
+
+    fn offset(&self, index: usize) -> u32 {
+        match self {
+            Joined::Whole { start, .. } => start + index as u32,
+            Joined::Cut { runs, .. } => {
+                let run = runs.partition_point(|(joined, _)| *joined as usize <= index).max(1);
+                let (joined, source) = runs[run - 1];
+                source + (index as u32).saturating_sub(joined)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str, offsets: &[u32]) {
+        let joined = Joined::new(text.as_bytes(), 100);
+        assert_eq!(joined.bytes(), expected.as_bytes(), "{text:?}");
+        let found: Vec<u32> = (0..expected.len()).map(|n| joined.span(n..n + 1).start).collect();
+        assert_eq!(found, offsets, "{text:?}");
+    }
+
+    #[test]
+    fn parts_join_with_nothing_between() {
+        check("ab", "ab", &[100, 101]);
+        check("a\\\nb", "ab", &[100, 103]);
+        check("a \\ \t\r\n b", "a  b", &[100, 101, 107, 108]);
+        check("\\\n\\\na", "a", &[104]);
+        check("a\\\\\nn", "a\\n", &[100, 101, 104]);
+    }
+
+    #[test]
+    fn a_span_over_a_join_holds_it() {
+        assert_eq!(Joined::new(b"a\\\nb", 0).span(0..2), Span::new(0, 4));
+    }
+}
