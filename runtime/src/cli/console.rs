@@ -10,12 +10,10 @@ use std::time::{Duration, Instant};
 /// When there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR is set.
+    // `auto` is on a terminal, unless NO_COLOR is set. Comments would become lines of every help page.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

@@ -36,7 +36,8 @@ fn rows() -> impl Iterator<Item = Row> {
 
 #[cfg(feature = "compiler")]
 fn sources() -> impl Iterator<Item = Row> {
-    tfbc_grammar::CODES.iter().map(|info| (info.code, info.title, info.explain))
+    let codes = tfbc_grammar::CODES.iter().chain(tfbc_compiler::CODES);
+    codes.map(|info| (info.code, info.title, info.explain))
 }
 
 #[cfg(not(feature = "compiler"))]

@@ -69,6 +69,11 @@ pub fn dialect_help() -> String {
 pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     let set = match FormatSet::load(paths, &language.options()?) {
         Ok(set) => set,
+        #[cfg(feature = "compiler")]
+        Err(LoadError::Source(mut findings)) if !language.strict => {
+            findings.diagnostics.retain(|found| found.severity == Severity::Error);
+            return Err(refusal(console, LoadError::Source(findings), false));
+        }
         Err(error) => return Err(refusal(console, error, language.strict)),
     };
     #[cfg(feature = "compiler")]

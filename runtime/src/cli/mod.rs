@@ -25,7 +25,7 @@ use std::process::ExitCode;
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
 struct CommonArgs {
-    /// When to colour messages
+    /// When to colour messages; `auto` on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
     color: Colour,
     /// Leave out warnings, summaries and progress
@@ -141,7 +141,8 @@ impl Command {
     }
 }
 
-/// `trcrpt` as a command of its own.
+/// Write the report of AIX traces, as AIX's trcrpt does
+// The command of its own; `tfbc trcrpt` takes the same flags.
 #[derive(Debug, Parser)]
 #[command(name = "trcrpt", version, max_term_width = 100)]
 struct Trcrpt {

@@ -17,7 +17,7 @@ pub struct TraceArgs {
     /// Kind of the traces, in place of what their first bytes say
     #[arg(long, value_name = "KIND", help_heading = "Traces")]
     pub format: Option<KindArg>,
-    /// Where the cpu id of `trace -p` stands in an event
+    /// Where the cpu id of `trace -p` stands: last word of the event, first behind the hook word, or behind the thread id
     #[arg(long, value_name = "PLACE", default_value = "last", help_heading = "Traces")]
     pub cpuid_word: CpuidWordArg,
     /// Accept generic events longer than a trace buffer takes
@@ -28,27 +28,19 @@ pub struct TraceArgs {
 /// [`Kind`] on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum KindArg {
-    /// Stream of a 32-bit kernel
     Stream32,
-    /// Stream of a 64-bit kernel
     Stream64,
-    /// Log of a 32-bit kernel
     Log32,
-    /// Log of a 64-bit kernel
     Log64,
 }
 
 /// [`CpuidWord`] on the command line.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub enum CpuidWordArg {
-    /// Last word of the event
     #[default]
     Last,
-    /// Between hook word and data
     First,
-    /// Between thread id and time stamp
     AfterTid,
-    /// Nowhere
     None,
 }
 
