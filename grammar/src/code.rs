@@ -28,67 +28,236 @@ pub static CODES: &[&CodeInfo] = rows::ALL;
 
 pub(crate) mod rows {
     declare_codes! {
-        /// A source file is larger than 64 MiB.
+        /// A source file is larger than 64 MiB. Such a file is not read at all.
+        ///
+        /// Split it: `-t` takes several files.
         SOURCE_TOO_LARGE = "S01", "source too large";
-        /// x
+        /// The stanza is well-formed up to the marked place, and what stands there cannot follow.
+        ///
+        /// The message says what could stand there. Often the mistake is before the place: a missing operand, comma or quote.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ $x = 1 + }}
+        /// ```
         UNEXPECTED = "S02", "unexpected token";
-        /// x
+        /// A stanza begins with an event id: 3 or 4 hexadecimal digits. `hhh` is the same hook as `hhh0`, and a 4-digit id below
+        /// 1000 must end in 0.
+        ///
+        /// Any other line is most often the rest of a stanza whose line before lacks its `\` at the end.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT"
+        ///   "value " X4
+        /// ```
         HOOK_ID = "S03", "bad event id";
-        /// x
+        /// Version and release follow the event id: two decimal numbers with a dot between.
+        ///
+        /// ```text
+        /// 010 "EVENT" X4
+        /// ```
         VERSION = "S04", "bad version";
-        /// x
+        /// `L=` behind the version sets the text column: `APPL`, `SVC`, `KERN` or `INT`, or `0` for an event without columns.
+        ///
+        /// ```text
+        /// 010 1.0 L=USER "EVENT" X4
+        /// ```
         LEVEL = "S05", "unknown level";
-        /// x
+        /// A string or backquoted string has no closing quote before its stanza ends. A string goes on in the next line only where
+        /// a `\` ends the line.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT
+        /// ```
         UNCLOSED = "S06", "string without end";
-        /// x
+        /// A word with a format code's letter and a number that this code does not take, such as `X17` or `D3`. It is not taken for
+        /// text, since it is nearly always a slip.
+        ///
+        /// Put it in quotes to print it.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" D3
+        /// ```
         CODE_SIZE = "S07", "illegal size of a format code";
-        /// x
+        /// What stands behind the `%` of a macro is no cast: a printing code with an illegal size, a range of bits that is none, or
+        /// nothing at all. Also a macro that is assigned or declared with a cast.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" $D1%W24.70
+        /// ```
         CAST = "S08", "bad cast";
-        /// x
+        /// A byte stands where nothing can begin with it: a `$` without name, a word that begins with `%`, a `\` that is no escape, a
+        /// mark that expressions do not know.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" costs $ X4
+        /// ```
         STRAY_BYTE = "S09", "byte that begins nothing";
-        /// x
+        /// A brace or parenthesis has no partner, or stands where none can. Outside quotes they are never text: `{{ … }}` holds an
+        /// assignment or a function, `{ … }` the body of a case or LOOP, `( … )` arguments.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" LOOP X2 { X0
+        /// ```
         BRACKET = "S10", "unmatched brace or parenthesis";
-        /// x
+        /// Outside expressions and BITFLAGS, `&` begins the mask of a switch: behind a code or macro, before a number and a comma.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" HT & 0x07 X4
+        /// ```
         STRAY_AMPERSAND = "S11", "`&` without mask";
-        /// x
+        /// A comma stands behind something that selects nothing. It makes a switch of the code or macro before it, and separates
+        /// entries of a switch or BITFLAGS. Often a case's text has several words and lacks its quotes.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" U4, 0 not found, 1 found
+        /// ```
         STRAY_COMMA = "S12", "comma without switch";
-        /// x
+        /// The body of a case is a string, a backquoted string, one bare word, or items in braces. Codes, macros, keywords and calls
+        /// need the braces.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" U4, 0 "none", \* X4
+        /// ```
         CASE_BODY = "S13", "bad case body";
-        /// x
+        /// A constant of an expression is decimal, `0x` hexadecimal or, with a leading `o`, octal, and fits in 64 bits.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ $x = 0x1FFFFFFFFFFFFFFFF }}
+        /// ```
         CONSTANT = "S14", "bad constant";
-        /// x
+        /// `G`, `O`, `R` and `W` with a number move the data pointer. They have no value, so they cannot stand in an expression and
+        /// cannot select.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ $x = G4 + 1 }}
+        /// ```
         POSITION_VALUE = "S15", "position code as value";
-        /// x
+        /// The arguments of a function are format codes, macros with or without cast, or numbers. Timers take expressions.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ f(a) $a }} f($D1 + 1)
+        /// ```
         ARGUMENT = "S16", "expression as argument";
-        /// x
+        /// A parameter's name is made of letters, digits and `_`.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ f(a.b) X4 }}
+        /// ```
         PARAMETER = "S17", "bad parameter";
-        /// x
+        /// A function cannot be defined inside another. Functions are visible in every stanza, before and behind their definition,
+        /// so it can stand anywhere else.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" {{ f(a) {{ g(b) $b }} g($a) }}
+        /// ```
         NESTED_FUNCTION = "S18", "function inside a function";
-        /// x
+        /// Braces and parentheses of one stanza nest deeper than 200.
         NESTING = "S19", "nesting too deep";
-        /// x
+        /// An expression has more than 1000 operators.
         OPERATORS = "S20", "expression too long";
-        /// x
+        /// A comment that begins with `# tfbc:` sets an option for its file and must read `# tfbc: NAME=VALUE`.
+        ///
+        /// ```text
+        /// # tfbc: level
+        /// 010 1.0 "EVENT"
+        /// ```
         SETTING = "S21", "bad setting";
-        /// x
+        /// Blanks stand between the `\` that continues a line and the line's end. The line is continued all the same; other programs
+        /// may see it otherwise. In the example, `␠` is a blank.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" \␠
+        ///   X4
+        /// ```
         BLANK_BEHIND_BACKSLASH = "S40", "blank behind backslash";
-        /// x
+        /// The file's last line ends in `\`, and there is nothing to continue with.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" \
+        /// ```
         DANGLING_BACKSLASH = "S41", "backslash at end of file";
-        /// x
+        /// A comment ends in `\`, so the line behind it belongs to the comment and is ignored, though it does not begin with `#`.
+        ///
+        /// ```text
+        /// # the next line is lost \
+        /// 010 1.0 "EVENT"
+        /// ```
         SWALLOWED_LINE = "S42", "line swallowed by a comment";
-        /// x
+        /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT"
+        /// # tfbc: level=APPL
+        /// ```
         LATE_SETTING = "S43", "setting behind a stanza";
-        /// x
+        /// A comma follows the last case of a switch or the last entry of BITFLAGS.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" U4, 0 "none", 1 "one",
+        /// ```
         TRAILING_COMMA = "S44", "comma after the last entry";
-        /// x
+        /// An entry of BITFLAGS begins without a comma before it.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" BITFLAGS X4, 1 "a" 2 "b"
+        /// ```
         MISSING_COMMA = "S45", "missing comma";
-        /// x
+        /// The cast behind a macro's `%` is neither a printing code nor a range of bits; the value prints as without a cast.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" $D1%Z4
+        /// ```
         UNKNOWN_CAST = "S46", "unknown cast";
-        /// x
+        /// A bare word looks like a format code: its letter has the wrong case, something follows without a blank, or a size `W` that
+        /// this code does not take. It is printed as text.
+        ///
+        /// Put it in quotes if it is text.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" x4
+        /// ```
         CODE_LIKE_WORD = "S47", "code-like bare word";
-        /// x
+        /// A bare word differs from a keyword only in the case of its letters, so it is printed as text.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT" Loop
+        /// ```
         KEYWORD_CASE = "S48", "keyword in another case";
-        /// x
+        /// There are no escapes inside quotes: `\n` prints a backslash and an `n` there. Outside, it ends the line.
+        ///
+        /// ```text
+        /// 010 1.0 "EVENT\n" X4
+        /// ```
         ESCAPE_IN_QUOTES = "S49", "newline escape inside quotes";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+    use crate::{Arena, Source, SourceId, trcfmt};
+
+    /// The lines of the fenced block in a long text.
+    fn example(explain: &str) -> Option<String> {
+        let lines = explain.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
+        let fenced: Vec<&str> = lines.skip_while(|line| *line != "```text").skip(1).collect();
+        let len = fenced.iter().position(|line| *line == "```")?;
+        Some(fenced[..len].join("\n").replace('␠', " "))
+    }
+
+    #[test]
+    fn each_example_triggers_its_code() {
+        for info in CODES {
+            let Some(text) = example(info.explain) else { continue };
+            let arena = Arena::new();
+            let (_, found) = trcfmt::parse(&arena, SourceId(0), &Source::new("example", text.as_str()));
+            let codes: Vec<&str> = found.iter().map(|diagnostic| diagnostic.code.code).collect();
+            assert_eq!(codes, [info.code], "{text}");
+        }
+    }
+
+    #[test]
+    fn codes_are_in_order() {
+        assert!(CODES.is_sorted_by(|a, b| a.code < b.code));
     }
 }

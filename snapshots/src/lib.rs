@@ -6,7 +6,9 @@
 //! against the specification by eye.
 #![forbid(unsafe_code)]
 
+pub mod case;
 pub mod generate;
 pub mod reader;
 pub mod reference;
 pub mod report;
+pub mod runner;

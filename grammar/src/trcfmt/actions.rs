@@ -18,13 +18,33 @@ use crate::{Arena, Span, Spanned, codes};
 pub(crate) struct Actions<'ast, 's> {
     pub(super) arena: &'ast Arena,
     pub(super) reports: &'s Reports<'s>,
+    aside: &'s Aside<'ast>,
     line: Span,
     /// The functions that are defined in the stanza, inner ones first.
     functions: RefCell<SmallVec<[Span; 2]>>,
 }
 
-/// Arguments and parameters: nearly always one or two.
-pub(crate) type ShortList<N> = SmallVec<[N; 2]>;
+/// Nodes of sequences that are still being read. They lie on each other as the sequences nest, and move into the arena
+/// when theirs is complete.
+#[derive(Default)]
+pub(crate) struct Aside<'ast> {
+    items: RefCell<std::vec::Vec<Item<'ast>>>,
+    cases: RefCell<std::vec::Vec<Case<'ast>>>,
+    entries: RefCell<std::vec::Vec<FlagEntry<'ast>>>,
+}
+
+impl Aside<'_> {
+    /// Forgets what a stanza with an error has left.
+    pub fn clear(&self) {
+        self.items.borrow_mut().clear();
+        self.cases.borrow_mut().clear();
+        self.entries.borrow_mut().clear();
+    }
+}
+
+/// Where the nodes of a sequence begin in [`Aside`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun(usize);
 
 /// A stanza's head.
 pub(crate) struct Head {
@@ -38,13 +58,14 @@ pub(crate) struct FlagList<'ast> {
     start: u32,
     end: u32,
     selector: Selector<'ast>,
-    entries: Vec<'ast, FlagEntry<'ast>>,
+    entries: Begun,
 }
 
 impl<'ast, 's> Actions<'ast, 's> {
     /// The actions for the stanza at `line`.
-    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, line: Span) -> Self {
-        Self { arena, reports, line, functions: RefCell::default() }
+    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, line: Span) -> Self {
+        aside.clear();
+        Self { arena, reports, aside, line, functions: RefCell::default() }
     }
 
     fn bytes(&self, span: Span) -> &'s [u8] {
@@ -65,14 +86,40 @@ impl<'ast, 's> Actions<'ast, 's> {
         Stanza { span: self.line, id, version, level, label, body }
     }
 
-    pub fn items(&self) -> Vec<'ast, Item<'ast>> {
+    /// An empty list that grows in the arena.
+    pub fn list<T>(&self) -> Vec<'ast, T> {
         self.arena.list()
     }
 
-    pub fn cases(&self, first: Case<'ast>) -> Vec<'ast, Case<'ast>> {
-        let mut cases = self.arena.list();
-        cases.push(first);
+    pub fn no_items(&self) -> Begun {
+        Begun(self.aside.items.borrow().len())
+    }
+
+    pub fn then(&self, items: Begun, item: Item<'ast>) -> Begun {
+        self.aside.items.borrow_mut().push(item);
+        items
+    }
+
+    pub fn descriptor(&self, items: Begun) -> Descriptor<'ast> {
+        self.take_from(&self.aside.items, items)
+    }
+
+    pub fn first_case(&self, case: Case<'ast>) -> Begun {
+        let begun = Begun(self.aside.cases.borrow().len());
+        self.next_case(begun, case)
+    }
+
+    pub fn next_case(&self, cases: Begun, case: Case<'ast>) -> Begun {
+        self.aside.cases.borrow_mut().push(case);
         cases
+    }
+
+    /// Moves the nodes of one sequence into the arena.
+    fn take_from<T: Copy>(&self, aside: &RefCell<std::vec::Vec<T>>, Begun(start): Begun) -> &'ast [T] {
+        let mut aside = aside.borrow_mut();
+        let nodes = self.arena.slice(aside.get(start..).unwrap_or_default());
+        aside.truncate(start);
+        nodes
     }
 
     pub fn selected(&self, selector: Selector<'ast>) -> Item<'ast> {
@@ -82,15 +129,11 @@ impl<'ast, 's> Actions<'ast, 's> {
         }
     }
 
-    pub fn switch(
-        &self,
-        selector: Selector<'ast>,
-        mask: Option<Value<'ast>>,
-        cases: Vec<'ast, Case<'ast>>,
-    ) -> Item<'ast> {
+    pub fn switch(&self, selector: Selector<'ast>, mask: Option<Value<'ast>>, cases: Begun) -> Item<'ast> {
+        let cases = self.take_from(&self.aside.cases, cases);
         let last = cases.last().map_or(selector.span(), |case| body_span(&case.body));
         let span = selector.span().to(last);
-        Item::Switch(Switch { selector, mask, cases: cases.into_bump_slice(), span })
+        Item::Switch(Switch { selector, mask, cases, span })
     }
 
     pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
@@ -121,12 +164,12 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn flags(&self, start: u32, selector: Selector<'ast>) -> FlagList<'ast> {
-        FlagList { start, end: start, selector, entries: self.arena.list() }
+        FlagList { start, end: start, selector, entries: Begun(self.aside.entries.borrow().len()) }
     }
 
     pub fn flag(&self, mut flags: FlagList<'ast>, flag: Value<'ast>, yes: Text<'ast>) -> FlagList<'ast> {
         flags.end = yes.span.end;
-        flags.entries.push(FlagEntry::Flag { flag, yes, no: None });
+        self.aside.entries.borrow_mut().push(FlagEntry::Flag { flag, yes, no: None });
         flags
     }
 
@@ -136,7 +179,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn flag_false(&self, mut flags: FlagList<'ast>, text: Text<'ast>) -> FlagList<'ast> {
-        if let Some(FlagEntry::Flag { no, .. }) = flags.entries.last_mut() {
+        if let Some(FlagEntry::Flag { no, .. }) = self.aside.entries.borrow_mut().last_mut() {
             *no = Some(text);
         }
         flags.end = text.span.end;
@@ -151,7 +194,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         text: Text<'ast>,
     ) -> FlagList<'ast> {
         flags.end = text.span.end;
-        flags.entries.push(FlagEntry::Field { mask, field, text });
+        self.aside.entries.borrow_mut().push(FlagEntry::Field { mask, field, text });
         flags
     }
 
@@ -174,17 +217,8 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
         let FlagList { start, end, selector, entries } = flags;
-        Item::Bitflags(Bitflags { selector, entries: entries.into_bump_slice(), span: Span::new(start, end) })
-    }
-
-    pub fn flags_before_comma(
-        &self,
-        mut items: Vec<'ast, Item<'ast>>,
-        (flags, comma): (FlagList<'ast>, Span),
-    ) -> Vec<'ast, Item<'ast>> {
-        self.trailing_comma(comma);
-        items.push(self.bitflags(flags));
-        items
+        let entries = self.take_from(&self.aside.entries, entries);
+        Item::Bitflags(Bitflags { selector, entries, span: Span::new(start, end) })
     }
 
     pub fn word(&self, span: Span) -> Text<'ast> {
@@ -250,7 +284,13 @@ impl<'ast, 's> Actions<'ast, 's> {
         Spanned::new(node.name, span)
     }
 
-    pub fn function(&self, span: Span, name: Span, params: &[Name<'ast>], body: Descriptor<'ast>) -> Item<'ast> {
+    pub fn function(
+        &self,
+        span: Span,
+        name: Span,
+        params: Vec<'ast, Name<'ast>>,
+        body: Descriptor<'ast>,
+    ) -> Item<'ast> {
         let mut functions = self.functions.borrow_mut();
         for inner in functions.iter().filter(|inner| inner.start > span.start) {
             let error = self.reports.error(&codes::NESTED_FUNCTION, *inner, "function is defined inside a function");
@@ -259,7 +299,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         }
         functions.clear();
         functions.push(name);
-        Item::Function(Function { name: self.value(name), params: self.arena.slice(params), body, span })
+        Item::Function(Function { name: self.value(name), params: params.into_bump_slice(), body, span })
     }
 
     pub fn param(&self, span: Span) -> Name<'ast> {
@@ -271,12 +311,12 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.value(span)
     }
 
-    pub fn timer(&self, span: Span, action: TimerAction, first: Expr<'ast>, second: Expr<'ast>) -> Timer<'ast> {
-        Timer { action, first: self.arena.alloc(first), second: self.arena.alloc(second), span }
+    pub fn timer(&self, span: Span, action: TimerAction, first: Expr<'ast>, second: Expr<'ast>) -> Item<'ast> {
+        Item::Timer(Timer { action, first: self.arena.alloc(first), second: self.arena.alloc(second), span })
     }
 
-    pub fn call(&self, span: Span, name: Span, arguments: &[Expr<'ast>]) -> Call<'ast> {
-        Call { name: self.value(name), arguments: self.arena.slice(arguments), span }
+    pub fn call(&self, span: Span, name: Span, arguments: Vec<'ast, Expr<'ast>>) -> Item<'ast> {
+        Item::Call(Call { name: self.value(name), arguments: arguments.into_bump_slice(), span })
     }
 
     /// An argument: a code, a macro or a number, without parentheses.

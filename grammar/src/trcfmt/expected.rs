@@ -1,29 +1,355 @@
 //! The parser's complaint, rewritten for people.
+//!
+//! The parser knows the token that it could not take, and the list of those it could. What stands before, and which
+//! braces are open, often tells more: most of this file looks for the mistake that was probably made.
 
 use lalrpop_util::ParseError;
 
-use super::lexer::{Fatal, Lexer};
+use super::lexer::{Fatal, IdFault, Lexer, hook_id};
 use super::reports::{Reports, excerpt};
 use super::token::Token;
-use crate::{Diagnostic, Span, codes};
+use super::{MAX_NESTING, MAX_OPERATORS};
+use crate::{CodeInfo, Diagnostic, Span, codes};
 
 /// Turns the error that ended a stanza's parse into a diagnostic.
-pub(crate) fn explain(
-    reports: &Reports,
-    line: Span,
-    lexer: &Lexer,
+pub(crate) fn explain<'s>(
+    reports: &Reports<'s>,
+    lexer: &Lexer<'s>,
     error: ParseError<u32, Token, Fatal>,
 ) -> Diagnostic {
-    let _ = (line, lexer);
     match error {
+        ParseError::User { error: Fatal::Nesting(span) } => reports
+            .error(&codes::NESTING, span, format!("braces and parentheses nest deeper than {MAX_NESTING}"))
+            .with_help("move inner parts to functions"),
+        ParseError::User { error: Fatal::Operators(span) } => reports
+            .error(&codes::OPERATORS, span, format!("expression has more than {MAX_OPERATORS} operators"))
+            .with_help("assign parts of it to macros"),
         ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
-            let span = Span::new(start, end);
-            reports.error(
-                &codes::UNEXPECTED,
-                span,
-                format!("unexpected {} `{}`: {expected:?}", token.name(), excerpt(reports.source.slice(span))),
-            )
+            let found = Found { token: Some(token), span: Span::new(start, end) };
+            Complaint { reports, lexer, found, expected }.explain()
         }
-        other => reports.error(&codes::UNEXPECTED, Span::default(), format!("{other:?}")),
+        ParseError::UnrecognizedEof { expected, .. } => {
+            let [.., (_, last)] = lexer.recent();
+            let end = last.end;
+            let found = Found { token: None, span: Span::new(end, end) };
+            Complaint { reports, lexer, found, expected }.explain()
+        }
+        ParseError::ExtraToken { token: (start, ..) } | ParseError::InvalidToken { location: start } => {
+            reports.error(&codes::UNEXPECTED, Span::new(start, start), "unexpected token")
+        }
     }
 }
+
+/// What the parser met: a token, or the end of the stanza.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    token: Option<Token>,
+    span: Span,
+}
+
+struct Complaint<'c, 's> {
+    reports: &'c Reports<'s>,
+    lexer: &'c Lexer<'s>,
+    found: Found,
+    /// The tokens that could be taken, by their names in the grammar, between double quotes.
+    expected: Vec<String>,
+}
+
+impl Complaint<'_, '_> {
+    fn explain(&self) -> Diagnostic {
+        if let Some(diagnostic) = self.stray_ampersand() {
+            return diagnostic;
+        }
+        let Some(token) = self.found.token else { return self.at_end() };
+        match token {
+            Token::BadHookId => self.bad_hook_id(),
+            Token::BadVersion => self.bad_version(),
+            Token::BadLevel => self.bad_level(),
+            Token::Unclosed => self.unclosed_string(),
+            Token::Stray => self.stray_byte(),
+            Token::CloseParen | Token::CloseBrace | Token::CloseBraces => self.closing(token),
+            Token::OpenBrace | Token::OpenBraces if self.wants_item() => self.lone_brace(),
+            Token::OpenParen => self.open_paren(),
+            Token::Comma if self.wants_item() => self.stray_comma(),
+            Token::Any => self.wildcard(),
+            _ if self.wants("backquoted string") && !self.wants_item() => self.case_body(),
+            _ => self.unexpected(),
+        }
+    }
+
+    fn error(&self, code: &'static CodeInfo, message: impl Into<String>) -> Diagnostic {
+        self.reports.error(code, self.found.span, message)
+    }
+
+    fn text(&self, span: Span) -> String {
+        excerpt(self.reports.source.slice(span))
+    }
+
+    fn found_text(&self) -> String {
+        self.text(self.found.span)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.expected.iter().any(|expected| expected.trim_matches('"') == name)
+    }
+
+    /// Whether an item could stand here.
+    fn wants_item(&self) -> bool {
+        self.wants("newline")
+    }
+
+    /// The token before the one that was found, and the one before that.
+    fn before(&self) -> [(Token, Span); 2] {
+        let [first, second, third] = self.lexer.recent();
+        if self.found.token.is_some() { [second, first] } else { [third, second] }
+    }
+
+    fn at_end(&self) -> Diagnostic {
+        if let Some(diagnostic) = self.unclosed_bracket() {
+            return diagnostic;
+        }
+        let message = format!("stanza ends where {} is expected", self.wanted());
+        let error = self.error(&codes::UNEXPECTED, message).with_label("the stanza ends here");
+        error.with_help("end the line with `\\` where the stanza goes on in the next line")
+    }
+
+    /// The innermost brace or parenthesis that is open; `{{` counts as one.
+    fn unclosed_bracket(&self) -> Option<Diagnostic> {
+        let open = self.lexer.innermost()?;
+        let span = if open.follows_brace { Span::new(open.span.start - 1, open.span.end) } else { open.span };
+        let message = format!("`{}` is not closed", self.text(span));
+        let error = self.reports.error(&codes::BRACKET, span, message).with_label("opened here");
+        Some(error.with_secondary(self.reports.id(), self.found.span, "its end is missing before this"))
+    }
+
+    fn bad_hook_id(&self) -> Diagnostic {
+        let word = self.reports.source.slice(self.found.span);
+        let text = self.found_text();
+        if hook_id(word) == Err(IdFault::Subhook) {
+            let message = format!("`{text}` is no event id: a 4-digit id below 1000 ends in 0");
+            let help = "write the 3 digits of the hook, with or without a 0 behind them";
+            return self.error(&codes::HOOK_ID, message).with_help(help);
+        }
+        let error = self.error(&codes::HOOK_ID, format!("stanza begins with `{text}`, which is no event id"));
+        error.with_help("an event id is 3 or 4 hexadecimal digits; to continue a stanza, end the line before with `\\`")
+    }
+
+    fn bad_version(&self) -> Diagnostic {
+        let message = format!("expected version and release such as `1.0`, found `{}`", self.found_text());
+        let help = "write two decimal numbers below 2^32 with a dot between, behind the event id";
+        self.error(&codes::VERSION, message).with_help(help)
+    }
+
+    fn bad_level(&self) -> Diagnostic {
+        let text = self.found_text();
+        let levels = ["L=APPL", "L=SVC", "L=KERN", "L=INT"];
+        let help = match levels.iter().find(|level| level.eq_ignore_ascii_case(&text)) {
+            Some(level) => format!("write `{level}`"),
+            None => "the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`".into(),
+        };
+        self.error(&codes::LEVEL, format!("`{text}` names no level")).with_help(help)
+    }
+
+    fn unclosed_string(&self) -> Diagnostic {
+        let start = self.found.span.start;
+        let quote = Span::new(start, start + 1);
+        let message = format!("string has no closing `{}` in its stanza", self.text(quote));
+        let error = self.reports.error(&codes::UNCLOSED, quote, message).with_label("begins here");
+        error.with_help("a string goes on in the next line only behind a `\\` at line end")
+    }
+
+    fn stray_byte(&self) -> Diagnostic {
+        let [(before, place), _] = self.before();
+        let bytes = self.reports.source.slice(Span::new(self.found.span.start, self.lexer.end()));
+        match bytes.first() {
+            Some(b'%') if matches!(before, Token::Macro) && place.end == self.found.span.start => {
+                let error = self.error(&codes::CAST, "`%` behind a macro begins no cast");
+                error.with_help("a cast is letters and digits, such as `%U4`; put the `%` in quotes to print it")
+            }
+            Some(b'$') => self.error(&codes::STRAY_BYTE, "`$` is not followed by a name").with_help(QUOTE_HELP),
+            Some(b'\\') => {
+                let next = Span::new(self.found.span.start, (self.found.span.start + 2).min(self.lexer.end()));
+                let error = self.error(&codes::STRAY_BYTE, format!("`{}` is no escape", self.text(next)));
+                error.with_help("outside quotes there are `\\n`, `\\t`, `\\*` and `\\` at line end")
+            }
+            _ if self.lexer.is_in_expression() => {
+                let message = format!("`{}` has no place in an expression", self.found_text());
+                self.error(&codes::STRAY_BYTE, message).with_help(OPERATORS_HELP)
+            }
+            _ => {
+                let message = format!("a word cannot begin with `{}`", self.found_text());
+                self.error(&codes::STRAY_BYTE, message).with_help(QUOTE_HELP)
+            }
+        }
+    }
+
+    /// `&` belongs to BITFLAGS, to the mask of a switch and to expressions.
+    fn stray_ampersand(&self) -> Option<Diagnostic> {
+        let [(before, place), (second, second_place)] = self.before();
+        let is_selector = |token| matches!(token, Token::Code(_) | Token::IllegalCode | Token::Macro);
+        let in_text = !self.lexer.is_in_expression();
+        let is_ampersand = matches!(self.found.token, Some(Token::Ampersand));
+        let (span, message) = if is_ampersand && in_text && !self.wants("constant") {
+            (self.found.span, "`&` where no mask can stand")
+        } else if matches!(before, Token::Ampersand) && is_selector(second) && self.wants("word") {
+            (place, "`&` is not followed by a mask")
+        } else if matches!(second, Token::Ampersand) && self.expected.len() == 1 && self.wants(",") {
+            (second_place, "`&` and mask are not followed by a comma")
+        } else {
+            return None;
+        };
+        Some(self.reports.error(&codes::STRAY_AMPERSAND, span, message).with_help(MASK_HELP))
+    }
+
+    fn closing(&self, token: Token) -> Diagnostic {
+        let is_brace = !matches!(token, Token::CloseParen);
+        let in_paren = self.lexer.innermost().is_some_and(|open| open.is_paren);
+        if self.lexer.has_closed() {
+            return self.closing_early();
+        }
+        match self.unclosed_bracket() {
+            Some(diagnostic) if is_brace && in_paren && !self.wants("constant") => diagnostic,
+            _ if self.wants("constant") => self.unexpected(),
+            _ => self.error(&codes::BRACKET, format!("`{}` closes nothing", self.found_text())).with_help(QUOTE_HELP),
+        }
+    }
+
+    /// A closing brace or parenthesis comes before what it should close is complete.
+    fn closing_early(&self) -> Diagnostic {
+        if self.wants("} before }") && !self.wants("}") && !self.wants("=") {
+            let error = self.error(&codes::BRACKET, "`{{` is closed by a single `}`");
+            return error.with_help("write `}}`, without a blank between");
+        }
+        if self.wants("backquoted string") { self.case_body() } else { self.unexpected() }
+    }
+
+    fn lone_brace(&self) -> Diagnostic {
+        let [(before, _), _] = self.before();
+        let error = self.error(&codes::BRACKET, "`{` begins neither an assignment nor a case's body");
+        match before {
+            Token::OpenBraces => error.with_help("a body's braces hold those of an assignment: `{ {{ $name = … }} }`"),
+            _ => error.with_help("write `{{ $name = … }}`; a body's braces stand behind a match value or a LOOP count"),
+        }
+    }
+
+    fn open_paren(&self) -> Diagnostic {
+        let [(before, place), _] = self.before();
+        let is_word = matches!(before, Token::Word | Token::Number | Token::Code(_) | Token::Move(_));
+        let error = self.error(&codes::BRACKET, "`(` begins no call here");
+        if is_word && place.end < self.found.span.start {
+            error.with_help(format!("a call is written without a blank: `{}(`", self.text(place)))
+        } else if matches!(before, Token::FunctionName) {
+            self.case_body()
+        } else {
+            error.with_help(QUOTE_HELP)
+        }
+    }
+
+    fn stray_comma(&self) -> Diagnostic {
+        let [(before, place), _] = self.before();
+        if matches!(before, Token::Move(_)) {
+            let message = format!("`{}` moves the data pointer and selects nothing", self.text(place));
+            return self
+                .reports
+                .error(&codes::POSITION_VALUE, place, message)
+                .with_help("a switch begins with a code that reads, or with a macro");
+        }
+        let error = self.error(&codes::STRAY_COMMA, "comma behind what selects nothing");
+        error.with_help("a comma follows a switch's selector or case; a case's text of several words needs quotes")
+    }
+
+    fn wildcard(&self) -> Diagnostic {
+        let error = self.error(&codes::UNEXPECTED, "`\\*` stands where no match value can stand");
+        error.with_help("`\\*` begins a case of a switch; put it in quotes to print it")
+    }
+
+    fn case_body(&self) -> Diagnostic {
+        let (text, span) = (self.found_text(), self.found.span);
+        match self.found.token {
+            Some(Token::Loop | Token::Bitflags | Token::StartTimer | Token::EndTimer | Token::FunctionName) => {
+                let message = format!("`{text}` cannot be a case's body without braces");
+                self.reports.error(&codes::CASE_BODY, span, message).with_help(format!("write `{{ {text} … }}`"))
+            }
+            _ => {
+                let error =
+                    self.error(&codes::CASE_BODY, format!("expected a case's body, found {}", self.found_name()));
+                error.with_help("a body is a string, one bare word, or items in braces")
+            }
+        }
+    }
+
+    fn unexpected(&self) -> Diagnostic {
+        let message = format!("expected {}, found {}", self.wanted(), self.found_name());
+        let error = self.error(&codes::UNEXPECTED, message);
+        match self.hint() {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let text = self.found_text();
+        match self.found.token? {
+            Token::Name if self.wants("macro") => Some(format!("a macro is written with `$`: `${text}`")),
+            Token::Minus if self.wants("constant") => Some("there is no unary minus: write `0 - …`".into()),
+            Token::Quoted if self.wants("constant") => Some("expressions are numbers; text stands outside".into()),
+            Token::Number if self.wants("macro") && self.wants("format code") => {
+                Some(format!("assign it first: `{{{{ $n = {text} }}}}`, and use `$n`"))
+            }
+            Token::Macro if self.wants("name") => Some("parameters are written without `$`".into()),
+            Token::Code(_) | Token::Loop | Token::Bitflags if self.wants("string") => {
+                Some(format!("put it in quotes to print these letters: `\"{text}\"`"))
+            }
+            Token::Word if self.wants("function name") => {
+                Some("assignments are `{{ $name = … }}`, functions `{{ name(param) … }}`".into())
+            }
+            _ => None,
+        }
+    }
+
+    /// What was found, for a message.
+    fn found_name(&self) -> String {
+        match self.found.token {
+            None => "the end of the stanza".into(),
+            Some(token @ (Token::Quoted | Token::Backquoted)) => format!("a {}", token.name()),
+            Some(Token::Newline) => "`\\n`".into(),
+            Some(Token::Tab) => "`\\t`".into(),
+            Some(_) => format!("`{}`", self.found_text()),
+        }
+    }
+
+    /// What could be taken, for a message.
+    fn wanted(&self) -> &'static str {
+        let wanted = [
+            (self.wants("event id"), "an event id"),
+            (self.wants("version"), "a version such as `1.0`"),
+            (self.wants_item(), "an item"),
+            (self.wants("wildcard"), "a match value"),
+            (self.wants("backquoted string"), "a case's body"),
+            (self.wants("string"), "a text"),
+            (self.wants("constant") && self.wants("name"), "a parameter's name"),
+            (self.wants("constant"), "a format code, a macro or a constant"),
+            (self.wants("macro") && self.wants("function name"), "`$name =` or `name(`"),
+            (self.wants("macro"), "a format code or a macro"),
+            (self.wants("word") && self.wants("&"), "an entry of BITFLAGS"),
+            (self.wants("word"), "a value"),
+            (self.wants("="), "`=` or `}}`"),
+            (self.wants(")") && self.wants("&"), "an operator or `)`"),
+            (self.wants(",") && self.wants("&"), "an operator or a comma"),
+            (self.wants("&") && self.wants("} before }"), "an operator or `}}`"),
+            (self.wants(")") && self.wants(","), "a comma or `)`"),
+            (self.wants(")"), "`)`"),
+            (self.wants("("), "`(`"),
+            (self.wants(","), "a comma"),
+            (self.wants("{"), "`{`"),
+            (self.wants("} before }"), "`}}`"),
+            (self.wants("}"), "`}`"),
+        ];
+        wanted.iter().find(|(is_wanted, _)| *is_wanted).map_or("something else", |(_, text)| text)
+    }
+}
+
+const QUOTE_HELP: &str = "put it in quotes to print it";
+const OPERATORS_HELP: &str = "the operators are `+ - * / &`";
+const MASK_HELP: &str = "a mask is a number between a switch's selector and its comma, such as `HT & 0x07,`; \
+    put the `&` in quotes to print it";

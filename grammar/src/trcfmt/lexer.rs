@@ -44,12 +44,14 @@ pub(crate) struct Lexer<'s> {
     part: Part,
     /// The braces and parentheses that are open.
     open: SmallVec<[Open; 8]>,
+    /// Whether the last token closed what it fits.
+    closed: bool,
     /// How many are open when a closing parenthesis ends the expression; `None` in an assignment, which a brace ends.
     call_depth: Option<usize>,
     n_operators: usize,
     /// The event id, once it has been read.
     hook_id: Option<HookId>,
-    /// The two tokens before the last, and the last.
+    /// The three tokens read last.
     recent: [(Token, Span); 3],
     /// Names after `{{`, for functions of a stanza that does not parse.
     defined: SmallVec<[Span; 2]>,
@@ -62,6 +64,8 @@ pub(crate) struct Open {
     pub span: Span,
     /// Whether it is a parenthesis.
     pub is_paren: bool,
+    /// Whether it is a brace directly behind another.
+    pub follows_brace: bool,
 }
 
 impl<'s> Lexer<'s> {
@@ -75,6 +79,7 @@ impl<'s> Lexer<'s> {
             mode: Mode::Text(tokens),
             part: Part::HookId,
             open: SmallVec::new(),
+            closed: false,
             call_depth: None,
             n_operators: 0,
             hook_id: None,
@@ -88,24 +93,29 @@ impl<'s> Lexer<'s> {
         self.hook_id
     }
 
-    /// The token before the last one.
-    pub fn previous(&self) -> (Token, Span) {
-        self.recent[1]
+    /// The three tokens read last, in order.
+    pub fn recent(&self) -> [(Token, Span); 3] {
+        self.recent
     }
 
-    /// The token before [`Lexer::previous`].
-    pub fn before_previous(&self) -> (Token, Span) {
-        self.recent[0]
-    }
-
-    /// The last token, where the stanza ends when there is no more.
-    pub fn last(&self) -> (Token, Span) {
-        self.recent[2]
+    /// Whether the last token, a brace or parenthesis, closed what it fits.
+    pub fn has_closed(&self) -> bool {
+        self.closed
     }
 
     /// The innermost brace or parenthesis that is open.
     pub fn innermost(&self) -> Option<Open> {
         self.open.last().copied()
+    }
+
+    /// Whether the token read last stands in an expression, or ends one.
+    pub fn is_in_expression(&self) -> bool {
+        matches!(self.mode, Mode::Expr(_))
+    }
+
+    /// The offset behind the stanza.
+    pub fn end(&self) -> u32 {
+        self.text.len() as u32
     }
 
     /// Reads on to the end and gives the names that stand after a `{{`, before a `(`.
@@ -127,13 +137,13 @@ impl<'s> Lexer<'s> {
                 (self.expr_token(token, span), span)
             }
         };
-        if token == Token::FunctionName && self.after_double_brace() {
+        if matches!(token, Token::FunctionName) && self.after_double_brace() {
             self.defined.push(span);
         }
         self.count(token, span);
         self.switch_mode(token, span);
-        self.recent.rotate_left(1);
-        self.recent[2] = (token, span);
+        let [_, second, third] = self.recent;
+        self.recent = [second, third, (token, span)];
         Some((token, span))
     }
 
@@ -245,19 +255,29 @@ impl<'s> Lexer<'s> {
     /// Whether the two tokens read last are `{{`.
     fn after_double_brace(&self) -> bool {
         let [_, (first, _), (second, _)] = self.recent;
-        first == Token::OpenBraces && matches!(second, Token::OpenBrace | Token::OpenBraces)
+        matches!(first, Token::OpenBraces) && matches!(second, Token::OpenBrace | Token::OpenBraces)
     }
 
     /// Keeps count of what is open, and of operators.
     fn count(&mut self, token: Token, span: Span) {
-        let innermost_is_paren = self.open.last().map(|open| open.is_paren);
+        self.closed = false;
         match token {
-            Token::OpenParen => self.open.push(Open { span, is_paren: true }),
-            Token::OpenBrace | Token::OpenBraces => self.open.push(Open { span, is_paren: false }),
-            Token::CloseParen if innermost_is_paren == Some(true) => drop(self.open.pop()),
-            Token::CloseBrace | Token::CloseBraces if innermost_is_paren == Some(false) => drop(self.open.pop()),
+            Token::OpenParen => self.open.push(Open { span, is_paren: true, follows_brace: false }),
+            Token::OpenBrace | Token::OpenBraces => {
+                let follows_brace = matches!(self.recent[2].0, Token::OpenBraces);
+                self.open.push(Open { span, is_paren: false, follows_brace });
+            }
+            Token::CloseParen => self.close(true),
+            Token::CloseBrace | Token::CloseBraces => self.close(false),
             Token::Plus | Token::Minus | Token::Star | Token::Slash | Token::Ampersand => self.n_operators += 1,
             _ => {}
+        }
+    }
+
+    fn close(&mut self, is_paren: bool) {
+        if self.open.last().is_some_and(|open| open.is_paren == is_paren) {
+            self.open.pop();
+            self.closed = true;
         }
     }
 

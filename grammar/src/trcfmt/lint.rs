@@ -80,8 +80,8 @@ fn is_range(text: &[u8]) -> bool {
 
 /// Says what a word was probably meant to be, when it looks like a code.
 fn similar_code(word: &[u8]) -> Option<String> {
-    let first = *word.first()?;
-    if !first.is_ascii_alphabetic() {
+    let (&first, rest) = word.split_first()?;
+    if !first.is_ascii_alphabetic() || !(rest.len() == 1 || rest.first().is_some_and(u8::is_ascii_digit)) {
         return None;
     }
     let is_legal = |word: &[u8]| matches!(word::code(word), Some(CodeWord::Prints(_) | CodeWord::Moves(_)));

@@ -1,6 +1,6 @@
 //! A whole file: its logical lines, settings and stanzas.
 
-use super::actions::Actions;
+use super::actions::{Actions, Aside};
 use super::ast::{File, HookId, Setting, Stanza};
 use super::expected;
 use super::grammar::StanzaParser;
@@ -25,7 +25,8 @@ use crate::{Arena, Diagnostic, Source, SourceId, Span, Spanned, codes};
 /// ```
 pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::new(id, source);
-    let mut parser = FileParser::new(arena, &reports);
+    let aside = Aside::default();
+    let mut parser = FileParser::new(arena, &reports, &aside);
     if source.bytes().len() > Source::MAX_LEN {
         let message = format!("source is larger than {} MiB", Source::MAX_LEN >> 20);
         reports.add(reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message));
@@ -39,6 +40,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
 struct FileParser<'ast, 's> {
     arena: &'ast Arena,
     reports: &'s Reports<'s>,
+    aside: &'s Aside<'ast>,
     grammar: StanzaParser,
     settings: bumpalo::collections::Vec<'ast, Setting<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
@@ -48,10 +50,11 @@ struct FileParser<'ast, 's> {
 }
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    fn new(arena: &'ast Arena, reports: &'s Reports<'s>) -> Self {
+    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>) -> Self {
         Self {
             arena,
             reports,
+            aside,
             grammar: StanzaParser::new(),
             settings: arena.list(),
             stanzas: arena.list(),
@@ -87,13 +90,13 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn stanza(&mut self, line: Span) {
         let n_errors = self.reports.n_errors();
-        let actions = Actions::new(self.arena, self.reports, line);
+        let actions = Actions::new(self.arena, self.reports, self.aside, line);
         let mut lexer = Lexer::new(self.reports.source.bytes(), line);
         match self.grammar.parse(&actions, &mut lexer) {
             Ok(stanza) if self.reports.n_errors() == n_errors => self.stanzas.push(stanza),
             Ok(_) => self.break_stanza(&mut lexer),
             Err(error) => {
-                self.reports.add(expected::explain(self.reports, line, &lexer, error));
+                self.reports.add(expected::explain(self.reports, &lexer, error));
                 self.break_stanza(&mut lexer);
             }
         }
