@@ -12,7 +12,7 @@
 //! | V8 | every table is of the kind its instruction asks for and well formed |
 //! | V9 | the targets of a table keep V3 and V4 |
 //! | V10 | every width, bit count and digit count is in its range, every name known |
-//! | V11 | a call goes to a called routine with a lower number, at most [`MAX_DEPTH`] deep |
+//! | V11 | a call goes to a called routine with a lower number that needs no more event bytes, at most [`MAX_DEPTH`] deep |
 //! | V12 | the rows of routines, hooks and sources point inside their sections; a hook's routines are not called ones |
 
 use crate::blob::{BlobError, RoutineRow, Sections};
@@ -124,8 +124,9 @@ impl Verifier<'_> {
     /// V11: the depth of a call, or `None` where it breaks the rule.
     fn call(&self, site: &Site<'_>) -> Option<usize> {
         let depth = self.depths.get(site.instr.b as usize)? + 1;
-        let called = self.sections.routines[site.instr.b as usize].called == 1;
-        (called && depth <= MAX_DEPTH).then_some(depth)
+        let row = &self.sections.routines[site.instr.b as usize];
+        let fits = row.called == 1 && row.need <= site.row.need;
+        (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
     fn operand(&self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), u8> {

@@ -1,0 +1,221 @@
+//! The machine against the reference, on random templates and events.
+//!
+//! `TFBC_CASES=100000` tries that many templates, `TFBC_SEED=17` only that one.
+
+use std::fmt::Write;
+
+use tfbc_compiler::{Options, compile};
+use tfbc_grammar::{Arena, Severity, Source, Sources};
+use tfbc_snapshots::generate::{GeneratedEvent, Rng, Template, event, facts, template};
+use tfbc_snapshots::reference::{Line, Printed, Reference, Timers, layout_without_columns};
+use tfbc_vm::{Context, Event, Layout, Limits, Machine, Outcome, Program, TextBuf};
+
+/// Templates of an ordinary run.
+const CASES: u64 = 3000;
+
+/// Events of each template.
+const EVENTS: usize = 8;
+
+fn env(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    match env("TFBC_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..env("TFBC_CASES").unwrap_or(CASES),
+    }
+}
+
+/// Small limits now and then, so that reaching them is compared, too.
+fn limits(rng: &mut Rng) -> Limits {
+    match rng.below(4) {
+        0 => Limits { turns: rng.below(20) as u32, text: 1 << 20 },
+        1 => Limits { turns: 1000, text: rng.below(200) as u32 },
+        _ => Limits { turns: 1000, text: 20_000 },
+    }
+}
+
+fn sources(template: &Template) -> Sources {
+    let mut sources = Sources::new();
+    sources.add(Source::new("generated.trcfmt", template.source.as_str()));
+    sources
+}
+
+/// One seed's template and events.
+struct Case {
+    template: Template,
+    events: Vec<(u16, GeneratedEvent)>,
+    facts: tfbc_snapshots::generate::Facts,
+    limits: Limits,
+    columns: &'static [u8],
+}
+
+fn case(seed: u64) -> Case {
+    let mut rng = Rng::new(seed);
+    let template = template(&mut rng, 1 + (seed % 40) as usize);
+    let hooks: Vec<u16> = (0..EVENTS)
+        .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
+        .collect();
+    let events = hooks.iter().map(|hook| (*hook, event(&mut rng, *hook))).collect();
+    let columns = *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]);
+    Case { template, events, facts: facts(&mut rng), limits: limits(&mut rng), columns }
+}
+
+fn as_event(event: &GeneratedEvent) -> Event<'_> {
+    Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset }
+}
+
+/// The hook whose stanza formats an event, as both sides are asked for it.
+fn stanza_id(reference: &Reference, hook: u16) -> u16 {
+    reference.stanza(hook).map_or(0x0070, |stanza| stanza.id.node.0)
+}
+
+fn messages(diagnostics: &[tfbc_grammar::Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| format!("{} {:?} {}\n", found.code.code, found.primary.span, found.message)).collect()
+}
+
+/// Prints one event with the reference.
+fn with_reference(case: &Case, reference: &Reference, at: usize, timers: &mut Timers) -> (Layout, Printed) {
+    let (hook, event) = &case.events[at];
+    let stanza = reference.stanza(*hook).expect("there is always 007");
+    let mut layout = layout_without_columns(stanza.level.map(|level| level.node));
+    layout.further += case.columns.len() as u16;
+    let line = Line { columns: case.columns, layout, limits: case.limits };
+    (layout, reference.format(stanza, &as_event(event), &case.facts.context(), timers, line))
+}
+
+/// Prints one event with the machine, in the reference's form.
+struct Run<'p> {
+    program: Program<'p>,
+    machine: Machine,
+    timers: tfbc_vm::Timers,
+    out: TextBuf,
+}
+
+impl<'p> Run<'p> {
+    fn new(blob: &'p [u8], limits: Limits) -> Result<Self, String> {
+        let program = Program::open(blob).map_err(|error| error.to_string())?;
+        Ok(Run { program, machine: Machine::new(limits), timers: tfbc_vm::Timers::new(), out: TextBuf::new() })
+    }
+
+    fn print(&mut self, id: u16, event: &Event, context: &Context, layout: Layout, columns: &[u8]) -> Printed {
+        let Some(hook) = self.program.hook(id) else { return Printed::default() };
+        let line = self.out.len();
+        self.out.push(columns);
+        let outcome: Outcome =
+            self.machine.run(&self.program, hook.index, event, context, &mut self.timers, layout, line, &mut self.out);
+        Printed {
+            text: self.out.as_bytes()[line..].to_vec(),
+            skipped: outcome.skipped,
+            stop: outcome.stop,
+            truncated: outcome.truncated,
+            limited: outcome.limited,
+            divided_by_zero: outcome.divided_by_zero,
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn describe(seed: u64, case: &Case, at: usize, reference: &Printed, machine: &Printed) -> String {
+    let (hook, event) = &case.events[at];
+    let show = |printed: &Printed| {
+        let Printed { text, skipped, stop, truncated, limited, divided_by_zero } = printed;
+        format!(
+            "skipped {skipped} stop {stop} truncated {truncated} limited {limited} divided {divided_by_zero}\n{}",
+            text.escape_ascii().to_string().replace("\\n", "\n")
+        )
+    };
+    format!(
+        "seed {seed}, event {at} of hook {hook:04X}, wide {}, time {} ns, offset {}: {}\nlimits {:?}\n{:?}\n\
+         ---- template\n{}---- reference\n{}\n---- machine\n{}\n",
+        event.wide,
+        event.time_ns,
+        event.offset,
+        hex(&event.bytes),
+        case.limits,
+        case.facts,
+        case.template.source,
+        show(reference),
+        show(machine),
+    )
+}
+
+fn compare(seed: u64) -> Result<(), String> {
+    let case = case(seed);
+    let sources = sources(&case.template);
+    let compiled = compile(&sources, &Options::default());
+    let Some(blob) = compiled.blob else {
+        return Err(format!(
+            "seed {seed} does not compile:\n{}{}",
+            messages(&compiled.diagnostics),
+            case.template.source
+        ));
+    };
+    let arena = Arena::new();
+    let reference = Reference::parse(&arena, &sources).map_err(|found| messages(&found))?;
+    let mut run = Run::new(&blob, case.limits)?;
+    let mut timers = Timers::default();
+    for (at, (hook, event)) in case.events.iter().enumerate() {
+        let (layout, expected) = with_reference(&case, &reference, at, &mut timers);
+        let id = stanza_id(&reference, *hook);
+        let got = run.print(id, &as_event(event), &case.facts.context(), layout, case.columns);
+        if got != expected {
+            return Err(describe(seed, &case, at, &expected, &got));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_machine_prints_what_the_reference_prints() {
+    for seed in seeds() {
+        if let Err(difference) = compare(seed) {
+            panic!("{difference}");
+        }
+    }
+}
+
+#[test]
+fn generated_templates_parse_and_the_reference_formats_them() {
+    for seed in seeds() {
+        let case = case(seed);
+        let arena = Arena::new();
+        let sources = sources(&case.template);
+        let reference = Reference::parse(&arena, &sources)
+            .unwrap_or_else(|found| panic!("seed {seed}\n{}{}", messages(&found), case.template.source));
+        let mut timers = Timers::default();
+        for at in 0..case.events.len() {
+            let (_, printed) = with_reference(&case, &reference, at, &mut timers);
+            assert_eq!(printed.skipped, printed.text.is_empty(), "seed {seed}");
+            assert!(printed.skipped || printed.text.ends_with(b"\n"), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_blob_read_back_from_a_file_prints_the_same() {
+    let path = std::env::temp_dir().join(format!("tfbc-differential-{}.tfbc", std::process::id()));
+    for seed in seeds().take(50) {
+        let case = case(seed);
+        let sources = sources(&case.template);
+        let blob = compile(&sources, &Options::default()).blob.expect("generated templates compile");
+        std::fs::write(&path, &blob).expect("a temporary file");
+        let copy = std::fs::read(&path).expect("the same file");
+        let (mut first, mut second) = (Run::new(&blob, case.limits).unwrap(), Run::new(&copy, case.limits).unwrap());
+        let layout = Layout { first: 3, further: 3 };
+        for (hook, event) in &case.events {
+            let context = case.facts.context();
+            let mut print = |run: &mut Run| run.print(*hook, &as_event(event), &context, layout, case.columns);
+            assert_eq!(print(&mut first), print(&mut second), "seed {seed}");
+        }
+    }
+    let _ = std::fs::remove_file(path);
+}
