@@ -81,6 +81,7 @@ impl Shape {
         let mut word = |bits: u32| u64::from(rng.next_u32() >> (32 - bits));
         match self {
             Shape::DiskRead => Hook::words(id, 0, &[word(32), word(24), word(16)]),
+            // The empty string is the last flag's false text; without it, `op=` would be.
             Shape::Ioctl => {
                 let flags = word(8) & word(8);
                 let magnitude = 32 - rng.below(24);
@@ -106,11 +107,12 @@ impl Shape {
         let list = |entries: Vec<String>| entries.join(", ");
         match self {
             Shape::DiskRead => r#""DISK READ" "dev=" G12 X4 "blk=" O4 X4 "cnt=" O4 X4"#.to_owned(),
+            // The empty string is the last flag's false text; without it, `op=` would be.
             Shape::Ioctl => {
                 let flags =
                     list(FLAGS.iter().enumerate().map(|(i, name)| format!("{:02X} \"{name} \"", 1 << i)).collect());
                 let cases = list(OPERATIONS.iter().enumerate().map(|(i, name)| format!("{i} \"{name}\"")).collect());
-                format!(r#""IOCTL" "flags=" BITFLAGS $D1, {flags} "op=" $D2%UW, {cases} " val=" $D3%U4"#)
+                format!(r#""IOCTL" "flags=" BITFLAGS $D1, {flags} "" "op=" $D2%UW, {cases} " val=" $D3%U4"#)
             }
             Shape::Wakeup => r#""WAKEUP" "comm=" G24 A16 " pid=" $D1%U4 "prio=" $D2%U4"#.to_owned(),
             Shape::Dump => r#""DUMP" "len=" $D1%U4 "data= " W2 LOOP $HL { X1 }"#.to_owned(),

@@ -268,7 +268,7 @@ impl Emitter<'_> {
 
     /// Template text, not empty.
     fn text(&mut self, text: &[u8]) {
-        match (self.soft, text.first() == Some(&b' ')) {
+        match (self.soft, begins_blank(text)) {
             (Soft::Due, false) => self.push(Plain::Text(b" ".to_vec())),
             (Soft::Maybe, true) => self.op(Op::SoftDrop, &[]),
             _ => {}
@@ -739,15 +739,14 @@ impl Emitter<'_> {
         {
             return None;
         }
-        let blank = |text: &[u8]| text.first() == Some(&b' ');
         let before = match self.soft {
             Soft::No => Soft::No,
-            Soft::Due if all(&blank) => Soft::No,
-            Soft::Due if all(&|text| !text.is_empty() && !blank(text)) => {
+            Soft::Due if all(&begins_blank) => Soft::No,
+            Soft::Due if all(&|text| !text.is_empty() && !begins_blank(text)) => {
                 self.push(Plain::Text(b" ".to_vec()));
                 Soft::No
             }
-            _ if all(&|text| !blank(text)) => {
+            _ if all(&|text| !begins_blank(text)) => {
                 self.print_soft();
                 Soft::Maybe
             }
@@ -898,7 +897,7 @@ impl Emitter<'_> {
         let mut nibbles: Vec<[Vec<u8>; 16]> = Vec::new();
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
-        let leading = texts().any(|text| text.text.starts_with(b" "));
+        let leading = texts().any(|text| begins_blank(&text.text));
         if texts().any(|text| text.soft != soft) || (leading && (soft || self.soft != Soft::No)) {
             return None;
         }
@@ -922,6 +921,11 @@ impl Emitter<'_> {
         let short = nibbles.iter().flatten().all(|text| text.len() <= 31);
         (short && !entries.is_empty()).then_some((nibbles, soft))
     }
+}
+
+/// Whether a text takes the place of a soft blank before it.
+fn begins_blank(text: &[u8]) -> bool {
+    matches!(text, [b' ' | b'\t', ..])
 }
 
 /// Whether a loop's body is `X0` or `X1` and nothing else; with a soft blank or not.

@@ -22,7 +22,7 @@ pub struct Layout {
 pub struct Limits {
     /// Loop turns and calls together.
     pub turns: u32,
-    /// Bytes of text.
+    /// Bytes of text, margins included.
     pub text: u32,
 }
 
@@ -114,6 +114,7 @@ impl Machine {
         let rows = program.routine_rows();
         let checks = self.checked_only || event.bytes.len() < rows[routine as usize].need as usize;
         self.regs[..rows[routine as usize].zeroed as usize].fill(0);
+        let text_limit = out.len().saturating_add(self.limits.text as usize);
         out.pad(layout.first.into());
         let mut run = Run {
             program,
@@ -128,7 +129,7 @@ impl Machine {
             text_start: out.len(),
             soft_end: usize::MAX,
             turns: self.limits.turns,
-            text_limit: out.len().saturating_add(self.limits.text as usize),
+            text_limit,
             outcome: Outcome::default(),
         };
         let end = if checks {
@@ -205,6 +206,8 @@ impl Run<'_> {
         let words = program.words();
         let mut o = out.len;
         let mut buf = &mut out.buf[..];
+        // Up to here the buffer has room for an instruction, and the event may go on.
+        let mut enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
 
         // Gives the buffer to a function that may let it grow, and takes it back.
         macro_rules! slow {
@@ -214,12 +217,10 @@ impl Run<'_> {
                 $body;
                 o = out.len;
                 buf = &mut out.buf[..];
+                enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
             }};
         }
         while let Some(instr) = routine.code.get(pc) {
-            if buf.len() - o < TextBuf::SLACK {
-                slow!(|out| out.room(0));
-            }
             if O::ACTIVE {
                 let text = &buf[self.text_start.min(o)..o];
                 let (regs, pointer) = (&self.regs[..], self.cursor.byte());
@@ -228,6 +229,12 @@ impl Run<'_> {
             pc += 1;
             store(buf, o, instr.lit);
             o += instr.lit_len as usize;
+            if o > enough {
+                if o > self.text_limit {
+                    return self.stop_at(o, out);
+                }
+                slow!(|out| out.room(0));
+            }
             let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
             match op {
@@ -374,7 +381,7 @@ impl Run<'_> {
                         pc = d as usize;
                     } else {
                         self.set(a, count as u64);
-                        if !self.turn(o) {
+                        if !self.turn() {
                             return self.stop_at(o, out);
                         }
                     }
@@ -384,7 +391,7 @@ impl Run<'_> {
                     self.set(a, left);
                     if left != 0 && !self.cursor.truncated {
                         pc = d as usize;
-                        if !self.turn(o) {
+                        if !self.turn() {
                             return self.stop_at(o, out);
                         }
                     }
@@ -398,7 +405,7 @@ impl Run<'_> {
                     }
                 }
                 Op::Call => {
-                    if calls.len() >= MAX_DEPTH || !self.turn(o) {
+                    if calls.len() >= MAX_DEPTH || !self.turn() {
                         return self.stop_at(o, out);
                     }
                     calls.push(Return { routine: routine.index, pc });
@@ -493,10 +500,10 @@ impl Run<'_> {
         [self.reg(first), self.reg(second), thread]
     }
 
-    /// Pays for a loop turn or call; false where a limit is reached.
+    /// Pays for a loop turn or call; false where none are left.
     #[inline]
-    fn turn(&mut self, o: usize) -> bool {
-        let paid = self.turns > 0 && o <= self.text_limit;
+    fn turn(&mut self) -> bool {
+        let paid = self.turns > 0;
         self.turns = self.turns.saturating_sub(1);
         paid
     }
@@ -595,7 +602,7 @@ impl Run<'_> {
             let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
             let (offset, len) = table::unpack_str(string);
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
-            if text.first() == Some(&b' ') && self.soft_end == out.len {
+            if matches!(text, [b' ' | b'\t', ..]) && self.soft_end == out.len {
                 out.len -= 1;
             }
             out.push(text);
@@ -614,7 +621,7 @@ impl Run<'_> {
             if self.cursor.truncated {
                 break;
             }
-            if !self.turn(out.len) {
+            if out.len > self.text_limit || !self.turn() {
                 return false;
             }
             let byte = self.cursor.take(1) as u8;

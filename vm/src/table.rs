@@ -79,17 +79,16 @@ pub fn number_table(cases: &[(u64, u32)], default: u32) -> (TableKind, Vec<u64>)
         return (TableKind::Dense, words);
     }
     let rows: Vec<_> = cases.iter().map(|(key, target)| vec![*key, u64::from(*target)]).collect();
-    (TableKind::Hash, hash_table(&rows, default))
+    (TableKind::Hash, hash_table(&rows, 2, default))
 }
 
 /// The words of a switch on texts: distinct texts with distinct hashes, their packed strings and targets.
 pub fn text_table(cases: &[(u64, u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
     let rows: Vec<_> = cases.iter().map(|(hash, string, target)| vec![*hash, u64::from(*target), *string]).collect();
-    (TableKind::Text, hash_table(&rows, default))
+    (TableKind::Text, hash_table(&rows, 3, default))
 }
 
-fn hash_table(rows: &[Vec<u64>], default: u32) -> Vec<u64> {
-    let width = rows.first().map_or(2, Vec::len);
+fn hash_table(rows: &[Vec<u64>], width: usize, default: u32) -> Vec<u64> {
     // A fixed seed: the same source gives the same blob.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut slot_bits = (rows.len() * 2).next_power_of_two().trailing_zeros().max(1);
