@@ -1,1 +1,24 @@
-//! tfbc-benches
+//! Traces that are made, and figures that are measured.
+//!
+//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
+//! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
+//! hand.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod header;
+mod load;
+mod native;
+mod rng;
+mod sample;
+mod scan;
+mod writer;
+
+pub use engine::{Engine, assert_same_text, blob, run_native};
+pub use header::{Header, Process, TimeBase};
+pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers, template_id, templates};
+pub use native::NativeText;
+pub use rng::Rng;
+pub use sample::sample_buffers;
+pub use scan::{Word, WordKind, scan, sum, translate};
+pub use writer::{Data, Hook, LOG32_MAGIC, LOG64_MAGIC, Log, STREAM64_MAGIC, Stamp, Width, Writer};

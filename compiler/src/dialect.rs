@@ -1,21 +1,181 @@
+use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
+
 /// Every decision of ours that a user may see done otherwise (`trcfmt.md` section 15), with its default.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dialect {}
+///
+/// `msec`, `timer-key` and `errno` act when an event is printed and hold for a whole blob; the others hold for the
+/// source that sets them.
+///
+/// ```
+/// let mut dialect = tfbc_compiler::Dialect::default();
+/// dialect.set("hex", "lower")?;
+/// assert!(dialect.set("hex", "upside-down").is_err());
+/// # Ok::<(), tfbc_compiler::DialectError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialect {
+    /// Base of unprefixed match values on uncast selectors that print in hex.
+    pub(crate) decimal_matches: bool,
+    /// Which kinds print a soft blank.
+    pub(crate) soft: Soft,
+    /// Whether a subroutine's label prints.
+    pub(crate) subroutine_labels: bool,
+    /// Level of a stanza without `L=`.
+    pub(crate) level: Level,
+    /// Timers print milliseconds from this many microseconds on.
+    pub(crate) msec: u32,
+    /// Whether a timer's key includes the thread.
+    pub(crate) timer_by_thread: bool,
+    /// Whether error numbers print as AIX names.
+    pub(crate) errno_names: bool,
+    /// Whether hex digits are lower case.
+    pub(crate) lower_hex: bool,
+    /// The first tab stop at `L=0`.
+    pub(crate) first_tab: u16,
+}
+
+/// Which codes a soft blank follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Soft {
+    /// Numbers, as `trcfmt.md` section 6 says.
+    Numbers,
+    /// Numbers and the codes that print text, but `X0`.
+    All,
+    /// No code.
+    None,
+}
 
 /// Why a dialect setting was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DialectError(pub String);
 
+impl std::fmt::Display for DialectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for DialectError {}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Dialect {
+            decimal_matches: false,
+            soft: Soft::Numbers,
+            subroutine_labels: true,
+            level: Level::Kern,
+            msec: 1000,
+            timer_by_thread: false,
+            errno_names: true,
+            lower_hex: false,
+            first_tab: 3,
+        }
+    }
+}
+
 impl Dialect {
-    /// The settings with their values, default first, and what they do.
-    pub const SETTINGS: &[(&str, &[&str], &str)] = &[];
+    /// The settings: name, values with the default first, what it decides.
+    pub const SETTINGS: &[(&str, &[&str], &str)] = &[
+        ("match-base", &["hex", "decimal"], "base of match values on uncast macros that print in hex"),
+        ("soft-blank", &["numbers", "all", "none"], "which codes a soft blank follows"),
+        ("subroutine-labels", &["print", "omit"], "whether the label of a template subroutine prints"),
+        ("level", &["KERN", "APPL", "SVC", "INT"], "text column of a stanza without L="),
+        ("msec", &["1000", "NUMBER"], "timers print milliseconds from this many microseconds on (whole blob)"),
+        ("timer-key", &["id", "thread"], "whether each thread has timers of its own (whole blob)"),
+        ("errno", &["names", "number"], "whether E prints AIX error names (whole blob)"),
+        ("hex", &["upper", "lower"], "case of hex digits"),
+        ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),
+    ];
 
     /// Sets `name` to `value`.
     ///
     /// # Errors
     /// An unknown name or value, with what is known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DialectError> {
-        let _ = value;
-        Err(DialectError(format!("unknown dialect setting `{name}`")))
+        let Some((_, values, _)) = Self::SETTINGS.iter().find(|(known, ..)| *known == name) else {
+            let known = Self::SETTINGS.iter().map(|(known, ..)| *known).collect::<Vec<_>>().join(", ");
+            return Err(DialectError(format!("unknown dialect setting `{name}`; there are {known}")));
+        };
+        let number = values.contains(&"NUMBER").then(|| value.parse().ok()).flatten();
+        if number.is_none() && !values.contains(&value) {
+            let known = values.join(", ");
+            return Err(DialectError(format!("dialect setting `{name}` takes {known}, found `{value}`")));
+        }
+        match name {
+            "match-base" => self.decimal_matches = value == "decimal",
+            "soft-blank" => {
+                self.soft = match value {
+                    "all" => Soft::All,
+                    "none" => Soft::None,
+                    _ => Soft::Numbers,
+                }
+            }
+            "subroutine-labels" => self.subroutine_labels = value == "print",
+            "level" => {
+                self.level = match value {
+                    "APPL" => Level::Appl,
+                    "SVC" => Level::Svc,
+                    "INT" => Level::Int,
+                    _ => Level::Kern,
+                }
+            }
+            "msec" => self.msec = number.unwrap_or(1000),
+            "timer-key" => self.timer_by_thread = value == "thread",
+            "errno" => self.errno_names = value == "names",
+            "hex" => self.lower_hex = value == "lower",
+            _ => self.first_tab = if value == "8" { 8 } else { 3 },
+        }
+        Ok(())
+    }
+
+    /// What differs from the default, as the `NAME=VALUE` lines that a blob records.
+    pub(crate) fn record(&self) -> String {
+        let default = Dialect::default();
+        let mut lines = String::new();
+        for (name, values, _) in Self::SETTINGS {
+            let set = |value: &str| {
+                let mut other = default.clone();
+                other.set(name, value).is_ok_and(|()| other.value(name) == self.value(name))
+            };
+            let value = if *name == "msec" { Some(self.msec.to_string()) } else { None };
+            let value = value.or_else(|| values.iter().find(|value| set(value)).map(|value| (*value).to_string()));
+            if self.value(name) != default.value(name) {
+                lines.push_str(&format!("{name}={}\n", value.unwrap_or_default()));
+            }
+        }
+        lines
+    }
+
+    /// A setting as a number, for comparing two dialects in one setting.
+    fn value(&self, name: &str) -> u32 {
+        match name {
+            "match-base" => self.decimal_matches.into(),
+            "soft-blank" => self.soft as u32,
+            "subroutine-labels" => self.subroutine_labels.into(),
+            "level" => self.level as u32,
+            "msec" => self.msec,
+            "timer-key" => self.timer_by_thread.into(),
+            "errno" => self.errno_names.into(),
+            "hex" => self.lower_hex.into(),
+            _ => self.first_tab.into(),
+        }
+    }
+
+    /// Whether a soft blank follows a code.
+    pub(crate) fn soft_after(&self, code: Code) -> bool {
+        let number = match code {
+            Code::Ascii { .. } | Code::Counted(_) | Code::Time(_) | Code::Errno(_) | Code::Path(_) => false,
+            Code::HexByte => return false,
+            _ => true,
+        };
+        match self.soft {
+            Soft::Numbers => number,
+            Soft::All => true,
+            Soft::None => false,
+        }
+    }
+
+    /// Whether a soft blank follows a macro that prints a number.
+    pub(crate) fn soft_after_macro(&self) -> bool {
+        self.soft_after(Code::Unsigned(Size::Word))
     }
 }

@@ -1,11 +1,41 @@
-//! Syntax trees in, blobs out: lower, check, fold, emit, link. The only package that knows both sides.
+//! Syntax trees in, blobs out: lower, check, emit, link. The only package that knows both sides.
+//!
+//! ```
+//! use tfbc_compiler::{Options, compile};
+//! use tfbc_grammar::{Source, Sources};
+//! let mut sources = Sources::new();
+//! sources.add(Source::new("a.trcfmt", "010 1.0 L=APPL \"SENSOR\" \"pid=\" X4\n"));
+//! let compiled = compile(&sources, &Options::default());
+//! let blob = compiled.blob.expect("no errors");
+//! let program = tfbc_vm::Program::open(&blob)?;
+//! assert_eq!(program.hook(0x0100).unwrap().label, b"SENSOR");
+//! # Ok::<(), tfbc_vm::BlobError>(())
+//! ```
 #![forbid(unsafe_code)]
 
+mod build;
+mod codes;
 mod dialect;
+mod emit;
+mod graph;
+mod ir;
+mod link;
+mod lower;
+mod names;
+mod number;
+mod predefined;
+mod show;
 
 pub use dialect::{Dialect, DialectError};
 
-use tfbc_grammar::{Diagnostic, Sources};
+use build::Built;
+use codes::BAD_SETTING;
+use names::{Names, Unit};
+use tfbc_grammar::trcfmt;
+use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, Sources};
+
+/// Every code of the compiler's diagnostics, in order.
+pub static CODES: &[&CodeInfo] = codes::ALL;
 
 /// How to compile.
 #[derive(Debug, Clone, Default)]
@@ -25,8 +55,9 @@ pub struct Compiled {
 
 /// Parses and compiles a set of trcfmt sources into one blob; later sources win. The built-in stanzas of the reserved
 /// hooks are part of every blob.
-pub fn compile(_sources: &Sources, _options: &Options) -> Compiled {
-    Compiled { blob: None, diagnostics: Vec::new() }
+pub fn compile(sources: &Sources, options: &Options) -> Compiled {
+    let (stages, diagnostics) = run(sources, options);
+    Compiled { blob: stages.and_then(|stages| stages.built).map(|built| built.blob.finish()), diagnostics }
 }
 
 /// One stage of the compiler, for looking at.
@@ -42,7 +73,102 @@ pub enum Stage {
     Bytecode,
 }
 
-/// The text of one stage of a compilation.
-pub fn emit(_sources: &Sources, _options: &Options, _stage: Stage) -> (String, Vec<Diagnostic>) {
-    (String::new(), Vec::new())
+/// The text of one stage of a compilation, as far as errors let it come. The built-in stanzas are left out.
+pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<Diagnostic>) {
+    match stage {
+        Stage::Tokens => (sources.iter().map(|(_, source)| trcfmt::tokens(source)).collect(), Vec::new()),
+        Stage::Ast => {
+            let (arena, mut diagnostics) = (Arena::new(), Vec::new());
+            let mut text = String::new();
+            for (id, source) in sources.iter() {
+                let (file, mut found) = trcfmt::parse(&arena, id, source);
+                diagnostics.append(&mut found);
+                text.push_str(&trcfmt::show(&file, source));
+            }
+            (text, diagnostics)
+        }
+        Stage::Ir | Stage::Bytecode => {
+            let (stages, diagnostics) = run(sources, options);
+            let text = match (stages, stage) {
+                (Some(stages), Stage::Ir) => show::ir(&stages.program),
+                (Some(Stages { built: Some(built), .. }), _) => show::bytecode(&built),
+                _ => String::new(),
+            };
+            (text, diagnostics)
+        }
+    }
+}
+
+/// What a compilation has come to.
+struct Stages {
+    program: ir::Program,
+    /// Missing where the program has errors.
+    built: Option<Built>,
+}
+
+/// The passes, in order. Nothing comes of a file set with errors but its IR, and that only where all of it parsed.
+fn run(sources: &Sources, options: &Options) -> (Option<Stages>, Vec<Diagnostic>) {
+    let core = Source::new("built-in", include_str!("core.trcfmt"));
+    let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
+    let arena = Arena::new();
+    let mut diagnostics = Vec::new();
+    let mut units = vec![Unit {
+        id: core_id,
+        file: trcfmt::parse(&arena, core_id, &core).0,
+        dialect: Dialect::default(),
+        builtin: true,
+    }];
+    for (id, source) in sources.iter() {
+        let (file, mut found) = trcfmt::parse(&arena, id, source);
+        diagnostics.append(&mut found);
+        let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
+        units.push(Unit { id, file, dialect, builtin: false });
+    }
+    let names = Names::collect(&units);
+    let (program, mut found) = lower::lower(&units, &names);
+    diagnostics.append(&mut found);
+    let (graph, mut found) = graph::Graph::new(&program);
+    diagnostics.append(&mut found);
+    let mut built = None;
+    if !has_errors(&diagnostics) {
+        let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
+        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units));
+        diagnostics.append(&mut done.diagnostics);
+        built = Some(done).filter(|_| !has_errors(&diagnostics));
+    }
+    diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
+    (Some(Stages { program, built }), diagnostics)
+}
+
+fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|found| found.severity == Severity::Error)
+}
+
+/// The dialect of one source: the given one with its own settings.
+fn settings(
+    given: &Dialect,
+    id: SourceId,
+    settings: &[trcfmt::ast::Setting<'_>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Dialect {
+    let mut dialect = given.clone();
+    for setting in settings {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if let Err(error) = dialect.set(&text(setting.name.node), &text(setting.value.node)) {
+            let span = setting.name.span.to(setting.value.span);
+            diagnostics.push(Diagnostic::error(&BAD_SETTING, id, span, error.to_string()));
+        }
+    }
+    dialect
+}
+
+/// The dialect that the blob records: of the settings that act on a whole blob, the last source's.
+fn blob_dialect(given: &Dialect, units: &[Unit<'_>]) -> Dialect {
+    let mut dialect = given.clone();
+    for unit in units.iter().filter(|unit| !unit.builtin && !unit.file.settings.is_empty()) {
+        dialect.msec = unit.dialect.msec;
+        dialect.timer_by_thread = unit.dialect.timer_by_thread;
+        dialect.errno_names = unit.dialect.errno_names;
+    }
+    dialect
 }

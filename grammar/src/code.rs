@@ -15,7 +15,7 @@ pub struct CodeInfo {
 #[macro_export]
 macro_rules! declare_codes {
     ($($(#[doc = $doc:literal])* $name:ident = $code:literal, $title:literal;)*) => {
-        $($(#[doc = $doc])* pub static $name: $crate::CodeInfo = $crate::CodeInfo {
+        $(#[doc = $title] pub static $name: $crate::CodeInfo = $crate::CodeInfo {
             code: $code, title: $title, explain: concat!($($doc, "\n"),*),
         };)*
         /// Every code of this table, in order.

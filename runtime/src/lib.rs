@@ -1,1 +1,17 @@
-//! tfbc
+//! Trace reports by template: readers, catalog, report writer and commands around the machine of `tfbc-vm`.
+//!
+//! ```text
+//! format files ─catalog─> Catalog ┐
+//! trace ─reader─> RawEvent ───────┴─report─> text
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod catalog;
+pub mod cli;
+pub mod columns;
+pub mod ids;
+pub mod output;
+pub mod reader;
+#[cfg(feature = "compiler")]
+pub mod render;
+pub mod report;

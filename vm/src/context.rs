@@ -1,7 +1,7 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Executable paths by process id.
-pub type ProcessNames = HashMap<u64, Vec<u8>>;
+pub type ProcessNames = BTreeMap<u64, Vec<u8>>;
 
 /// What a template may ask beyond the event's own bytes. Zero or empty where unknown.
 #[derive(Debug, Clone, Copy)]
@@ -36,4 +36,28 @@ pub struct Context<'c> {
     pub log_file: &'c [u8],
     /// Paths for the `P` code.
     pub processes: &'c ProcessNames,
+}
+
+/// No process is known.
+static NO_PROCESSES: ProcessNames = BTreeMap::new();
+
+impl Context<'static> {
+    /// Nothing is known.
+    pub const EMPTY: Context<'static> = Context {
+        trace_env: 0,
+        total_cpus: 0,
+        traced_cpus: 0,
+        reported_cpus: 0,
+        large_data_types: 0,
+        buffering: 0,
+        ip_address: 0,
+        pid: 0,
+        tid: 0,
+        cpu: 0,
+        priority: 0,
+        svc: b"",
+        exec_path: b"",
+        log_file: b"",
+        processes: &NO_PROCESSES,
+    };
 }

@@ -1,19 +1,61 @@
 //! The bytecode, its blob format, its verifier and its machine. Knows nothing of source text.
 //!
-//! [`Program::open`] checks a `.tfbc` blob; [`Machine::run`] prints one event with it.
+//! [`Program::open`] checks a `.tfbc` blob; [`Machine::run`] prints one event with it. [`BlobBuilder`] writes blobs:
+//!
+//! ```
+//! use tfbc_vm::*;
+//! let mut blob = BlobBuilder::new();
+//! let mut code = [Instr::of(Op::DecAt, &[4, 4]), Instr::new(Op::End)];
+//! code[0].lit[..4].copy_from_slice(b"pid=");
+//! code[0].lit_len = 4;
+//! let routine = blob.routine(RoutineRow { need: 8, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+//! blob.source("example", b"");
+//! blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+//! let bytes = blob.finish();
+//!
+//! let program = Program::open(&bytes)?;
+//! let event = Event { bytes: &[0x01, 0x0a, 0, 0, 0, 0, 0, 42], wide: false, time_ns: 0, offset: 0 };
+//! let hook = program.hook(event.hook_id()).unwrap();
+//! let (mut timers, mut out) = (Timers::new(), TextBuf::new());
+//! let job = Job {
+//!     event: &event,
+//!     context: &Context::EMPTY,
+//!     timers: &mut timers,
+//!     layout: Layout::default(),
+//!     line: 0,
+//!     out: &mut out,
+//! };
+//! Machine::default().run(&program, hook.index, job);
+//! assert_eq!(out.as_bytes(), b"pid=42\n");
+//! # Ok::<(), BlobError>(())
+//! ```
+#![forbid(unsafe_code)]
 
+mod blob;
 mod context;
+mod cursor;
+mod disasm;
 mod errno;
 mod event;
 mod machine;
+pub mod num;
+mod observe;
+mod op;
 mod program;
+pub mod table;
 mod text;
 mod timers;
+mod verify;
 
+pub use blob::{BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TableRow, VERSION};
 pub use context::{Context, ProcessNames};
+pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event};
-pub use machine::{Layout, Limits, Machine, Outcome};
-pub use program::{BlobError, Hook, Level, Program};
+pub use machine::{Job, Layout, Limits, Machine, Outcome};
+pub use observe::{Observer, Step, Unobserved};
+pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot};
+pub use program::{Hook, Level, Program, Routine};
 pub use text::TextBuf;
 pub use timers::Timers;
+pub use verify::{MAX_DEPTH, N_REGS};

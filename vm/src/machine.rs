@@ -1,7 +1,15 @@
-use crate::{Context, Event, Program, TextBuf, Timers};
+//! The dispatch loop and what it touches.
+
+use crate::cursor::Cursor;
+use crate::num::{self, store, store_slice};
+use crate::op::{EnvText, EnvValue, Instr, Op};
+use crate::table::{self, FLAG_WORDS};
+use crate::verify::{MAX_DEPTH, N_REGS};
+use crate::{Context, Event, Observer, Program, Step, TextBuf, Timers, Unobserved};
+use smallvec::SmallVec;
 
 /// Where an event's text stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
     /// Blanks between what stands in the buffer already (the columns) and the text of the first line.
     pub first: u16,
@@ -14,7 +22,7 @@ pub struct Layout {
 pub struct Limits {
     /// Loop turns and calls together.
     pub turns: u32,
-    /// Bytes of text.
+    /// Bytes of text, margins included.
     pub text: u32,
 }
 
@@ -40,34 +48,771 @@ pub struct Outcome {
     pub divided_by_zero: bool,
 }
 
-/// The reusable scratch of one thread: registers and call stack.
-#[derive(Debug, Default)]
+/// The reusable scratch of one thread: its registers. One event's values never reach the next.
+#[derive(Debug)]
 pub struct Machine {
     limits: Limits,
+    checked_only: bool,
+    regs: Box<[u64; N_REGS]>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Machine::new(Limits::default())
+    }
+}
+
+/// Where and how one event is printed.
+#[derive(Debug)]
+pub struct Job<'j> {
+    /// The event.
+    pub event: &'j Event<'j>,
+    /// What a template may ask beyond the event's bytes.
+    pub context: &'j Context<'j>,
+    /// The report's running timers.
+    pub timers: &'j mut Timers,
+    /// The margins.
+    pub layout: Layout,
+    /// The length that `out` had before the event's columns: a skipped event cuts it to that, and a first line
+    /// without text loses the blanks at its end down to there.
+    pub line: usize,
+    /// Where the columns stand, and the text goes.
+    pub out: &'j mut TextBuf,
 }
 
 impl Machine {
     /// A machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        Self { limits }
+        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]) }
     }
 
-    /// Prints one event by the hook with index `hook` (of [`crate::Hook::index`]): appends the text behind the
-    /// columns that stand in `out` already, and a newline at its end. A skipped event leaves `out` cut to `line`,
-    /// the length it had before the columns. A first line without text loses the blanks at its end, down to `line`.
-    #[expect(clippy::too_many_arguments, reason = "one call an event; a struct would be built for each")]
-    pub fn run(
+    /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
+    pub fn checked(limits: Limits) -> Self {
+        Machine { checked_only: true, ..Machine::new(limits) }
+    }
+
+    /// Prints one event by the hook with index `hook` ([`crate::Hook::index`]): appends its text, and a newline at
+    /// its end. An index that the program does not have prints an empty line.
+    pub fn run(&mut self, program: &Program<'_>, hook: u32, job: Job<'_>) -> Outcome {
+        self.run_observed(program, hook, job, &mut Unobserved)
+    }
+
+    /// The same, with every instruction shown to `observer` first.
+    pub fn run_observed<O: Observer>(
         &mut self,
-        _program: &Program<'_>,
-        _hook: u32,
-        _event: &Event<'_>,
-        _context: &Context<'_>,
-        _timers: &mut Timers,
-        _layout: Layout,
-        _line: usize,
-        _out: &mut TextBuf,
+        program: &Program<'_>,
+        hook: u32,
+        job: Job<'_>,
+        observer: &mut O,
     ) -> Outcome {
-        let _ = self.limits;
-        Outcome::default()
+        let Job { event, context, timers, layout, line, out } = job;
+        let Some(row) = program.hook_row(hook) else {
+            out.push(b"\n");
+            return Outcome::default();
+        };
+        let routine = row.routines[event.env() as usize];
+        let rows = program.routine_rows();
+        let checks = self.checked_only || event.bytes.len() < rows[routine as usize].need as usize;
+        self.regs[..rows[routine as usize].zeroed as usize].fill(0);
+        let text_limit = out.len().saturating_add(self.limits.text as usize);
+        out.pad(layout.first.into());
+        let mut run = Run {
+            program,
+            event,
+            context,
+            timers,
+            regs: &mut self.regs,
+            cursor: Cursor::new(event.bytes),
+            line: Line { start: line, text: out.len(), number: 1, margin: layout.further.into() },
+            event_start: line,
+            tab_origin: row.tab_origin.into(),
+            text_start: out.len(),
+            soft_end: usize::MAX,
+            turns: self.limits.turns,
+            text_limit,
+            outcome: Outcome::default(),
+        };
+        let end = if checks {
+            run.exec::<true, O>(routine, out, observer)
+        } else {
+            run.exec::<false, O>(routine, out, observer)
+        };
+        run.finish(end, out)
+    }
+}
+
+/// The line being printed.
+struct Line {
+    /// Where it starts in the buffer, columns or margin included.
+    start: usize,
+    /// Where its text starts.
+    text: usize,
+    /// Its number within the event, from 1.
+    number: u64,
+    /// Blanks before the text of the lines that follow.
+    margin: usize,
+}
+
+/// The longest text, and padding, that the room of every instruction holds.
+const SHORT: usize = 64;
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Skip,
+    Limit,
+}
+
+/// One event's run: everything the loop touches but the buffer, the instruction pointer and the routine.
+struct Run<'r> {
+    program: &'r Program<'r>,
+    event: &'r Event<'r>,
+    context: &'r Context<'r>,
+    timers: &'r mut Timers,
+    regs: &'r mut [u64; N_REGS],
+    cursor: Cursor<'r>,
+    line: Line,
+    /// Where the event's columns start.
+    event_start: usize,
+    tab_origin: usize,
+    text_start: usize,
+    /// Where the text ended when a soft blank was printed last.
+    soft_end: usize,
+    turns: u32,
+    text_limit: usize,
+    outcome: Outcome,
+}
+
+/// The caller of a routine.
+struct Return {
+    routine: u32,
+    pc: usize,
+}
+
+impl Run<'_> {
+    fn reg(&self, register: u32) -> u64 {
+        self.regs[register as usize % N_REGS]
+    }
+
+    fn set(&mut self, register: u16, value: u64) {
+        self.regs[register as usize % N_REGS] = value;
+    }
+
+    /// The loop. `CHECK` is the twin for events shorter than the routine needs: only there can a fixed read go past
+    /// the event's end (rule V6).
+    fn exec<const CHECK: bool, O: Observer>(&mut self, routine: u32, out: &mut TextBuf, observer: &mut O) -> End {
+        let program = self.program;
+        let mut routine = program.routine_at(routine);
+        let mut pc = 0;
+        let mut calls: SmallVec<[Return; 12]> = SmallVec::new();
+        let words = program.words();
+        let mut o = out.len;
+        let mut buf = &mut out.buf[..];
+        // Up to here the buffer has room for an instruction, and the event may go on.
+        let mut enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
+
+        // Gives the buffer to a function that may let it grow, and takes it back.
+        macro_rules! slow {
+            (|$out:ident| $body:expr) => {{
+                out.len = o;
+                let $out = &mut *out;
+                $body;
+                o = out.len;
+                buf = &mut out.buf[..];
+                enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
+            }};
+        }
+        while let Some(instr) = routine.code.get(pc) {
+            if O::ACTIVE {
+                let text = &buf[self.text_start.min(o)..o];
+                let (regs, pointer) = (&self.regs[..], self.cursor.byte());
+                observer.before(Step { routine: routine.index, pc: pc as u32, instr, regs, pointer, text });
+            }
+            pc += 1;
+            store(buf, o, instr.lit);
+            o += instr.lit_len as usize;
+            if o > enough {
+                if o > self.text_limit {
+                    return self.stop_at(o, out);
+                }
+                slow!(|out| out.room(0));
+            }
+            let Some(op) = Op::from_u8(instr.op) else { break };
+            let Instr { a, b, c, d, .. } = *instr;
+            // Few nibbles fit the room that every instruction has.
+            macro_rules! nibbles {
+                ($value:expr) => {{
+                    let value = $value;
+                    if d <= 6 {
+                        o = put_nibbles(buf, o, words, c, d, value);
+                    } else {
+                        slow!(|out| {
+                            out.room(d as usize * 32);
+                            out.len = put_nibbles(&mut out.buf, out.len, words, c, d, value);
+                        });
+                    }
+                }};
+            }
+            // So do short texts.
+            macro_rules! text {
+                ($text:expr, $pad:expr) => {{
+                    let (text, pad) = ($text, $pad as usize);
+                    if text.len() <= SHORT && pad <= SHORT {
+                        let end = copy_printable(buf, o, text);
+                        if o + pad > end {
+                            store(buf, end, [b' '; SHORT]);
+                        }
+                        o = end.max(o + pad);
+                    } else {
+                        slow!(|out| self.put_text(out, text, pad));
+                    }
+                }};
+            }
+            match op {
+                Op::Print => {}
+                Op::Lit => slow!(|out| out.push(program.string([b, c]))),
+                Op::Soft => {
+                    store(buf, o, [b' ']);
+                    o += 1;
+                    self.soft_end = o;
+                }
+                Op::SoftDrop => {
+                    if self.soft_end == o {
+                        o -= 1;
+                        self.soft_end = usize::MAX;
+                    }
+                }
+                Op::Newline => slow!(|out| self.newline(out)),
+                Op::Tab => {
+                    let column = o.saturating_sub(self.line.text) + self.tab_origin;
+                    store(buf, o, [b' '; 8]);
+                    o += 8 - column % 8;
+                }
+
+                Op::Const => self.set(a, instr.wide()),
+                Op::Move => self.set(a, self.reg(b)),
+                Op::Env => {
+                    let value = self.env(b);
+                    self.set(a, value);
+                }
+                Op::Load => {
+                    let value = self.load::<CHECK>(b, c);
+                    self.set(a, value);
+                }
+                Op::LoadBits => {
+                    let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
+                    self.set(a, value);
+                }
+                Op::Word => self.set(a, self.word(b, c)),
+                Op::Take => {
+                    let value = self.cursor.take(c);
+                    self.set(a, value);
+                }
+                Op::TakeBits => {
+                    let value = self.cursor.take_bits(c);
+                    self.set(a, value);
+                }
+                Op::Sext => self.set(a, sext(self.reg(b), c)),
+                Op::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
+                Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
+                Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
+                Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
+                Op::Div => {
+                    let value = self.divide(self.reg(b), self.reg(c));
+                    self.set(a, value);
+                }
+                Op::And => self.set(a, self.reg(b) & self.reg(c)),
+
+                Op::PtrSet => self.cursor.set(b, c),
+                Op::PtrAdd => self.cursor.add(b.into(), c.into()),
+                Op::PtrBack => self.cursor.back(b),
+                Op::PtrFloor => self.cursor.floor(),
+                Op::PtrCeil => self.cursor.ceil(),
+                Op::PtrGet => self.set(a, self.cursor.byte()),
+                Op::PtrTo => self.cursor.go_to(self.reg(b)),
+                Op::BaseGet => self.set(a, self.cursor.base),
+                Op::BaseTo => self.cursor.base = self.reg(b),
+
+                Op::PutHex => o = num::hex(buf, o, self.reg(b), c as usize),
+                Op::PutHexFit => o = num::hex_fit(buf, o, self.reg(b)),
+                Op::PutDec => o = num::dec(buf, o, self.reg(b)),
+                Op::PutInt => o = num::int(buf, o, self.reg(b)),
+                Op::PutOct => o = num::oct(buf, o, self.reg(b)),
+                Op::PutBin => o = num::bin(buf, o, self.reg(b), c as usize),
+                Op::PutFloat => o = put_float(buf, o, self.reg(b), c),
+                Op::PutErrno => o = self.put_errno(buf, o, self.reg(b), c),
+                Op::PutTime => o = num::time(buf, o, self.reg(b) as u32),
+                Op::PutPath => slow!(|out| self.put_path(out, self.reg(b))),
+                Op::PutChars => {
+                    let bytes = self.reg(b).to_be_bytes();
+                    let field = &bytes[8 - (c as usize).min(8)..];
+                    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+                    text!(&field[..end], d);
+                }
+                Op::Text => {
+                    let text = self.cursor.text(b.into(), c.into());
+                    text!(text, d);
+                }
+                Op::TakeText => {
+                    let text = self.cursor.take_text(c.into());
+                    text!(text, d);
+                }
+                Op::TakeCounted => {
+                    let len = self.cursor.take(c);
+                    let text = self.cursor.take_text(len);
+                    text!(text, 0_u32);
+                }
+                Op::TextBy => {
+                    let text = self.cursor.take_text(self.reg(b));
+                    text!(text, 0_u32);
+                }
+                Op::HexBytes => {
+                    let bytes = self.cursor.raw(b.into(), c);
+                    o = put_hex_bytes(buf, o, bytes, c as usize);
+                }
+                Op::TakeHexBytes => {
+                    let bytes = self.cursor.take_raw(c);
+                    o = put_hex_bytes(buf, o, bytes, c as usize);
+                }
+                Op::PutName => slow!(|out| self.put_name(out, b)),
+
+                Op::Jump => pc = d as usize,
+                Op::Switch => {
+                    let (kind, table) = program.table(c);
+                    let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
+                    pc = to as usize;
+                }
+                Op::Mark => self.set(a, o as u64),
+                Op::SwitchText => {
+                    let start = (self.reg(b) as usize).min(o);
+                    let (_, table) = program.table(c);
+                    let Some(to) = table::find_text(table, program.strings(), &buf[start..o]) else { break };
+                    o = start;
+                    pc = to as usize;
+                }
+                Op::Lower => {
+                    let start = (self.reg(b) as usize).min(o);
+                    buf[start..o].make_ascii_lowercase();
+                }
+                Op::SwitchLit => o = put_indexed(buf, o, words, c, d, self.reg(b)),
+                Op::Flags => {
+                    let value = self.reg(b);
+                    slow!(|out| self.put_flags(out, program.table(c).1, value));
+                }
+                Op::Nibbles => {
+                    let start = o;
+                    nibbles!(self.reg(b));
+                    if a == 1 && o > start {
+                        self.soft_end = o;
+                    }
+                }
+                Op::Loop => {
+                    let count = self.reg(b) as i64;
+                    if count <= 0 || self.cursor.truncated {
+                        pc = d as usize;
+                    } else {
+                        self.set(a, count as u64);
+                        if !self.turn() {
+                            return self.stop_at(o, out);
+                        }
+                    }
+                }
+                Op::LoopNext => {
+                    let left = self.regs[a as usize % N_REGS].wrapping_sub(1);
+                    self.set(a, left);
+                    if left != 0 && !self.cursor.truncated {
+                        pc = d as usize;
+                        if !self.turn() {
+                            return self.stop_at(o, out);
+                        }
+                    }
+                }
+                Op::Dump => {
+                    let count = self.reg(b);
+                    let whole;
+                    slow!(|out| whole = self.dump(out, count, a == 1));
+                    if !whole {
+                        return End::Limit;
+                    }
+                }
+                Op::Call => {
+                    if calls.len() >= MAX_DEPTH || !self.turn() {
+                        return self.stop_at(o, out);
+                    }
+                    calls.push(Return { routine: routine.index, pc });
+                    routine = program.routine_at(b);
+                    pc = 0;
+                }
+                Op::Ret => {
+                    let Some(back) = calls.pop() else { break };
+                    routine = program.routine_at(back.routine);
+                    pc = back.pc;
+                }
+                Op::End => break,
+                Op::Skip => {
+                    out.len = o;
+                    return End::Skip;
+                }
+                Op::Stop => self.outcome.stop = true,
+                Op::Error => slow!(|out| self.put_error(out)),
+                Op::TimerStart => {
+                    let key = self.timer_key(b, c);
+                    self.timers.start(key, self.event.time_ns);
+                }
+                Op::TimerEnd => {
+                    let key = self.timer_key(b, c);
+                    if let Some(ns) = self.timers.end(key, self.event.time_ns) {
+                        o = put_elapsed(buf, o, ns, program.settings.msec_from_usec);
+                    }
+                }
+
+                Op::HexAt => o = num::hex(buf, o, self.load::<CHECK>(b, c), c as usize * 2),
+                Op::DecAt => o = num::dec(buf, o, self.load::<CHECK>(b, c)),
+                Op::IntAt => o = num::int(buf, o, sext(self.load::<CHECK>(b, c), c * 8)),
+                Op::WordHex => o = num::hex(buf, o, self.word(b, c), a as usize * 2),
+                Op::WordDec => o = num::dec(buf, o, low_bits(self.word(b, c), u32::from(a) * 8)),
+                Op::SwitchLitAt => {
+                    let value = self.load::<CHECK>(b, a.into());
+                    o = put_indexed(buf, o, words, c, d, value);
+                }
+                Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
+                Op::SwitchLitWord => o = put_indexed(buf, o, words, c, d, self.word(b, a.into())),
+                Op::NibblesWord => nibbles!(self.word(b, a.into())),
+            }
+        }
+        out.len = o;
+        End::Done
+    }
+
+    /// A fixed read. Outside the checked twin the event is long enough (rule V6).
+    #[inline(always)]
+    fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
+        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.window(at.into(), width).unwrap_or(0) }
+    }
+
+    /// A data word: 0 where the event does not hold it whole.
+    #[inline(always)]
+    fn word(&self, at: u32, width: u32) -> u64 {
+        self.cursor.window(at.into(), width).unwrap_or(0)
+    }
+
+    fn env(&self, what: u32) -> u64 {
+        let (event, context) = (self.event, self.context);
+        match EnvValue::from_u32(what) {
+            Some(EnvValue::TraceEnv) => context.trace_env.into(),
+            Some(EnvValue::HookData) => event.hook_data().into(),
+            Some(EnvValue::HookLen) => event.hook_len().into(),
+            Some(EnvValue::HookType) => event.hook_type().into(),
+            Some(EnvValue::RelLine) => self.line.number,
+            Some(EnvValue::TotalCpus) => context.total_cpus.into(),
+            Some(EnvValue::TracedCpus) => context.traced_cpus.into(),
+            Some(EnvValue::ReportedCpus) => context.reported_cpus.into(),
+            Some(EnvValue::LargeDataTypes) => context.large_data_types.into(),
+            Some(EnvValue::Buffering) => context.buffering.into(),
+            Some(EnvValue::IpAddress) => context.ip_address.into(),
+            Some(EnvValue::Pid) => context.pid,
+            Some(EnvValue::Tid) => context.tid,
+            Some(EnvValue::Cpu) => context.cpu,
+            Some(EnvValue::Priority) => context.priority,
+            Some(EnvValue::LogIndex) => event.offset.wrapping_add(self.cursor.byte()),
+            Some(EnvValue::LogIndex0) => event.offset,
+            None => 0,
+        }
+    }
+
+    fn divide(&mut self, left: u64, right: u64) -> u64 {
+        self.outcome.divided_by_zero |= right == 0;
+        if right == 0 { 0 } else { (left as i64).wrapping_div(right as i64) as u64 }
+    }
+
+    fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
+        let thread = if self.program.settings.timer_by_thread { self.context.tid } else { 0 };
+        [self.reg(first), self.reg(second), thread]
+    }
+
+    /// Pays for a loop turn or call; false where none are left.
+    #[inline]
+    fn turn(&mut self) -> bool {
+        let paid = self.turns > 0;
+        self.turns = self.turns.saturating_sub(1);
+        paid
+    }
+
+    #[cold]
+    fn stop_at(&mut self, o: usize, out: &mut TextBuf) -> End {
+        out.len = o;
+        End::Limit
+    }
+
+    /// Removes a first or further line's blanks where no text follows them.
+    fn close_line(&self, out: &mut TextBuf) {
+        if out.len == self.line.text {
+            while out.len > self.line.start && out.buf[out.len - 1] == b' ' {
+                out.len -= 1;
+            }
+        }
+    }
+
+    fn newline(&mut self, out: &mut TextBuf) {
+        self.close_line(out);
+        out.push(b"\n");
+        self.line.start = out.len;
+        out.pad(self.line.margin);
+        self.line.text = out.len;
+        self.line.number += 1;
+        self.soft_end = usize::MAX;
+    }
+
+    /// Text of the event's: unprintable bytes as dots, padded.
+    fn put_text(&self, out: &mut TextBuf, text: &[u8], pad: usize) {
+        out.room(text.len());
+        let start = out.len;
+        out.len = copy_printable(&mut out.buf, start, text);
+        let pad = pad.saturating_sub(text.len());
+        // A padding of gigabytes is cut at the text limit like any other text.
+        out.pad(pad.min((self.text_limit + 1).saturating_sub(out.len)));
+    }
+
+    fn put_path(&self, out: &mut TextBuf, pid: u64) {
+        match self.context.processes.get(&pid) {
+            Some(path) => out.push(path),
+            None => {
+                out.room(0);
+                store(&mut out.buf, out.len, [b'-']);
+                let end = num::dec(&mut out.buf, out.len + 1, pid);
+                store(&mut out.buf, end, [b'-']);
+                out.len = end + 1;
+            }
+        }
+    }
+
+    fn put_name(&self, out: &mut TextBuf, what: u32) {
+        match EnvText::from_u32(what) {
+            Some(EnvText::Svc) => out.push(self.context.svc),
+            Some(EnvText::ExecPath) => out.push(self.context.exec_path),
+            Some(EnvText::LogFile) => out.push(self.context.log_file),
+            Some(EnvText::TraceId) => self.put_trace_id(out),
+            None => {}
+        }
+    }
+
+    /// The hook id as the report's ID column prints it: `hhh` for `hhh0`.
+    fn put_trace_id(&self, out: &mut TextBuf) {
+        let id = self.event.hook_id();
+        out.room(0);
+        out.len = if id.is_multiple_of(16) {
+            num::hex(&mut out.buf, out.len, u64::from(id >> 4), 3)
+        } else {
+            num::hex(&mut out.buf, out.len, id.into(), 4)
+        };
+    }
+
+    fn put_error(&self, out: &mut TextBuf) {
+        out.push(b"ERROR: log file ");
+        out.push(self.context.log_file);
+        out.push(b", offset 0x");
+        let offset = self.event.offset;
+        let digits = (64 - offset.leading_zeros()).div_ceil(4).max(1) as usize;
+        out.room(0);
+        out.len = num::hex(&mut out.buf, out.len, offset, digits);
+        out.push(b", traceid ");
+        self.put_trace_id(out);
+    }
+
+    fn put_errno(&self, buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
+        match crate::errno_name(low_bits(value, width * 8)).filter(|_| self.program.settings.errno_names) {
+            Some(name) => store_slice(buf, o, name.as_bytes()),
+            None => num::int(buf, o, sext(value, width * 8)),
+        }
+    }
+
+    fn put_flags(&mut self, out: &mut TextBuf, table: &[u64], value: u64) {
+        for entry in table.chunks_exact(FLAG_WORDS) {
+            let &[mask, field, yes, no, soft] = entry else { return };
+            let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
+            let (offset, len) = table::unpack_str(string);
+            let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
+            if matches!(text, [b' ' | b'\t', ..]) && self.soft_end == out.len {
+                out.len -= 1;
+            }
+            out.push(text);
+            if soft == 1 {
+                out.push(b" ");
+                self.soft_end = out.len;
+            }
+        }
+    }
+
+    /// `LOOP count { X0 }` or `{ X1 }`: stops behind the first byte that the event does not hold. False where a
+    /// limit is reached.
+    fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
+        let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
+        let text_left = (self.text_limit + 1).saturating_sub(out.len);
+        let whole = self.cursor.take_whole(left.min(self.turns.into()).min(text_left as u64));
+        out.room(whole.len() * 3);
+        let start = out.len;
+        out.len = if soft {
+            num::hex_run::<3>(&mut out.buf, start, whole)
+        } else {
+            num::hex_run::<2>(&mut out.buf, start, whole)
+        };
+        left -= whole.len() as u64;
+        self.turns -= whole.len() as u32;
+        // The byte behind the event's end, or the limit.
+        while left > 0 && !self.cursor.truncated {
+            if out.len > self.text_limit || !self.turn() {
+                return false;
+            }
+            let byte = [self.cursor.take(1) as u8];
+            out.room(0);
+            out.len = if soft {
+                num::hex_run::<3>(&mut out.buf, out.len, &byte)
+            } else {
+                num::hex_run::<2>(&mut out.buf, out.len, &byte)
+            };
+            left -= 1;
+        }
+        if soft && out.len > start {
+            self.soft_end = out.len;
+        }
+        true
+    }
+
+    /// Closes the last line and says what the event met.
+    fn finish(mut self, end: End, out: &mut TextBuf) -> Outcome {
+        self.outcome.truncated = self.cursor.truncated;
+        self.outcome.skipped = end == End::Skip;
+        if self.outcome.skipped {
+            out.truncate(self.event_start);
+            return self.outcome;
+        }
+        if end == End::Limit && self.soft_end == out.len {
+            out.len -= 1;
+        }
+        let limited = end == End::Limit || out.len > self.text_limit;
+        if limited {
+            out.truncate(self.text_limit);
+            out.push(b" [limit]");
+            self.outcome.limited = true;
+        }
+        self.close_line(out);
+        out.push(b"\n");
+        self.outcome
+    }
+}
+
+fn low_bits(value: u64, count: u32) -> u64 {
+    if count >= 64 { value } else { value & ((1 << count) - 1) }
+}
+
+fn sext(value: u64, count: u32) -> u64 {
+    let spare = 64 - count.clamp(1, 64);
+    ((value << spare) as i64 >> spare) as u64
+}
+
+fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
+    if width == 4 {
+        num::float(buf, o, f32::from_bits(value as u32).into())
+    } else {
+        num::float(buf, o, f64::from_bits(value))
+    }
+}
+
+/// Hex digits of a field; bytes that the event does not hold are zero.
+fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
+    let end = num::hex_run::<2>(buf, o, bytes);
+    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
+}
+
+/// The text with an index, or the default behind the last: 15 bytes and a length in two words.
+#[inline(always)]
+fn put_indexed(buf: &mut [u8], o: usize, words: &[u64], base: u32, count: u32, index: u64) -> usize {
+    let at = base as usize + index.min(count.into()) as usize * 2;
+    let Some([low, high]) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return o };
+    store(buf, o, low.to_le_bytes());
+    store(buf, o + 8, high.to_le_bytes());
+    o + (high >> 56) as usize
+}
+
+/// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
+#[inline(always)]
+fn put_nibbles(buf: &mut [u8], mut o: usize, words: &[u64], base: u32, count: u32, value: u64) -> usize {
+    for nibble in 0..count {
+        let index = (value >> ((nibble * 4) & 63) & 15) as usize;
+        let at = base as usize + nibble as usize * 64 + index * 4;
+        let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
+        for (k, word) in text.iter().enumerate() {
+            store(buf, o + k * 8, word.to_le_bytes());
+        }
+        o += (text[3] >> 56) as usize & 31;
+    }
+    o
+}
+
+/// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.
+fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
+    let usec = ns / 1000;
+    let (n, unit) = if usec < msec_from { (usec, b" usec]") } else { (usec / 1000, b" msec]") };
+    store(buf, o, [b'[']);
+    let o = num::dec(buf, o + 1, n);
+    store(buf, o, *unit);
+    o + unit.len()
+}
+
+/// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
+#[inline]
+fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
+    let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
+    let (chunks, rest) = text.as_chunks::<8>();
+    let (to, to_rest) = room.as_chunks_mut::<8>();
+    for (to, from) in to.iter_mut().zip(chunks) {
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { from.map(printable) };
+    }
+    for (to, from) in to_rest.iter_mut().zip(rest) {
+        *to = printable(*from);
+    }
+    at + text.len()
+}
+
+#[inline]
+fn printable(byte: u8) -> u8 {
+    if (0x20..=0x7e).contains(&byte) { byte } else { b'.' }
+}
+
+/// Whether all eight bytes are from 0x20 to 0x7e: the sign bits of `x - 0x20` where x is small, of `x + 1` and x
+/// where it is large.
+#[inline(always)]
+fn all_printable(bytes: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    let low = bytes.wrapping_sub(ONES * 0x20) & !bytes;
+    let high = bytes.wrapping_add(ONES) | bytes;
+    (low | high) & (ONES * 0x80) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printable_bytes_are_told_in_every_place() {
+        for place in 0..8 {
+            for byte in 0..=255 {
+                let mut bytes = *b"printed.";
+                bytes[place] = byte;
+                assert_eq!(all_printable(u64::from_le_bytes(bytes)), printable(byte) == byte, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_copied_with_dots() {
+        let text: Vec<u8> = (0..=255).collect();
+        for len in 0..=256 {
+            let mut buf = vec![0; 512];
+            let end = copy_printable(&mut buf, 3, &text[..len]);
+            let expected: Vec<u8> = text[..len].iter().map(|byte| printable(*byte)).collect();
+            assert_eq!(&buf[3..end], expected);
+        }
     }
 }

@@ -1,7 +1,43 @@
-/// A checked program: the only way to one is [`Program::open`], which verifies.
+use crate::blob::{self, HookRow, RoutineRow, Sections, TableRow};
+use crate::table::TableKind;
+use crate::{BlobError, Env, Instr, Place, verify};
+
+/// A checked program: the only way to one is [`Program::open`], which verifies. Immutable, shared between threads.
 #[derive(Debug, Clone)]
 pub struct Program<'b> {
-    _bytes: &'b [u8],
+    sections: Sections<'b>,
+    pub(crate) settings: RunSettings,
+}
+
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Program<'_>>();
+};
+
+/// The settings of a dialect that act when an event is printed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunSettings {
+    /// Timers print µs below this many, ms from there.
+    pub msec_from_usec: u64,
+    /// Whether a timer's key includes the thread.
+    pub timer_by_thread: bool,
+    /// Whether error names are printed.
+    pub errno_names: bool,
+}
+
+impl RunSettings {
+    fn read(dialect: &[u8]) -> RunSettings {
+        let mut settings = RunSettings { msec_from_usec: 1000, timer_by_thread: false, errno_names: true };
+        for line in String::from_utf8_lossy(dialect).lines() {
+            match line.split_once('=') {
+                Some(("msec", value)) => settings.msec_from_usec = value.parse().unwrap_or(1000),
+                Some(("timer-key", value)) => settings.timer_by_thread = value == "thread",
+                Some(("errno", value)) => settings.errno_names = value != "number",
+                _ => {}
+            }
+        }
+        settings
+    }
 }
 
 /// The text column of a hook's text.
@@ -18,6 +54,11 @@ pub enum Level {
     Int,
     /// No report columns, text from column 0.
     Zero,
+}
+
+impl Level {
+    /// Every level, by number.
+    pub const ALL: [Level; 5] = [Level::Appl, Level::Svc, Level::Kern, Level::Int, Level::Zero];
 }
 
 /// What a program knows of one hook id.
@@ -45,37 +86,134 @@ pub struct Hook<'p> {
     pub index: u32,
 }
 
-/// Why a blob was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlobError {
-    /// The bytes do not begin as a blob does.
-    NotABlob,
+/// One routine, for looking at.
+#[derive(Debug, Clone, Copy)]
+pub struct Routine<'p> {
+    /// Its number.
+    pub index: u32,
+    /// The stanza's id or function's name with its environment, such as `010 hook32`.
+    pub name: &'p [u8],
+    /// Its instructions.
+    pub code: &'p [Instr],
+    /// Where each stands in the source.
+    pub places: &'p [Place],
+    /// Event bytes that its fixed reads need.
+    pub need: u32,
+    /// Whether it is called, or an event's own.
+    pub called: bool,
 }
-
-impl std::fmt::Display for BlobError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("not a .tfbc blob")
-    }
-}
-
-impl std::error::Error for BlobError {}
 
 impl<'b> Program<'b> {
-    /// Checks a blob and gives its program, which borrows the bytes.
+    /// Checks a blob and gives its program, which borrows the bytes. A slice that begins on a multiple of 8 is used
+    /// in place, any other is copied.
     ///
     /// # Errors
-    /// The first thing found wrong, with its offset.
+    /// The first thing found wrong, with its offset or the verifier's rule.
     pub fn open(bytes: &'b [u8]) -> Result<Self, BlobError> {
-        Ok(Program { _bytes: bytes })
+        let sections = blob::open(bytes)?;
+        verify::verify(&sections)?;
+        let settings = RunSettings::read(sections.dialect);
+        Ok(Program { sections, settings })
     }
 
     /// The hook with a canonical id.
-    pub fn hook(&self, _id: u16) -> Option<Hook<'_>> {
-        None
+    pub fn hook(&self, id: u16) -> Option<Hook<'_>> {
+        let index = self.sections.hooks.binary_search_by_key(&id, |hook| hook.id).ok()?;
+        Some(self.hook_at(index))
     }
 
     /// All hooks, by id.
     pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
-        std::iter::empty()
+        (0..self.sections.hooks.len()).map(|index| self.hook_at(index))
+    }
+
+    fn hook_at(&self, index: usize) -> Hook<'_> {
+        let row = &self.sections.hooks[index];
+        Hook {
+            id: row.id,
+            version: (row.version, row.release),
+            level: Level::ALL[row.level as usize],
+            label: self.string(row.label),
+            hidden: row.flags & 1 != 0,
+            builtin: row.flags & 2 != 0,
+            has_effects: row.flags & 4 != 0,
+            source: self.source_name(row.source),
+            line: row.line,
+            index: index as u32,
+        }
+    }
+
+    /// All routines, by number.
+    pub fn routines(&self) -> impl Iterator<Item = Routine<'_>> {
+        (0..self.sections.routines.len() as u32).map(|index| self.routine_at(index))
+    }
+
+    /// The routine that an event of a hook and environment runs.
+    pub fn routine_of(&self, hook: &Hook<'_>, env: Env) -> Option<Routine<'_>> {
+        let row = self.sections.hooks.get(hook.index as usize)?;
+        Some(self.routine_at(row.routines[env as usize]))
+    }
+
+    /// The routine with a number. The verifier has checked the numbers that instructions and hooks hold.
+    pub(crate) fn routine_at(&self, index: u32) -> Routine<'_> {
+        let row = &self.sections.routines[index as usize];
+        let range = row.start as usize..row.start as usize + row.len as usize;
+        Routine {
+            index,
+            name: self.string(row.name),
+            code: &self.sections.code[range.clone()],
+            places: &self.sections.places[range],
+            need: row.need,
+            called: row.called != 0,
+        }
+    }
+
+    /// Names of the sources, in order.
+    pub fn sources(&self) -> impl Iterator<Item = &[u8]> {
+        self.sections.sources.iter().map(|row| self.string(row.name))
+    }
+
+    /// The name of a source, empty for an unknown one.
+    pub fn source_name(&self, index: u16) -> &[u8] {
+        self.sections.sources.get(index as usize).map_or(b"", |row| self.string(row.name))
+    }
+
+    /// The dialect that the program was compiled for: `NAME=VALUE` lines of what differs from the default.
+    pub fn dialect(&self) -> &[u8] {
+        self.sections.dialect
+    }
+
+    /// A run of the string pool; the verifier has checked those that rows hold.
+    pub(crate) fn string(&self, [offset, len]: [u32; 2]) -> &[u8] {
+        self.strings().get(offset as usize..offset as usize + len as usize).unwrap_or(b"")
+    }
+
+    pub(crate) fn strings(&self) -> &[u8] {
+        self.sections.strings
+    }
+
+    pub(crate) fn hook_row(&self, index: u32) -> Option<&HookRow> {
+        self.sections.hooks.get(index as usize)
+    }
+
+    pub(crate) fn routine_rows(&self) -> &[RoutineRow] {
+        &self.sections.routines
+    }
+
+    /// Number of instructions, of all routines together.
+    pub fn n_instrs(&self) -> usize {
+        self.sections.code.len()
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.sections.words
+    }
+
+    /// A table's kind and words; the verifier has checked those that instructions name.
+    #[inline]
+    pub(crate) fn table(&self, index: u32) -> (TableKind, &[u64]) {
+        let row = self.sections.tables.get(index as usize).unwrap_or(&TableRow { kind: 0, start: 0, len: 0 });
+        let words = self.words().get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[]);
+        (TableKind::from_u32(row.kind).unwrap_or(TableKind::Dense), words)
     }
 }

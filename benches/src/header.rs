@@ -1,0 +1,84 @@
+use crate::{Hook, Stamp, Width, Writer};
+
+/// A process that was alive when the trace began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process<'p> {
+    /// Process id.
+    pub pid: u64,
+    /// Its thread.
+    pub tid: u64,
+    /// Path of the executable.
+    pub path: &'p str,
+}
+
+/// How ticks become time: `ns = ticks * multiplier / divisor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeBase {
+    /// `m` of hook 00A/25C.
+    pub multiplier: u64,
+    /// `d` of hook 00A/25C.
+    pub divisor: u64,
+}
+
+/// What the trace command writes ahead of the events: hooks 003 and 00A.
+#[derive(Debug, Clone, Copy)]
+pub struct Header<'h> {
+    /// Seconds from 1970 to the start.
+    pub start: u32,
+    /// System name, node name, release, version and machine; each up to 31 bytes.
+    pub utsname: [&'h str; 5],
+    /// The trace command.
+    pub command: &'h str,
+    /// Time factors.
+    pub time_base: TimeBase,
+    /// The machine's address.
+    pub ip_address: [u8; 4],
+    /// CPUs of the machine, all of them traced.
+    pub cpus: u32,
+    /// Processes that the trace found running.
+    pub processes: &'h [Process<'h>],
+}
+
+const HEADER: u16 = 0x0030;
+const UTILITY: u16 = 0x00A0;
+
+impl Header<'_> {
+    /// Appends the header's events, stamped with the start's ticks, as traced by the thread `tid`.
+    ///
+    /// # Panics
+    /// A name of more than 31 bytes.
+    pub fn write(&self, tid: u64, ticks: u64, width: Width, writer: &mut Writer) {
+        let mut put = |id, kind, bytes: &[u8]| {
+            writer.put(&Hook::generic(id, 0, kind, bytes).width(width), &Stamp::at(tid, ticks));
+        };
+        let TimeBase { multiplier, divisor } = self.time_base;
+        put(HEADER, 1, &self.start_and_names());
+        put(HEADER, 2, self.command.as_bytes());
+        put(UTILITY, 0x25C, &[multiplier, divisor, 2].map(u64::to_be_bytes).concat());
+        put(UTILITY, 5, &self.ip_address);
+        put(UTILITY, 6, &1u32.to_be_bytes());
+        put(UTILITY, 0x12, &[self.cpus; 2].map(u32::to_be_bytes).concat());
+        for process in self.processes {
+            put(UTILITY, 1, &process.record());
+        }
+    }
+
+    /// Start time and five names of 32 bytes, each filled with NUL.
+    fn start_and_names(&self) -> Vec<u8> {
+        let mut bytes = self.start.to_be_bytes().to_vec();
+        for name in self.utsname {
+            assert!(name.len() < 32, "a name has at most 31 bytes: {name}");
+            let end = bytes.len() + 32;
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.resize(end, 0);
+        }
+        bytes
+    }
+}
+
+impl Process<'_> {
+    /// `u64` process id, `u64` thread id, path, NUL.
+    fn record(&self) -> Vec<u8> {
+        [&self.pid.to_be_bytes()[..], &self.tid.to_be_bytes(), self.path.as_bytes(), &[0]].concat()
+    }
+}

@@ -1,0 +1,197 @@
+//! From IR to a blob: every routine for every environment, callees before callers.
+
+use crate::Dialect;
+use crate::codes::TOO_MANY_REGISTERS;
+use crate::emit::{self, Callee, Draft, ROW, Shape, Surroundings};
+use crate::graph::Graph;
+use crate::ir::{Block, Program};
+use crate::link;
+use crate::lower::show_id;
+use std::collections::HashMap;
+use tfbc_grammar::{Diagnostic, Source, SourceId, Span};
+use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow};
+
+/// Builds the blob of a checked program. `sources` are those that the IR's source ids name.
+pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], dialect: &Dialect) -> Built {
+    let mut builder = Builder {
+        program,
+        graph,
+        sources,
+        blob: BlobBuilder::new(),
+        diagnostics: Vec::new(),
+        drafts: Vec::new(),
+        any_base: graph.facts.iter().any(|facts| facts.sets_base),
+    };
+    for source in sources {
+        builder.blob.source(source.name(), source.bytes());
+    }
+    builder.blob.dialect(&dialect.record());
+    let mut routines = vec![[0; 4]; program.stanzas.len()];
+    for env in Env::ALL {
+        builder.environment(env, &mut routines);
+    }
+    for (at, stanza) in program.stanzas.iter().enumerate() {
+        let label = builder.blob.string(&stanza.label);
+        let place = builder.place(stanza.source, stanza.span);
+        let effects = graph.facts[at].has_effects;
+        builder.blob.hook(HookRow {
+            id: stanza.id,
+            level: stanza.level as u8,
+            flags: u8::from(stanza.hidden) | u8::from(stanza.builtin) << 1 | u8::from(effects) << 2,
+            version: stanza.version.0,
+            release: stanza.version.1,
+            label,
+            line: place.line,
+            source: place.source,
+            tab_origin: stanza.tab_origin,
+            routines: routines[at],
+        });
+    }
+    Built { blob: builder.blob, diagnostics: builder.diagnostics, drafts: builder.drafts }
+}
+
+/// What building gave.
+pub(crate) struct Built {
+    pub blob: BlobBuilder,
+    pub diagnostics: Vec<Diagnostic>,
+    /// The plain code of every routine, with its name.
+    pub drafts: Vec<(String, Draft)>,
+}
+
+struct Builder<'p> {
+    program: &'p Program,
+    graph: &'p Graph,
+    sources: &'p [&'p Source],
+    blob: BlobBuilder,
+    diagnostics: Vec<Diagnostic>,
+    drafts: Vec<(String, Draft)>,
+    /// Whether any template sets the base pointer: then a called one may find it set.
+    any_base: bool,
+}
+
+/// A routine about to be built.
+struct Plan<'p> {
+    node: usize,
+    called: bool,
+    n_locals: u16,
+    lower_hex: bool,
+    heading: &'p Block,
+    body: &'p Block,
+    source: SourceId,
+    span: Span,
+    name: String,
+}
+
+impl<'p> Builder<'p> {
+    fn environment(&mut self, env: Env, routines: &mut [[u32; 4]]) {
+        let (program, graph) = (self.program, self.graph);
+        let n_stanzas = program.stanzas.len();
+        let called = graph.called();
+        let functions = n_stanzas..n_stanzas + program.functions.len();
+        let still: Vec<bool> = functions.map(|node| !graph.facts[node].touches_pointer).collect();
+        let mut function_callees: HashMap<usize, Callee> = HashMap::new();
+        let mut stanza_callees: HashMap<u16, Callee> = HashMap::new();
+        static NOTHING: Block = Vec::new();
+        for &node in &graph.order {
+            if node >= n_stanzas {
+                let function = &program.functions[node - n_stanzas];
+                let plan = Plan {
+                    node,
+                    called: true,
+                    n_locals: function.n_locals,
+                    lower_hex: function.lower_hex,
+                    heading: &NOTHING,
+                    body: &function.body,
+                    source: function.source,
+                    span: Span::default(),
+                    name: format!("{}()", String::from_utf8_lossy(&function.name)),
+                };
+                let around = Surroundings {
+                    program,
+                    env,
+                    functions: &function_callees,
+                    stanzas: &stanza_callees,
+                    still: &still,
+                };
+                let callee = self.routine(&plan, &around);
+                function_callees.insert(node - n_stanzas, callee);
+                continue;
+            }
+            let stanza = &program.stanzas[node];
+            let mut plan = Plan {
+                node,
+                called: false,
+                n_locals: stanza.n_locals,
+                lower_hex: stanza.lower_hex,
+                heading: &stanza.heading,
+                body: &stanza.body,
+                source: stanza.source,
+                span: stanza.span,
+                name: show_id(stanza.id),
+            };
+            let around =
+                Surroundings { program, env, functions: &function_callees, stanzas: &stanza_callees, still: &still };
+            routines[node][env as usize] = self.routine(&plan, &around).routine;
+            if called[node] {
+                plan.called = true;
+                plan.heading = &stanza.called_heading;
+                plan.name = format!("${}", show_id(stanza.id));
+                let callee = self.routine(&plan, &around);
+                stanza_callees.insert(stanza.id, callee);
+            }
+        }
+    }
+
+    fn routine(&mut self, plan: &Plan<'_>, around: &Surroundings<'_>) -> Callee {
+        let below = self.graph.callees(plan.node).map(|node| self.callee_end(node, around));
+        let first = below.max().unwrap_or(0).max(ROW.into()).min(N_REGS) as u16;
+        let facts = self.graph.facts[plan.node];
+        let base_is_zero = if plan.called { !self.any_base } else { !facts.sets_base };
+        let shape =
+            Shape { called: plan.called, base_is_zero, n_locals: plan.n_locals, first, lower_hex: plan.lower_hex };
+        let draft = emit::emit(around, shape, plan.heading, plan.body);
+        if draft.end > N_REGS {
+            let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
+            self.diagnostics.push(Diagnostic::error(&TOO_MANY_REGISTERS, plan.source, plan.span, text));
+        }
+        let (code, spans) = link::link(&draft, &mut self.blob);
+        let places: Vec<_> = spans.iter().map(|span| self.place(plan.source, *span)).collect();
+        let name = format!("{} {}", plan.name, env_name(around.env));
+        let row = RoutineRow {
+            need: draft.need,
+            zeroed: if plan.called { 0 } else { facts.n_slots },
+            called: plan.called.into(),
+            name: self.blob.string(name.as_bytes()),
+            ..RoutineRow::default()
+        };
+        let routine = self.blob.routine(row, &code, &places);
+        let callee = Callee { routine, first, end: draft.end, need: draft.need };
+        self.drafts.push((name, draft));
+        callee
+    }
+
+    /// The register behind the last that a callee uses.
+    fn callee_end(&self, node: usize, around: &Surroundings<'_>) -> usize {
+        let n_stanzas = self.program.stanzas.len();
+        let callee = match self.program.stanzas.get(node) {
+            Some(stanza) => around.stanzas.get(&stanza.id),
+            None => around.functions.get(&(node - n_stanzas)),
+        };
+        callee.map_or(0, |callee| callee.end)
+    }
+
+    fn place(&self, source: SourceId, span: Span) -> Place {
+        let Some(text) = self.sources.get(source.0 as usize) else { return Place::default() };
+        let (line, column) = text.line_column(span.start);
+        Place { line, column: column.min(u16::MAX.into()) as u16, source: source.0 }
+    }
+}
+
+fn env_name(env: Env) -> &'static str {
+    match env {
+        Env::Hook32 => "hook32",
+        Env::Generic32 => "generic32",
+        Env::Hook64 => "hook64",
+        Env::Generic64 => "generic64",
+    }
+}

@@ -1,0 +1,941 @@
+//! IR to plain bytecode, once for each environment.
+//!
+//! Two things are settled here that cost the machine work where they cannot be. The *data pointer*: while its place is
+//! known, reads become reads at fixed offsets, and the machine's pointer is set only where that knowledge ends. The
+//! *soft blank*: while it is known whether one is due, it becomes a blank of the text that follows or nothing; where
+//! it is not, it is printed and taken back.
+
+use crate::ir::*;
+use std::collections::HashMap;
+use tfbc_grammar::Span;
+use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
+use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At};
+
+/// One step of a routine before linking.
+#[derive(Debug, Clone)]
+pub(crate) enum Plain {
+    /// Prints text.
+    Text(Vec<u8>),
+    /// A plain instruction; its targets are labels, its tables indices of [`Draft::tables`].
+    Op(Instr),
+    /// A place that jumps name.
+    Label(u32),
+}
+
+/// A step with its place in the source.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub plain: Plain,
+    pub span: Span,
+}
+
+/// A table before linking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TableDraft {
+    Number(Vec<(u64, u32)>, u32),
+    Text(Vec<(Vec<u8>, u32)>, u32),
+    Flags(Vec<(u64, u64, FlagEnd, FlagEnd)>),
+    /// Texts by index, the default last.
+    Lits(Vec<Vec<u8>>),
+    Nibbles(Vec<[Vec<u8>; 16]>),
+}
+
+/// What one side of a BITFLAGS entry prints, and whether a soft blank follows.
+pub(crate) type FlagEnd = (Vec<u8>, bool);
+
+/// A routine in plain bytecode.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    pub lines: Vec<Line>,
+    pub tables: Vec<TableDraft>,
+    /// Event bytes that its fixed reads need.
+    pub need: u32,
+    /// Registers from here on hold values that are used once.
+    pub first_temp: u16,
+    /// The register behind its last.
+    pub end: usize,
+}
+
+/// A routine that others call: its number, its variables' first register, the register behind its last, and the
+/// event bytes it needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Callee {
+    pub routine: u32,
+    pub first: u16,
+    pub end: usize,
+    pub need: u32,
+}
+
+/// What a routine that is emitted may ask of the others.
+pub(crate) struct Surroundings<'p> {
+    pub program: &'p Program,
+    pub env: Env,
+    pub functions: &'p HashMap<usize, Callee>,
+    pub stanzas: &'p HashMap<u16, Callee>,
+    /// Functions that leave the data pointer alone, with everything they call.
+    pub still: &'p [bool],
+}
+
+/// How a routine begins and ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Whether it is called by others.
+    pub called: bool,
+    /// Whether the base pointer is known to be 0.
+    pub base_is_zero: bool,
+    /// Variables of its own.
+    pub n_locals: u16,
+    /// Its first register.
+    pub first: u16,
+    pub lower_hex: bool,
+}
+
+/// Registers of the row that the templates of one event share.
+pub(crate) const ROW: u16 = 255;
+
+/// Fixed reads beyond this byte go through the data pointer.
+const MAX_FIXED: u64 = 1 << 16;
+
+/// The data pointer saturates at 2^31 bytes.
+const MAX_BITS: u64 = 1 << 34;
+
+/// The longest switch that becomes an indexed list of short texts.
+const MAX_LITS: u64 = 256;
+
+/// What is known of the data pointer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pointer {
+    /// It stands at this bit; the machine's own does not say so yet.
+    At(u64),
+    /// The machine's pointer is right.
+    Live,
+}
+
+/// What is known of the soft blank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Soft {
+    /// None is due.
+    No,
+    /// One is due and not printed.
+    Due,
+    /// One may have been printed, and would have to be taken back.
+    Maybe,
+}
+
+struct Emitter<'p> {
+    around: &'p Surroundings<'p>,
+    shape: Shape,
+    lines: Vec<Line>,
+    tables: Vec<TableDraft>,
+    pointer: Pointer,
+    soft: Soft,
+    /// Whether the event has ended here.
+    dead: bool,
+    need: u32,
+    next_temp: usize,
+    end: usize,
+    n_labels: u32,
+    span: Span,
+}
+
+/// Emits one routine: heading, then body.
+pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, body: &Block) -> Draft {
+    let start = match around.env {
+        Env::Hook32 => 2,
+        Env::Generic32 => 4,
+        Env::Hook64 => 6,
+        Env::Generic64 => 8,
+    };
+    let first_temp = usize::from(shape.first + shape.n_locals);
+    let mut emitter = Emitter {
+        around,
+        shape,
+        lines: Vec::new(),
+        tables: Vec::new(),
+        pointer: if shape.called { Pointer::Live } else { Pointer::At(start * 8) },
+        soft: if shape.called { Soft::Maybe } else { Soft::No },
+        dead: false,
+        need: 0,
+        next_temp: first_temp,
+        end: first_temp,
+        n_labels: 0,
+        span: Span::default(),
+    };
+    if !shape.called {
+        // Variables of a stanza's own; a function's are set by its caller.
+        for local in 0..shape.n_locals {
+            emitter.constant(shape.first + local, 0);
+        }
+    }
+    emitter.block(heading);
+    emitter.block(body);
+    emitter.finish();
+    Draft {
+        lines: emitter.lines,
+        tables: emitter.tables,
+        need: emitter.need,
+        first_temp: first_temp as u16,
+        end: emitter.end,
+    }
+}
+
+impl Emitter<'_> {
+    fn word(&self) -> u8 {
+        self.around.env.word()
+    }
+
+    fn bytes(&self, size: Size) -> u32 {
+        match size {
+            Size::Bytes(n) => n.into(),
+            Size::Word => self.word().into(),
+        }
+    }
+
+    fn push(&mut self, plain: Plain) {
+        self.lines.push(Line { plain, span: self.span });
+    }
+
+    fn op(&mut self, op: Op, operands: &[u32]) {
+        self.push(Plain::Op(Instr::of(op, operands)));
+    }
+
+    fn label(&mut self) -> u32 {
+        self.n_labels += 1;
+        self.n_labels - 1
+    }
+
+    fn table(&mut self, draft: TableDraft) -> u32 {
+        self.tables.push(draft);
+        self.tables.len() as u32 - 1
+    }
+
+    fn temp(&mut self) -> u16 {
+        let temp = self.next_temp;
+        self.next_temp += 1;
+        self.end = self.end.max(self.next_temp);
+        temp.min(u16::MAX.into()) as u16
+    }
+
+    fn slot(&self, slot: Slot) -> u16 {
+        match slot {
+            Slot::Row(index) => index,
+            Slot::Local(index) => self.shape.first + index,
+        }
+    }
+
+    fn constant(&mut self, dst: u16, value: u64) {
+        let instr = Instr::of(Op::Const, &[dst.into(), value as u32]).with(At::C, (value >> 32) as u32);
+        self.push(Plain::Op(instr));
+    }
+
+    fn finish(&mut self) {
+        if self.shape.called {
+            self.settle();
+            self.op(Op::Ret, &[]);
+        } else {
+            self.end_line();
+            self.op(Op::End, &[]);
+        }
+    }
+
+    /// Makes the machine's own pointer and blank say what is known, as callers and callees expect.
+    fn settle(&mut self) {
+        self.go_live();
+        self.print_soft();
+    }
+
+    fn go_live(&mut self) {
+        if let Pointer::At(bits) = self.pointer {
+            self.op(Op::PtrSet, &[(bits / 8) as u32, (bits % 8) as u32]);
+            self.pointer = Pointer::Live;
+        }
+    }
+
+    fn print_soft(&mut self) {
+        if self.soft == Soft::Due {
+            self.op(Op::Soft, &[]);
+            self.soft = Soft::Maybe;
+        }
+    }
+
+    /// Before a line end, a tab or the event's end.
+    fn end_line(&mut self) {
+        if self.soft == Soft::Maybe {
+            self.op(Op::SoftDrop, &[]);
+        }
+        self.soft = Soft::No;
+    }
+
+    /// Template text, not empty.
+    fn text(&mut self, text: &[u8]) {
+        match (self.soft, begins_blank(text)) {
+            (Soft::Due, false) => self.push(Plain::Text(b" ".to_vec())),
+            (Soft::Maybe, true) => self.op(Op::SoftDrop, &[]),
+            _ => {}
+        }
+        self.push(Plain::Text(text.to_vec()));
+        self.soft = Soft::No;
+    }
+
+    /// Before something that prints at least a byte.
+    fn before_some(&mut self) {
+        if self.soft == Soft::Due {
+            self.push(Plain::Text(b" ".to_vec()));
+        }
+        self.soft = Soft::No;
+    }
+
+    /// Before something that may print nothing, which leaves a blank due.
+    fn before_maybe(&mut self) {
+        self.print_soft();
+    }
+
+    fn block(&mut self, block: &Block) {
+        for node in block {
+            let (outer, temps) = (self.span, self.next_temp);
+            self.span = node.span;
+            self.inst(&node.inst);
+            self.next_temp = temps;
+            self.span = outer;
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        match inst {
+            Inst::Text(text) => self.text(text),
+            Inst::Soft => self.soft = Soft::Due,
+            Inst::Newline => {
+                self.end_line();
+                self.op(Op::Newline, &[]);
+            }
+            Inst::Tab => {
+                self.end_line();
+                self.op(Op::Tab, &[]);
+            }
+            Inst::Move(step) => self.step(*step),
+            Inst::Put(value, how) => self.put(value, *how),
+            Inst::Ascii { len, width } => self.ascii(*len, *width),
+            Inst::Counted(size) => {
+                self.before_maybe();
+                self.go_live();
+                self.op(Op::TakeCounted, &[self.bytes(*size)]);
+            }
+            Inst::CountedBy(value) => {
+                self.before_maybe();
+                let src = self.eval(value);
+                self.go_live();
+                self.op(Op::TextBy, &[src.into()]);
+            }
+            Inst::HexBytes(n) => self.hex_bytes(*n),
+            Inst::Name(text) => {
+                if *text == EnvText::TraceId {
+                    self.before_some();
+                } else {
+                    self.before_maybe();
+                }
+                self.op(Op::PutName, &[*text as u32]);
+            }
+            Inst::Assign(slot, value) => {
+                let dst = self.slot(*slot);
+                self.eval_to(dst, value);
+            }
+            Inst::SetPointer(value) => self.set_pointer(value),
+            Inst::SetBase(value) => {
+                let src = self.eval(value);
+                self.op(Op::BaseTo, &[src.into()]);
+            }
+            Inst::Switch(switch) => self.switch(switch),
+            Inst::Loop { count, body } => self.repeat(count, body),
+            Inst::Flags { value, entries } => self.flags(value, entries),
+            Inst::CallStanza(id) => {
+                let callee = self.around.stanzas[id];
+                self.settle();
+                self.call(callee);
+                self.pointer = Pointer::Live;
+            }
+            Inst::CallFunction { function, arguments } => self.call_function(*function, arguments),
+            Inst::TimerStart(first, second) => {
+                let (first, second) = (self.eval(first), self.eval(second));
+                self.op(Op::TimerStart, &[first.into(), second.into()]);
+            }
+            Inst::TimerEnd(first, second) => {
+                self.before_maybe();
+                let (first, second) = (self.eval(first), self.eval(second));
+                self.op(Op::TimerEnd, &[first.into(), second.into()]);
+            }
+            Inst::Error => {
+                self.before_some();
+                self.op(Op::Error, &[]);
+            }
+            Inst::Stop => self.op(Op::Stop, &[]),
+            Inst::Break => {
+                if self.soft == Soft::Maybe {
+                    self.op(Op::SoftDrop, &[]);
+                }
+                self.op(Op::End, &[]);
+                self.dead = true;
+            }
+            Inst::Skip => {
+                self.op(Op::Skip, &[]);
+                self.dead = true;
+            }
+        }
+    }
+
+    fn step(&mut self, step: Move) {
+        let bits = |bytes: u32, bits: u32| (u64::from(bytes) * 8 + u64::from(bits)).min(MAX_BITS);
+        match (step, self.pointer) {
+            (Move::Goto { bytes, bits: rest }, _) => self.pointer = Pointer::At(bits(bytes, rest)),
+            (Move::Word { words }, _) => {
+                let at = u64::from(words) * u64::from(self.word()) * 8;
+                self.pointer = Pointer::At(at.min(MAX_BITS));
+            }
+            (Move::Omit { bytes, bits: rest }, Pointer::At(at)) => {
+                self.pointer = Pointer::At((at + bits(bytes, rest)).min(MAX_BITS));
+            }
+            (Move::Omit { bytes, bits }, Pointer::Live) => self.op(Op::PtrAdd, &[bytes, bits]),
+            (Move::Reverse { bytes: 0 }, Pointer::At(at)) => self.pointer = Pointer::At(at & !7),
+            (Move::Reverse { bytes: 0 }, Pointer::Live) => self.op(Op::PtrFloor, &[]),
+            (Move::Reverse { bytes }, Pointer::At(at)) => {
+                self.pointer = Pointer::At(at.saturating_sub(u64::from(bytes) * 8));
+            }
+            (Move::Reverse { bytes }, Pointer::Live) => self.op(Op::PtrBack, &[bytes]),
+        }
+    }
+
+    /// The byte offset of a read of `len` bytes where it is fixed; the pointer moves past it.
+    fn fixed(&mut self, len: u64) -> Option<u32> {
+        let Pointer::At(bits) = self.pointer else { return None };
+        let at = bits.div_ceil(8);
+        if !self.shape.base_is_zero || at + len > MAX_FIXED {
+            self.go_live();
+            return None;
+        }
+        self.pointer = Pointer::At((at + len) * 8);
+        Some(at as u32)
+    }
+
+    /// The same for a read whose bytes the routine needs.
+    fn needed(&mut self, len: u64) -> Option<u32> {
+        let at = self.fixed(len)?;
+        self.need = self.need.max(at + len as u32);
+        Some(at)
+    }
+
+    fn read(&mut self, dst: u16, field: Field) {
+        match field {
+            Field::Bytes { size, signed } => {
+                let n = self.bytes(size);
+                match self.needed(n.into()) {
+                    Some(at) => self.op(Op::Load, &[dst.into(), at, n]),
+                    None => self.op(Op::Take, &[dst.into(), n]),
+                }
+                if signed && n < 8 {
+                    self.op(Op::Sext, &[dst.into(), dst.into(), n * 8]);
+                }
+            }
+            Field::Bits(count) => self.read_bits(dst, count.into()),
+        }
+    }
+
+    fn read_bits(&mut self, dst: u16, count: u64) {
+        if let Pointer::At(bits) = self.pointer {
+            if self.shape.base_is_zero && bits + count <= MAX_FIXED * 8 {
+                self.need = self.need.max((bits + count).div_ceil(8) as u32);
+                self.pointer = Pointer::At(bits + count);
+                return self.op(Op::LoadBits, &[dst.into(), bits as u32, count as u32]);
+            }
+            self.go_live();
+        }
+        self.op(Op::TakeBits, &[dst.into(), count as u32]);
+    }
+
+    fn ascii(&mut self, len: u32, width: u32) {
+        if width > 0 {
+            self.before_some();
+        } else {
+            self.before_maybe();
+        }
+        match self.fixed(len.into()) {
+            Some(at) => self.op(Op::Text, &[at, len, width]),
+            None => self.op(Op::TakeText, &[len, width]),
+        }
+    }
+
+    fn hex_bytes(&mut self, n: u8) {
+        self.before_some();
+        self.hex_digits(|emitter| match emitter.needed(n.into()) {
+            Some(at) => emitter.op(Op::HexBytes, &[at, n.into()]),
+            None => emitter.op(Op::TakeHexBytes, &[n.into()]),
+        });
+    }
+
+    /// Prints hex digits, in the dialect's case.
+    fn hex_digits(&mut self, print: impl FnOnce(&mut Self)) {
+        if !self.shape.lower_hex {
+            return print(self);
+        }
+        let mark = self.temp();
+        self.op(Op::Mark, &[mark.into()]);
+        print(self);
+        self.op(Op::Lower, &[mark.into()]);
+    }
+
+    fn set_pointer(&mut self, value: &Value) {
+        match self.fold(value) {
+            Some(byte) if (byte as i64) < 0 => self.pointer = Pointer::At(0),
+            Some(byte) => self.pointer = Pointer::At(byte.saturating_mul(8).min(MAX_BITS)),
+            None => {
+                let src = self.eval(value);
+                self.op(Op::PtrTo, &[src.into()]);
+                self.pointer = Pointer::Live;
+            }
+        }
+    }
+
+    fn put(&mut self, value: &Value, how: How) {
+        match how {
+            How::Path => self.before_maybe(),
+            How::Chars { width: 0, .. } => self.before_maybe(),
+            _ => self.before_some(),
+        }
+        let src = u32::from(self.eval(value));
+        match how {
+            How::Hex(size) => {
+                let digits = self.bytes(size) * 2;
+                self.hex_digits(|emitter| emitter.op(Op::PutHex, &[src, digits]));
+            }
+            How::HookType => {
+                let digits = if self.word() == 4 { 1 } else { 4 };
+                self.hex_digits(|emitter| emitter.op(Op::PutHex, &[src, digits]));
+            }
+            How::HexFit => self.hex_digits(|emitter| emitter.op(Op::PutHexFit, &[src])),
+            How::Dec => self.op(Op::PutDec, &[src]),
+            How::Int => self.op(Op::PutInt, &[src]),
+            How::Oct => self.op(Op::PutOct, &[src]),
+            How::Bin(count) => self.op(Op::PutBin, &[src, count.into()]),
+            How::Float(n) => self.op(Op::PutFloat, &[src, n.into()]),
+            How::Errno(size) => {
+                let n = self.bytes(size);
+                self.op(Op::PutErrno, &[src, n]);
+            }
+            How::Time => self.op(Op::PutTime, &[src]),
+            How::Path => self.op(Op::PutPath, &[src]),
+            // No bytes of the value: only the padding prints.
+            How::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
+            How::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
+        }
+    }
+
+    /// The value where it is known now. Nothing that reads the event is.
+    fn fold(&self, value: &Value) -> Option<u64> {
+        match value {
+            Value::Const(value) => Some(*value),
+            Value::HookEnv => Some(u64::from(self.word()) * 8),
+            Value::WordSize => Some(self.word().into()),
+            Value::Generic => Some(self.around.env.generic().into()),
+            Value::DataWord(index) if *index > 1 && self.around.env.generic() => Some(0),
+            Value::Base if self.shape.base_is_zero => Some(0),
+            Value::Pointer => match self.pointer {
+                Pointer::At(bits) => Some(bits / 8),
+                Pointer::Live => None,
+            },
+            Value::Low { value, size, signed } => {
+                let value = self.fold(value)?;
+                let spare = 64 - self.bytes(*size).min(8) * 8;
+                Some(if *signed { ((value << spare) as i64 >> spare) as u64 } else { value << spare >> spare })
+            }
+            Value::Bits { value, low, count } => {
+                Some((self.fold(value)? >> low) & crate::number::low_mask((*count).into()))
+            }
+            Value::Binary(op, left, right) => {
+                let (left, right) = (self.fold(left)?, self.fold(right)?);
+                match op {
+                    BinaryOp::Add => Some(left.wrapping_add(right)),
+                    BinaryOp::Sub => Some(left.wrapping_sub(right)),
+                    BinaryOp::Mul => Some(left.wrapping_mul(right)),
+                    BinaryOp::And => Some(left & right),
+                    // A division by zero is counted when it happens.
+                    BinaryOp::Div if right == 0 => None,
+                    BinaryOp::Div => Some((left as i64).wrapping_div(right as i64) as u64),
+                }
+            }
+            Value::Read(_) | Value::Slot(_) | Value::Env(_) | Value::DataWord(_) | Value::Base => None,
+        }
+    }
+
+    /// Computes a value: a variable's own register, or a fresh one.
+    fn eval(&mut self, value: &Value) -> u16 {
+        if let Value::Slot(slot) = value {
+            return self.slot(*slot);
+        }
+        let temp = self.temp();
+        self.eval_to(temp, value);
+        temp
+    }
+
+    fn eval_to(&mut self, dst: u16, value: &Value) {
+        if let Some(value) = self.fold(value) {
+            return self.constant(dst, value);
+        }
+        let to = u32::from(dst);
+        match value {
+            Value::Read(field) => self.read(dst, *field),
+            Value::Slot(slot) => {
+                let src = self.slot(*slot);
+                self.op(Op::Move, &[to, src.into()]);
+            }
+            Value::Env(EnvValue::LogIndex) => self.log_index(dst),
+            Value::Env(what) => self.op(Op::Env, &[to, *what as u32]),
+            Value::DataWord(index) => {
+                let width = u32::from(self.word());
+                self.op(Op::Word, &[to, u32::from(*index) * width, width]);
+            }
+            Value::Pointer => self.op(Op::PtrGet, &[to]),
+            Value::Base => self.op(Op::BaseGet, &[to]),
+            Value::Low { value, size, signed } => self.low(dst, value, self.bytes(*size), *signed),
+            Value::Bits { value, low, count } => {
+                let src = self.eval(value);
+                self.op(Op::Bits, &[to, src.into(), (*low).into(), (*count).into()]);
+            }
+            Value::Binary(op, left, right) => {
+                let (left, right) = (self.eval(left), self.eval(right));
+                let op = match op {
+                    BinaryOp::Add => Op::Add,
+                    BinaryOp::Sub => Op::Sub,
+                    BinaryOp::Mul => Op::Mul,
+                    BinaryOp::Div => Op::Div,
+                    BinaryOp::And => Op::And,
+                };
+                self.op(op, &[to, left.into(), right.into()]);
+            }
+            Value::Const(_) | Value::HookEnv | Value::WordSize | Value::Generic => {}
+        }
+    }
+
+    fn low(&mut self, dst: u16, value: &Value, n: u32, signed: bool) {
+        // A data word of the same size needs no cut.
+        let whole = n >= 8 || matches!(value, Value::DataWord(_)) && n >= self.word().into() && !signed;
+        if whole {
+            return self.eval_to(dst, value);
+        }
+        let src = self.eval(value);
+        if signed {
+            self.op(Op::Sext, &[dst.into(), src.into(), n * 8]);
+        } else {
+            self.op(Op::Bits, &[dst.into(), src.into(), 0, n * 8]);
+        }
+    }
+
+    fn log_index(&mut self, dst: u16) {
+        let to = u32::from(dst);
+        let Pointer::At(bits) = self.pointer else {
+            return self.op(Op::Env, &[to, EnvValue::LogIndex as u32]);
+        };
+        let offset = self.temp();
+        self.op(Op::Env, &[to, EnvValue::LogIndex0 as u32]);
+        self.constant(offset, bits / 8);
+        self.op(Op::Add, &[to, to, offset.into()]);
+    }
+
+    fn call(&mut self, callee: Callee) {
+        self.need = self.need.max(callee.need);
+        self.op(Op::Call, &[callee.routine]);
+        self.soft = Soft::Maybe;
+    }
+
+    fn call_function(&mut self, function: usize, arguments: &[Value]) {
+        let callee = self.around.functions[&function];
+        let values: Vec<u16> = arguments.iter().map(|argument| self.eval(argument)).collect();
+        for (param, value) in (callee.first..).zip(&values) {
+            self.op(Op::Move, &[param.into(), (*value).into()]);
+        }
+        let called = &self.around.program.functions[function];
+        for local in called.n_params..called.n_locals {
+            self.constant(callee.first + local, 0);
+        }
+        self.print_soft();
+        if self.around.still[function] {
+            return self.call(callee);
+        }
+        self.go_live();
+        self.call(callee);
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        match &switch.on {
+            Select::Number { value, width, keys } => {
+                let width = width.unwrap_or(u32::from(self.word()) * 8);
+                let mut cases: Vec<(u64, usize)> = Vec::new();
+                let mut known = std::collections::HashSet::new();
+                for (number, body) in keys {
+                    if let Some(key) = number.pattern(width).filter(|key| known.insert(*key)) {
+                        cases.push((key, *body));
+                    }
+                }
+                self.switch_number(value, &cases, switch);
+            }
+            Select::Text(text, keys) => {
+                let mark = self.temp();
+                self.op(Op::Mark, &[mark.into()]);
+                // The text is taken back before anything sees it, so it meets no soft blank.
+                let soft = std::mem::replace(&mut self.soft, Soft::No);
+                self.block(text);
+                self.soft = soft;
+                self.arms(switch, keys, |emitter, cases, default| {
+                    let table = emitter.table(TableDraft::Text(cases, default));
+                    Instr::of(Op::SwitchText, &[mark.into(), table])
+                });
+            }
+        }
+    }
+
+    fn switch_number(&mut self, value: &Value, cases: &[(u64, usize)], switch: &Switch) {
+        if let Some(value) = self.fold(value) {
+            let body = cases.iter().find(|(key, _)| *key == value).map(|(_, body)| *body).or(switch.default);
+            if let Some(body) = body {
+                self.block(&switch.bodies[body]);
+            }
+            return;
+        }
+        if let Some((texts, soft)) = self.short_texts(cases, switch) {
+            let src = self.eval(value);
+            let count = texts.len() as u32 - 1;
+            let table = self.table(TableDraft::Lits(texts));
+            self.push(Plain::Op(Instr::of(Op::SwitchLit, &[src.into(), table]).with(At::D, count)));
+            self.soft = soft;
+            return;
+        }
+        let src = self.eval(value);
+        self.arms(switch, cases, |emitter, cases, default| {
+            let table = emitter.table(TableDraft::Number(cases, default));
+            Instr::of(Op::Switch, &[src.into(), table])
+        });
+    }
+
+    /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft
+    /// blank behind it. The blank before it is dealt with.
+    fn short_texts(&mut self, cases: &[(u64, usize)], switch: &Switch) -> Option<(Vec<Vec<u8>>, Soft)> {
+        let last = cases.iter().map(|(key, _)| *key).max()?;
+        if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) {
+            return None;
+        }
+        let text = |body: Option<usize>| match body.map(|body| &switch.bodies[body][..]) {
+            None | Some([]) => Some((&b""[..], false)),
+            Some([Node { inst: Inst::Text(text), .. }]) => Some((&text[..], false)),
+            Some([Node { inst: Inst::Text(text), .. }, Node { inst: Inst::Soft, .. }]) => Some((&text[..], true)),
+            Some(_) => None,
+        };
+        let default = text(switch.default)?;
+        let mut by_key = vec![default; last as usize + 2];
+        let mut used = vec![default];
+        for (key, body) in cases {
+            by_key[*key as usize] = text(Some(*body))?;
+            used.push(by_key[*key as usize]);
+        }
+        let all = |holds: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| holds(text));
+        let soft = used.iter().filter(|(_, soft)| *soft).count();
+        if !all(&|text| text.len() <= 15) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
+        {
+            return None;
+        }
+        let before = match self.soft {
+            Soft::No => Soft::No,
+            Soft::Due if all(&begins_blank) => Soft::No,
+            Soft::Due if all(&|text| !text.is_empty() && !begins_blank(text)) => {
+                self.push(Plain::Text(b" ".to_vec()));
+                Soft::No
+            }
+            _ if all(&|text| !begins_blank(text)) => {
+                self.print_soft();
+                Soft::Maybe
+            }
+            _ => return None,
+        };
+        let texts = by_key.iter().map(|(text, _)| text.to_vec()).collect();
+        Some((texts, if soft > 0 { Soft::Due } else { before }))
+    }
+
+    /// The cases of a switch, each on its own, then brought to one state.
+    fn arms<K: Clone>(
+        &mut self,
+        switch: &Switch,
+        keys: &[(K, usize)],
+        instr: impl FnOnce(&mut Self, Vec<(K, u32)>, u32) -> Instr,
+    ) {
+        let (pointer, soft, dead) = (self.pointer, self.soft, self.dead);
+        let n_bodies = switch.bodies.len();
+        let mut reached = vec![false; n_bodies];
+        keys.iter().map(|(_, body)| *body).chain(switch.default).for_each(|body| reached[body] = true);
+        let before = std::mem::take(&mut self.lines);
+        let mut arms = Vec::new();
+        for (index, body) in switch.bodies.iter().enumerate().filter(|(index, _)| reached[*index]) {
+            (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
+            self.block(body);
+            arms.push((Some(index), std::mem::take(&mut self.lines), self.pointer, self.soft, self.dead));
+        }
+        if switch.default.is_none() {
+            arms.push((None, Vec::new(), pointer, soft, dead));
+        }
+        let live: Vec<_> = arms.iter().filter(|arm| !arm.4).map(|arm| (arm.2, arm.3)).collect();
+        let (first_pointer, first_soft) = live.first().copied().unwrap_or((pointer, soft));
+        let one_pointer = live.iter().all(|(pointer, _)| *pointer == first_pointer);
+        let one_soft = live.iter().all(|(_, soft)| *soft == first_soft);
+        let after_pointer = if one_pointer { first_pointer } else { Pointer::Live };
+        let after_soft = if one_soft { first_soft } else { Soft::Maybe };
+        let end = self.label();
+        let mut labels = vec![end; n_bodies];
+        let mut default = end;
+        let mut code = Vec::new();
+        for (index, lines, pointer, soft, arm_dead) in arms {
+            self.lines = lines;
+            (self.pointer, self.soft) = (pointer, soft);
+            if !arm_dead {
+                if after_pointer == Pointer::Live {
+                    self.go_live();
+                }
+                if after_soft == Soft::Maybe {
+                    self.print_soft();
+                }
+            }
+            let lines = std::mem::take(&mut self.lines);
+            if lines.is_empty() {
+                continue;
+            }
+            let label = self.label();
+            match index {
+                Some(index) => labels[index] = label,
+                None => default = label,
+            }
+            code.push((label, lines, arm_dead));
+        }
+        self.lines = before;
+        if let Some(index) = switch.default {
+            default = labels[index];
+        }
+        let cases = keys.iter().map(|(key, body)| (key.clone(), labels[*body])).collect();
+        let switch = instr(self, cases, default);
+        self.push(Plain::Op(switch));
+        let n_arms = code.len();
+        for (at, (label, lines, arm_dead)) in code.into_iter().enumerate() {
+            self.push(Plain::Label(label));
+            self.lines.extend(lines);
+            if at + 1 < n_arms && !arm_dead {
+                self.op(Op::Jump, &[end]);
+            }
+        }
+        self.push(Plain::Label(end));
+        (self.pointer, self.soft) = (after_pointer, after_soft);
+        self.dead = dead || live.is_empty();
+    }
+
+    fn repeat(&mut self, count: &Value, body: &Block) {
+        let src = self.eval(count);
+        if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex) {
+            self.before_maybe();
+            self.go_live();
+            self.op(Op::Dump, &[src.into(), soft.into()]);
+            if soft {
+                self.soft = Soft::Maybe;
+            }
+            return;
+        }
+        let (mut moves, mut blanks) = (false, false);
+        walk(body, &mut |node| {
+            moves |= node.inst.touches_pointer();
+            blanks |= match &node.inst {
+                Inst::Soft | Inst::CallStanza(_) | Inst::CallFunction { .. } => true,
+                Inst::Flags { entries, .. } => entries.iter().any(|entry| entry.yes.soft || entry.no.soft),
+                _ => false,
+            };
+        });
+        if moves {
+            self.go_live();
+        }
+        self.print_soft();
+        if blanks {
+            self.soft = Soft::Maybe;
+        }
+        let (pointer, soft, dead) = (self.pointer, self.soft, self.dead);
+        let (top, exit, turn) = (self.label(), self.label(), self.temp());
+        self.op(Op::Loop, &[turn.into(), src.into(), exit]);
+        self.push(Plain::Label(top));
+        self.block(body);
+        if moves {
+            self.go_live();
+        }
+        self.print_soft();
+        self.op(Op::LoopNext, &[turn.into(), top]);
+        self.push(Plain::Label(exit));
+        // What the body left is a blank printed, if any: the state in which it began.
+        (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
+    }
+
+    fn flags(&mut self, value: &Value, entries: &[Flag]) {
+        let src = self.eval(value);
+        self.print_soft();
+        if let Some((nibbles, soft)) = self.nibbles(entries) {
+            let count = nibbles.len() as u32;
+            let table = self.table(TableDraft::Nibbles(nibbles));
+            let instr = Instr::of(Op::Nibbles, &[src.into(), table, soft.into()]).with(At::D, count);
+            self.push(Plain::Op(instr));
+            if soft {
+                self.soft = Soft::Maybe;
+            }
+            return;
+        }
+        let end = |text: &FlagText| (text.text.clone(), text.soft);
+        let rows = entries.iter().map(|entry| (entry.mask, entry.field, end(&entry.yes), end(&entry.no)));
+        let table = self.table(TableDraft::Flags(rows.collect()));
+        self.op(Op::Flags, &[src.into(), table]);
+        self.soft = Soft::Maybe;
+    }
+
+    /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all
+    /// of their texts are followed by soft blanks or none.
+    fn nibbles(&self, entries: &[Flag]) -> Option<(Vec<[Vec<u8>; 16]>, bool)> {
+        let mut nibbles: Vec<[Vec<u8>; 16]> = Vec::new();
+        let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
+        let soft = texts().any(|text| text.soft);
+        let leading = texts().any(|text| begins_blank(&text.text));
+        if texts().any(|text| text.soft != soft) || (leading && (soft || self.soft != Soft::No)) {
+            return None;
+        }
+        let mut last = 0;
+        for entry in entries {
+            let nibble = (entry.mask.trailing_zeros() / 4) as usize;
+            if entry.mask == 0 || entry.mask >> (nibble * 4) > 15 || nibble < last {
+                return None;
+            }
+            last = nibble;
+            nibbles.resize_with(nibbles.len().max(nibble + 1), Default::default);
+            for (value, text) in nibbles[nibble].iter_mut().enumerate() {
+                let met = ((value as u64) << (nibble * 4)) & entry.mask == entry.field;
+                let chosen = if met { &entry.yes } else { &entry.no };
+                text.extend_from_slice(&chosen.text);
+                if !chosen.text.is_empty() && soft {
+                    text.push(b' ');
+                }
+            }
+        }
+        let short = nibbles.iter().flatten().all(|text| text.len() <= 31);
+        (short && !entries.is_empty()).then_some((nibbles, soft))
+    }
+}
+
+/// Whether a text takes the place of a soft blank before it.
+fn begins_blank(text: &[u8]) -> bool {
+    matches!(text, [b' ' | b'\t', ..])
+}
+
+/// Whether a loop's body is `X0` or `X1` and nothing else; with a soft blank or not.
+fn dumped(body: &Block) -> Option<bool> {
+    let byte = |inst: &Inst| {
+        matches!(inst, Inst::Put(Value::Read(Field::Bytes { size: Size::Bytes(1), .. }), How::Hex(Size::Bytes(1))))
+    };
+    match &body[..] {
+        [put] if byte(&put.inst) => Some(false),
+        [put, Node { inst: Inst::Soft, .. }] if byte(&put.inst) => Some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,182 @@
+//! Who calls whom: circles, nesting, and what a routine does by way of those it calls.
+
+use crate::codes::{NESTING, RECURSION};
+use crate::ir::{Block, Inst, Program, walk};
+use crate::lower::show_id;
+use std::collections::HashMap;
+use tfbc_grammar::{Diagnostic, SourceId, Span};
+
+/// Calls that may nest below an event's own stanza.
+const MAX_NESTING: usize = 10;
+
+/// The calls of a program. Nodes are its stanzas, then its functions.
+pub(crate) struct Graph {
+    n_stanzas: usize,
+    /// Callees of each node, with the place of the call.
+    calls: Vec<Vec<(usize, Span)>>,
+    /// Every node behind those it calls.
+    pub order: Vec<usize>,
+    /// What each node does, by itself or through those it calls.
+    pub facts: Vec<Facts>,
+}
+
+/// What a routine does, by itself or through those it calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Facts {
+    pub sets_base: bool,
+    pub touches_pointer: bool,
+    /// Timers and `$STOP`: what outlives the event.
+    pub has_effects: bool,
+    /// Slots of the event's row that are used.
+    pub n_slots: u16,
+    /// Calls nested below it.
+    depth: usize,
+}
+
+impl Graph {
+    pub fn new(program: &Program) -> (Graph, Vec<Diagnostic>) {
+        let stanzas: HashMap<u16, usize> = (program.stanzas.iter().enumerate()).map(|(at, s)| (s.id, at)).collect();
+        let n_stanzas = program.stanzas.len();
+        let blocks: Vec<&Block> = (program.stanzas.iter().map(|stanza| &stanza.body))
+            .chain(program.functions.iter().map(|function| &function.body))
+            .collect();
+        let calls = blocks.iter().map(|block| calls_of(block, &stanzas, n_stanzas)).collect();
+        let mut graph = Graph { n_stanzas, calls, order: Vec::new(), facts: Vec::new() };
+        let mut diagnostics = Vec::new();
+        graph.sort(program, &mut diagnostics);
+        graph.facts = vec![Facts::default(); blocks.len()];
+        for at in graph.order.clone() {
+            graph.facts[at] = graph.facts_of(program, at, blocks[at]);
+        }
+        graph.check_depth(program, &mut diagnostics);
+        (graph, diagnostics)
+    }
+
+    /// The nodes that a node calls.
+    pub fn callees(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.calls[node].iter().map(|(callee, _)| *callee)
+    }
+
+    /// Whether anything calls a node.
+    pub fn called(&self) -> Vec<bool> {
+        let mut called = vec![false; self.calls.len()];
+        self.calls.iter().flatten().for_each(|(callee, _)| called[*callee] = true);
+        called
+    }
+
+    fn facts_of(&self, program: &Program, node: usize, block: &Block) -> Facts {
+        let mut facts = Facts::default();
+        if let Some(stanza) = program.stanzas.get(node) {
+            facts.n_slots = stanza.n_slots;
+        }
+        walk(block, &mut |node| {
+            let inst = &node.inst;
+            let calls = matches!(inst, Inst::CallStanza(_) | Inst::CallFunction { .. });
+            facts.sets_base |= matches!(inst, Inst::SetBase(_));
+            facts.touches_pointer |= inst.touches_pointer() && !calls;
+            facts.has_effects |= matches!(inst, Inst::TimerStart(..) | Inst::TimerEnd(..) | Inst::Stop);
+            if let Inst::CallFunction { arguments, .. } = inst {
+                facts.touches_pointer |= arguments.iter().any(|argument| argument.touches_pointer());
+            }
+        });
+        for callee in self.callees(node) {
+            let below = self.facts[callee];
+            facts.sets_base |= below.sets_base;
+            facts.touches_pointer |= below.touches_pointer;
+            facts.has_effects |= below.has_effects;
+            facts.n_slots = facts.n_slots.max(below.n_slots);
+            facts.depth = facts.depth.max(below.depth + 1);
+        }
+        facts
+    }
+
+    /// Orders the nodes behind their callees; what cannot be ordered calls itself.
+    fn sort(&mut self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+        let mut waiting: Vec<usize> = self.calls.iter().map(Vec::len).collect();
+        let mut callers = vec![Vec::new(); self.calls.len()];
+        for (caller, calls) in self.calls.iter().enumerate() {
+            calls.iter().for_each(|(callee, _)| callers[*callee].push(caller));
+        }
+        let mut order: Vec<usize> = (0..self.calls.len()).filter(|node| waiting[*node] == 0).collect();
+        let mut at = 0;
+        while at < order.len() {
+            for caller in &callers[order[at]] {
+                waiting[*caller] -= 1;
+                if waiting[*caller] == 0 {
+                    order.push(*caller);
+                }
+            }
+            at += 1;
+        }
+        self.order = order;
+        let mut seen: Vec<bool> = waiting.iter().map(|left| *left == 0).collect();
+        for start in 0..self.calls.len() {
+            if !seen[start] {
+                self.report_circle(program, start, &mut seen, diagnostics);
+            }
+        }
+    }
+
+    /// Follows calls from a node that cannot be ordered until one comes again.
+    fn report_circle(&self, program: &Program, start: usize, seen: &mut [bool], found: &mut Vec<Diagnostic>) {
+        let mut path: Vec<(usize, Span)> = Vec::new();
+        let mut on_path = vec![false; self.calls.len()];
+        let mut node = start;
+        while !on_path[node] {
+            on_path[node] = true;
+            let Some((next, span)) = self.calls[node].iter().find(|(callee, _)| !seen[*callee] || on_path[*callee])
+            else {
+                break;
+            };
+            path.push((node, *span));
+            node = *next;
+        }
+        let circle: Vec<_> = path.iter().skip_while(|(on, _)| *on != node).collect();
+        on_path.iter().zip(seen).for_each(|(on, seen)| *seen |= *on);
+        let Some((first, span)) = circle.first() else { return };
+        let names: Vec<_> = circle.iter().map(|(on, _)| self.name(program, *on)).collect();
+        let text = format!("recursion: {} calls {}", names.join(" calls "), names[0]);
+        found.push(Diagnostic::error(&RECURSION, self.source(program, *first), *span, text));
+    }
+
+    fn check_depth(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+        for (at, stanza) in program.stanzas.iter().enumerate() {
+            // A deeper one is a caller of this one.
+            if self.facts[at].depth != MAX_NESTING + 1 {
+                continue;
+            }
+            let mut names = vec![self.name(program, at)];
+            let mut node = at;
+            while let Some(next) = self.callees(node).max_by_key(|callee| self.facts[*callee].depth) {
+                names.push(self.name(program, next));
+                node = next;
+            }
+            let text = format!("calls nest {} deep, at most {MAX_NESTING}: {}", MAX_NESTING + 1, names.join(" calls "));
+            diagnostics.push(Diagnostic::error(&NESTING, stanza.source, stanza.span, text));
+        }
+    }
+
+    fn name(&self, program: &Program, node: usize) -> String {
+        match program.stanzas.get(node) {
+            Some(stanza) => format!("${}", show_id(stanza.id)),
+            None => format!("{}()", String::from_utf8_lossy(&program.functions[node - self.n_stanzas].name)),
+        }
+    }
+
+    fn source(&self, program: &Program, node: usize) -> SourceId {
+        match program.stanzas.get(node) {
+            Some(stanza) => stanza.source,
+            None => program.functions[node - self.n_stanzas].source,
+        }
+    }
+}
+
+fn calls_of(block: &Block, stanzas: &HashMap<u16, usize>, n_stanzas: usize) -> Vec<(usize, Span)> {
+    let mut calls = Vec::new();
+    walk(block, &mut |node| match &node.inst {
+        Inst::CallStanza(id) => calls.extend(stanzas.get(id).map(|at| (*at, node.span))),
+        Inst::CallFunction { function, .. } => calls.push((n_stanzas + function, node.span)),
+        _ => {}
+    });
+    calls
+}

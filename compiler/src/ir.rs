@@ -1,0 +1,279 @@
+//! The intermediate representation: what a routine does, with names resolved and match values typed, and nothing yet
+//! decided that depends on an event's environment.
+//!
+//! After lowering no stage asks which language a routine came from.
+
+use crate::number::Number;
+use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
+use tfbc_grammar::{SourceId, Span};
+use tfbc_vm::{EnvText, EnvValue};
+
+/// Everything of one file set.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub stanzas: Vec<Stanza>,
+    pub functions: Vec<Function>,
+}
+
+/// A hook's entry.
+#[derive(Debug)]
+pub(crate) struct Stanza {
+    /// Canonical id.
+    pub id: u16,
+    pub source: SourceId,
+    pub span: Span,
+    pub version: (u32, u32),
+    pub level: tfbc_vm::Level,
+    /// Without `@`.
+    pub label: Vec<u8>,
+    pub hidden: bool,
+    /// Whether it is one of the built-in ones.
+    pub builtin: bool,
+    /// Columns that a tab stop is off.
+    pub tab_origin: u16,
+    /// Macros numbered in the event's row.
+    pub n_slots: u16,
+    /// Variables of the routine's own.
+    pub n_locals: u16,
+    /// The label as an event's routine prints it.
+    pub heading: Block,
+    /// The label as a called routine prints it.
+    pub called_heading: Block,
+    pub body: Block,
+    pub lower_hex: bool,
+}
+
+/// A function.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: Vec<u8>,
+    pub source: SourceId,
+    pub n_params: u16,
+    /// Parameters and local macros.
+    pub n_locals: u16,
+    pub body: Block,
+    pub lower_hex: bool,
+}
+
+pub(crate) type Block = Vec<Node>;
+
+/// An instruction with its place in the source.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub inst: Inst,
+    pub span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum Inst {
+    /// Template text.
+    Text(Vec<u8>),
+    /// A soft blank is due.
+    Soft,
+    Newline,
+    Tab,
+    Move(Move),
+    Put(Value, How),
+    /// Text at the data pointer.
+    Ascii {
+        len: u32,
+        width: u32,
+    },
+    /// Length, then text, at the data pointer.
+    Counted(Size),
+    /// Text at the data pointer, its length given.
+    CountedBy(Value),
+    /// 9 to 16 bytes at the data pointer as hex digits.
+    HexBytes(u8),
+    Name(EnvText),
+    Assign(Slot, Value),
+    SetPointer(Value),
+    SetBase(Value),
+    Switch(Switch),
+    Loop {
+        count: Value,
+        body: Block,
+    },
+    Flags {
+        value: Value,
+        entries: Vec<Flag>,
+    },
+    CallStanza(u16),
+    CallFunction {
+        function: usize,
+        arguments: Vec<Value>,
+    },
+    TimerStart(Value, Value),
+    TimerEnd(Value, Value),
+    Error,
+    Stop,
+    /// Ends the event.
+    Break,
+    /// Ends the event and drops it.
+    Skip,
+}
+
+/// A variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// The event's row, shared by the templates of one event.
+    Row(u16),
+    /// A function's parameter or local.
+    Local(u16),
+}
+
+/// A 64-bit number.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Const(u64),
+    /// Reads at the data pointer and moves it.
+    Read(Field),
+    Slot(Slot),
+    Env(EnvValue),
+    /// `$HOOKENV`
+    HookEnv,
+    /// `$WORDSIZE`
+    WordSize,
+    /// `$GENERIC`
+    Generic,
+    /// `$D1` to `$D5`, from 1.
+    DataWord(u8),
+    /// `$DATAPOINTER`
+    Pointer,
+    /// `$BASEPOINTER`
+    Base,
+    /// The low bytes, zero- or sign-extended.
+    Low {
+        value: Box<Value>,
+        size: Size,
+        signed: bool,
+    },
+    /// `count` bits from `low` up.
+    Bits {
+        value: Box<Value>,
+        low: u8,
+        count: u8,
+    },
+    Binary(BinaryOp, Box<Value>, Box<Value>),
+}
+
+/// A field of the event's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// Big-endian bytes from the next whole byte on, 1 to 16 of which the low 8 count.
+    Bytes { size: Size, signed: bool },
+    /// Bits from the pointer on.
+    Bits(u8),
+}
+
+/// How a number is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Two digits a byte.
+    Hex(Size),
+    /// 4, 8 or 16 digits.
+    HexFit,
+    Dec,
+    Int,
+    Oct,
+    /// So many binary digits.
+    Bin(u8),
+    /// A float of so many bytes.
+    Float(u8),
+    Errno(Size),
+    Time,
+    Path,
+    /// A hex digit for a 32-bit hook, four for a 64-bit one.
+    HookType,
+    /// The low bytes as text, padded.
+    Chars {
+        len: u8,
+        width: u32,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct Switch {
+    pub on: Select,
+    /// What the cases do.
+    pub bodies: Vec<Block>,
+    /// The body of every other value.
+    pub default: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Select {
+    /// A number of so many bits (`None`: a word's), with the numbers that have a body; the first that is equal wins.
+    Number { value: Value, width: Option<u32>, keys: Vec<(Number, usize)> },
+    /// What a block prints, with a body by distinct text.
+    Text(Block, Vec<(Vec<u8>, usize)>),
+}
+
+/// One BITFLAGS entry: `yes` prints when `value & mask == field`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Flag {
+    pub mask: u64,
+    pub field: u64,
+    pub yes: FlagText,
+    pub no: FlagText,
+}
+
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(crate) struct FlagText {
+    pub text: Vec<u8>,
+    pub soft: bool,
+}
+
+/// Calls `visit` on a block's nodes and on those of the blocks inside it, in order.
+pub(crate) fn walk(block: &Block, visit: &mut impl FnMut(&Node)) {
+    for node in block {
+        visit(node);
+        match &node.inst {
+            Inst::Switch(switch) => {
+                if let Select::Text(text, _) = &switch.on {
+                    walk(text, visit);
+                }
+                switch.bodies.iter().for_each(|body| walk(body, visit));
+            }
+            Inst::Loop { body, .. } => walk(body, visit),
+            _ => {}
+        }
+    }
+}
+
+impl Value {
+    /// Whether computing the value reads at the data pointer or looks where it is.
+    pub fn touches_pointer(&self) -> bool {
+        match self {
+            Value::Read(_) | Value::Pointer | Value::Env(EnvValue::LogIndex) => true,
+            Value::Low { value, .. } | Value::Bits { value, .. } => value.touches_pointer(),
+            Value::Binary(_, left, right) => left.touches_pointer() || right.touches_pointer(),
+            _ => false,
+        }
+    }
+}
+
+impl Inst {
+    /// Whether the instruction itself uses or moves the data pointer.
+    pub fn touches_pointer(&self) -> bool {
+        match self {
+            Inst::Move(_)
+            | Inst::Ascii { .. }
+            | Inst::Counted(_)
+            | Inst::CountedBy(_)
+            | Inst::HexBytes(_)
+            | Inst::SetPointer(_)
+            | Inst::SetBase(_)
+            | Inst::CallStanza(_)
+            | Inst::CallFunction { .. } => true,
+            Inst::Put(value, _) | Inst::Assign(_, value) => value.touches_pointer(),
+            Inst::Switch(Switch { on: Select::Number { value, .. }, .. }) => value.touches_pointer(),
+            Inst::Loop { count, .. } => count.touches_pointer(),
+            Inst::Flags { value, .. } => value.touches_pointer(),
+            Inst::TimerStart(first, second) | Inst::TimerEnd(first, second) => {
+                first.touches_pointer() || second.touches_pointer()
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,1035 @@
+//! trcfmt's front door: syntax trees to IR. Names are resolved, match values typed, soft blanks placed; every error
+//! of meaning is found here.
+
+use crate::codes::*;
+use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, Slot, Value};
+use crate::names::{Meaning, Names, Unit};
+use crate::number::{self, Base};
+use crate::predefined::Predefined;
+use std::collections::{HashMap, HashSet};
+use tfbc_grammar::trcfmt::ast::{self, *};
+use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span, Spanned};
+use tfbc_vm::EnvValue;
+
+/// Macros that a template may define.
+const MAX_MACROS: usize = 255;
+
+/// Lowers the winning stanzas and functions of a file set. Stanzas that a later one replaces are checked only.
+pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>) -> (ir::Program, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let mut program = ir::Program::default();
+    let mut called = HashSet::new();
+    for (at, unit) in units.iter().enumerate() {
+        for (index, stanza) in unit.file.stanzas.iter().enumerate() {
+            let mut found = Vec::new();
+            let mut scope = Scope::new(unit, names, &mut found, &mut called);
+            let lowered = scope.stanza(stanza);
+            if !unit.builtin {
+                redefinition(units, names, (at, index), &mut found);
+                diagnostics.append(&mut found);
+            }
+            if names.stanzas.get(&stanza.id.node.0) == Some(&(at, index)) {
+                program.stanzas.push(lowered);
+            }
+        }
+    }
+    for (index, definition) in names.definitions.iter().enumerate() {
+        let unit = &units[definition.unit];
+        let mut scope = Scope::new(unit, names, &mut diagnostics, &mut called);
+        program.functions.push(scope.function(&definition.function));
+        if names.functions[definition.function.name.node] != index {
+            let name = definition.function.name;
+            let text = format!("function `{}` is defined again; the last definition wins", show(name.node));
+            let winner = &names.definitions[names.functions[name.node]];
+            let place = (units[winner.unit].id, winner.function.name.span);
+            diagnostics.push(Diagnostic::warning(&REDEFINED_FUNCTION, unit.id, name.span, text).with_secondary(
+                place.0,
+                place.1,
+                "this one is used",
+            ));
+        }
+    }
+    for definition in &names.definitions {
+        let name = definition.function.name;
+        if !called.contains(name.node) {
+            let text = format!("function `{}` is never called", show(name.node));
+            diagnostics.push(Diagnostic::warning(&UNUSED_FUNCTION, units[definition.unit].id, name.span, text));
+        }
+    }
+    (program, diagnostics)
+}
+
+/// Warns of stanzas that replace one another, and of reserved ids.
+fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found: &mut Vec<Diagnostic>) {
+    let unit = &units[at.0];
+    let stanza = &unit.file.stanzas[at.1];
+    let id = stanza.id.node.0;
+    let winner = names.stanzas[&id];
+    if winner != at {
+        let other = units[winner.0].file.stanzas[winner.1].id.span;
+        let text = format!("stanza {} is defined again; the later one wins", show_id(id));
+        found.push(Diagnostic::warning(&REDEFINED_STANZA, unit.id, stanza.id.span, text).with_secondary(
+            units[winner.0].id,
+            other,
+            "this one is used",
+        ));
+    }
+    if id < 0x0100 {
+        let text = format!("id {} is reserved for the trace facility", show_id(id));
+        found.push(Diagnostic::warning(&RESERVED_ID, unit.id, stanza.id.span, text));
+    }
+}
+
+fn show(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// An id as reports print it: `hhh` for `hhh0`.
+pub(crate) fn show_id(id: u16) -> String {
+    if id.is_multiple_of(16) { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
+}
+
+/// One stanza or function on its way to IR.
+struct Scope<'s, 'ast> {
+    unit: &'s Unit<'ast>,
+    names: &'s Names<'ast>,
+    diagnostics: &'s mut Vec<Diagnostic>,
+    called: &'s mut HashSet<&'ast [u8]>,
+    variables: HashMap<&'ast [u8], Variable>,
+    in_function: bool,
+    /// Whether `$ERROR` stands in the brace group being lowered.
+    error: bool,
+    /// The local that a conditional `$ERROR` sets, once there is one.
+    error_flag: Option<u16>,
+    n_locals: u16,
+}
+
+struct Variable {
+    slot: Slot,
+    defined: Span,
+    is_parameter: bool,
+    read: bool,
+}
+
+/// A selector: a number with its width and the base of its match values, or a text.
+enum Selected {
+    Number { value: Value, width: Option<u32>, base: Base },
+    Errno { value: Value, width: Option<u32> },
+    Text(Block),
+}
+
+impl<'s, 'ast> Scope<'s, 'ast> {
+    fn new(
+        unit: &'s Unit<'ast>,
+        names: &'s Names<'ast>,
+        diagnostics: &'s mut Vec<Diagnostic>,
+        called: &'s mut HashSet<&'ast [u8]>,
+    ) -> Self {
+        Scope {
+            unit,
+            names,
+            diagnostics,
+            called,
+            variables: HashMap::new(),
+            in_function: false,
+            error: false,
+            error_flag: None,
+            n_locals: 0,
+        }
+    }
+
+    fn source(&self) -> SourceId {
+        self.unit.id
+    }
+
+    fn error(&mut self, code: &'static CodeInfo, span: Span, text: impl Into<String>) -> &mut Diagnostic {
+        self.diagnostics.push(Diagnostic::error(code, self.unit.id, span, text));
+        self.diagnostics.last_mut().expect("just pushed")
+    }
+
+    fn warn(&mut self, code: &'static CodeInfo, span: Span, text: impl Into<String>) -> &mut Diagnostic {
+        self.diagnostics.push(Diagnostic::warning(code, self.unit.id, span, text));
+        self.diagnostics.last_mut().expect("just pushed")
+    }
+
+    fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::Stanza {
+        let id = stanza.id.node.0;
+        self.number_macros(stanza.body, Slot::Row);
+        let n_slots = self.variables.len() as u16;
+        let dialect = &self.unit.dialect;
+        let level = stanza.level.map_or(dialect.level, |level| level.node);
+        let zero = level == ast::Level::Zero;
+        let tab_origin = if zero { 8 - dialect.first_tab } else { 0 };
+        let subroutine_labels = dialect.subroutine_labels;
+        let lower_hex = dialect.lower_hex;
+        let body = self.group(stanza.body);
+        let shared = self.names.inserted.contains(&id) || calls_stanzas(&body);
+        self.unused_macros(shared);
+        let label = stanza.label.as_ref();
+        let text = label.map_or(&b""[..], |label| label.text.bytes);
+        let hidden = label.is_some_and(|label| label.hidden);
+        let heading = || label.map_or(Vec::new(), heading);
+        ir::Stanza {
+            id,
+            source: self.source(),
+            span: stanza.id.span,
+            version: stanza.version.node,
+            level: match level {
+                ast::Level::Appl => tfbc_vm::Level::Appl,
+                ast::Level::Svc => tfbc_vm::Level::Svc,
+                ast::Level::Kern => tfbc_vm::Level::Kern,
+                ast::Level::Int => tfbc_vm::Level::Int,
+                ast::Level::Zero => tfbc_vm::Level::Zero,
+            },
+            label: text.strip_prefix(b"@").filter(|_| hidden).unwrap_or(text).to_vec(),
+            hidden,
+            builtin: self.unit.builtin,
+            tab_origin,
+            n_slots,
+            n_locals: self.n_locals,
+            heading: heading(),
+            called_heading: if subroutine_labels { heading() } else { Vec::new() },
+            body,
+            lower_hex,
+        }
+    }
+
+    fn function(&mut self, function: &ast::Function<'ast>) -> ir::Function {
+        self.in_function = true;
+        for param in function.params {
+            let slot = Slot::Local(self.n_locals);
+            let clash = match self.names.meaning(param.node) {
+                Meaning::Predefined(_) => Some("a predefined macro"),
+                Meaning::Subroutine(_) => Some("a template subroutine"),
+                Meaning::User => self.variables.contains_key(param.node).then_some("another parameter"),
+            };
+            if let Some(clash) = clash {
+                let text = format!("parameter `{}` is named like {clash}", show(param.node));
+                self.error(&BAD_PARAMETER, param.span, text);
+            }
+            let variable = Variable { slot, defined: param.span, is_parameter: true, read: false };
+            self.variables.insert(param.node, variable);
+            self.n_locals += 1;
+        }
+        let n_params = self.n_locals;
+        self.number_macros(function.body, Slot::Local);
+        let body = self.group(function.body);
+        self.unused_macros(false);
+        ir::Function {
+            name: function.name.node.to_vec(),
+            source: self.source(),
+            n_params,
+            n_locals: self.n_locals,
+            body,
+            lower_hex: self.unit.dialect.lower_hex,
+        }
+    }
+
+    /// Numbers the macros that a descriptor assigns or declares, by first appearance.
+    fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> Slot) {
+        let mut found = Vec::new();
+        own_items(items, &mut |item| match item {
+            Item::Assign(assign) => found.push(assign.name),
+            Item::Declare(name) => found.push(*name),
+            _ => {}
+        });
+        let mut next = if self.in_function { self.n_locals } else { 0 };
+        for name in found {
+            let user = matches!(self.names.meaning(name.node), Meaning::User);
+            if !user || self.variables.contains_key(name.node) {
+                continue;
+            }
+            if self.variables.len() == MAX_MACROS {
+                let text = format!("`${}` is macro number {}, of {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
+                self.error(&TOO_MANY_MACROS, name.span, text);
+                return;
+            }
+            let variable = Variable { slot: slot(next), defined: name.span, is_parameter: false, read: false };
+            self.variables.insert(name.node, variable);
+            next += 1;
+        }
+        if self.in_function {
+            self.n_locals = next;
+        }
+    }
+
+    /// A macro that a subroutine may share is not known to be unused.
+    fn unused_macros(&mut self, shared: bool) {
+        if shared {
+            return;
+        }
+        let unused = self.variables.iter().filter(|(_, variable)| !variable.read && !variable.is_parameter);
+        let mut unused: Vec<_> = unused.map(|(name, variable)| (variable.defined, *name)).collect();
+        unused.sort_unstable();
+        for (span, name) in unused {
+            self.warn(&UNUSED_MACRO, span, format!("macro `${}` is never used", show(name)));
+        }
+    }
+
+    /// A brace group, function body or stanza: where `$ERROR` stands in it, the event ends behind it.
+    fn group(&mut self, items: Descriptor<'ast>) -> Block {
+        let (outer, outer_flag) = (std::mem::take(&mut self.error), self.error_flag.take());
+        let mut block = Vec::new();
+        for item in items {
+            self.item(item, &mut block);
+        }
+        let end = items.last().map_or(Span::default(), Item::span);
+        if let Some(flag) = self.error_flag {
+            let value = Value::Slot(Slot::Local(flag));
+            let clear = Inst::Assign(Slot::Local(flag), Value::Const(0));
+            block.insert(0, Node { inst: clear, span: end });
+            let stop = vec![Node { inst: Inst::Break, span: end }];
+            let one = number::Number { negative: false, magnitude: 1 };
+            let on = Select::Number { value, width: Some(64), keys: vec![(one, 0)] };
+            push(&mut block, end, Inst::Switch(ir::Switch { on, bodies: vec![stop], default: None }));
+        }
+        if self.error {
+            push(&mut block, end, Inst::Break);
+        }
+        (self.error, self.error_flag) = (outer, outer_flag);
+        block
+    }
+
+    fn item(&mut self, item: &Item<'ast>, out: &mut Block) {
+        match item {
+            Item::Text(text) => self.text(text, out),
+            Item::Backquoted(text) => self.backquoted(text, out),
+            Item::Newline(span) => push(out, *span, Inst::Newline),
+            Item::Tab(span) => push(out, *span, Inst::Tab),
+            Item::Move(step) => push(out, step.span, Inst::Move(step.node)),
+            Item::Code(code) => self.code(code.node, code.span, out, true),
+            Item::Macro(node) => self.print_macro(node, out, true),
+            Item::Assign(assign) => self.assign(assign, out),
+            Item::Declare(name) => {
+                self.assignable(name);
+            }
+            Item::Function(function) => {
+                if self.in_function {
+                    let text = format!("function `{}` is defined inside a function", show(function.name.node));
+                    self.error(&NESTED_FUNCTION, function.name.span, text);
+                }
+            }
+            Item::Call(call) => self.call(call, out),
+            Item::Switch(switch) => self.switch(switch, out),
+            Item::Loop(node) => {
+                let count = self.number_of(&node.count);
+                let body = self.group(node.body.items);
+                push(out, node.span, Inst::Loop { count, body });
+            }
+            Item::Bitflags(node) => self.bitflags(node, out),
+            Item::Timer(timer) => {
+                let (first, second) = (self.expr(timer.first), self.expr(timer.second));
+                let inst = match timer.action {
+                    TimerAction::Start => Inst::TimerStart(first, second),
+                    TimerAction::End => Inst::TimerEnd(first, second),
+                };
+                push(out, timer.span, inst);
+            }
+        }
+    }
+
+    fn text(&self, text: &Text<'ast>, out: &mut Block) {
+        if !text.bytes.is_empty() {
+            push(out, text.span, Inst::Text(text.bytes.to_vec()));
+        }
+        if text.kind == (TextKind::Word { soft: true }) {
+            push(out, text.span, Inst::Soft);
+        }
+    }
+
+    fn backquoted(&mut self, text: &Backquoted<'ast>, out: &mut Block) {
+        for part in text.parts {
+            match part {
+                Part::Text(text) if text.node.is_empty() => {}
+                Part::Text(text) => push(out, text.span, Inst::Text(text.node.to_vec())),
+                Part::Code(code) => self.code(code.node, code.span, out, false),
+                Part::Move(step) => push(out, step.span, Inst::Move(step.node)),
+                Part::Macro(node) => self.print_macro(node, out, false),
+            }
+        }
+    }
+
+    /// A printing code at the data pointer.
+    fn code(&mut self, code: Code, span: Span, out: &mut Block, soft: bool) {
+        let read = |size, signed| Value::Read(ir::Field::Bytes { size, signed });
+        let inst = match code {
+            Code::Ascii { len, width } => Inst::Ascii { len, width },
+            Code::Counted(size) => Inst::Counted(size),
+            Code::Hex(Size::Bytes(n)) if n > 8 => Inst::HexBytes(n),
+            Code::Binary { bits } => Inst::Put(Value::Read(ir::Field::Bits(bits)), How::Bin(bits)),
+            Code::HexByte => Inst::Put(read(Size::Bytes(1), false), How::Hex(Size::Bytes(1))),
+            Code::Hex(size) => Inst::Put(read(size, false), How::Hex(size)),
+            Code::Signed(size) => Inst::Put(read(size, true), How::Int),
+            Code::Unsigned(size) => Inst::Put(read(size, false), How::Dec),
+            Code::Octal(size) => Inst::Put(read(size, false), How::Oct),
+            Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), How::Float(n)),
+            Code::HookBytes => Inst::Put(Value::Env(EnvValue::HookLen), How::Dec),
+            // A digit for a 32-bit hook, four for a 64-bit one.
+            Code::HookType => return self.hook_type(span, out, soft),
+            Code::Time(size) => Inst::Put(read(size, false), How::Time),
+            Code::Errno(size) => Inst::Put(read(size, false), How::Errno(size)),
+            Code::Path(size) => Inst::Put(read(size, false), How::Path),
+        };
+        push(out, span, inst);
+        if soft && self.unit.dialect.soft_after(code) {
+            push(out, span, Inst::Soft);
+        }
+    }
+
+    fn hook_type(&mut self, span: Span, out: &mut Block, soft: bool) {
+        push(out, span, Inst::Put(Value::Env(EnvValue::HookType), How::HookType));
+        if soft && self.unit.dialect.soft_after(Code::HookType) {
+            push(out, span, Inst::Soft);
+        }
+    }
+
+    fn print_macro(&mut self, node: &MacroRef<'ast>, out: &mut Block, soft: bool) {
+        if let Some(cast) = node.cast {
+            if let Some(value) = self.castable(node) {
+                self.print_cast(value, cast.node, node.span, out, soft);
+            }
+            return;
+        }
+        let soft = soft && self.unit.dialect.soft_after_macro();
+        let inst = match self.resolve(node.name) {
+            Resolved::Variable(slot) => Inst::Put(Value::Slot(slot), How::HexFit),
+            Resolved::Unassigned => {
+                self.never_assigned(node);
+                Inst::Put(Value::Const(0), How::HexFit)
+            }
+            Resolved::Subroutine(id) => return self.insert(id, node, out),
+            Resolved::Predefined(Predefined::Default) => return self.insert(0x0080, node, out),
+            Resolved::Predefined(Predefined::Number(value, how)) => Inst::Put(value, how),
+            Resolved::Predefined(Predefined::Pointer) => Inst::Put(Value::Pointer, How::Dec),
+            Resolved::Predefined(Predefined::Base) => Inst::Put(Value::Base, How::Int),
+            Resolved::Predefined(Predefined::Text(text)) => return push(out, node.span, Inst::Name(text)),
+            Resolved::Predefined(Predefined::Stop) => return push(out, node.span, Inst::Stop),
+            Resolved::Predefined(Predefined::Break) => return push(out, node.span, Inst::Break),
+            Resolved::Predefined(Predefined::Skip) => return push(out, node.span, Inst::Skip),
+            Resolved::Predefined(Predefined::Error) => {
+                self.error = true;
+                return push(out, node.span, Inst::Error);
+            }
+        };
+        push(out, node.span, inst);
+        if soft {
+            push(out, node.span, Inst::Soft);
+        }
+    }
+
+    /// A template subroutine.
+    fn insert(&mut self, id: u16, node: &MacroRef<'ast>, out: &mut Block) {
+        if self.names.stanzas.contains_key(&id) {
+            push(out, node.span, Inst::CallStanza(id));
+        } else if !self.names.broken.contains(&id) {
+            let text = format!("no stanza {} for template subroutine `${}`", show_id(id), show(node.name));
+            self.error(&NO_SUBROUTINE, node.span, text);
+        }
+    }
+
+    fn print_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span, out: &mut Block, soft: bool) {
+        let low = |size, signed| Value::Low { value: Box::new(value.clone()), size, signed };
+        let (inst, followed) = match cast {
+            Cast::Bits { low, high } => {
+                let bits = Value::Bits { value: Box::new(value), low, count: high - low + 1 };
+                (Inst::Put(bits, How::HexFit), self.unit.dialect.soft_after_macro())
+            }
+            Cast::Unknown(name) => {
+                self.unknown_cast(name, span);
+                (Inst::Put(value, How::HexFit), self.unit.dialect.soft_after_macro())
+            }
+            Cast::Code(code) => {
+                let inst = match code {
+                    Code::Ascii { len, width } => Inst::Put(value, How::Chars { len: len.min(8) as u8, width }),
+                    Code::Counted(size) => Inst::CountedBy(low(size, false)),
+                    Code::Binary { bits } => {
+                        let bits_of = Value::Bits { value: Box::new(value), low: 0, count: bits };
+                        Inst::Put(bits_of, How::Bin(bits))
+                    }
+                    Code::HexByte => Inst::Put(low(Size::Bytes(1), false), How::Hex(Size::Bytes(1))),
+                    Code::Hex(size) => Inst::Put(low(size, false), How::Hex(size)),
+                    Code::Signed(size) => Inst::Put(low(size, true), How::Int),
+                    Code::Unsigned(size) => Inst::Put(low(size, false), How::Dec),
+                    Code::Octal(size) => Inst::Put(low(size, false), How::Oct),
+                    Code::Float(n) => Inst::Put(low(Size::Bytes(n), false), How::Float(n)),
+                    Code::Time(size) => Inst::Put(low(size, false), How::Time),
+                    Code::Errno(size) => Inst::Put(low(size, false), How::Errno(size)),
+                    Code::Path(size) => Inst::Put(low(size, false), How::Path),
+                    // No casts: the parser makes them unknown ones.
+                    Code::HookBytes | Code::HookType => Inst::Put(value, How::HexFit),
+                };
+                (inst, self.unit.dialect.soft_after(code))
+            }
+        };
+        push(out, span, inst);
+        if soft && followed {
+            push(out, span, Inst::Soft);
+        }
+    }
+
+    fn unknown_cast(&mut self, name: &[u8], span: Span) {
+        let text = format!("cast `%{}` is unknown and prints as an uncast macro", show(name));
+        self.warn(&UNKNOWN_CAST, span, text);
+    }
+
+    fn never_assigned(&mut self, node: &MacroRef<'ast>) {
+        let text = format!("macro `${}` is never assigned: it is 0", show(node.name));
+        self.warn(&NEVER_ASSIGNED, node.span, text);
+    }
+
+    fn resolve(&mut self, name: &[u8]) -> Resolved {
+        if let Some(variable) = self.variables.get_mut(name) {
+            variable.read = true;
+            return Resolved::Variable(variable.slot);
+        }
+        match self.names.meaning(name) {
+            Meaning::Predefined(predefined) => Resolved::Predefined(predefined),
+            Meaning::Subroutine(id) => Resolved::Subroutine(id),
+            Meaning::User => Resolved::Unassigned,
+        }
+    }
+
+    /// The number behind a macro that carries a cast.
+    fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
+        match self.resolve(node.name) {
+            Resolved::Variable(slot) => Some(Value::Slot(slot)),
+            Resolved::Unassigned => {
+                self.never_assigned(node);
+                Some(Value::Const(0))
+            }
+            Resolved::Predefined(Predefined::Number(value, _)) => Some(value),
+            Resolved::Predefined(Predefined::Pointer) => Some(Value::Pointer),
+            Resolved::Predefined(Predefined::Base) => Some(Value::Base),
+            _ => {
+                let text = format!("`${}` has no value that a cast could read", show(node.name));
+                self.error(&BAD_CAST, node.span, text);
+                None
+            }
+        }
+    }
+
+    /// Whether a macro may be assigned or declared; complains where not.
+    fn assignable(&mut self, name: &Name<'ast>) -> Option<Target> {
+        if let Some(variable) = self.variables.get(name.node) {
+            return Some(Target::Slot(variable.slot));
+        }
+        match self.names.meaning(name.node) {
+            Meaning::Predefined(Predefined::Pointer) => Some(Target::Pointer),
+            Meaning::Predefined(Predefined::Base) => Some(Target::Base),
+            Meaning::Predefined(_) => {
+                let text = format!("`${}` is predefined and cannot be assigned", show(name.node));
+                self.error(&ASSIGN_PREDEFINED, name.span, text);
+                None
+            }
+            Meaning::Subroutine(_) => {
+                let text = format!("`${}` is a template subroutine and cannot be assigned", show(name.node));
+                self.error(&ASSIGN_SUBROUTINE, name.span, text).help =
+                    Some("choose a name that is not 3 hex digits".to_string());
+                None
+            }
+            // Beyond the limit of macros, which has been reported.
+            Meaning::User => None,
+        }
+    }
+
+    fn assign(&mut self, assign: &Assign<'ast>, out: &mut Block) {
+        let target = self.assignable(&assign.name);
+        let value = self.expr(assign.value);
+        let inst = match target {
+            Some(Target::Slot(slot)) => Inst::Assign(slot, value),
+            Some(Target::Pointer) => Inst::SetPointer(value),
+            Some(Target::Base) => Inst::SetBase(value),
+            None => return,
+        };
+        push(out, assign.span, inst);
+    }
+
+    fn expr(&mut self, expr: &Expr<'ast>) -> Value {
+        match expr {
+            Expr::Const(constant) => Value::Const(constant.node),
+            Expr::Code(code) => self.code_value(code.node, code.span),
+            Expr::Macro(node) => self.macro_value(node),
+            Expr::Binary { op, left, right } => {
+                let left = self.expr(left);
+                Value::Binary(op.node, Box::new(left), Box::new(self.expr(right)))
+            }
+        }
+    }
+
+    fn number_of(&mut self, selector: &Selector<'ast>) -> Value {
+        match selector {
+            Selector::Code(code) => self.code_value(code.node, code.span),
+            Selector::Macro(node) => self.macro_value(node),
+        }
+    }
+
+    /// A code as a number.
+    fn code_value(&mut self, code: Code, span: Span) -> Value {
+        let (size, signed) = match code {
+            Code::Binary { bits } => return Value::Read(ir::Field::Bits(bits)),
+            Code::HookBytes => return Value::Env(EnvValue::HookLen),
+            Code::HookType => return Value::Env(EnvValue::HookType),
+            Code::HexByte => (Size::Bytes(1), false),
+            Code::Hex(size) | Code::Unsigned(size) | Code::Octal(size) | Code::Errno(size) => (size, false),
+            Code::Signed(size) => (size, true),
+            Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
+                self.error(&TEXT_VALUE, span, "this code prints text and has no number");
+                return Value::Const(0);
+            }
+        };
+        Value::Read(ir::Field::Bytes { size, signed })
+    }
+
+    /// A macro as a number.
+    fn macro_value(&mut self, node: &MacroRef<'ast>) -> Value {
+        if let Some(cast) = node.cast {
+            let Some(value) = self.castable(node) else { return Value::Const(0) };
+            return self.cast_value(value, cast.node, node.span);
+        }
+        match self.resolve(node.name) {
+            Resolved::Variable(slot) => Value::Slot(slot),
+            Resolved::Unassigned => {
+                self.never_assigned(node);
+                Value::Const(0)
+            }
+            Resolved::Predefined(Predefined::Number(value, _)) => value,
+            Resolved::Predefined(Predefined::Pointer) => Value::Pointer,
+            Resolved::Predefined(Predefined::Base) => Value::Base,
+            Resolved::Predefined(Predefined::Text(_)) => {
+                let text = format!("`${}` is text and has no number", show(node.name));
+                self.error(&TEXT_VALUE, node.span, text);
+                Value::Const(0)
+            }
+            Resolved::Predefined(_) | Resolved::Subroutine(_) => {
+                self.error(&NO_VALUE, node.span, format!("`${}` acts and has no value", show(node.name)));
+                Value::Const(0)
+            }
+        }
+    }
+
+    fn cast_value(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> Value {
+        let value = Box::new(value);
+        match cast {
+            Cast::Bits { low, high } => Value::Bits { value, low, count: high - low + 1 },
+            Cast::Unknown(name) => {
+                self.unknown_cast(name, span);
+                *value
+            }
+            Cast::Code(code) => match code {
+                Code::Binary { bits } => Value::Bits { value, low: 0, count: bits },
+                Code::HexByte => Value::Low { value, size: Size::Bytes(1), signed: false },
+                Code::Hex(size) | Code::Unsigned(size) | Code::Octal(size) | Code::Errno(size) => {
+                    Value::Low { value, size, signed: false }
+                }
+                Code::Signed(size) => Value::Low { value, size, signed: true },
+                Code::HookBytes | Code::HookType => *value,
+                Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
+                    self.error(&TEXT_VALUE, span, "this cast gives text and no number");
+                    Value::Const(0)
+                }
+            },
+        }
+    }
+
+    fn call(&mut self, call: &Call<'ast>, out: &mut Block) {
+        let name = call.name;
+        let arguments: Vec<_> = call.arguments.iter().map(|argument| self.expr(argument)).collect();
+        let Some(&function) = self.names.functions.get(name.node) else {
+            if !self.names.broken_functions.contains(name.node) {
+                self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
+            }
+            return;
+        };
+        self.called.insert(name.node);
+        let params = self.names.definitions[function].function.params.len();
+        if params != arguments.len() {
+            let text = format!("function `{}` takes {params}, found {} arguments", show(name.node), arguments.len());
+            self.error(&ARGUMENT_COUNT, call.span, text);
+            return;
+        }
+        push(out, call.span, Inst::CallFunction { function, arguments });
+    }
+
+    /// What a selector selects.
+    fn select(&mut self, selector: &Selector<'ast>) -> Selected {
+        match selector {
+            Selector::Code(code) => self.select_code(code.node, code.span),
+            Selector::Macro(node) => self.select_macro(node),
+        }
+    }
+
+    fn select_code(&mut self, code: Code, span: Span) -> Selected {
+        match code {
+            Code::Float(_) => {
+                self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
+                Selected::Text(Vec::new())
+            }
+            Code::Ascii { len, .. } => Selected::Text(one(span, Inst::Ascii { len, width: 0 })),
+            Code::Counted(_) | Code::Time(_) | Code::Path(_) => {
+                let mut text = Vec::new();
+                self.code(code, span, &mut text, false);
+                Selected::Text(text)
+            }
+            Code::Errno(size) => Selected::Errno { value: self.code_value(code, span), width: width_of(size) },
+            _ => {
+                let (width, base) = width_and_base(code);
+                // The selected bits are compared, so a sign does not matter.
+                let value = match self.code_value(code, span) {
+                    Value::Read(ir::Field::Bytes { size, .. }) => Value::Read(ir::Field::Bytes { size, signed: false }),
+                    value => value,
+                };
+                Selected::Number { value, width, base }
+            }
+        }
+    }
+
+    fn select_macro(&mut self, node: &MacroRef<'ast>) -> Selected {
+        let hex = if self.unit.dialect.decimal_matches { Base::Decimal } else { Base::Hex };
+        if let Some(cast) = node.cast {
+            let Some(value) = self.castable(node) else { return Selected::Text(Vec::new()) };
+            return self.select_cast(value, cast.node, node.span);
+        }
+        let (value, base) = match self.resolve(node.name) {
+            Resolved::Predefined(Predefined::Text(text)) => return Selected::Text(one(node.span, Inst::Name(text))),
+            Resolved::Predefined(Predefined::Number(value, How::Dec)) => (value, Base::Decimal),
+            Resolved::Predefined(Predefined::Number(value, _)) => (value, hex),
+            Resolved::Predefined(Predefined::Pointer) => (Value::Pointer, Base::Decimal),
+            Resolved::Predefined(Predefined::Base) => (Value::Base, Base::Decimal),
+            _ => (self.macro_value(node), hex),
+        };
+        Selected::Number { value, width: Some(64), base }
+    }
+
+    fn select_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> Selected {
+        let code = match cast {
+            Cast::Code(code) => code,
+            Cast::Bits { .. } | Cast::Unknown(_) => {
+                let value = self.cast_value(value, cast, span);
+                return Selected::Number { value, width: Some(64), base: Base::Hex };
+            }
+        };
+        match code {
+            Code::Float(_) => {
+                self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
+                Selected::Text(Vec::new())
+            }
+            Code::Ascii { len, .. } => {
+                let how = How::Chars { len: len.min(8) as u8, width: 0 };
+                Selected::Text(one(span, Inst::Put(value, how)))
+            }
+            Code::Counted(_) | Code::Time(_) | Code::Path(_) => {
+                let mut text = Vec::new();
+                self.print_cast(value, cast, span, &mut text, false);
+                Selected::Text(text)
+            }
+            Code::Errno(size) => Selected::Errno { value: self.cast_value(value, cast, span), width: width_of(size) },
+            _ => {
+                let (width, base) = width_and_base(code);
+                let value = match self.cast_value(value, cast, span) {
+                    Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
+                    value => value,
+                };
+                Selected::Number { value, width, base }
+            }
+        }
+    }
+
+    fn switch(&mut self, switch: &ast::Switch<'ast>, out: &mut Block) {
+        let errors = self.diagnostics.len();
+        let selected = self.select(&switch.selector);
+        let broken = self.diagnostics[errors..].iter().any(|found| found.severity == tfbc_grammar::Severity::Error);
+        let mut bodies = Vec::new();
+        let mut default = None;
+        let mut keys = Keys::default();
+        for case in switch.cases {
+            bodies.push(self.body(&case.body));
+            let index = bodies.len() - 1;
+            if default.is_some() {
+                self.warn(&UNREACHABLE_CASE, case.value.span(), "this case stands behind `\\*` and is never reached");
+            } else if let MatchValue::Any(_) = case.value {
+                default = Some(index);
+            } else if !broken {
+                self.case(&selected, &case.value, index, &mut keys);
+            }
+        }
+        let on = match selected {
+            Selected::Text(text) => {
+                if let Some(mask) = switch.mask.filter(|_| !broken) {
+                    self.error(&TEXT_MASK, mask.span, "a mask needs a number, and the selector is text");
+                }
+                Select::Text(text, keys.texts)
+            }
+            Selected::Number { value, width, base } => {
+                if base == Base::Hex {
+                    self.decimal_looking(switch);
+                }
+                Select::Number { value: self.masked(value, width, base, switch.mask), width, keys: keys.numbers }
+            }
+            Selected::Errno { value, width } => {
+                let value = self.masked(value, width, Base::Decimal, switch.mask);
+                Select::Number { value, width, keys: keys.numbers }
+            }
+        };
+        push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }));
+    }
+
+    fn masked(&mut self, value: Value, width: Option<u32>, base: Base, mask: Option<ast::Value<'ast>>) -> Value {
+        let Some(mask) = mask else { return value };
+        let Some(number) = self.numeral(&mask, base) else { return value };
+        let bits = number.pattern(width.unwrap_or(64)).unwrap_or(number.magnitude);
+        Value::Binary(BinaryOp::And, Box::new(value), Box::new(Value::Const(bits)))
+    }
+
+    /// Files one case under its key.
+    fn case(&mut self, selected: &Selected, value: &MatchValue<'ast>, index: usize, keys: &mut Keys) {
+        let fresh = match (selected, value) {
+            (_, MatchValue::Any(_)) => true,
+            (Selected::Text(_), MatchValue::Word(word)) => keys.text(word.node, index),
+            (Selected::Text(_), MatchValue::Quoted(text)) => keys.text(text.bytes, index),
+            (_, MatchValue::Quoted(text)) => {
+                self.error(&BAD_NUMBER, text.span, "a string cannot match a number");
+                return;
+            }
+            (Selected::Errno { width, .. }, MatchValue::Word(word)) => {
+                let Some(number) = self.errno(word) else { return };
+                let Some(fresh) = keys.number(number, *width, index) else { return self.never_matches(word, *width) };
+                fresh
+            }
+            (Selected::Number { width, base, .. }, MatchValue::Word(word)) => {
+                let Some(number) = self.numeral(word, *base) else { return };
+                let Some(fresh) = keys.number(number, *width, index) else { return self.never_matches(word, *width) };
+                fresh
+            }
+        };
+        if !fresh {
+            self.warn(&DUPLICATE_VALUE, value.span(), "this value has a case already; the first one wins");
+        }
+    }
+
+    fn never_matches(&mut self, word: &ast::Value<'ast>, width: Option<u32>) {
+        let width = width.unwrap_or(64);
+        let text = format!("`{}` does not fit {width} bits and never matches", show(word.node));
+        self.warn(&NEVER_MATCHES, word.span, text);
+    }
+
+    fn errno(&mut self, word: &ast::Value<'ast>) -> Option<number::Number> {
+        if let Some(value) = tfbc_vm::errno_value(word.node) {
+            return Some(number::Number { negative: false, magnitude: value.into() });
+        }
+        let number = number::parse(word.node, Base::Decimal);
+        if number.is_none() {
+            let text = format!("`{}` is neither an AIX error name nor a decimal number", show(word.node));
+            self.error(&UNKNOWN_ERRNO, word.span, text);
+        }
+        number
+    }
+
+    fn numeral(&mut self, word: &ast::Value<'ast>, base: Base) -> Option<number::Number> {
+        let number = number::parse(word.node, base);
+        if number.is_none() {
+            let kind = match base {
+                Base::Hex => "hex",
+                Base::Decimal => "decimal",
+                Base::Octal => "octal",
+                Base::Binary => "binary",
+            };
+            let text = format!("`{}` is no {kind} number of 64 bits", show(word.node));
+            self.error(&BAD_NUMBER, word.span, text);
+        }
+        number
+    }
+
+    /// `9` and `10` together, and no letter among the digits: probably meant as decimal.
+    fn decimal_looking(&mut self, switch: &ast::Switch<'ast>) {
+        let words = || {
+            switch.cases.iter().filter_map(|case| match &case.value {
+                MatchValue::Word(word) => Some(word),
+                _ => None,
+            })
+        };
+        let decimal = words().all(|word| word.node.iter().all(u8::is_ascii_digit));
+        let has = |text: &[u8]| words().any(|word| word.node == text);
+        if decimal && has(b"9") && has(b"10") {
+            let span = switch.selector.span();
+            self.warn(&DECIMAL_LOOKING, span, "the values of this hex selector look decimal: `10` is sixteen here")
+                .help = Some("cast the selector to compare decimal numbers, such as `%UW`".to_string());
+        }
+    }
+
+    fn body(&mut self, body: &Body<'ast>) -> Block {
+        let mut out = Vec::new();
+        match body {
+            Body::Text(text) => self.text(text, &mut out),
+            Body::Backquoted(text) => {
+                // No brace group of its own: `$ERROR` here ends the event behind the group around the switch.
+                let outer = std::mem::take(&mut self.error);
+                self.backquoted(text, &mut out);
+                if std::mem::replace(&mut self.error, outer) {
+                    let flag = self.error_flag.unwrap_or(self.n_locals);
+                    self.n_locals = self.n_locals.max(flag + 1);
+                    self.error_flag = Some(flag);
+                    push(&mut out, text.span, Inst::Assign(Slot::Local(flag), Value::Const(1)));
+                }
+            }
+            Body::Group(group) => out = self.group(group.items),
+        }
+        out
+    }
+
+    fn bitflags(&mut self, node: &Bitflags<'ast>, out: &mut Block) {
+        let value = self.number_of(&node.selector);
+        let (width, base) = flag_width_and_base(&node.selector);
+        let pattern = |scope: &mut Self, value: &ast::Value<'ast>| {
+            let number = scope.numeral(value, base)?;
+            Some(number.pattern(width).unwrap_or(number.magnitude))
+        };
+        let mut entries = Vec::new();
+        for entry in node.entries {
+            let flag = match entry {
+                FlagEntry::Flag { flag, yes, no } => pattern(self, flag).map(|mask| Flag {
+                    mask,
+                    // No bit of a zero flag is ever set.
+                    field: if mask == 0 { 1 } else { mask },
+                    yes: flag_text(yes),
+                    no: no.as_ref().map(flag_text).unwrap_or_default(),
+                }),
+                FlagEntry::Field { mask, field, text } => {
+                    let (mask, field) = (pattern(self, mask), pattern(self, field));
+                    mask.zip(field).map(|(mask, field)| Flag {
+                        mask,
+                        field,
+                        yes: flag_text(text),
+                        no: FlagText::default(),
+                    })
+                }
+            };
+            entries.extend(flag);
+        }
+        // The bits of a signed code are those of its field.
+        let value = match value {
+            Value::Read(ir::Field::Bytes { size, .. }) => Value::Read(ir::Field::Bytes { size, signed: false }),
+            Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
+            value => value,
+        };
+        push(out, node.span, Inst::Flags { value, entries });
+    }
+}
+
+enum Resolved {
+    Variable(Slot),
+    Predefined(Predefined),
+    Subroutine(u16),
+    Unassigned,
+}
+
+enum Target {
+    Slot(Slot),
+    Pointer,
+    Base,
+}
+
+/// The keys of a switch, each with its first case.
+#[derive(Default)]
+struct Keys {
+    numbers: Vec<(number::Number, usize)>,
+    texts: Vec<(Vec<u8>, usize)>,
+    known_numbers: HashSet<u64>,
+    known_texts: HashSet<Vec<u8>>,
+}
+
+impl Keys {
+    /// Whether the number is a new key; `None` for one that no field of the width equals.
+    fn number(&mut self, number: number::Number, width: Option<u32>, index: usize) -> Option<bool> {
+        let fresh = self.known_numbers.insert(number.pattern(width.unwrap_or(64))?);
+        if fresh {
+            self.numbers.push((number, index));
+        }
+        Some(fresh)
+    }
+
+    fn text(&mut self, key: &[u8], index: usize) -> bool {
+        let fresh = self.known_texts.insert(key.to_vec());
+        if fresh {
+            self.texts.push((key.to_vec(), index));
+        }
+        fresh
+    }
+}
+
+fn push(out: &mut Block, span: Span, inst: Inst) {
+    out.push(Node { inst, span });
+}
+
+fn one(span: Span, inst: Inst) -> Block {
+    vec![Node { inst, span }]
+}
+
+fn flag_text(text: &Text<'_>) -> FlagText {
+    FlagText { text: text.bytes.to_vec(), soft: text.kind == TextKind::Word { soft: true } }
+}
+
+/// The label as it prints: nothing where it is empty or hidden, else with a soft blank.
+fn heading(label: &Label<'_>) -> Block {
+    if label.hidden || label.text.bytes.is_empty() {
+        return Vec::new();
+    }
+    let span = label.text.span;
+    vec![Node { inst: Inst::Text(label.text.bytes.to_vec()), span }, Node { inst: Inst::Soft, span }]
+}
+
+fn calls_stanzas(block: &Block) -> bool {
+    let mut found = false;
+    ir::walk(block, &mut |node| found |= matches!(node.inst, Inst::CallStanza(_)));
+    found
+}
+
+/// A size in bits; a word's depends on the environment.
+fn width_of(size: Size) -> Option<u32> {
+    match size {
+        Size::Bytes(n) => Some(u32::from(n.min(8)) * 8),
+        Size::Word => None,
+    }
+}
+
+/// Width in bits and base of the match values of a numeric code or cast.
+fn width_and_base(code: Code) -> (Option<u32>, Base) {
+    match code {
+        Code::Binary { bits } => (Some(bits.into()), Base::Binary),
+        Code::HexByte => (Some(8), Base::Hex),
+        Code::Hex(size) => (width_of(size), Base::Hex),
+        Code::Octal(size) => (width_of(size), Base::Octal),
+        Code::Signed(size) | Code::Unsigned(size) | Code::Errno(size) => (width_of(size), Base::Decimal),
+        Code::HookBytes => (Some(64), Base::Decimal),
+        _ => (Some(64), Base::Hex),
+    }
+}
+
+/// The same for BITFLAGS: hex, but for the casts `%o`, `%D`, `%U` and `%B`.
+fn flag_width_and_base(selector: &Selector<'_>) -> (u32, Base) {
+    let (code, cast) = match selector {
+        Selector::Code(code) => (code.node, false),
+        Selector::Macro(MacroRef { cast: Some(Spanned { node: Cast::Code(code), .. }), .. }) => (*code, true),
+        Selector::Macro(_) => return (64, Base::Hex),
+    };
+    let (width, base) = width_and_base(code);
+    let base = if cast && !matches!(code, Code::Errno(_)) { base } else { Base::Hex };
+    (width.unwrap_or(64), base)
+}
+
+/// The items of a stanza or function itself: function bodies inside it are left out.
+fn own_items<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
+    for item in items {
+        visit(item);
+        match item {
+            Item::Loop(node) => own_items(node.body.items, visit),
+            Item::Switch(switch) => {
+                for case in switch.cases {
+                    if let Body::Group(group) = &case.body {
+                        own_items(group.items, visit);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What the names of a file set stand for: stanzas, functions, and each stanza's macros.
+
+use crate::Dialect;
+use crate::predefined::{Predefined, predefined};
+use std::collections::{HashMap, HashSet};
+use tfbc_grammar::SourceId;
+use tfbc_grammar::trcfmt::ast::*;
+
+/// One parsed source.
+pub(crate) struct Unit<'ast> {
+    pub id: SourceId,
+    pub file: File<'ast>,
+    pub dialect: Dialect,
+    /// Whether this is the source of the built-in stanzas.
+    pub builtin: bool,
+}
+
+/// A function's definition.
+#[derive(Clone, Copy)]
+pub(crate) struct Definition<'ast> {
+    pub unit: usize,
+    pub function: Function<'ast>,
+}
+
+/// The names of a file set.
+#[derive(Default)]
+pub(crate) struct Names<'ast> {
+    /// The winning stanza of each id: unit and index in its file.
+    pub stanzas: HashMap<u16, (usize, usize)>,
+    /// All definitions, in source order.
+    pub definitions: Vec<Definition<'ast>>,
+    /// The winning definition of each name.
+    pub functions: HashMap<&'ast [u8], usize>,
+    /// Ids whose stanza did not parse.
+    pub broken: HashSet<u16>,
+    /// Functions whose definition did not parse.
+    pub broken_functions: HashSet<&'ast [u8]>,
+    /// Ids that some template inserts.
+    pub inserted: HashSet<u16>,
+}
+
+/// What a `$name` is, apart from parameters.
+pub(crate) enum Meaning {
+    Predefined(Predefined),
+    /// A template subroutine, by canonical id.
+    Subroutine(u16),
+    User,
+}
+
+impl<'ast> Names<'ast> {
+    pub fn collect(units: &[Unit<'ast>]) -> Self {
+        let mut names = Names::default();
+        for (at, unit) in units.iter().enumerate() {
+            names.broken.extend(unit.file.broken.iter().map(|id| id.0));
+            names.broken_functions.extend(unit.file.broken_functions);
+            for (index, stanza) in unit.file.stanzas.iter().enumerate() {
+                names.stanzas.insert(stanza.id.node.0, (at, index));
+                for_each_item(stanza.body, &mut |item| {
+                    if let Item::Function(function) = item {
+                        names.functions.insert(function.name.node, names.definitions.len());
+                        names.definitions.push(Definition { unit: at, function: *function });
+                    }
+                });
+            }
+        }
+        let mut inserted = HashSet::new();
+        for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
+            for_each_item(stanza.body, &mut |item| names.insertions(item, &mut inserted));
+        }
+        names.inserted = inserted;
+        names
+    }
+
+    fn insertions(&self, item: &Item<'ast>, inserted: &mut HashSet<u16>) {
+        let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
+            Meaning::Subroutine(id) => drop(inserted.insert(id)),
+            Meaning::Predefined(Predefined::Default) => drop(inserted.insert(0x0080)),
+            _ => {}
+        };
+        let mut parts = |text: &Backquoted<'_>| {
+            for part in text.parts {
+                if let Part::Macro(node) = part {
+                    name(node);
+                }
+            }
+        };
+        match item {
+            Item::Backquoted(text) => parts(text),
+            Item::Switch(switch) => {
+                for case in switch.cases {
+                    if let Body::Backquoted(text) = &case.body {
+                        parts(text);
+                    }
+                }
+            }
+            Item::Macro(node) => name(node),
+            _ => {}
+        }
+    }
+
+    /// What a name stands for outside parameters.
+    pub fn meaning(&self, name: &[u8]) -> Meaning {
+        if let Some(predefined) = predefined(name) {
+            return Meaning::Predefined(predefined);
+        }
+        match subroutine_id(name) {
+            Some(id) if name.len() == 3 || self.stanzas.contains_key(&id) || self.broken.contains(&id) => {
+                Meaning::Subroutine(id)
+            }
+            _ => Meaning::User,
+        }
+    }
+}
+
+/// The canonical id that a name of 3 or 4 hex digits would have.
+fn subroutine_id(name: &[u8]) -> Option<u16> {
+    let text = std::str::from_utf8(name).ok().filter(|text| text.chars().all(|c| c.is_ascii_hexdigit()))?;
+    let number = u16::from_str_radix(text, 16).ok()?;
+    match name.len() {
+        3 => Some(number << 4),
+        4 => Some(number),
+        _ => None,
+    }
+}
+
+/// Calls `visit` on every item of a descriptor and of the groups inside it, in source order.
+pub(crate) fn for_each_item<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
+    for item in items {
+        visit(item);
+        match item {
+            Item::Function(function) => for_each_item(function.body, visit),
+            Item::Loop(node) => for_each_item(node.body.items, visit),
+            Item::Switch(switch) => {
+                for case in switch.cases {
+                    if let Body::Group(group) = &case.body {
+                        for_each_item(group.items, visit);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

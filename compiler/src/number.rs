@@ -1,0 +1,102 @@
+//! Numbers as templates write them.
+
+/// The base of a number without prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// Binary; what is no binary number is read as decimal.
+    Binary,
+    Octal,
+    Decimal,
+    Hex,
+}
+
+/// A number's sign and size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub negative: bool,
+    pub magnitude: u64,
+}
+
+/// Reads a number: `0x` hex, leading `o` octal, else in the given base; a minus sign in decimal only.
+pub(crate) fn parse(text: &[u8], base: Base) -> Option<Number> {
+    let digits = |text: &[u8], radix: u32| {
+        let text = std::str::from_utf8(text).ok()?;
+        let plain = !text.is_empty() && text.chars().all(|c| c.is_digit(radix));
+        plain.then(|| u64::from_str_radix(text, radix).ok()).flatten()
+    };
+    let positive = |magnitude| Number { negative: false, magnitude };
+    if let [b'0', b'x' | b'X', hex @ ..] = text {
+        return digits(hex, 16).map(positive);
+    }
+    if let [b'o', octal @ ..] = text {
+        return digits(octal, 8).map(positive);
+    }
+    match base {
+        Base::Hex => digits(text, 16).map(positive),
+        Base::Octal => digits(text, 8).map(positive),
+        Base::Binary if text.iter().all(|c| matches!(c, b'0' | b'1')) => digits(text, 2).map(positive),
+        Base::Binary | Base::Decimal => match text {
+            [b'-', rest @ ..] => digits(rest, 10).map(|magnitude| Number { negative: magnitude > 0, magnitude }),
+            _ => digits(text, 10).map(positive),
+        },
+    }
+}
+
+impl Number {
+    /// The number as the bit pattern of a field of `width` bits, or `None` where it fits neither signed nor unsigned.
+    pub fn pattern(self, width: u32) -> Option<u64> {
+        let all = low_mask(width);
+        if self.negative {
+            return (self.magnitude <= 1 << (width - 1)).then(|| self.magnitude.wrapping_neg() & all);
+        }
+        (self.magnitude <= all).then_some(self.magnitude)
+    }
+}
+
+/// The lowest `width` bits, 1 to 64.
+pub(crate) fn low_mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width.clamp(1, 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, base: Base, expected: Option<i128>) {
+        let found = parse(text.as_bytes(), base);
+        let signed = found.map(|n| if n.negative { -i128::from(n.magnitude) } else { n.magnitude.into() });
+        assert_eq!(signed, expected, "{text} in {base:?}");
+    }
+
+    #[test]
+    fn prefixes_override_the_base() {
+        check("0x1F", Base::Decimal, Some(31));
+        check("0X1f", Base::Octal, Some(31));
+        check("o17", Base::Hex, Some(15));
+        check("o8", Base::Hex, None);
+        check("0x", Base::Hex, None);
+    }
+
+    #[test]
+    fn each_base_reads_its_own_digits() {
+        check("10", Base::Hex, Some(16));
+        check("010", Base::Decimal, Some(10));
+        check("17", Base::Octal, Some(15));
+        check("18", Base::Octal, None);
+        check("101", Base::Binary, Some(5));
+        check("12", Base::Binary, Some(12));
+        check("-1", Base::Decimal, Some(-1));
+        check("-1", Base::Hex, None);
+        check("18446744073709551616", Base::Decimal, None);
+    }
+
+    #[test]
+    fn patterns_fit_signed_or_unsigned() {
+        let number = |text: &str| parse(text.as_bytes(), Base::Decimal).unwrap();
+        assert_eq!(number("255").pattern(8), Some(255));
+        assert_eq!(number("-128").pattern(8), Some(128));
+        assert_eq!(number("-129").pattern(8), None);
+        assert_eq!(number("256").pattern(8), None);
+        assert_eq!(number("-1").pattern(64), Some(u64::MAX));
+    }
+}

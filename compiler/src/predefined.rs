@@ -1,0 +1,65 @@
+//! The predefined macros of trcfmt.
+
+use crate::ir::{How, Value};
+use tfbc_grammar::trcfmt::ast::Size;
+use tfbc_vm::{EnvText, EnvValue};
+
+/// What a predefined name stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Predefined {
+    /// A number, how it prints uncast, and whether its match values are hex.
+    Number(Value, How),
+    Text(EnvText),
+    /// `$DATAPOINTER`, assignable.
+    Pointer,
+    /// `$BASEPOINTER`, assignable.
+    Base,
+    /// `$DEFAULT`: template 008.
+    Default,
+    Stop,
+    Break,
+    Skip,
+    Error,
+}
+
+/// The meaning of a predefined name.
+pub(crate) fn predefined(name: &[u8]) -> Option<Predefined> {
+    let env = |value| Some(Predefined::Number(Value::Env(value), How::Dec));
+    match name {
+        b"HOOKENV" => Some(Predefined::Number(Value::HookEnv, How::Dec)),
+        b"WORDSIZE" => Some(Predefined::Number(Value::WordSize, How::Dec)),
+        b"GENERIC" => Some(Predefined::Number(Value::Generic, How::Dec)),
+        [letter @ (b'D' | b'L'), digit @ b'1'..=b'5'] => {
+            let size = if *letter == b'D' { Size::Word } else { Size::Bytes(8) };
+            Some(Predefined::Number(Value::DataWord(digit - b'0'), How::Hex(size)))
+        }
+        b"HD" => Some(Predefined::Number(Value::Env(EnvValue::HookData), How::HexFit)),
+        b"IPADDR" => Some(Predefined::Number(Value::Env(EnvValue::IpAddress), How::Hex(Size::Bytes(4)))),
+        b"HL" => env(EnvValue::HookLen),
+        b"TRACEENV" => env(EnvValue::TraceEnv),
+        b"RELLINENO" => env(EnvValue::RelLine),
+        b"TOTALCPUS" => env(EnvValue::TotalCpus),
+        b"TRACEDCPUS" => env(EnvValue::TracedCpus),
+        b"REPORTEDCPUS" => env(EnvValue::ReportedCpus),
+        b"LARGEDATATYPES" => env(EnvValue::LargeDataTypes),
+        b"BUFF" => env(EnvValue::Buffering),
+        b"PID" => env(EnvValue::Pid),
+        b"TID" => env(EnvValue::Tid),
+        b"CPUID" => env(EnvValue::Cpu),
+        b"PRI" => env(EnvValue::Priority),
+        b"LOGIDX" => env(EnvValue::LogIndex),
+        b"LOGIDX0" => env(EnvValue::LogIndex0),
+        b"DATAPOINTER" => Some(Predefined::Pointer),
+        b"BASEPOINTER" => Some(Predefined::Base),
+        b"SVC" => Some(Predefined::Text(EnvText::Svc)),
+        b"EXECPATH" => Some(Predefined::Text(EnvText::ExecPath)),
+        b"LOGFILE" => Some(Predefined::Text(EnvText::LogFile)),
+        b"TRACEID" => Some(Predefined::Text(EnvText::TraceId)),
+        b"DEFAULT" => Some(Predefined::Default),
+        b"STOP" => Some(Predefined::Stop),
+        b"BREAK" => Some(Predefined::Break),
+        b"SKIP" => Some(Predefined::Skip),
+        b"ERROR" => Some(Predefined::Error),
+        _ => None,
+    }
+}

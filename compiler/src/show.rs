@@ -1,0 +1,185 @@
+//! The compiler's stages as text.
+
+use crate::build::Built;
+use crate::emit::{Draft, Plain, TableDraft};
+use crate::ir::*;
+use crate::lower::show_id;
+use std::fmt::Write;
+use tfbc_vm::list_instr;
+
+/// The IR: a routine a paragraph, a node a line, nested blocks indented.
+pub(crate) fn ir(program: &Program) -> String {
+    let mut out = String::new();
+    for stanza in program.stanzas.iter().filter(|stanza| !stanza.builtin) {
+        let (version, release) = stanza.version;
+        let _ = writeln!(
+            out,
+            "stanza {} {version}.{release} {:?}, {} macros",
+            show_id(stanza.id),
+            stanza.level,
+            stanza.n_slots
+        );
+        block(&mut out, &stanza.heading, 1);
+        block(&mut out, &stanza.body, 1);
+    }
+    for function in &program.functions {
+        let name = String::from_utf8_lossy(&function.name);
+        let _ = writeln!(out, "function {name}, {} of {} locals are parameters", function.n_params, function.n_locals);
+        block(&mut out, &function.body, 1);
+    }
+    out
+}
+
+fn block(out: &mut String, nodes: &Block, depth: usize) {
+    for node in nodes {
+        let _ = write!(out, "{:1$}", "", depth * 2);
+        inst(out, &node.inst, depth);
+    }
+}
+
+fn inst(out: &mut String, inst: &Inst, depth: usize) {
+    let _ = match inst {
+        Inst::Text(text) => writeln!(out, "text \"{}\"", text.escape_ascii()),
+        Inst::Put(number, how) => writeln!(out, "put {} as {how:?}", value(number)),
+        Inst::CountedBy(number) => writeln!(out, "text of {} bytes", value(number)),
+        Inst::Assign(slot, number) => writeln!(out, "{} = {}", slot_name(*slot), value(number)),
+        Inst::SetPointer(number) => writeln!(out, "pointer = {}", value(number)),
+        Inst::SetBase(number) => writeln!(out, "base = {}", value(number)),
+        Inst::CallStanza(id) => writeln!(out, "call ${}", show_id(*id)),
+        Inst::CallFunction { function, arguments } => {
+            let arguments: Vec<_> = arguments.iter().map(value).collect();
+            writeln!(out, "call function {function} ({})", arguments.join(", "))
+        }
+        Inst::TimerStart(a, b) => writeln!(out, "start timer {}, {}", value(a), value(b)),
+        Inst::TimerEnd(a, b) => writeln!(out, "end timer {}, {}", value(a), value(b)),
+        Inst::Loop { count, body } => {
+            let _ = writeln!(out, "loop {}", value(count));
+            block(out, body, depth + 1);
+            Ok(())
+        }
+        Inst::Flags { value: of, entries } => {
+            let _ = writeln!(out, "flags {}", value(of));
+            for entry in entries {
+                let _ = writeln!(
+                    out,
+                    "{:w$}& {:#x} == {:#x} \"{}\" else \"{}\"",
+                    "",
+                    entry.mask,
+                    entry.field,
+                    entry.yes.text.escape_ascii(),
+                    entry.no.text.escape_ascii(),
+                    w = depth * 2 + 2
+                );
+            }
+            Ok(())
+        }
+        Inst::Switch(node) => {
+            switch(out, node, depth);
+            Ok(())
+        }
+        other => writeln!(out, "{}", format!("{other:?}").to_lowercase()),
+    };
+}
+
+fn switch(out: &mut String, switch: &Switch, depth: usize) {
+    let keys: Vec<(String, usize)> = match &switch.on {
+        Select::Number { value: on, width, keys } => {
+            let width = width.map_or("a word".to_string(), |width| format!("{width} bits"));
+            let _ = writeln!(out, "switch {} of {width}", value(on));
+            let sign = |negative| if negative { "-" } else { "" };
+            keys.iter().map(|(key, body)| (format!("{}{:#x}", sign(key.negative), key.magnitude), *body)).collect()
+        }
+        Select::Text(text, keys) => {
+            let _ = writeln!(out, "switch on the text of");
+            block(out, text, depth + 2);
+            keys.iter().map(|(key, body)| (format!("\"{}\"", key.escape_ascii()), *body)).collect()
+        }
+    };
+    let default = switch.default.map(|body| ("else".to_string(), body));
+    for (key, body) in keys.into_iter().chain(default) {
+        let _ = writeln!(out, "{:1$}{key}:", "", depth * 2 + 2);
+        block(out, &switch.bodies[body], depth + 2);
+    }
+}
+
+fn slot_name(slot: Slot) -> String {
+    match slot {
+        Slot::Row(index) => format!("%{index}"),
+        Slot::Local(index) => format!("%local{index}"),
+    }
+}
+
+fn value(of: &Value) -> String {
+    match of {
+        Value::Const(number) => format!("{number}"),
+        Value::Read(Field::Bytes { size, signed }) => format!("{}{size:?}", if *signed { "signed " } else { "" }),
+        Value::Read(Field::Bits(count)) => format!("{count} bits"),
+        Value::Slot(slot) => slot_name(*slot),
+        Value::Env(what) => format!("${}", what.name()),
+        Value::HookEnv => "$HOOKENV".to_string(),
+        Value::WordSize => "$WORDSIZE".to_string(),
+        Value::Generic => "$GENERIC".to_string(),
+        Value::DataWord(index) => format!("$D{index}"),
+        Value::Pointer => "pointer".to_string(),
+        Value::Base => "base".to_string(),
+        Value::Low { value: of, size, signed } => {
+            format!("{}low {size:?} of {}", if *signed { "signed " } else { "" }, value(of))
+        }
+        Value::Bits { value: of, low, count } => format!("{count} bits from {low} of {}", value(of)),
+        Value::Binary(op, left, right) => format!("({} {op:?} {})", value(left), value(right)),
+    }
+}
+
+/// Plain bytecode: a routine a paragraph, labels at the left, tables behind their routine.
+pub(crate) fn bytecode(built: &Built) -> String {
+    let mut out = String::new();
+    for (name, draft) in &built.drafts {
+        let _ = writeln!(out, "; {name}, needs {} bytes", draft.need);
+        routine(&mut out, draft);
+    }
+    out
+}
+
+fn routine(out: &mut String, draft: &Draft) {
+    for line in &draft.lines {
+        let _ = match &line.plain {
+            Plain::Text(text) => writeln!(out, "  text \"{}\"", text.escape_ascii()),
+            Plain::Label(label) => writeln!(out, "L{label}:"),
+            Plain::Op(instr) => writeln!(out, "  {}", list_instr(instr, None).replace("->", "->L")),
+        };
+    }
+    for (index, table) in draft.tables.iter().enumerate() {
+        let _ = write!(out, "  .table {index}");
+        let quoted = |text: &[u8]| format!("\"{}\"", text.escape_ascii());
+        match table {
+            TableDraft::Number(cases, default) => {
+                for (key, label) in cases {
+                    let _ = write!(out, " {key:#x}->L{label}");
+                }
+                let _ = write!(out, " else->L{default}");
+            }
+            TableDraft::Text(cases, default) => {
+                for (key, label) in cases {
+                    let _ = write!(out, " {}->L{label}", quoted(key));
+                }
+                let _ = write!(out, " else->L{default}");
+            }
+            TableDraft::Flags(rows) => {
+                for (mask, field, yes, no) in rows {
+                    let _ = write!(out, " {mask:#x}/{field:#x}:{},{}", quoted(&yes.0), quoted(&no.0));
+                }
+            }
+            TableDraft::Lits(texts) => {
+                for text in texts {
+                    let _ = write!(out, " {}", quoted(text));
+                }
+            }
+            TableDraft::Nibbles(nibbles) => {
+                for text in nibbles.iter().flatten() {
+                    let _ = write!(out, " {}", quoted(text));
+                }
+            }
+        }
+        out.push('\n');
+    }
+}

@@ -1,0 +1,367 @@
+//! Which program prints which hook: format files, loaded and looked up by hook id.
+
+use crate::reader::aix::hooks;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use tfbc_vm::{BlobError, Hook, Level, Program};
+
+#[cfg(feature = "compiler")]
+use tfbc_compiler::{Compiled, Options};
+#[cfg(feature = "compiler")]
+use tfbc_grammar::{Diagnostic, Source, Sources};
+
+/// The name that `-t` takes for the format file that is part of the program.
+pub const BUILT_IN: &str = "default";
+
+/// The stanzas of the well-known hooks, used where no format file is named.
+#[cfg(feature = "compiler")]
+const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
+
+/// The largest blob that is loaded, in bytes.
+const MAX_BLOB: u64 = 1 << 30;
+
+/// Why format files could not be loaded.
+#[derive(Debug)]
+pub enum LoadError {
+    /// A file cannot be read.
+    Io {
+        /// The file as it was named.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A blob was refused.
+    Blob {
+        /// The file as it was named.
+        path: PathBuf,
+        /// Why.
+        error: BlobError,
+    },
+    /// The file is too large.
+    TooLarge {
+        /// The file as it was named.
+        path: PathBuf,
+        /// The most that is read, in bytes.
+        max: u64,
+    },
+    /// Sources do not compile.
+    #[cfg(feature = "compiler")]
+    Source(Findings),
+    /// A source, where only blobs can be loaded.
+    #[cfg(not(feature = "compiler"))]
+    NoCompiler(PathBuf),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
+            LoadError::Blob { path, error } => write!(f, "{}: {error} [{}]", path.display(), error.code()),
+            LoadError::TooLarge { path, max } => write!(f, "{} has more than {max} bytes", path.display()),
+            #[cfg(feature = "compiler")]
+            LoadError::Source(_) => f.write_str("the format files do not compile"),
+            #[cfg(not(feature = "compiler"))]
+            LoadError::NoCompiler(path) => {
+                write!(f, "{} is no blob, and this program was built without the compiler", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// What the compiler found in the sources of a [`FormatSet`].
+#[cfg(feature = "compiler")]
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// The sources that the diagnostics point into.
+    pub sources: Sources,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// How format files are loaded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadOptions {
+    /// How sources are compiled.
+    #[cfg(feature = "compiler")]
+    pub compile: Options,
+}
+
+/// Loaded format files: blobs, and the blob that the sources among them were compiled into.
+#[derive(Debug, Default)]
+pub struct FormatSet {
+    parts: Vec<Part>,
+    #[cfg(feature = "compiler")]
+    findings: Findings,
+}
+
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    blob: Vec<u8>,
+    /// Place in the list of files, or of each source of a compiled set.
+    rank: Rank,
+}
+
+#[derive(Debug)]
+enum Rank {
+    File(usize),
+    /// Name and place of each source.
+    #[cfg(feature = "compiler")]
+    Sources(Vec<(String, usize)>),
+}
+
+/// The bytes of one file, told apart by content.
+enum Content {
+    Blob(Vec<u8>),
+    Source(Vec<u8>),
+}
+
+impl FormatSet {
+    /// Loads format files; later ones win. Sources are compiled together, so that their functions see each other. No
+    /// files at all mean the built-in one, which is also named `default`.
+    ///
+    /// # Errors
+    /// The first file that cannot be read or opened, or all that is wrong with the sources.
+    pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
+        let built_in = [PathBuf::from(BUILT_IN)];
+        let paths = if paths.is_empty() { &built_in } else { paths };
+        let mut parts = Vec::new();
+        let mut sources = Vec::new();
+        for (rank, path) in paths.iter().enumerate() {
+            match read(path)? {
+                Content::Blob(blob) => parts.push(Part { path: path.clone(), blob, rank: Rank::File(rank) }),
+                Content::Source(source) => sources.push((path.clone(), source, rank)),
+            }
+        }
+        let mut set = Self {
+            parts,
+            #[cfg(feature = "compiler")]
+            findings: Findings::default(),
+        };
+        set.compile(sources, options)?;
+        Ok(set)
+    }
+
+    #[cfg(feature = "compiler")]
+    fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, options: &LoadOptions) -> Result<(), LoadError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut sources = Sources::new();
+        let mut ranks = Vec::new();
+        for (path, bytes, rank) in files {
+            let name = path.to_string_lossy().into_owned();
+            ranks.push((name.clone(), rank));
+            sources.add(Source::new(name, bytes));
+        }
+        let Compiled { blob, diagnostics } = tfbc_compiler::compile(&sources, &options.compile);
+        let findings = Findings { sources, diagnostics };
+        let Some(blob) = blob else { return Err(LoadError::Source(findings)) };
+        self.findings = findings;
+        self.parts.push(Part { path: PathBuf::from(&ranks[0].0), blob, rank: Rank::Sources(ranks) });
+        Ok(())
+    }
+
+    #[cfg(not(feature = "compiler"))]
+    fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, _options: &LoadOptions) -> Result<(), LoadError> {
+        files.into_iter().next().map_or(Ok(()), |(path, ..)| Err(LoadError::NoCompiler(path)))
+    }
+
+    /// Warnings about the sources.
+    #[cfg(feature = "compiler")]
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Verifies the blobs and gives the lookup by hook id.
+    ///
+    /// # Errors
+    /// The first blob that is refused.
+    pub fn catalog(&self) -> Result<Catalog<'_>, LoadError> {
+        let mut catalog = Catalog::new();
+        for part in &self.parts {
+            let refused = |error| LoadError::Blob { path: part.path.clone(), error };
+            catalog.add(Program::open(&part.blob).map_err(refused)?, &part.rank);
+        }
+        Ok(catalog)
+    }
+}
+
+fn read(path: &Path) -> Result<Content, LoadError> {
+    if path == Path::new(BUILT_IN) {
+        return built_in();
+    }
+    let fail = |error| LoadError::Io { path: path.to_owned(), error };
+    let mut file: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(fail)?) };
+    let mut bytes = Vec::new();
+    file.by_ref().take(tfbc_vm::LABEL.len() as u64).read_to_end(&mut bytes).map_err(fail)?;
+    let is_blob = bytes == tfbc_vm::LABEL;
+    let max = if is_blob { MAX_BLOB } else { max_source() };
+    file.take(max).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > max {
+        return Err(LoadError::TooLarge { path: path.to_owned(), max });
+    }
+    Ok(if is_blob { Content::Blob(bytes) } else { Content::Source(bytes) })
+}
+
+#[cfg(feature = "compiler")]
+fn built_in() -> Result<Content, LoadError> {
+    Ok(Content::Source(BUILT_IN_SOURCE.to_vec()))
+}
+
+#[cfg(not(feature = "compiler"))]
+fn built_in() -> Result<Content, LoadError> {
+    Err(LoadError::NoCompiler(PathBuf::from(BUILT_IN)))
+}
+
+#[cfg(feature = "compiler")]
+const fn max_source() -> u64 {
+    Source::MAX_LEN as u64
+}
+
+#[cfg(not(feature = "compiler"))]
+const fn max_source() -> u64 {
+    64 << 20
+}
+
+/// Reads one source, `default` being the built-in one; `None` for a blob.
+///
+/// # Errors
+/// The file cannot be read or is too large.
+#[cfg(feature = "compiler")]
+pub fn read_source(path: &Path) -> Result<Option<Source>, LoadError> {
+    Ok(match read(path)? {
+        Content::Blob(_) => None,
+        Content::Source(bytes) => Some(Source::new(path.to_string_lossy(), bytes)),
+    })
+}
+
+/// What prints one hook id.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Index of the program in [`Catalog::program`].
+    program: u32,
+    /// Index for the machine.
+    pub hook: u32,
+    /// Text column.
+    pub level: Level,
+    /// Whether it must run even when the event is filtered out.
+    pub has_effects: bool,
+    builtin: bool,
+    rank: usize,
+    id: u16,
+}
+
+impl Entry {
+    /// The canonical id of the stanza, which for hook 000 and for ids without a stanza is another than the event's.
+    pub fn id(&self) -> u16 {
+        self.id
+    }
+}
+
+/// Hook ids and the programs that print them.
+#[derive(Debug)]
+pub struct Catalog<'b> {
+    programs: Vec<Program<'b>>,
+    entries: Vec<Entry>,
+    /// By canonical id: an index of `entries` and 1, or 0.
+    by_id: Vec<u32>,
+}
+
+impl<'b> Catalog<'b> {
+    fn new() -> Self {
+        Self { programs: Vec::new(), entries: Vec::new(), by_id: vec![0; 1 << 16] }
+    }
+
+    fn add(&mut self, program: Program<'b>, rank: &Rank) {
+        let index = self.programs.len() as u32;
+        for hook in program.hooks() {
+            let entry = Entry {
+                program: index,
+                hook: hook.index,
+                level: hook.level,
+                has_effects: hook.has_effects,
+                builtin: hook.builtin,
+                rank: rank_of(rank, hook.source),
+                id: hook.id,
+            };
+            self.add_entry(entry);
+        }
+        self.programs.push(program);
+    }
+
+    /// A stanza of a file wins over a built-in one, a later file over an earlier.
+    fn add_entry(&mut self, entry: Entry) {
+        let at = &mut self.by_id[usize::from(entry.id)];
+        match at.checked_sub(1) {
+            None => {
+                self.entries.push(entry);
+                *at = self.entries.len() as u32;
+            }
+            Some(old) => {
+                let old = &mut self.entries[old as usize];
+                if (!entry.builtin, entry.rank) >= (!old.builtin, old.rank) {
+                    *old = entry;
+                }
+            }
+        }
+    }
+
+    /// The entry of a canonical id, `None` where no stanza defines it.
+    #[inline]
+    pub fn get(&self, id: u16) -> Option<&Entry> {
+        self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
+    }
+
+    /// The entry that prints events of a canonical id: hook 000 is printed by stanza 004, an id without a stanza by
+    /// 007.
+    #[inline]
+    pub fn lookup(&self, id: u16) -> Option<&Entry> {
+        if id == hooks::ZERO {
+            self.get(hooks::ID_IS_ZERO)
+        } else {
+            self.get(id).or_else(|| self.get(hooks::UNDEFINED))
+        }
+    }
+
+    /// The program of an entry.
+    #[inline]
+    pub fn program(&self, entry: &Entry) -> &Program<'b> {
+        &self.programs[entry.program as usize]
+    }
+
+    /// All programs, in the order in which they were loaded.
+    pub fn programs(&self) -> &[Program<'b>] {
+        &self.programs
+    }
+
+    /// What is known of every id that has a stanza, by id.
+    pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
+        let found = self.by_id.iter().filter_map(|at| at.checked_sub(1));
+        found.filter_map(|at| {
+            let entry = &self.entries[at as usize];
+            self.program(entry).hook(entry.id)
+        })
+    }
+
+    /// Whether a stanza has an id that takes four digits.
+    pub fn has_wide_ids(&self) -> bool {
+        self.entries.iter().any(|entry| entry.id & 15 != 0)
+    }
+}
+
+#[cfg_attr(not(feature = "compiler"), expect(unused_variables, reason = "a blob ranks as a whole"))]
+fn rank_of(rank: &Rank, source: &[u8]) -> usize {
+    match rank {
+        Rank::File(rank) => *rank,
+        #[cfg(feature = "compiler")]
+        Rank::Sources(names) => {
+            names.iter().filter(|(name, _)| name.as_bytes() == source).map(|(_, rank)| *rank).max().unwrap_or(0)
+        }
+    }
+}

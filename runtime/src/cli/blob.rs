@@ -1,0 +1,91 @@
+//! `tfbc disasm` and `tfbc verify`: looking into blobs.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::formats::{self, LanguageArgs};
+use crate::ids::IdSet;
+use clap::Args;
+use std::fs;
+use std::path::PathBuf;
+use tfbc_vm::Program;
+
+/// Flags of `tfbc disasm`.
+#[derive(Debug, Clone, Args)]
+pub struct DisasmArgs {
+    #[command(flatten)]
+    language: LanguageArgs,
+    /// Blob or format file
+    #[arg(value_name = "FORMAT")]
+    format: PathBuf,
+    /// Only these hooks: hh, hhh or hhhh, separated by commas
+    #[arg(value_name = "ID")]
+    ids: Option<String>,
+}
+
+impl DisasmArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        let set = formats::load(console, std::slice::from_ref(&self.format), &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let mut out = String::new();
+        match &self.ids {
+            None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
+            Some(list) => {
+                let ids = IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?;
+                for id in ids.iter() {
+                    let program = catalog.get(id).map(|entry| catalog.program(entry));
+                    out.push_str(&program.map(|program| program.disassemble(Some(id))).unwrap_or_default());
+                }
+                if out.is_empty() {
+                    let text = format!("{} has no stanza for {list}", self.format.display());
+                    return Err(Failure::Say(Message::Formats, text));
+                }
+            }
+        }
+        super::print(out, None)
+    }
+}
+
+/// Flags of `tfbc verify`.
+#[derive(Debug, Clone, Args)]
+pub struct VerifyArgs {
+    /// Blobs
+    #[arg(value_name = "BLOB", required = true)]
+    blobs: Vec<PathBuf>,
+}
+
+impl VerifyArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        let mut status = Status::Well;
+        let mut out = String::new();
+        for path in &self.blobs {
+            let name = path.display();
+            let bytes = fs::read(path);
+            let verdict = bytes.as_deref().map(|bytes| Program::open(bytes).map(|program| describe(&program)));
+            match verdict {
+                Ok(Ok(text)) => out.push_str(&format!("{name}: verified, {text}\n")),
+                Ok(Err(error)) => {
+                    console.error(Message::Formats, format_args!("{name}: {error} [{}]", error.code()));
+                    status = Status::Failed;
+                }
+                Err(error) => {
+                    console.error(Message::Unreadable, format_args!("cannot read {name}: {error}"));
+                    status = Status::Failed;
+                }
+            }
+        }
+        super::print(out, None)?;
+        Ok(status)
+    }
+}
+
+fn describe(program: &Program<'_>) -> String {
+    let n_instrs: usize = program.routines().map(|routine| routine.code.len()).sum();
+    let sources: Vec<_> = program.sources().map(String::from_utf8_lossy).collect();
+    format!(
+        "{} hooks, {} routines, {n_instrs} instructions, from {}",
+        program.hooks().count(),
+        program.routines().count(),
+        sources.join(", ")
+    )
+}

@@ -1,0 +1,149 @@
+//! `tfbc compile` and `tfbc check`.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::formats::{self, LanguageArgs};
+use crate::catalog::{BUILT_IN, Findings, LoadError, read_source};
+use crate::render;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Instant;
+use tfbc_compiler::{Stage, compile, emit};
+use tfbc_grammar::Sources;
+use tfbc_vm::Program;
+
+/// Flags of `tfbc compile`.
+#[derive(Debug, Clone, Args)]
+pub struct CompileArgs {
+    /// Where the blob goes
+    #[arg(short = 'o', long, value_name = "FILE", required_unless_present_any = ["emit", "dialect"])]
+    output: Option<PathBuf>,
+    /// Print a stage of the compiler in place of a blob
+    #[arg(long, value_name = "STAGE")]
+    emit: Option<StageArg>,
+    #[command(flatten)]
+    language: LanguageArgs,
+    /// Format files; later ones win, `default` is the built-in one, `-` standard input
+    #[arg(value_name = "FORMAT", required_unless_present = "dialect")]
+    formats: Vec<PathBuf>,
+}
+
+/// [`Stage`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum StageArg {
+    /// The lexer's tokens
+    Tokens,
+    /// The syntax tree
+    Ast,
+    /// The lowered tree
+    Ir,
+    /// Plain bytecode, before linking
+    Bytecode,
+}
+
+impl StageArg {
+    fn stage(self) -> Stage {
+        match self {
+            StageArg::Tokens => Stage::Tokens,
+            StageArg::Ast => Stage::Ast,
+            StageArg::Ir => Stage::Ir,
+            StageArg::Bytecode => Stage::Bytecode,
+        }
+    }
+}
+
+/// Flags of `tfbc check`.
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    /// How findings are printed: human and short on standard error, json on standard output
+    #[arg(long, value_name = "FORM", default_value = "human")]
+    message_format: MessageFormat,
+    #[command(flatten)]
+    language: LanguageArgs,
+    /// Format files; they are one set, in which functions and subroutines are found
+    #[arg(value_name = "FORMAT", required_unless_present = "dialect")]
+    formats: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MessageFormat {
+    /// With the source lines underlined
+    Human,
+    /// One line a finding
+    Short,
+    /// One JSON object a line
+    Json,
+}
+
+impl CompileArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(formats::dialect_help(), None);
+        }
+        let options = self.language.options()?.compile;
+        let sources = read_sources(&self.formats)?;
+        if let Some(stage) = self.emit {
+            let (text, diagnostics) = emit(&sources, &options, stage.stage());
+            let status = formats::show(console, &Findings { sources, diagnostics }, self.language.strict);
+            super::print(text, self.output.as_deref())?;
+            return Ok(status);
+        }
+        let begun = Instant::now();
+        let compiled = compile(&sources, &options);
+        let millis = begun.elapsed().as_secs_f64() * 1e3;
+        let n_bytes: usize = sources.iter().map(|(_, source)| source.bytes().len()).sum();
+        let findings = Findings { sources, diagnostics: compiled.diagnostics };
+        let status = formats::show(console, &findings, self.language.strict);
+        let Some(blob) = compiled.blob.filter(|_| status == Status::Well) else { return Ok(Status::Failed) };
+        super::print(&blob, self.output.as_deref())?;
+        let n_stanzas = Program::open(&blob).map_or(0, |program| program.hooks().filter(|hook| !hook.builtin).count());
+        console.note(format_args!(
+            "{n_stanzas} stanzas, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms",
+            blob.len()
+        ));
+        Ok(status)
+    }
+}
+
+impl CheckArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(formats::dialect_help(), None);
+        }
+        let options = self.language.options()?.compile;
+        let sources = read_sources(&self.formats)?;
+        let diagnostics = compile(&sources, &options).diagnostics;
+        let findings = Findings { sources, diagnostics };
+        let lines = |render: fn(&Sources, &tfbc_grammar::Diagnostic) -> String| -> String {
+            findings.diagnostics.iter().map(|found| render(&findings.sources, found)).collect()
+        };
+        match self.message_format {
+            MessageFormat::Human => drop(formats::show(console, &findings, false)),
+            MessageFormat::Short => console.write(&lines(render::short)),
+            MessageFormat::Json => drop(super::print(lines(render::json), None)?),
+        }
+        Ok(formats::status(&findings, self.language.strict))
+    }
+}
+
+fn read_sources(paths: &[PathBuf]) -> Result<Sources, Failure> {
+    let mut sources = Sources::new();
+    for path in paths {
+        match read_source(path) {
+            Ok(Some(source)) => drop(sources.add(source)),
+            Ok(None) => {
+                let text = format!("{} is a blob: only sources can be compiled", path.display());
+                return Err(Failure::Say(Message::Formats, text));
+            }
+            Err(LoadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
+                let hint = super::closest(&path.to_string_lossy(), &[BUILT_IN]);
+                let hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+                let text = format!("cannot read {}: {error}{hint}", path.display());
+                return Err(Failure::Say(Message::Unreadable, text));
+            }
+            Err(error) => return Err(Failure::Say(Message::Unreadable, error.to_string())),
+        }
+    }
+    Ok(sources)
+}

@@ -1,0 +1,230 @@
+//! What commands say on standard error, and how they end.
+
+use clap::ValueEnum;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// When there is colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Colour {
+    // `auto` is on a terminal, unless NO_COLOR is set. Comments would become lines of every help page.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Exit statuses (`report.md` section 7), by severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// 0: all well.
+    Well,
+    /// 2: the output is complete, but the trace held damaged or cut events.
+    Damaged,
+    /// 1: usage, unreadable input, format errors.
+    Failed,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Well => ExitCode::SUCCESS,
+            Status::Failed => ExitCode::from(1),
+            Status::Damaged => ExitCode::from(2),
+        }
+    }
+}
+
+/// Numbers of the messages of the compatible commands: up to 899 those that scripts written for AIX may know, from 900
+/// ours, where no number is public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// A list of hook ids with a form that is none.
+    BadIdList = 13,
+    /// Templates read past the end of events.
+    PastEnd = 75,
+    /// A trace event that is none.
+    InvalidEvent = 77,
+    /// Options stand before files.
+    OptionBehindFile = 187,
+    /// A flag or value that does not exist.
+    Usage = 900,
+    /// A flag that exists on AIX, and not here.
+    Unsupported = 901,
+    /// An input that cannot be read.
+    Unreadable = 902,
+    /// An output that cannot be written.
+    Unwritable = 903,
+    /// Format files with errors.
+    Formats = 904,
+    /// Something about the trace that is worth knowing.
+    Notable = 905,
+    /// A fault of this program.
+    Internal = 906,
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// To be said.
+    Say(Message, String),
+    /// It has been said.
+    #[cfg(feature = "compiler")]
+    Said,
+    /// Nobody reads the output any more: no failure at all.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// A failed write, of which a closed pipe is one.
+    pub fn write(error: &io::Error, what: impl Display) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::ClosedPipe
+        } else {
+            Failure::Say(Message::Unwritable, format!("cannot write {what}: {error}"))
+        }
+    }
+}
+
+/// How a command ends.
+pub type Ending = Result<Status, Failure>;
+
+/// Standard error, spoken to in the manner of one command.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    /// Messages are `0454-nnn text`.
+    pub compatible: bool,
+    /// Whether standard error takes colour.
+    pub colour: bool,
+    /// Whether summaries, warnings about counts and progress stay away.
+    pub quiet: bool,
+}
+
+impl Console {
+    /// A console by what the command line says.
+    pub fn new(compatible: bool, colour: Colour, quiet: bool) -> Self {
+        let colour = match colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
+        };
+        Self { compatible, colour, quiet }
+    }
+
+    /// Writes text as it is. A standard error that is closed is nobody's loss.
+    pub fn write(&self, text: &str) {
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Says what went wrong.
+    pub fn error(&self, message: Message, text: impl Display) {
+        self.say("error", anstyle::AnsiColor::BrightRed, message, &text);
+    }
+
+    /// Says what is probably not meant.
+    pub fn warning(&self, message: Message, text: impl Display) {
+        if !self.quiet {
+            self.say("warning", anstyle::AnsiColor::Yellow, message, &text);
+        }
+    }
+
+    /// A summary.
+    pub fn note(&self, text: impl Display) {
+        if !self.quiet {
+            self.write(&format!("{text}\n"));
+        }
+    }
+
+    fn say(&self, word: &str, colour: anstyle::AnsiColor, message: Message, text: &dyn Display) {
+        let line = if self.compatible {
+            format!("0454-{:03} {text}\n", message as u16)
+        } else if self.colour {
+            let style = colour.on_default().bold();
+            format!("{style}{word}{style:#}: {text}\n")
+        } else {
+            format!("{word}: {text}\n")
+        };
+        self.write(&line);
+    }
+
+    /// Turns a command's ending into its exit status, and says what is to be said.
+    pub fn end(&self, ending: Ending) -> Status {
+        match ending {
+            Ok(status) => status,
+            Err(Failure::ClosedPipe) => Status::Well,
+            #[cfg(feature = "compiler")]
+            Err(Failure::Said) => Status::Failed,
+            Err(Failure::Say(message, text)) => {
+                self.error(message, text);
+                Status::Failed
+            }
+        }
+    }
+
+    /// The progress of a run through `size` bytes: a bar on a terminal, once the run takes more than a second.
+    pub fn progress(&self, size: Option<u64>) -> Progress {
+        Progress { wanted: !self.quiet && io::stderr().is_terminal(), size, begun: Instant::now(), bar: None }
+    }
+}
+
+/// The bar of one run.
+#[derive(Debug)]
+pub struct Progress {
+    wanted: bool,
+    size: Option<u64>,
+    begun: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Moves the bar.
+    pub fn advance(&mut self, offset: u64, n_events: u64) {
+        if !self.wanted || (self.bar.is_none() && self.begun.elapsed() < Duration::from_secs(1)) {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| bar(self.size, self.begun));
+        bar.set_message(format!("{} events", HumanCount(n_events)));
+        bar.set_position(offset);
+    }
+
+    /// Runs `say` with the bar out of the way.
+    pub fn suspend(&self, say: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+fn bar(size: Option<u64>, begun: Instant) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr()).with_elapsed(begun.elapsed());
+    let template = match size {
+        Some(_) => "{wide_bar} {bytes}/{total_bytes} {msg} {rate} {eta} left",
+        None => "{spinner} {bytes} {msg} {rate}",
+    };
+    let style = match size {
+        Some(_) => ProgressStyle::default_bar(),
+        None => ProgressStyle::default_spinner(),
+    };
+    let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{}/s", indicatif::HumanBytes(state.per_sec() as u64));
+    };
+    bar.set_style(style.clone().template(template).unwrap_or(style).with_key("rate", rate));
+    bar
+}

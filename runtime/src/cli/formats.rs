@@ -1,0 +1,149 @@
+//! Format files of a command: flags, loading, and what is said about them.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use crate::catalog::{FormatSet, LoadError, LoadOptions};
+use clap::Args;
+use std::path::PathBuf;
+
+#[cfg(feature = "compiler")]
+use crate::catalog::Findings;
+#[cfg(feature = "compiler")]
+use crate::render;
+#[cfg(feature = "compiler")]
+use tfbc_compiler::Dialect;
+#[cfg(feature = "compiler")]
+use tfbc_grammar::Severity;
+
+/// Flags of every command that takes format files.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LanguageArgs {
+    /// Set what the language leaves open; `help` lists the settings
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Format files")]
+    pub dialect: Vec<String>,
+    /// Take warnings about format files for errors
+    #[arg(long, help_heading = "Format files")]
+    pub strict: bool,
+}
+
+impl LanguageArgs {
+    /// Whether the settings are asked for, in place of the command's own work.
+    pub fn asks_for_help(&self) -> bool {
+        self.dialect.iter().any(|setting| setting == "help")
+    }
+
+    /// The settings as loading takes them.
+    pub fn options(&self) -> Result<LoadOptions, Failure> {
+        #[cfg_attr(not(feature = "compiler"), expect(unused_mut, reason = "only sources have a dialect"))]
+        let mut options = LoadOptions::default();
+        #[cfg(feature = "compiler")]
+        for setting in &self.dialect {
+            let Some((name, value)) = setting.split_once('=') else {
+                let text =
+                    format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
+                return Err(Failure::Say(Message::Usage, text));
+            };
+            let refused = |error: tfbc_compiler::DialectError| Failure::Say(Message::Usage, error.0);
+            options.compile.dialect.set(name.trim(), value.trim()).map_err(refused)?;
+        }
+        Ok(options)
+    }
+}
+
+/// The dialect's settings, a line each, default first.
+#[cfg(feature = "compiler")]
+pub fn dialect_help() -> String {
+    let mut out = String::new();
+    for (name, values, what) in Dialect::SETTINGS {
+        out.push_str(&format!("{name}={}\n    {what}\n", values.join("|")));
+    }
+    out
+}
+
+/// The dialect's settings: none without a compiler.
+#[cfg(not(feature = "compiler"))]
+pub fn dialect_help() -> String {
+    String::from("this program was built without the compiler, and blobs record their dialect\n")
+}
+
+/// Loads format files for a command that is about something else: errors are shown and end it; warnings stay unsaid,
+/// unless they count as errors.
+pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    let set = match FormatSet::load(paths, &language.options()?) {
+        Ok(set) => set,
+        #[cfg(feature = "compiler")]
+        Err(LoadError::Source(mut findings)) if !language.strict => {
+            findings.diagnostics.retain(|found| found.severity == Severity::Error);
+            return Err(refusal(console, LoadError::Source(findings), false));
+        }
+        Err(error) => return Err(refusal(console, error, language.strict)),
+    };
+    #[cfg(feature = "compiler")]
+    if language.strict && !set.findings().diagnostics.is_empty() {
+        show(console, set.findings(), true);
+        return Err(Failure::Said);
+    }
+    Ok(set)
+}
+
+/// Says why format files cannot be used.
+pub fn refusal(console: &Console, error: LoadError, strict: bool) -> Failure {
+    #[cfg(not(feature = "compiler"))]
+    let _ = (console, strict);
+    match error {
+        #[cfg(feature = "compiler")]
+        LoadError::Source(findings) => {
+            show(console, &findings, strict);
+            Failure::Said
+        }
+        LoadError::Io { .. } => Failure::Say(Message::Unreadable, error.to_string()),
+        error => Failure::Say(Message::Formats, error.to_string()),
+    }
+}
+
+/// Shows all findings with their source lines and a summary, and tells how the command ends.
+#[cfg(feature = "compiler")]
+pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
+    let mut text = String::new();
+    for diagnostic in &findings.diagnostics {
+        text.push_str(&render::human(&findings.sources, diagnostic, console.colour));
+        text.push('\n');
+        if text.len() > 1 << 16 {
+            console.write(&text);
+            text.clear();
+        }
+    }
+    console.write(&text);
+    let (n_errors, n_warnings) = count(findings);
+    if let Some(summary) = render::summary(n_errors, n_warnings) {
+        console.note(summary);
+    }
+    status(findings, strict)
+}
+
+/// Errors and warnings among findings.
+#[cfg(feature = "compiler")]
+pub fn count(findings: &Findings) -> (usize, usize) {
+    let n_errors = findings.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    (n_errors, findings.diagnostics.len() - n_errors)
+}
+
+/// How a command ends whose product the findings are.
+#[cfg(feature = "compiler")]
+pub fn status(findings: &Findings, strict: bool) -> Status {
+    let (n_errors, n_warnings) = count(findings);
+    if n_errors > 0 || (strict && n_warnings > 0) { Status::Failed } else { Status::Well }
+}
+
+/// Checks format files alone (`trcrpt -c`).
+pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Ending {
+    match FormatSet::load(paths, &language.options()?) {
+        Ok(set) => {
+            set.catalog().map_err(|error| refusal(console, error, language.strict))?;
+            #[cfg(feature = "compiler")]
+            return Ok(show(console, set.findings(), language.strict));
+            #[cfg(not(feature = "compiler"))]
+            Ok(Status::Well)
+        }
+        Err(error) => Err(refusal(console, error, language.strict)),
+    }
+}

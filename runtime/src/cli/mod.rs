@@ -1,0 +1,248 @@
+//! The commands. Every one is a set of flags and a `run`; none has logic of its own.
+
+mod blob;
+#[cfg(feature = "compiler")]
+mod compile;
+mod console;
+mod event;
+mod explain;
+mod formats;
+mod info;
+mod list;
+mod report;
+mod trace;
+mod trcrpt;
+
+use crate::output::Output;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use console::{Colour, Console, Ending, Failure, Message, Status};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Flags of every command.
+#[derive(Debug, Clone, Copy, Default, Args)]
+struct CommonArgs {
+    /// When to colour messages; `auto` on a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
+    color: Colour,
+    /// Leave out warnings, summaries and progress
+    #[arg(long, global = true, help_heading = "Messages")]
+    quiet: bool,
+}
+
+/// Format traces with AIX trace format templates, compiled to bytecode.
+#[derive(Debug, Parser)]
+#[command(name = "tfbc", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Tfbc {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tfbc report trace.log                          format a trace with the built-in format file
+  tfbc report -t my.trcfmt trace.log             format it with your own
+  tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
+  tfbc event -t my.trcfmt --env 32 010a00000000000a
+  tfbc explain S07                               what a diagnostic means";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compile format files into one blob
+    #[cfg(feature = "compiler")]
+    #[command(after_help = "\
+Examples:
+  tfbc compile a.trcfmt b.trcfmt -o both.tfbc    b's stanzas win over a's
+  tfbc compile a.trcfmt --emit bytecode          print a stage of the compiler")]
+    Compile(compile::CompileArgs),
+    /// Check format files and show all that is wrong with them
+    #[cfg(feature = "compiler")]
+    #[command(after_help = "\
+Examples:
+  tfbc check a.trcfmt
+  tfbc check --message-format short --strict *.trcfmt")]
+    Check(compile::CheckArgs),
+    /// Format whole traces
+    #[command(after_help = "\
+Examples:
+  tfbc report trace.log                          with the built-in format file
+  tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
+  tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
+  tfbc report -h - < trace.stream                standard input, no heading")]
+    Report(report::ReportArgs),
+    /// Format one event given in hex
+    #[command(after_help = "\
+Examples:
+  tfbc event -t a.trcfmt --env 32 010a0000 0000000a
+  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace")]
+    Event(event::EventArgs),
+    /// List what can be formatted: ids, versions, levels, labels
+    #[command(after_help = "\
+Examples:
+  tfbc list                                      the built-in format file
+  tfbc list -t a.trcfmt")]
+    List(list::ListArgs),
+    /// Describe a trace: header, kind, time range, events per id, damaged places
+    #[command(after_help = "\
+Examples:
+  tfbc info trace.log
+  tfbc info -t a.trcfmt trace.log                which ids have no template there")]
+    Info(info::InfoArgs),
+    /// List the bytecode of a blob or format file
+    #[command(after_help = "\
+Examples:
+  tfbc disasm a.tfbc
+  tfbc disasm a.tfbc 15b                         one hook")]
+    Disasm(blob::DisasmArgs),
+    /// Verify blobs
+    #[command(after_help = "\
+Examples:
+  tfbc verify a.tfbc b.tfbc")]
+    Verify(blob::VerifyArgs),
+    /// Print the instruction table
+    #[command(after_help = "\
+Examples:
+  tfbc ops | less")]
+    Ops,
+    /// Explain the code of a diagnostic
+    #[command(after_help = "\
+Examples:
+  tfbc explain S07
+  tfbc explain                                   list all codes")]
+    Explain(explain::ExplainArgs),
+    /// Write the report of AIX traces, as AIX's trcrpt does
+    Trcrpt(Box<trcrpt::TrcrptArgs>),
+}
+
+impl Command {
+    fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(false, common.color, common.quiet);
+        let ending = match self {
+            #[cfg(feature = "compiler")]
+            Command::Compile(args) => args.run(&console),
+            #[cfg(feature = "compiler")]
+            Command::Check(args) => args.run(&console),
+            Command::Report(args) => args.run(&console),
+            Command::Event(args) => args.run(&console),
+            Command::List(args) => args.run(&console),
+            Command::Info(args) => args.run(&console),
+            Command::Disasm(args) => args.run(&console),
+            Command::Verify(args) => args.run(&console),
+            Command::Ops => print(tfbc_vm::ops_page(), None),
+            Command::Explain(args) => args.run(),
+            Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+        };
+        (console, ending)
+    }
+}
+
+/// Write the report of AIX traces, as AIX's trcrpt does
+// The command of its own; `tfbc trcrpt` takes the same flags.
+#[derive(Debug, Parser)]
+#[command(name = "trcrpt", version, max_term_width = 100)]
+struct Trcrpt {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcrpt::TrcrptArgs,
+}
+
+/// Runs `tfbc` with a command line, and gives its exit status.
+pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Tfbc>(args) {
+        Ok(tfbc) => end(tfbc.command.run(tfbc.common)),
+        Err(error) => refused(false, &error).into(),
+    }
+}
+
+/// Runs `trcrpt` with a command line, and gives its exit status.
+pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcrpt>(args) {
+        Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+fn parse<P: CommandFactory + FromArgMatches>(args: impl IntoIterator<Item = OsString>) -> Result<P, clap::Error> {
+    let mut command = P::command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+fn end((console, ending): (Console, Ending)) -> ExitCode {
+    console.end(ending).into()
+}
+
+/// How a command ends whose command line is help or wrong.
+fn refused(compatible: bool, error: &clap::Error) -> Status {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe is no failure, and nothing else can be said about standard output.
+            let _ = error.print();
+            Status::Well
+        }
+        _ if compatible => {
+            let text = error.to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+            Console::new(true, Colour::Never, false).error(Message::Usage, text);
+            Status::Failed
+        }
+        _ => {
+            let _ = error.print();
+            Status::Failed
+        }
+    }
+}
+
+/// Writes a command's whole product to a file or standard output.
+fn print(text: impl AsRef<[u8]>, path: Option<&Path>) -> Ending {
+    let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
+    let failed = |error| Failure::write(&error, &what);
+    let mut out = Output::open(path).map_err(failed)?;
+    out.write_all(text.as_ref()).map_err(failed)?;
+    out.commit().map_err(failed)?;
+    Ok(Status::Well)
+}
+
+/// The name that is spelt most like `name`, where one comes close.
+fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let distance = |known: &&&str| edit_distance(name.as_bytes(), known.as_bytes());
+    names.iter().min_by_key(distance).filter(|known| distance(known) <= 1 + known.len() / 4).copied()
+}
+
+/// Letters to insert, drop or replace on the way from one word to another.
+fn edit_distance(from: &[u8], to: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, byte) in from.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(byte != other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_consistent() {
+        Tfbc::command().debug_assert();
+        Trcrpt::command().debug_assert();
+    }
+
+    #[test]
+    fn misspelt_names_have_a_neighbour() {
+        assert_eq!(closest("timestmp", &["ids", "timestamp"]), Some("timestamp"));
+        assert_eq!(closest("xyz", &["ids", "timestamp"]), None);
+    }
+}

@@ -1,0 +1,203 @@
+//! From raw ticks to nanoseconds: time factors, 32-bit wrap, elapsed time.
+
+use super::hooks;
+
+/// How ticks become nanoseconds: `ticks * multiplier / divisor`, rounded down (hook 00A, kind 25C).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Factors {
+    multiplier: u64,
+    divisor: u64,
+    /// Ticks after which a 32-bit stamp starts again.
+    wrap: u64,
+}
+
+impl Default for Factors {
+    /// One tick is one nanosecond; 32-bit stamps wrap at 2^32.
+    fn default() -> Self {
+        Self { multiplier: 1, divisor: 1, wrap: 1 << 32 }
+    }
+}
+
+impl Factors {
+    /// Type 1: a POWER real time clock, whose stamps are nanoseconds within the second.
+    const RTC: u64 = 1;
+    /// Type 2: a time base, the only clock whose factors count.
+    const TIME_BASE: u64 = 2;
+
+    /// The factors as recorded. A divisor of 0 counts as no factors at all.
+    ///
+    /// ```
+    /// use tfbc::reader::aix::Factors;
+    /// assert_eq!(Factors::new(1000, 500, 2).ns(64), 128);
+    /// assert_eq!(Factors::new(1000, 500, 1).ns(64), 64);
+    /// assert_eq!(Factors::new(u64::MAX, 2, 2).ns(4), u64::MAX); // saturates
+    /// ```
+    pub fn new(multiplier: u64, divisor: u64, clock_type: u64) -> Self {
+        let wrap = if clock_type == Self::RTC { 1_000_000_000 } else { 1 << 32 };
+        if clock_type == Self::TIME_BASE && divisor != 0 {
+            Self { multiplier, divisor, wrap }
+        } else {
+            Self { multiplier: 1, divisor: 1, wrap }
+        }
+    }
+
+    /// Nanoseconds of a tick count, saturating at the top.
+    #[inline]
+    pub fn ns(&self, ticks: u64) -> u64 {
+        match ticks.checked_mul(self.multiplier) {
+            Some(product) if self.divisor == 1 => product,
+            Some(product) => product / self.divisor,
+            None => {
+                let wide = u128::from(ticks) * u128::from(self.multiplier) / u128::from(self.divisor);
+                u64::try_from(wide).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// The time of one event, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventTime {
+    /// Since the epoch of the trace's clock; an event without stamp has the last known time.
+    pub time_ns: u64,
+    /// Since the trace began; 0 for what lies before that.
+    pub elapsed_ns: u64,
+}
+
+/// The time base of one trace, advanced event by event.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    factors: Factors,
+    wraps: bool,
+    /// Raw stamp that `ticks` was reached with.
+    raw: Option<u64>,
+    /// Unwrapped ticks of the last stamp.
+    ticks: u64,
+    /// Unwrapped ticks of elapsed 0, and their nanoseconds by the current factors.
+    zero: Option<(u64, u64)>,
+    /// Whether elapsed 0 waits for the first 001 event.
+    from_trace_on: bool,
+    clamped: u64,
+}
+
+impl Clock {
+    /// A clock that starts with the given factors. `wraps` tells 32-bit stamps; `from_trace_on` that nothing but 003
+    /// and 00A events stand before the first 001, which then is elapsed 0, in place of the first stamped event.
+    pub fn new(factors: Factors, wraps: bool, from_trace_on: bool) -> Self {
+        Self { factors, wraps, raw: None, ticks: 0, zero: None, from_trace_on, clamped: 0 }
+    }
+
+    /// The factors for the events that follow.
+    pub fn set_factors(&mut self, factors: Factors) {
+        self.factors = factors;
+        self.zero = self.zero.map(|(ticks, _)| (ticks, factors.ns(ticks)));
+    }
+
+    /// Stamps that went back a little and were taken for the one before them.
+    pub fn clamped(&self) -> u64 {
+        self.clamped
+    }
+
+    /// The time of the next event.
+    #[inline]
+    pub fn advance(&mut self, id: u16, stamp: Option<u64>) -> EventTime {
+        if let Some(stamp) = stamp {
+            self.unwrap(stamp);
+        }
+        if self.zero.is_none() && self.raw.is_some() && (!self.from_trace_on || id == hooks::TRACE_ON) {
+            self.zero = Some((self.ticks, self.factors.ns(self.ticks)));
+        }
+        let time_ns = self.factors.ns(self.ticks);
+        let elapsed_ns = self.zero.map_or(0, |(_, zero_ns)| time_ns.saturating_sub(zero_ns));
+        EventTime { time_ns, elapsed_ns }
+    }
+
+    /// A 32-bit stamp went forward when that takes at most 15/16 of a wrap; else it went back a little, as the stamps
+    /// of two processors may.
+    #[inline]
+    fn unwrap(&mut self, stamp: u64) {
+        let wrap = self.factors.wrap;
+        match self.raw {
+            Some(raw) if self.wraps => {
+                let forward = (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64;
+                if forward <= wrap / 16 * 15 {
+                    self.ticks = self.ticks.saturating_add(forward);
+                    self.raw = Some(stamp);
+                } else {
+                    self.clamped += 1;
+                }
+            }
+            _ => {
+                self.raw = Some(stamp);
+                self.ticks = stamp;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elapsed(clock: &mut Clock, stamps: &[u64]) -> Vec<u64> {
+        stamps.iter().map(|stamp| clock.advance(0x0100, Some(*stamp)).elapsed_ns).collect()
+    }
+
+    #[test]
+    fn stamps_wrap_at_two_to_the_32() {
+        let mut clock = Clock::new(Factors::new(1, 1, 2), true, false);
+        assert_eq!(elapsed(&mut clock, &[0xFFFF_FFF0, 0x10, 0x10]), [0, 0x20, 0x20]);
+        assert_eq!(clock.clamped(), 0);
+    }
+
+    #[test]
+    fn real_time_clocks_wrap_at_the_second() {
+        let mut clock = Clock::new(Factors::new(7, 3, 1), true, false);
+        assert_eq!(elapsed(&mut clock, &[999_999_000, 1_000, 501_000]), [0, 2_000, 502_000]);
+    }
+
+    #[test]
+    fn a_small_step_back_is_clamped_and_counted() {
+        let mut clock = Clock::new(Factors::default(), true, false);
+        assert_eq!(elapsed(&mut clock, &[1000, 900, 1100]), [0, 0, 100]);
+        assert_eq!(clock.clamped(), 1);
+    }
+
+    #[test]
+    fn fifteen_sixteenths_are_a_step_forward() {
+        let far = 15 << 28;
+        let mut clock = Clock::new(Factors::default(), true, false);
+        assert_eq!(elapsed(&mut clock, &[0, far]), [0, far]);
+        let mut clock = Clock::new(Factors::default(), true, false);
+        assert_eq!(elapsed(&mut clock, &[0, far + 1]), [0, 0]);
+    }
+
+    #[test]
+    fn wide_stamps_may_go_back() {
+        let mut clock = Clock::new(Factors::default(), false, false);
+        assert_eq!(elapsed(&mut clock, &[100, 300, 200, 50]), [0, 200, 100, 0]);
+        assert_eq!(clock.clamped(), 0);
+    }
+
+    #[test]
+    fn elapsed_starts_at_trace_on() {
+        let mut clock = Clock::new(Factors::default(), false, true);
+        assert_eq!(clock.advance(hooks::UTILITY, Some(100)).elapsed_ns, 0);
+        assert_eq!(clock.advance(hooks::TRACE_ON, Some(128)).elapsed_ns, 0);
+        assert_eq!(clock.advance(0x0100, Some(228)).elapsed_ns, 100);
+        assert_eq!(clock.advance(0x0100, None), EventTime { time_ns: 228, elapsed_ns: 100 });
+    }
+
+    #[test]
+    fn later_factors_convert_the_same_ticks() {
+        let mut clock = Clock::new(Factors::new(2, 1, 2), false, false);
+        assert_eq!(elapsed(&mut clock, &[100, 200]), [0, 200]);
+        clock.set_factors(Factors::new(3, 1, 2));
+        assert_eq!(elapsed(&mut clock, &[300]), [600]);
+    }
+
+    #[test]
+    fn a_zero_divisor_counts_as_no_factors() {
+        assert_eq!(Factors::new(1000, 0, 2).ns(5), 5);
+    }
+}

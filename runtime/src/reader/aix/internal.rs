@@ -1,0 +1,142 @@
+//! Hooks 003 and 00A: what a trace tells of itself.
+//!
+//! Both are generic events: the data word says what kind, and the variable bytes follow it. The payloads of process
+//! records (00A kinds 1 and 16) are not published; ours are two u64, process and thread id, and a path that ends in
+//! NUL.
+
+use super::clock::Factors;
+use super::hooks;
+
+/// Bytes of each of the five names of `utsname`.
+const UTSNAME_FIELD: usize = 32;
+
+/// Facts of the heading and of the macros that ask about the system. `None` where the trace does not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SystemInfo {
+    /// Start of the trace in seconds since the epoch.
+    pub start_time: Option<u32>,
+    /// System name, such as `AIX`.
+    pub sysname: Vec<u8>,
+    /// Name of the node.
+    pub nodename: Vec<u8>,
+    /// Release of the system.
+    pub release: Vec<u8>,
+    /// Version of the system.
+    pub version: Vec<u8>,
+    /// Machine id.
+    pub machine: Vec<u8>,
+    /// Command line of the trace command.
+    pub command: Option<Vec<u8>>,
+    /// Internet address.
+    pub ip_address: Option<u32>,
+    /// 1 kernel heap, 2 separate segment.
+    pub buffering: Option<u32>,
+    /// Processors of the machine.
+    pub total_cpus: Option<u32>,
+    /// Processors that were traced.
+    pub traced_cpus: Option<u32>,
+    /// Whether large data types are in use.
+    pub large_data_types: Option<u32>,
+}
+
+/// What one 003 or 00A event says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record<'e> {
+    StartTime { seconds: u32, utsname: &'e [u8] },
+    Command(&'e [u8]),
+    IpAddress(u32),
+    Buffering(u32),
+    CpuCounts { total: u32, traced: u32 },
+    LargeDataTypes(u32),
+    Process { pid: u64, tid: u64, path: &'e [u8] },
+    Factors(Factors),
+}
+
+impl<'e> Record<'e> {
+    /// Reads a presented buffer; `None` for other hooks, for kinds that mean nothing here and for short payloads.
+    pub fn parse(id: u16, wide: bool, bytes: &'e [u8]) -> Option<Self> {
+        let word = if wide { 8 } else { 4 };
+        let kind = match (wide, is_generic(wide, bytes)) {
+            (true, true) => be(bytes.get(8..16)?),
+            (false, true) => be(bytes.get(4..8)?),
+            (_, false) => return None,
+        };
+        let payload = bytes.get(2 * word..)?;
+        match id {
+            hooks::HEADER => Self::header(kind, payload),
+            hooks::UTILITY => Self::utility(kind, payload),
+            _ => None,
+        }
+    }
+
+    fn header(kind: u64, payload: &'e [u8]) -> Option<Self> {
+        match kind {
+            1 => Some(Record::StartTime { seconds: word32(payload, 0)?, utsname: &payload[4..] }),
+            2 => Some(Record::Command(until_nul(payload))),
+            _ => None,
+        }
+    }
+
+    fn utility(kind: u64, payload: &'e [u8]) -> Option<Self> {
+        Some(match kind {
+            5 => Record::IpAddress(word32(payload, 0)?),
+            6 => Record::Buffering(word32(payload, 0)?),
+            0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
+            0x13 => Record::LargeDataTypes(word32(payload, 0)?),
+            1 | 0x16 => Record::Process {
+                pid: word64(payload, 0)?,
+                tid: word64(payload, 8)?,
+                path: until_nul(payload.get(16..)?),
+            },
+            0x25C => Record::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?)),
+            _ => return None,
+        })
+    }
+}
+
+impl SystemInfo {
+    pub(super) fn note(&mut self, record: &Record<'_>) {
+        match *record {
+            Record::StartTime { seconds, utsname } => {
+                self.start_time = Some(seconds);
+                let mut names = utsname.chunks(UTSNAME_FIELD).map(|name| until_nul(name).to_vec());
+                let mut next = || names.next().unwrap_or_default();
+                self.sysname = next();
+                self.nodename = next();
+                self.release = next();
+                self.version = next();
+                self.machine = next();
+            }
+            Record::Command(command) => self.command = Some(command.to_vec()),
+            Record::IpAddress(address) => self.ip_address = Some(address),
+            Record::Buffering(scheme) => self.buffering = Some(scheme),
+            Record::CpuCounts { total, traced } => {
+                self.total_cpus = Some(total);
+                self.traced_cpus = Some(traced);
+            }
+            Record::LargeDataTypes(large) => self.large_data_types = Some(large),
+            Record::Process { .. } | Record::Factors(_) => {}
+        }
+    }
+}
+
+fn is_generic(wide: bool, bytes: &[u8]) -> bool {
+    let high = bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
+    if wide { high & 0x4000 != 0 } else { high & 7 == 0 }
+}
+
+fn be(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+fn word32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).map(|word| be(word) as u32)
+}
+
+fn word64(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8).map(be)
+}
+
+fn until_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}

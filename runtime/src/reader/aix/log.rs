@@ -1,0 +1,163 @@
+//! Log files: a header, a table of buffers, and the areas that they name.
+//!
+//! ```text
+//!            32-bit                     64-bit
+//!  0   u32 magic EFDF1112         u32 magic EFDF1113
+//!  4   u32 nentries, currentry, mode, wrapcount, fd (junk)
+//! 24   u32 fp (junk)              u64 fp (junk)
+//! 28   ic: u32 offset, size       32  ic: u64 offset, size
+//! 36   entry[nentries]: as ic     48  entry[nentries]: as ic
+//! ```
+//!
+//! Not public, and our reading: offsets count from the start of the file; an entry of size 0 is unused; its size is
+//! that of its events; `currentry` is the next slot to write. `ic` holds what the trace command wrote at the start.
+
+use super::step::Kernel;
+use std::collections::BTreeMap;
+
+/// Slots of the largest table that is read.
+const MAX_ENTRIES: u64 = 1 << 18;
+
+/// The fixed part of a log's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogHeader {
+    /// Slots of the table.
+    pub n_entries: u32,
+    /// The next slot to write.
+    pub current: u32,
+    /// Mode bits: 1 no wrap, 2 stop on wrap, 4 base file of one log a processor, 8 one processor's file.
+    pub mode: u32,
+    /// How often the log began again at its first slot.
+    pub wraps: u32,
+    pub(super) ic: Area,
+}
+
+/// A run of whole events in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Area {
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// Bytes of the fixed part.
+pub(super) const fn header_len(kernel: Kernel) -> usize {
+    match kernel {
+        Kernel::Bits32 => 36,
+        Kernel::Bits64 => 48,
+    }
+}
+
+/// Bytes of a table row.
+const fn row_len(kernel: Kernel) -> usize {
+    2 * kernel.word()
+}
+
+impl LogHeader {
+    /// Reads the fixed part, whose magic was looked at.
+    pub(super) fn parse(kernel: Kernel, bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+        let ic = bytes.get(header_len(kernel) - row_len(kernel)..)?;
+        Some(Self {
+            n_entries: word(4)?,
+            current: word(8)?,
+            mode: word(12)?,
+            wraps: word(16)?,
+            ic: parse_row(kernel, ic)?,
+        })
+    }
+
+    /// Bytes of the table, `None` where no log is that large.
+    pub(super) fn table_len(&self, kernel: Kernel) -> Option<u64> {
+        let n = u64::from(self.n_entries);
+        (n <= MAX_ENTRIES).then_some(n * row_len(kernel) as u64)
+    }
+
+    /// Slots in reading order, as far as the header tells it; `None` where it leaves out a used slot or points nowhere.
+    pub(super) fn order(&self, entries: &[Area]) -> Option<Vec<usize>> {
+        let current = self.current as usize;
+        if entries.iter().all(|entry| entry.size == 0) {
+            return Some(Vec::new());
+        }
+        if current > entries.len() {
+            return None;
+        }
+        let order: Vec<usize> =
+            if self.wraps > 0 { (current..entries.len()).chain(0..current).collect() } else { (0..current).collect() };
+        let used = |at: &usize| entries[*at].size > 0;
+        let complete = order.iter().filter(|at| used(at)).count() == (0..entries.len()).filter(used).count();
+        complete.then(|| order.into_iter().filter(used).collect())
+    }
+}
+
+pub(super) fn parse_table(kernel: Kernel, bytes: &[u8]) -> Vec<Area> {
+    bytes.chunks_exact(row_len(kernel)).filter_map(|row| parse_row(kernel, row)).collect()
+}
+
+fn parse_row(kernel: Kernel, bytes: &[u8]) -> Option<Area> {
+    let number = |at: usize| match kernel {
+        Kernel::Bits32 => Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?).into()),
+        Kernel::Bits64 => Some(u64::from_be_bytes(*bytes.get(at..)?.first_chunk()?)),
+    };
+    Some(Area { offset: number(0)?, size: number(kernel.word())? })
+}
+
+/// The parts of a file that are spoken for, so that no byte is read as two events.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Claims {
+    /// Takes an area, unless one of its bytes was taken before: then says by which area, as start and end.
+    pub fn take(&mut self, start: u64, end: u64) -> Result<(), (u64, u64)> {
+        let before = self.ends.range(..end).next_back();
+        if let Some((taken, taken_end)) = before
+            && *taken_end > start
+        {
+            return Err((*taken, *taken_end));
+        }
+        self.ends.insert(start, end);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(current: u32, wraps: u32) -> LogHeader {
+        LogHeader { n_entries: 4, current, mode: 0, wraps, ic: Area { offset: 0, size: 0 } }
+    }
+
+    fn entries(sizes: [u64; 4]) -> Vec<Area> {
+        sizes.iter().map(|size| Area { offset: 100, size: *size }).collect()
+    }
+
+    #[test]
+    fn a_wrapped_log_begins_at_the_next_slot_to_write() {
+        assert_eq!(header(1, 1).order(&entries([8, 8, 8, 8])), Some(vec![1, 2, 3, 0]));
+        assert_eq!(header(4, 1).order(&entries([8, 8, 8, 8])), Some(vec![0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn an_unwrapped_log_ends_there() {
+        assert_eq!(header(2, 0).order(&entries([8, 8, 0, 0])), Some(vec![0, 1]));
+        assert_eq!(header(3, 0).order(&entries([8, 0, 8, 0])), Some(vec![0, 2]));
+    }
+
+    #[test]
+    fn an_order_that_leaves_out_a_used_slot_does_not_hold() {
+        assert_eq!(header(1, 0).order(&entries([8, 8, 0, 0])), None);
+        assert_eq!(header(5, 1).order(&entries([8, 8, 8, 8])), None);
+    }
+
+    #[test]
+    fn claims_refuse_overlap() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.take(10, 20), Ok(()));
+        assert_eq!(claims.take(20, 30), Ok(()));
+        assert_eq!(claims.take(0, 10), Ok(()));
+        assert_eq!(claims.take(15, 16), Err((10, 20)));
+        assert_eq!(claims.take(5, 40), Err((20, 30)));
+    }
+}

@@ -1,0 +1,47 @@
+//! AIX traces: 32- and 64-bit sequential streams and log files.
+//!
+//! ```text
+//! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent
+//!                                                                       │ TraceState::advance
+//!                                                                       └─> time, pid, heading facts
+//! ```
+//!
+//! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
+//! are visited in reading order. [`Trace`] yields events and, where a trace is damaged, notices: an event that cannot
+//! be read never hides those before it.
+
+mod clock;
+mod internal;
+mod log;
+mod sniff;
+mod state;
+mod step;
+mod trace;
+mod window;
+
+pub use clock::{Clock, EventTime, Factors};
+pub use internal::SystemInfo;
+pub use log::LogHeader;
+pub use sniff::Kind;
+pub use state::TraceState;
+pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
+pub use trace::{Item, Notice, OpenError, RawEvent, ReadOptions, Survey, Tally, Trace};
+pub use window::Input;
+
+/// Canonical ids of the hooks that readers and reports know.
+pub mod hooks {
+    /// Hook word of zeros.
+    pub const ZERO: u16 = 0x0000;
+    /// Trace on.
+    pub const TRACE_ON: u16 = 0x0010;
+    /// Trace off.
+    pub const TRACE_OFF: u16 = 0x0020;
+    /// Header events: start time, system, command.
+    pub const HEADER: u16 = 0x0030;
+    /// The template of hook 000.
+    pub const ID_IS_ZERO: u16 = 0x0040;
+    /// The template of ids without a stanza.
+    pub const UNDEFINED: u16 = 0x0070;
+    /// Utility events: time factors, processes, processors.
+    pub const UTILITY: u16 = 0x00A0;
+}

@@ -1,0 +1,126 @@
+//! What a trace is, by its first bytes.
+
+use super::hooks;
+use super::step::{CpuidWord, Kernel, Parts, Step, StepRules};
+use std::fmt;
+
+/// The kinds of AIX trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Sequential stream of a 32-bit kernel; it has no header.
+    Stream32,
+    /// Sequential stream of a 64-bit kernel.
+    Stream64,
+    /// Log file of a 32-bit kernel.
+    Log32,
+    /// Log file of a 64-bit kernel.
+    Log64,
+}
+
+/// First words of the kinds that have one.
+pub(super) const MAGIC_LOG_AIX3: u32 = 0xEFDF_1111;
+pub(super) const MAGIC_LOG32: u32 = 0xEFDF_1112;
+pub(super) const MAGIC_LOG64: u32 = 0xEFDF_1113;
+pub(super) const MAGIC_STREAM64: u32 = 0xEFDF_1114;
+
+/// Events that must step cleanly before bytes without a header pass for a 32-bit stream.
+const CLEAN_EVENTS: u32 = 8;
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 4] = [Kind::Stream32, Kind::Stream64, Kind::Log32, Kind::Log64];
+
+    /// The name that `--format` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Stream32 => "stream32",
+            Kind::Stream64 => "stream64",
+            Kind::Log32 => "log32",
+            Kind::Log64 => "log64",
+        }
+    }
+
+    /// The kernel that recorded.
+    pub const fn kernel(self) -> Kernel {
+        match self {
+            Kind::Stream32 | Kind::Log32 => Kernel::Bits32,
+            Kind::Stream64 | Kind::Log64 => Kernel::Bits64,
+        }
+    }
+
+    /// Whether it is a log file, which is read by position.
+    pub const fn is_log(self) -> bool {
+        matches!(self, Kind::Log32 | Kind::Log64)
+    }
+
+    /// The first word of a file of this kind.
+    pub const fn magic(self) -> Option<u32> {
+        match self {
+            Kind::Stream32 => None,
+            Kind::Stream64 => Some(MAGIC_STREAM64),
+            Kind::Log32 => Some(MAGIC_LOG32),
+            Kind::Log64 => Some(MAGIC_LOG64),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Stream32 => "AIX 32-bit trace stream",
+            Kind::Stream64 => "AIX 64-bit trace stream",
+            Kind::Log32 => "AIX 32-bit trace log",
+            Kind::Log64 => "AIX 64-bit trace log",
+        })
+    }
+}
+
+/// What the first bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sniffed {
+    Kind(Kind),
+    /// A log of AIX 3, whose layout is not public.
+    Aix3,
+    /// No AIX trace that can be told from other bytes.
+    Unknown,
+    /// More bytes are needed.
+    More,
+}
+
+/// Looks at the first bytes of a trace; `ended` tells that there are no more than these.
+pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
+    let Some(magic) = bytes.first_chunk() else { return if ended { Sniffed::Unknown } else { Sniffed::More } };
+    match u32::from_be_bytes(*magic) {
+        MAGIC_LOG_AIX3 => Sniffed::Aix3,
+        MAGIC_LOG32 => Sniffed::Kind(Kind::Log32),
+        MAGIC_LOG64 => Sniffed::Kind(Kind::Log64),
+        MAGIC_STREAM64 => Sniffed::Kind(Kind::Stream64),
+        word => sniff_stream32(word, bytes, ended),
+    }
+}
+
+/// A 32-bit stream has no header: it begins with one of the hooks that a trace begins with, and steps cleanly. Time
+/// factors are as good as a first word: what is damaged behind them is for the report to tell.
+fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
+    let id = ((word >> 20) << 4) as u16;
+    if ![hooks::TRACE_ON, hooks::HEADER, hooks::UTILITY].contains(&id) {
+        return Sniffed::Unknown;
+    }
+    let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::None, lenient: false };
+    let mut at = 0;
+    for _ in 0..CLEAN_EVENTS {
+        match rules.step(&bytes[at..]) {
+            Step::Whole(_) if at == 0 && is_factors(word, bytes) => break,
+            Step::Whole(Parts { size, .. }) | Step::Malformed { size: Some(size), .. } => at += size,
+            Step::Short(_) if ended => break,
+            Step::Short(_) => return Sniffed::More,
+            Step::Malformed { size: None, .. } => return Sniffed::Unknown,
+        }
+    }
+    Sniffed::Kind(Kind::Stream32)
+}
+
+/// Whether the first event is a generic 00A of 24 bytes and kind 25C.
+fn is_factors(word: u32, bytes: &[u8]) -> bool {
+    word & !0x8_0000 == 0x00A0_0018 && bytes.get(4..8) == Some(&[0, 0, 2, 0x5C])
+}

@@ -1,0 +1,661 @@
+//! One trace, opened: events in reading order, and notices where it is damaged.
+
+use super::clock::Factors;
+use super::hooks;
+use super::internal::Record;
+use super::log::{self, Area, Claims, LogHeader};
+use super::sniff::{Kind, Sniffed, sniff};
+use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
+use super::window::{Input, Window};
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Bytes of a pipe that are held while looking ahead for time factors.
+const MAX_LOOK_AHEAD: usize = 16 << 20;
+
+/// How to read traces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions {
+    /// The kind, in place of what the first bytes say.
+    pub format: Option<Kind>,
+    /// Place of the cpu id word.
+    pub cpuid_word: CpuidWord,
+    /// Whether generic events longer than a trace buffer takes are accepted.
+    pub lenient: bool,
+}
+
+/// Why a trace cannot be read at all.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The file cannot be opened or read.
+    Io(io::Error),
+    /// No bytes, and no format given.
+    Empty,
+    /// A log of AIX 3, whose layout is not public.
+    Aix3,
+    /// The first bytes are those of no trace.
+    Unknown,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Io(error) => error.fmt(f),
+            OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
+            OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
+            OpenError::Unknown => f.write_str(
+                "not a proper trace file: no known first word, and no 32-bit stream that begins with hook 001, 003 or \
+                 00A and steps cleanly; --format stream32 reads it all the same",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        OpenError::Io(error)
+    }
+}
+
+/// One event, as recorded and as templates see it.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvent<'t> {
+    /// Place in the trace, from 1; malformed events count.
+    pub number: u64,
+    /// Offset in the file of the event's first byte.
+    pub offset: u64,
+    /// The presented buffer: hook word and data.
+    pub bytes: &'t [u8],
+    /// Whether templates see a 64-bit hook.
+    pub wide: bool,
+    /// Canonical 16-bit hook id.
+    pub id: u16,
+    /// Thread id.
+    pub tid: u64,
+    /// Raw time stamp.
+    pub ticks: Option<u64>,
+    /// Cpu id, where the event carries it.
+    pub cpu: Option<u64>,
+}
+
+/// Something the reader of a report must know about the trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether bytes of the trace could not be read as events.
+    pub damage: bool,
+    /// Where and what, without the file's name.
+    pub message: String,
+}
+
+/// What stands next in a trace.
+#[derive(Debug)]
+pub enum Item<'t> {
+    /// An event.
+    Event(RawEvent<'t>),
+    /// A damaged place, or a warning.
+    Notice(Notice),
+}
+
+/// What looking ahead found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// The first time factors; they hold for the events before them, too.
+    pub factors: Option<Factors>,
+    /// Whether nothing but 003 and 00A events stands before the first 001.
+    pub starts_with_trace_on: bool,
+    /// Whether an event was met that carries a time stamp.
+    stamped: bool,
+}
+
+/// Where the bytes of a trace went. `read == header + events + skipped` at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Bytes taken in.
+    pub read: u64,
+    /// Bytes of headers and tables.
+    pub header: u64,
+    /// Bytes of whole events.
+    pub events: u64,
+    /// Bytes that notices reported as unreadable.
+    pub skipped: u64,
+}
+
+/// A run of events to visit, or why it is left out.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    what: What,
+    start: u64,
+    end: u64,
+    /// The end that the header gives, where the file ends before it.
+    cut_from: Option<u64>,
+    refused: Option<Refusal>,
+}
+
+/// What an area is, for messages.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Stream,
+    InitialConditions,
+    Entry(usize),
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            What::Stream => f.write_str("the stream"),
+            What::InitialConditions => f.write_str("the ic area"),
+            What::Entry(at) => write!(f, "entry {at}"),
+        }
+    }
+}
+
+/// Why an area of a log is left out.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    /// It begins behind the end of the file.
+    Beyond,
+    /// Bytes of it belong to the area from the first offset to the second.
+    Overlap(u64, u64),
+}
+
+enum Found {
+    Event(Parts),
+    Notice(Notice),
+    End,
+}
+
+/// An opened trace.
+///
+/// ```
+/// use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+/// let bytes = [0xef, 0xdf, 0x11, 0x14, 0, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b];
+/// let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?;
+/// let Some(Item::Event(event)) = trace.next()? else { panic!() };
+/// assert_eq!((event.id, event.tid, event.offset), (0x5000, 0x1a2b, 4));
+/// assert!(trace.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Trace {
+    name: String,
+    kind: Kind,
+    size: Option<u64>,
+    rules: StepRules,
+    header: Option<LogHeader>,
+    window: Window,
+    areas: Vec<Planned>,
+    /// Index of the area that comes next.
+    next_area: usize,
+    in_area: bool,
+    /// Bytes of the event that was handed out last.
+    pending: usize,
+    number: u64,
+    scratch: Vec<u8>,
+    notices: VecDeque<Notice>,
+    survey: Survey,
+    tally: Tally,
+}
+
+impl Trace {
+    /// Opens a trace by its path; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no trace.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let input = if path == Path::new("-") {
+            Input::Stream(Box::new(io::stdin()))
+        } else {
+            Input::from_file(File::open(path)?)?
+        };
+        Self::from_input(path.to_string_lossy(), input, options)
+    }
+
+    /// Reads a trace from any input. `name` is what `$LOGFILE` shows.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is no trace.
+    pub fn from_input(name: impl Into<String>, mut input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
+        let mut size = input.size()?;
+        let mut window = Window::new(input);
+        let kind = match options.format {
+            Some(kind) => kind,
+            None => find_kind(&mut window)?,
+        };
+        if kind.is_log() && size.is_none() {
+            window = spool(window)?;
+            size = window.input_mut().size()?;
+        }
+        let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
+        let mut trace = Self {
+            name: name.into(),
+            kind,
+            size,
+            rules,
+            header: None,
+            window,
+            areas: Vec::new(),
+            next_area: 0,
+            in_area: false,
+            pending: 0,
+            number: 0,
+            scratch: Vec::new(),
+            notices: VecDeque::new(),
+            survey: Survey::default(),
+            tally: Tally::default(),
+        };
+        if kind.is_log() {
+            trace.plan_log()?
+        } else {
+            trace.plan_stream()?
+        }
+        trace.look_ahead()?;
+        Ok(trace)
+    }
+
+    /// The name as the user gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What kind of trace it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Bytes of the whole file, where that is known.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// A log's header.
+    pub fn log_header(&self) -> Option<&LogHeader> {
+        self.header.as_ref()
+    }
+
+    /// What looking ahead found out.
+    pub fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// Where the bytes went that were taken in so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Events and malformed places so far.
+    pub fn n_events(&self) -> u64 {
+        self.number
+    }
+
+    /// Offset in the file of what was handed out last.
+    pub fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
+    /// The next event or notice; `None` at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read on.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an event borrows the reader's buffer, which no Iterator can say"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
+        let parts = match self.find()? {
+            Found::Event(parts) => parts,
+            Found::Notice(notice) => return Ok(Some(Item::Notice(notice))),
+            Found::End => return Ok(None),
+        };
+        Ok(Some(Item::Event(self.event(&parts))))
+    }
+
+    #[inline]
+    fn event(&mut self, parts: &Parts) -> RawEvent<'_> {
+        let bytes = &self.window.bytes()[..parts.size];
+        RawEvent {
+            number: self.number,
+            offset: self.window.offset(),
+            wide: parts.wide,
+            id: parts.id,
+            tid: self.rules.number(bytes, parts.tid),
+            ticks: parts.stamp.map(|at| self.rules.number(bytes, at)),
+            cpu: parts.cpu.map(|at| self.rules.number(bytes, at) & 0xFFFF_FFFF),
+            bytes: present(bytes, parts, &mut self.scratch),
+        }
+    }
+
+    /// Finds the next event; it stands at the window's start until the next call.
+    #[inline]
+    fn find(&mut self) -> io::Result<Found> {
+        if self.pending > 0 {
+            self.window.consume(self.pending);
+            self.tally.read += self.pending as u64;
+            self.tally.events += self.pending as u64;
+            self.pending = 0;
+        }
+        if self.in_area
+            && let Step::Whole(parts) = self.rules.step(self.window.bytes())
+        {
+            self.pending = parts.size;
+            self.number += 1;
+            return Ok(Found::Event(parts));
+        }
+        self.find_slow()
+    }
+
+    fn find_slow(&mut self) -> io::Result<Found> {
+        loop {
+            if let Some(notice) = self.notices.pop_front() {
+                return Ok(Found::Notice(notice));
+            }
+            if !self.in_area {
+                if self.next_area == self.areas.len() {
+                    return Ok(Found::End);
+                }
+                self.open_area()?;
+                continue;
+            }
+            match self.rules.step(self.window.bytes()) {
+                Step::Whole(parts) => {
+                    self.pending = parts.size;
+                    self.number += 1;
+                    return Ok(Found::Event(parts));
+                }
+                Step::Short(need) => {
+                    if !self.window.fill()? {
+                        self.end_area(need)?;
+                    }
+                }
+                Step::Malformed { fault, size } => self.malformed(fault, size)?,
+            }
+        }
+    }
+
+    fn damage(&mut self, message: String) {
+        self.notices.push_back(Notice { damage: true, message });
+    }
+
+    fn open_area(&mut self) -> io::Result<()> {
+        let area = self.areas[self.next_area];
+        self.next_area += 1;
+        if let Some(refusal) = area.refused {
+            self.damage(match refusal {
+                Refusal::Beyond => {
+                    format!("{} at offset {:#x} stands behind the end of the file", area.what, area.start)
+                }
+                Refusal::Overlap(start, end) => format!(
+                    "{} at offset {:#x} to {:#x} overlaps what stands at {start:#x} to {end:#x}",
+                    area.what, area.start, area.end
+                ),
+            });
+            return Ok(());
+        }
+        self.window.set_area_end(area.end);
+        self.window.seek(area.start)?;
+        self.in_area = true;
+        Ok(())
+    }
+
+    /// The area's bytes are used up, perhaps in the middle of an event that needs more.
+    fn end_area(&mut self, need: usize) -> io::Result<()> {
+        let left = self.window.bytes().len();
+        let (offset, number) = (self.window.offset(), self.number + 1);
+        let area = &self.areas[self.next_area - 1];
+        let what = &area.what;
+        let message = match (left, area.cut_from) {
+            (0, None) => None,
+            (0, Some(end)) => {
+                Some(format!("truncated at offset {offset:#x}: 0 bytes left, {what} goes on to {end:#x}"))
+            }
+            _ => Some(format!(
+                "truncated at offset {offset:#x}: {left} bytes left in {what}, event {number} needs {need}"
+            )),
+        };
+        if let Some(message) = message {
+            self.number += u64::from(left > 0);
+            self.damage(message);
+        }
+        self.skip(left)?;
+        self.in_area = false;
+        Ok(())
+    }
+
+    fn malformed(&mut self, fault: Fault, size: Option<usize>) -> io::Result<()> {
+        self.number += 1;
+        let (offset, number) = (self.window.offset(), self.number);
+        let (skipped, what) = match size {
+            Some(size) => (size as u64, String::from("it is stepped over")),
+            None => (self.left_in_area()?, format!("the rest of {} is skipped", self.areas[self.next_area - 1].what)),
+        };
+        self.damage(format!("event {number} at offset {offset:#x}: {fault}; {what} ({skipped} bytes)"));
+        match size {
+            Some(size) => self.skip(size)?,
+            None => {
+                self.tally.read += skipped;
+                self.tally.skipped += skipped;
+                self.in_area = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, n: usize) -> io::Result<()> {
+        self.window.consume(n);
+        self.tally.read += n as u64;
+        self.tally.skipped += n as u64;
+        Ok(())
+    }
+
+    /// Bytes from here to the area's end; of a pipe, those that were read.
+    fn left_in_area(&self) -> io::Result<u64> {
+        let end = self.areas[self.next_area - 1].end.min(self.size.unwrap_or(u64::MAX));
+        Ok(if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) })
+    }
+
+    fn plan_stream(&mut self) -> io::Result<()> {
+        let mut start = 0;
+        if let Some(magic) = self.kind.magic() {
+            while self.window.bytes().len() < 4 && self.window.fill()? {}
+            // A stream that was cut out of a larger one may be read by naming its format.
+            if self.window.bytes().starts_with(&magic.to_be_bytes()) {
+                start = 4;
+                self.window.consume(4);
+            }
+        }
+        self.tally.header += start;
+        self.tally.read += start;
+        self.areas.push(Planned { start, end: u64::MAX, what: What::Stream, cut_from: None, refused: None });
+        Ok(())
+    }
+
+    fn plan_log(&mut self) -> io::Result<()> {
+        let kernel = self.kind.kernel();
+        let fixed = log::header_len(kernel);
+        let size = self.size.unwrap_or(0);
+        let head = self.read_at(0, fixed)?;
+        self.take_header(head.len() as u64);
+        let Some(header) = LogHeader::parse(kernel, &head) else {
+            self.damage(format!(
+                "truncated at offset 0x0: {} bytes left, the header of a log needs {fixed}",
+                head.len()
+            ));
+            return Ok(());
+        };
+        self.header = Some(header);
+        let mut claims = Claims::default();
+        let entries = self.read_table(&header, size, &mut claims)?;
+        self.plan_area(header.ic, What::InitialConditions, size, &mut claims);
+        let order = match header.order(&entries) {
+            Some(order) => order,
+            None => self.order_by_stamp(&header, &entries, size)?,
+        };
+        for at in order {
+            self.plan_area(entries[at], What::Entry(at), size, &mut claims);
+        }
+        Ok(())
+    }
+
+    fn take_header(&mut self, n: u64) {
+        self.tally.header += n;
+        self.tally.read += n;
+    }
+
+    /// The table's rows; none of a table that does not fit into the file.
+    fn read_table(&mut self, header: &LogHeader, size: u64, claims: &mut Claims) -> io::Result<Vec<Area>> {
+        let kernel = self.kind.kernel();
+        let fixed = log::header_len(kernel) as u64;
+        let n = header.n_entries;
+        match header.table_len(kernel) {
+            Some(len) if fixed + len <= size => {
+                let _ = claims.take(0, fixed + len);
+                let table = self.read_at(fixed, len as usize)?;
+                self.take_header(table.len() as u64);
+                return Ok(log::parse_table(kernel, &table));
+            }
+            Some(len) => self.damage(format!(
+                "truncated at offset {fixed:#x}: {} bytes left, the table of {n} entries needs {len}",
+                size - fixed
+            )),
+            None => self.damage(format!("the header at offset 0x4 announces {n} entries, more than any log has")),
+        }
+        let _ = claims.take(0, fixed);
+        Ok(Vec::new())
+    }
+
+    fn plan_area(&mut self, area: Area, what: What, size: u64, claims: &mut Claims) {
+        if area.size == 0 {
+            return;
+        }
+        let start = area.offset;
+        let full_end = start.saturating_add(area.size);
+        let end = full_end.min(size);
+        let refused = if start >= size {
+            Some(Refusal::Beyond)
+        } else {
+            claims.take(start, end).err().map(|(start, end)| Refusal::Overlap(start, end))
+        };
+        let cut_from = (full_end > size).then_some(full_end);
+        self.areas.push(Planned { what, start, end, cut_from, refused });
+    }
+
+    /// All used entries by their first stamp, for a header whose reading order does not hold.
+    fn order_by_stamp(&mut self, header: &LogHeader, entries: &[Area], size: u64) -> io::Result<Vec<usize>> {
+        let mut stamped = Vec::new();
+        for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.size > 0) {
+            let end = entry.offset.saturating_add(entry.size).min(size);
+            let stamp = if entry.offset < end { self.first_stamp(entry.offset, end)? } else { None };
+            stamped.push((stamp.unwrap_or(u64::MAX), at));
+        }
+        stamped.sort();
+        self.notices.push_back(Notice {
+            damage: false,
+            message: format!(
+                "the header's next entry {} of {} leaves out used entries; all are read, by their first time stamp",
+                header.current, header.n_entries
+            ),
+        });
+        Ok(stamped.into_iter().map(|(_, at)| at).collect())
+    }
+
+    fn first_stamp(&mut self, start: u64, end: u64) -> io::Result<Option<u64>> {
+        self.window.set_area_end(end);
+        self.window.seek(start)?;
+        loop {
+            let bytes = self.window.bytes();
+            match self.rules.step(bytes) {
+                Step::Whole(Parts { stamp: Some(at), .. }) => return Ok(Some(self.rules.number(bytes, at))),
+                Step::Whole(parts) => self.window.consume(parts.size),
+                Step::Short(_) if self.window.fill()? => {}
+                Step::Short(_) | Step::Malformed { .. } => return Ok(None),
+            }
+        }
+    }
+
+    /// Up to `n` bytes from an offset of a seekable input.
+    fn read_at(&mut self, offset: u64, n: usize) -> io::Result<Vec<u8>> {
+        self.window.set_area_end(offset + n as u64);
+        self.window.seek(offset)?;
+        let mut bytes = Vec::new();
+        loop {
+            let got = self.window.bytes();
+            bytes.extend_from_slice(got);
+            let n = got.len();
+            self.window.consume(n);
+            if !self.window.fill()? {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Reads on until the first time factors and the first event that is no header event are known, and comes back.
+    fn look_ahead(&mut self) -> io::Result<()> {
+        let start = self.window.pin();
+        let notices = self.notices.clone();
+        let tally = self.tally;
+        let mut survey = Survey::default();
+        let mut begun = false;
+        while let Found::Event(parts) = self.find_event()? {
+            let event = self.event(&parts);
+            survey.stamped |= event.ticks.is_some();
+            if !begun && event.id != hooks::HEADER && event.id != hooks::UTILITY {
+                begun = true;
+                survey.starts_with_trace_on = event.id == hooks::TRACE_ON;
+            }
+            if event.id == hooks::UTILITY
+                && survey.factors.is_none()
+                && let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes)
+            {
+                survey.factors = Some(factors);
+            }
+            if (begun && survey.factors.is_some()) || self.window.pinned() > MAX_LOOK_AHEAD {
+                break;
+            }
+        }
+        self.window.rewind(start)?;
+        (self.notices, self.tally, self.survey) = (notices, tally, survey);
+        (self.next_area, self.in_area, self.pending, self.number) = (0, false, 0, 0);
+        if survey.stamped && survey.factors.is_none() {
+            let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
+            self.notices.push_front(Notice { damage: false, message });
+        }
+        Ok(())
+    }
+
+    fn find_event(&mut self) -> io::Result<Found> {
+        loop {
+            match self.find()? {
+                Found::Notice(_) => {}
+                found => return Ok(found),
+            }
+        }
+    }
+}
+
+fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+    let mut ended = false;
+    loop {
+        match sniff(window.bytes(), ended) {
+            Sniffed::Kind(kind) => return Ok(kind),
+            Sniffed::Aix3 => return Err(OpenError::Aix3),
+            Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
+            Sniffed::Unknown => return Err(OpenError::Unknown),
+            Sniffed::More => ended = !window.fill()?,
+        }
+    }
+}
+
+/// Copies a log that comes through a pipe to an unnamed temporary file, since logs are read by position.
+fn spool(window: Window) -> io::Result<Window> {
+    let (head, input) = window.into_parts();
+    let mut file = tempfile::tempfile()?;
+    io::Write::write_all(&mut file, &head)?;
+    if let Input::Stream(mut rest) = input {
+        io::copy(&mut rest, &mut file)?;
+    }
+    Ok(Window::new(Input::Seekable(Box::new(file))))
+}

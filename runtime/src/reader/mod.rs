@@ -1,0 +1,3 @@
+//! Trace readers: bytes pushed in, events taken out.
+
+pub mod aix;

@@ -1,0 +1,398 @@
+//! A trace in, a report out: heading, columns, and each event's text by the program of its hook.
+
+use crate::catalog::{Catalog, Entry};
+use crate::columns::{Columns, trim};
+use crate::ids::IdSet;
+use crate::reader::aix::{Item, Notice, RawEvent, SystemInfo, Trace, TraceState, hooks};
+use std::fmt;
+use std::io::{self, Write};
+use tfbc_vm::{Event, Job, Layout, Level, Machine, Outcome, TextBuf, Timers};
+
+/// Bytes of text that are gathered before they are written.
+const WRITE_AT: usize = 128 << 10;
+/// Events between two calls of [`Monitor::progress`].
+const PROGRESS_EVERY: u64 = 1 << 14;
+
+/// Which events are reported.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only these ids.
+    pub only: Option<IdSet>,
+    /// All but these ids.
+    pub except: IdSet,
+}
+
+impl Filter {
+    /// Whether events of a canonical id are reported. Hooks 003 and 00A speak to the reader, and are shown only when
+    /// they are asked for.
+    #[inline]
+    pub fn shows(&self, id: u16) -> bool {
+        let wanted = match &self.only {
+            Some(only) => only.contains(id),
+            None => id != hooks::HEADER && id != hooks::UTILITY,
+        };
+        wanted && !self.except.contains(id)
+    }
+}
+
+/// What a report looks like and holds.
+#[derive(Debug, Clone, Default)]
+pub struct ReportOptions {
+    /// The columns.
+    pub columns: Columns,
+    /// Lines between two heading lines; 0 for a single one.
+    pub page_size: u64,
+    /// Whether there is no heading at all.
+    pub no_heading: bool,
+    /// Which events are reported.
+    pub filter: Filter,
+}
+
+/// What a run counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Events of the trace that were read.
+    pub n_events: u64,
+    /// Events that were reported.
+    pub n_reported: u64,
+    /// Damaged places.
+    pub n_damaged: u64,
+    /// Events whose template read past their end.
+    pub n_truncated: u64,
+    /// Events that reached a limit.
+    pub n_limited: u64,
+    /// Events whose template divided by zero.
+    pub n_divided: u64,
+    /// 32-bit stamps that went back a little.
+    pub n_clamped: u64,
+    /// Bytes that were taken in, and that were reported as unreadable.
+    pub bytes: (u64, u64),
+    /// `$STOP` ended the report.
+    pub stopped: bool,
+}
+
+/// Why a report ended before its trace.
+#[derive(Debug)]
+pub enum ReportError {
+    /// The trace cannot be read on.
+    Read(io::Error),
+    /// The report cannot be written.
+    Write(io::Error),
+    /// Bytes were read that are in no event and in no message: a fault of this program.
+    Unaccounted(u64),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::Read(error) => write!(f, "cannot read on: {error}"),
+            ReportError::Write(error) => write!(f, "cannot write: {error}"),
+            ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
+        }
+    }
+}
+
+impl std::error::Error for ReportError {}
+
+/// Hears of a run while it goes on.
+pub trait Monitor {
+    /// A damaged place or a warning; the report up to there has been written.
+    fn notice(&mut self, notice: &Notice);
+    /// Now and then: where the run is.
+    fn progress(&mut self, offset: u64, n_events: u64) {
+        let _ = (offset, n_events);
+    }
+}
+
+impl<F: FnMut(&Notice)> Monitor for F {
+    fn notice(&mut self, notice: &Notice) {
+        self(notice);
+    }
+}
+
+/// Writes the report of one trace.
+///
+/// # Errors
+/// The trace cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
+/// `monitor`, and [`Summary::n_damaged`] counts them.
+pub fn report(
+    trace: &mut Trace,
+    catalog: &Catalog<'_>,
+    options: &ReportOptions,
+    out: &mut impl Write,
+    monitor: &mut impl Monitor,
+) -> Result<Summary, ReportError> {
+    let state = TraceState::new(trace.kind().kernel(), trace.survey());
+    let mut report = Report::new(catalog, options, state, trace.name());
+    while let Some(item) = trace.next().map_err(ReportError::Read)? {
+        match item {
+            Item::Event(event) => report.event(&event),
+            Item::Notice(notice) => {
+                report.summary.n_damaged += u64::from(notice.damage);
+                report.write_to(out)?;
+                out.flush().map_err(ReportError::Write)?;
+                monitor.notice(&notice);
+            }
+        }
+        if report.text.len() >= WRITE_AT {
+            report.write_to(out)?;
+        }
+        if report.summary.stopped {
+            break;
+        }
+        if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
+            monitor.progress(trace.offset(), report.summary.n_events);
+        }
+    }
+    report.finish(trace, out)
+}
+
+/// One report while it is written.
+struct Report<'r> {
+    catalog: &'r Catalog<'r>,
+    options: &'r ReportOptions,
+    state: TraceState,
+    log_file: Vec<u8>,
+    columns: Columns,
+    /// Layouts by level: they are the same for every event.
+    layouts: [Layout; 5],
+    machine: Machine,
+    timers: Timers,
+    /// Report text that is not written yet.
+    text: TextBuf,
+    /// Text of events that are run for their effects only.
+    unseen: TextBuf,
+    /// Elapsed time of the event that was reported last.
+    last_elapsed_ns: u64,
+    begun: bool,
+    lines_on_page: u64,
+    summary: Summary,
+}
+
+impl<'r> Report<'r> {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, state: TraceState, name: &str) -> Self {
+        let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
+        Self {
+            catalog,
+            options,
+            state,
+            log_file: name.as_bytes().to_vec(),
+            layouts: Level::ALL.map(|level| columns.layout(level)),
+            columns,
+            machine: Machine::default(),
+            timers: Timers::new(),
+            text: TextBuf::new(),
+            unseen: TextBuf::new(),
+            last_elapsed_ns: 0,
+            begun: false,
+            lines_on_page: 0,
+            summary: Summary::default(),
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &RawEvent<'_>) {
+        self.summary.n_events += 1;
+        let time = self.state.advance(event);
+        let shown = self.options.filter.shows(event.id);
+        let Some(entry) = self.catalog.lookup(event.id) else { return };
+        let vm_event = Event { bytes: event.bytes, wide: event.wide, time_ns: time.time_ns, offset: event.offset };
+        if shown && self.columns.has_text() {
+            self.report_event(event, &vm_event, entry, time.elapsed_ns);
+        } else if shown {
+            self.report_columns(event, &vm_event, entry, time.elapsed_ns);
+        } else if entry.has_effects {
+            self.run_unseen(event, &vm_event, entry);
+        }
+    }
+
+    #[inline]
+    fn report_event(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
+        if !self.begun || self.options.page_size > 0 {
+            self.page_break();
+        }
+        let line = self.text.len();
+        self.write_columns(line, event.id, entry.level, elapsed_ns);
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(event, &self.log_file),
+            timers: &mut self.timers,
+            layout: self.layouts[entry.level as usize],
+            line,
+            out: &mut self.text,
+        };
+        let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
+        self.count(outcome, elapsed_ns);
+        if self.options.page_size > 0 {
+            let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
+            self.lines_on_page += lines as u64;
+        }
+    }
+
+    #[inline]
+    fn write_columns(&mut self, line: usize, id: u16, level: Level, elapsed_ns: u64) {
+        if level != Level::Zero {
+            let delta_ns = i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns);
+            self.columns.write(line, id, elapsed_ns, delta_ns, &mut self.text);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, outcome: Outcome, elapsed_ns: u64) {
+        self.summary.n_truncated += u64::from(outcome.truncated);
+        self.summary.n_limited += u64::from(outcome.limited);
+        self.summary.n_divided += u64::from(outcome.divided_by_zero);
+        self.summary.stopped |= outcome.stop;
+        if !outcome.skipped {
+            self.summary.n_reported += 1;
+            self.last_elapsed_ns = elapsed_ns;
+        }
+    }
+
+    /// A report without text: the template still decides whether there is a line.
+    fn report_columns(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
+        let outcome = self.run_unseen(event, vm_event, entry);
+        if !outcome.skipped && entry.level != Level::Zero {
+            self.page_break();
+            let line = self.text.len();
+            self.write_columns(line, event.id, entry.level, elapsed_ns);
+            trim(line, &mut self.text);
+            self.text.push(b"\n");
+            self.lines_on_page += 1;
+        }
+        self.count(outcome, elapsed_ns);
+    }
+
+    fn run_unseen(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+        self.unseen.clear();
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(event, &self.log_file),
+            timers: &mut self.timers,
+            layout: Layout::default(),
+            line: 0,
+            out: &mut self.unseen,
+        };
+        self.machine.run(self.catalog.program(entry), entry.hook, job)
+    }
+
+    /// The heading before the first line, and the heading line again where a page is full.
+    #[cold]
+    fn page_break(&mut self) {
+        if self.options.no_heading {
+            self.begun = true;
+        } else if !self.begun {
+            self.begun = true;
+            write_heading(self.state.system(), &mut self.text);
+            self.columns.write_heading(&mut self.text);
+        } else if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size {
+            self.lines_on_page = 0;
+            self.columns.write_heading(&mut self.text);
+        }
+    }
+
+    fn write_to(&mut self, out: &mut impl Write) -> Result<(), ReportError> {
+        out.write_all(self.text.as_bytes()).map_err(ReportError::Write)?;
+        self.text.clear();
+        Ok(())
+    }
+
+    fn finish(mut self, trace: &Trace, out: &mut impl Write) -> Result<Summary, ReportError> {
+        if !self.begun {
+            self.page_break();
+        }
+        self.write_to(out)?;
+        out.flush().map_err(ReportError::Write)?;
+        let tally = trace.tally();
+        let accounted = tally.header + tally.events + tally.skipped;
+        if accounted != tally.read {
+            return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
+        }
+        self.summary.bytes = (tally.read, tally.skipped);
+        self.summary.n_clamped = self.state.clamped();
+        Ok(self.summary)
+    }
+}
+
+/// The heading block before the heading line: what the trace does not tell is left out.
+fn write_heading(system: &SystemInfo, out: &mut TextBuf) {
+    let start = out.len();
+    if let Some(seconds) = system.start_time {
+        line(out, &[date(seconds).as_bytes()]);
+    }
+    if !system.sysname.is_empty() {
+        line(out, &[b"System: ", &system.sysname, b" ", &system.nodename, b" Node: ", &system.version]);
+    }
+    if !system.machine.is_empty() {
+        line(out, &[b"Machine: ", &system.machine]);
+    }
+    if let Some(address) = system.ip_address {
+        let [a, b, c, d] = address.to_be_bytes();
+        line(out, &[format!("Internet Protocol Address: {address:08X} {a}.{b}.{c}.{d}").as_bytes()]);
+    }
+    match system.buffering {
+        Some(1) => line(out, &[b"Buffering: Kernel Heap"]),
+        Some(2) => line(out, &[b"Buffering: Separate Segment"]),
+        _ => {}
+    }
+    if out.len() > start {
+        out.push(b"\n");
+    }
+    if let Some(command) = &system.command {
+        line(out, &[command]);
+        out.push(b"\n");
+    }
+}
+
+/// A line of a trace's own texts, in which unprintable bytes become points.
+fn line(out: &mut TextBuf, texts: &[&[u8]]) {
+    for byte in texts.iter().copied().flatten() {
+        out.push(if (0x20..0x7f).contains(byte) { std::slice::from_ref(byte) } else { b"." });
+    }
+    out.push(b"\n");
+}
+
+/// Seconds since the epoch as `Thu Oct 28 13:34:05 1999`, GMT.
+pub fn date(seconds: u32) -> String {
+    let mut text = [0; 32];
+    let n = tfbc_vm::num::time(&mut text, 0, seconds);
+    String::from_utf8_lossy(&text[..n]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heading_holds_what_the_trace_tells() {
+        let system = SystemInfo {
+            start_time: Some(941_117_645),
+            sysname: b"AIX".to_vec(),
+            nodename: b"moscow".to_vec(),
+            version: b"4".to_vec(),
+            machine: b"000167894C00".to_vec(),
+            command: Some(b"trace -a".to_vec()),
+            ip_address: Some(0x0930_A2B4),
+            buffering: Some(1),
+            ..SystemInfo::default()
+        };
+        let mut out = TextBuf::new();
+        write_heading(&system, &mut out);
+        let expected = "Thu Oct 28 13:34:05 1999\nSystem: AIX moscow Node: 4\nMachine: 000167894C00\n\
+                        Internet Protocol Address: 0930A2B4 9.48.162.180\nBuffering: Kernel Heap\n\ntrace -a\n\n";
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
+        let mut out = TextBuf::new();
+        write_heading(&SystemInfo::default(), &mut out);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn header_hooks_are_shown_when_asked_for() {
+        let mut filter = Filter::default();
+        assert!(filter.shows(0x0100) && !filter.shows(hooks::UTILITY) && !filter.shows(hooks::HEADER));
+        filter.only = Some(IdSet::parse("00").unwrap());
+        assert!(!filter.shows(0x0100) && filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
+        filter.except = IdSet::parse("00a").unwrap();
+        assert!(!filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
+    }
+}

@@ -1,0 +1,154 @@
+//! Traces built byte by byte, and readers run over them.
+#![allow(dead_code, clippy::allow_attributes, reason = "every test file uses a part of this")]
+
+use std::path::PathBuf;
+use tfbc::reader::aix::{Input, Item, RawEvent, ReadOptions, Trace};
+
+/// A file of the test data.
+pub fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// One event, in owned form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedEvent {
+    pub offset: u64,
+    pub id: u16,
+    pub bytes: Vec<u8>,
+    pub tid: u64,
+    pub ticks: Option<u64>,
+    pub cpu: Option<u64>,
+}
+
+/// What one trace gave, in owned form.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Read {
+    pub events: Vec<OwnedEvent>,
+    /// Messages of damaged places.
+    pub damage: Vec<String>,
+    /// Other messages.
+    pub warnings: Vec<String>,
+}
+
+impl Read {
+    /// The data word 1 of 32-bit events, or the last data byte of others: enough to tell events apart.
+    pub fn marks(&self) -> Vec<u8> {
+        self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
+    }
+}
+
+/// Reads a trace to its end and checks that every byte is accounted for.
+pub fn drain(mut trace: Trace) -> Read {
+    let mut read = Read::default();
+    while let Some(item) = trace.next().unwrap() {
+        match item {
+            Item::Event(event) => {
+                let RawEvent { offset, id, bytes, tid, ticks, cpu, .. } = event;
+                read.events.push(OwnedEvent { offset, id, bytes: bytes.to_vec(), tid, ticks, cpu });
+            }
+            Item::Notice(notice) if notice.damage => read.damage.push(notice.message),
+            Item::Notice(notice) => read.warnings.push(notice.message),
+        }
+    }
+    let tally = trace.tally();
+    assert_eq!(tally.read, tally.header + tally.events + tally.skipped);
+    read
+}
+
+/// Reads bytes in memory.
+pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Read {
+    drain(Trace::from_input("test", Input::from_bytes(bytes), options).unwrap())
+}
+
+/// Reads bytes in memory, with default options.
+pub fn read(bytes: &[u8]) -> Read {
+    read_with(bytes, &ReadOptions::default())
+}
+
+/// Joins words into bytes.
+pub fn words32(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Joins words into bytes.
+pub fn words64(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Stamped 32-bit event of hook 010 with one word.
+pub fn event32(word: u32, ticks: u32) -> Vec<u8> {
+    words32(&[0x010A_0000, word, 0x1a2b, ticks])
+}
+
+/// Stamped 64-bit event of hook 010 with one word.
+pub fn event64(word: u64, ticks: u64) -> Vec<u8> {
+    words64(&[0x8000_0008_0100_0000, word, 0x1a2b, ticks])
+}
+
+/// Time factors of a 32-bit trace.
+pub fn factors32(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
+    let mut bytes = words32(&[0x00A8_0018, 0x25C]);
+    bytes.extend(words64(&[multiplier, divisor, kind]));
+    bytes.extend(words32(&[1, 0]));
+    bytes
+}
+
+/// Time factors of a 64-bit trace.
+pub fn factors64(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
+    words64(&[0xC000_0018_00A0_0000, 0x25C, multiplier, divisor, kind, 1, 0])
+}
+
+/// A log file to be.
+#[derive(Debug, Clone, Default)]
+pub struct Log {
+    /// 64-bit.
+    pub wide: bool,
+    /// Next slot to write.
+    pub current: u32,
+    /// Times it wrapped.
+    pub wraps: u32,
+    /// Initial conditions.
+    pub ic: Vec<u8>,
+    /// Buffers by slot, empty for unused ones.
+    pub entries: Vec<Vec<u8>>,
+}
+
+impl Log {
+    /// Bytes of the header and the table.
+    pub fn head_len(&self) -> usize {
+        let (fixed, row) = if self.wide { (48, 16) } else { (36, 8) };
+        fixed + row * self.entries.len()
+    }
+
+    /// Offset of a slot's row in the table.
+    pub fn row(&self, slot: usize) -> usize {
+        if self.wide { 48 + 16 * slot } else { 36 + 8 * slot }
+    }
+
+    /// The file: header, table, ic area, then the buffers by slot.
+    pub fn bytes(&self) -> Vec<u8> {
+        let magic = if self.wide { 0xEFDF_1113 } else { 0xEFDF_1112 };
+        let n = self.entries.len() as u32;
+        let mut head = words32(&[magic, n, self.current, 0, self.wraps, 0xDEAD, 0xBEEF]);
+        if self.wide {
+            head.extend([0; 4]);
+        }
+        let mut body = Vec::new();
+        let base = self.head_len();
+        for area in std::iter::once(&self.ic).chain(&self.entries) {
+            let (offset, size) = ((base + body.len()) as u64, area.len() as u64);
+            let offset = if size == 0 { 0 } else { offset };
+            head.extend(if self.wide { words64(&[offset, size]) } else { words32(&[offset as u32, size as u32]) });
+            body.extend_from_slice(area);
+        }
+        head.extend(body);
+        head
+    }
+}
+
+/// Overwrites a row of the table.
+pub fn set_row(bytes: &mut [u8], log: &Log, slot: usize, offset: u64, size: u64) {
+    let row = if log.wide { words64(&[offset, size]) } else { words32(&[offset as u32, size as u32]) };
+    let at = log.row(slot);
+    bytes[at..at + row.len()].copy_from_slice(&row);
+}

@@ -1,0 +1,477 @@
+//! The AIX readers: vectors, streams, logs, and what happens when they are damaged.
+
+mod common;
+
+use common::*;
+use std::io::{self, Read as _};
+use tfbc::reader::aix::{
+    CpuidWord, Input, Item, Kind, OpenError, ReadOptions, Step, StepRules, Trace, TraceState, present,
+};
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn rules(kind: Kind, cpuid_word: CpuidWord) -> StepRules {
+    StepRules { kernel: kind.kernel(), cpuid_word, lenient: false }
+}
+
+fn forced(format: Kind) -> ReadOptions {
+    ReadOptions { format: Some(format), ..ReadOptions::default() }
+}
+
+/// A stream that hands out few bytes at a time, as a pipe may.
+struct Drip(Vec<u8>, usize);
+
+impl io::Read for Drip {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = into.len().min(self.1).min(self.0.len());
+        into[..n].copy_from_slice(&self.0[..n]);
+        self.0.drain(..n);
+        Ok(n)
+    }
+}
+
+#[test]
+fn published_vectors() {
+    let text = std::fs::read_to_string(data("aix/vectors.jsonl")).unwrap();
+    for line in text.lines() {
+        let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+        let name = vector["name"].as_str().unwrap();
+        let bytes = unhex(vector["hex"].as_str().unwrap());
+        let kind = if vector["trace"] == 32 { Kind::Stream32 } else { Kind::Stream64 };
+        let rules = rules(kind, CpuidWord::Last);
+        let step = rules.step(&bytes);
+        if vector["ok"] == false {
+            assert!(matches!(step, Step::Short(_)), "{name}: {step:?}");
+            continue;
+        }
+        let Step::Whole(parts) = step else { panic!("{name}: {step:?}") };
+        let expect = &vector["expect"];
+        assert_eq!(parts.size as u64, expect["size"], "{name}");
+        assert_eq!(format!("{:04x}", parts.id), expect["hookid"].as_str().unwrap(), "{name}");
+        assert_eq!(parts.wide, expect["present"].as_str().unwrap().len() >= 16 && is_wide(expect), "{name}");
+        assert_eq!(rules.number(&bytes, parts.tid), expect["tid"], "{name}");
+        let ticks = parts.stamp.map(|at| rules.number(&bytes, at));
+        assert_eq!(serde_json::json!(ticks), expect["ticks"], "{name}");
+        assert_eq!(hex(present(&bytes, &parts, &mut Vec::new())), expect["present"].as_str().unwrap(), "{name}");
+    }
+}
+
+fn is_wide(expect: &serde_json::Value) -> bool {
+    expect["hookenv"] == 64
+}
+
+#[test]
+fn worked_examples_of_stepping() {
+    for (kind, text, size, id) in [
+        (Kind::Stream32, "00b0001240000006500000050000000000000001 68656c6c6f00 0000 00001a2b", 32, 0x5000),
+        (Kind::Stream64, "c000001800a00000000000000000025c", 56, 0x00A0),
+        (Kind::Stream64, "8000002850000005", 64, 0x5000),
+        (Kind::Stream32, "000000000000000000000000", 12, 0x0000),
+    ] {
+        let mut bytes = unhex(&text.replace(' ', ""));
+        bytes.resize(size.max(bytes.len()), 0);
+        let Step::Whole(parts) = rules(kind, CpuidWord::Last).step(&bytes) else { panic!("{text}") };
+        assert_eq!((parts.size, parts.id), (size, id), "{text}");
+    }
+}
+
+#[test]
+fn malformed_events() {
+    for (kind, text, part) in [
+        (Kind::Stream32, "01070000", "type 7"),
+        (Kind::Stream32, "0108100d", "4109 bytes"),
+        (Kind::Stream64, "8008000801000000", "flags 8008"),
+        (Kind::Stream64, "8400000801000000", "flags 8400"),
+        (Kind::Stream64, "8000000c01000000", "multiple of 8"),
+        (Kind::Stream64, "8000003001000000", "at most 40"),
+        (Kind::Stream64, "a000000601000000", "multiple of 4"),
+        (Kind::Stream64, "a000001801000000", "at most 20"),
+        (Kind::Stream64, "a000000401010000", "0101"),
+        (Kind::Stream64, "c000100d01000000", "4109 bytes"),
+    ] {
+        let step = rules(kind, CpuidWord::Last).step(&unhex(text));
+        let Step::Malformed { fault, size: None } = step else { panic!("{text}: {step:?}") };
+        assert!(fault.to_string().contains(part), "{text}: {fault}");
+    }
+}
+
+#[test]
+fn the_longest_generic_is_legal_and_leniency_takes_more() {
+    let longest = unhex("0108100c");
+    assert_eq!(rules(Kind::Stream32, CpuidWord::Last).step(&longest), Step::Short(8 + 4108 + 8));
+    let lenient = StepRules { lenient: true, ..rules(Kind::Stream32, CpuidWord::Last) };
+    assert_eq!(lenient.step(&unhex("0108ffff")), Step::Short(8 + 65536 + 8));
+}
+
+#[test]
+fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
+    let mut bytes = factors32(1, 1, 1);
+    bytes.extend(event32(1, 10));
+    let bad = bytes.len();
+    bytes.extend(unhex("00b8002c8000002050000005"));
+    bytes.extend([0; 48]);
+    bytes.extend(event32(2, 20));
+    let read = read(&bytes);
+    assert_eq!(read.marks()[1..], [1, 2]);
+    assert_eq!(read.damage.len(), 1);
+    assert!(read.damage[0].contains(&format!("event 3 at offset {bad:#x}")), "{}", read.damage[0]);
+}
+
+#[test]
+fn the_cpu_id_stands_where_it_is_looked_for() {
+    let plain = [0x9000_0008_0100_0000, 0x2a, 0x1a2b, 0x64];
+    for (place, at) in [(CpuidWord::Last, 4), (CpuidWord::First, 1), (CpuidWord::AfterTid, 3)] {
+        let mut words = plain.to_vec();
+        words.insert(at, 7);
+        let mut bytes = words64(&words);
+        bytes.extend(event64(1, 0x65));
+        let options = ReadOptions { cpuid_word: place, ..forced(Kind::Stream64) };
+        let read = read_with(&bytes, &options);
+        assert_eq!(read.events.len(), 2, "{place:?}");
+        let event = &read.events[0];
+        assert_eq!((event.tid, event.ticks, event.cpu), (0x1a2b, Some(0x64), Some(7)), "{place:?}");
+        assert_eq!(event.bytes, words64(&plain[..2]), "{place:?}");
+    }
+    let options = ReadOptions { cpuid_word: CpuidWord::None, ..forced(Kind::Stream64) };
+    assert_eq!(read_with(&words64(&plain), &options).events[0].cpu, None);
+}
+
+#[test]
+fn registers_stand_behind_the_stamp() {
+    // Three registers, then the cpu id.
+    let mut bytes = words64(&[0x9802_0008_0100_0000, 0x2a, 0x1a2b, 0x64, 1, 2, 3, 5]);
+    bytes.extend(event64(9, 0x65));
+    let read = read_with(&bytes, &forced(Kind::Stream64));
+    assert_eq!(read.marks(), [0x2a, 9]);
+    assert_eq!(read.events[0].cpu, Some(5));
+}
+
+#[test]
+fn generic_events_of_32_bit_programs_lose_the_high_half_of_their_data_word() {
+    let mut bytes = words64(&[0xE000_0003_0100_0000, 0x1234_5678]);
+    bytes.extend(b"abc\0\0\0\0\0");
+    bytes.extend(words64(&[0x1a2b, 0x64]));
+    let read = read_with(&bytes, &forced(Kind::Stream64));
+    assert_eq!(hex(&read.events[0].bytes), "010800031234567861626 3".replace(' ', ""));
+}
+
+#[test]
+fn kinds_are_told_by_content() {
+    let mut stream = factors32(1, 1, 1);
+    stream.extend(event32(1, 1));
+    let log32 = Log { entries: vec![stream.clone()], current: 1, ..Log::default() }.bytes();
+    let log64 = Log { wide: true, ..Log::default() }.bytes();
+    for (bytes, kind) in [
+        (stream, Kind::Stream32),
+        (vec![0xEF, 0xDF, 0x11, 0x14], Kind::Stream64),
+        (log32, Kind::Log32),
+        (log64, Kind::Log64),
+    ] {
+        let trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+        assert_eq!(trace.kind(), kind);
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let open = |bytes: &[u8]| Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).map(drain);
+    assert!(matches!(open(b""), Err(OpenError::Empty)));
+    assert!(matches!(open(&[0xEF, 0xDF, 0x11, 0x11]), Err(OpenError::Aix3)));
+    assert!(matches!(open(b"no trace at all"), Err(OpenError::Unknown)));
+    assert!(matches!(open(&[0]), Err(OpenError::Unknown)));
+    // The right first hook is not enough: eight events must step cleanly.
+    let mut bytes = words32(&[0x0019_0000, 1, 2]);
+    bytes.extend(words32(&[0x0107_0000; 20]));
+    assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
+    assert_eq!(read_with(&bytes, &forced(Kind::Stream32)).events.len(), 1);
+    // Time factors are as good as a first word.
+    let mut bytes = factors32(1, 1, 1);
+    bytes.extend(words32(&[0x0107_0000; 20]));
+    assert_eq!(read(&bytes).events.len(), 1);
+}
+
+#[test]
+fn empty_traces() {
+    assert_eq!(read(&[0xEF, 0xDF, 0x11, 0x14]), Read::default());
+    assert_eq!(read_with(b"", &forced(Kind::Stream32)), Read::default());
+    for wide in [false, true] {
+        assert_eq!(read(&Log { wide, ..Log::default() }.bytes()), Read::default());
+    }
+}
+
+#[test]
+fn samples_through_any_pipe() {
+    for name in ["aix/sample32.stream", "aix/sample64.stream"] {
+        let bytes = std::fs::read(data(name)).unwrap();
+        let whole = read(&bytes);
+        assert_eq!(whole.events.len(), 12);
+        assert!(whole.damage.is_empty() && whole.warnings.is_empty());
+        for n in [1, 3, 7, 64, 5000] {
+            let input = Input::Stream(Box::new(Drip(bytes.clone(), n)));
+            let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+            assert_eq!(drain(trace), whole, "{name} by {n} bytes");
+        }
+    }
+}
+
+fn elapsed(bytes: &[u8]) -> Vec<u64> {
+    let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+    let mut state = TraceState::new(trace.kind().kernel(), trace.survey());
+    let mut times = Vec::new();
+    while let Some(item) = trace.next().unwrap() {
+        if let Item::Event(event) = item {
+            times.push(state.advance(&event).elapsed_ns);
+        }
+    }
+    times
+}
+
+#[test]
+fn samples_have_the_elapsed_times_of_the_documentation() {
+    let expected = [0, 0, 105_984, 113_920, 119_296, 124_672, 129_792, 135_168, 140_288, 145_408, 151_040, 156_160];
+    for name in ["aix/sample32.stream", "aix/sample64.stream"] {
+        assert_eq!(elapsed(&std::fs::read(data(name)).unwrap()), expected, "{name}");
+    }
+}
+
+#[test]
+fn factors_hold_for_the_events_before_them() {
+    let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
+    bytes.extend(event64(1, 100));
+    bytes.extend(event64(2, 200));
+    bytes.extend(factors64(3, 1, 2));
+    bytes.extend(event64(3, 300));
+    assert_eq!(elapsed(&bytes)[..2], [0, 300]);
+    assert_eq!(elapsed(&bytes)[3], 600);
+    let input = Input::Stream(Box::new(Drip(bytes.clone(), 10)));
+    let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+    assert_eq!(drain(trace), read(&bytes));
+}
+
+#[test]
+fn a_trace_without_factors_says_so() {
+    let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
+    bytes.extend(event64(1, 100));
+    let read = read(&bytes);
+    assert_eq!((read.warnings.len(), read.events.len()), (1, 1));
+    assert!(read.warnings[0].contains("25C"));
+}
+
+#[test]
+fn elapsed_begins_at_trace_on_only_behind_header_events() {
+    let trace_on = |ticks| words64(&[0x8000_0008_0010_0000, 0, 1, ticks]);
+    let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
+    bytes.extend(factors64(1, 1, 1));
+    let before = bytes.clone();
+    bytes.extend(trace_on(50));
+    bytes.extend(event64(1, 60));
+    assert_eq!(elapsed(&bytes), [0, 0, 10]);
+    let mut bytes = before;
+    bytes.extend(event64(1, 40));
+    bytes.extend(trace_on(50));
+    // The factors' event has the stamp 0 and is the first one with a stamp.
+    assert_eq!(elapsed(&bytes), [0, 40, 50]);
+}
+
+#[test]
+fn every_cut_of_a_stream_keeps_the_whole_events() {
+    for name in ["aix/sample32.stream", "aix/sample64.stream"] {
+        let bytes = std::fs::read(data(name)).unwrap();
+        let whole = read(&bytes);
+        for len in 4..bytes.len() {
+            let cut = read(&bytes[..len]);
+            let n = cut.events.len();
+            assert_eq!(cut.events, whole.events[..n], "{name} cut to {len}");
+            let end = whole.events.get(n).map_or(len as u64, |next| next.offset);
+            let left = len as u64 - end;
+            if left == 0 {
+                assert!(cut.damage.is_empty());
+            } else {
+                let expected = format!("truncated at offset {end:#x}: {left} bytes left");
+                assert!(cut.damage[0].starts_with(&expected), "{}", cut.damage[0]);
+            }
+        }
+    }
+}
+
+fn buffer(wide: bool, marks: std::ops::Range<u32>) -> Vec<u8> {
+    marks.flat_map(|mark| if wide { event64(mark.into(), mark.into()) } else { event32(mark, mark) }).collect()
+}
+
+fn log(wide: bool, current: u32, wraps: u32, marks: &[std::ops::Range<u32>]) -> Log {
+    Log {
+        wide,
+        current,
+        wraps,
+        ic: if wide { factors64(1, 1, 1) } else { factors32(1, 1, 1) },
+        entries: marks.iter().map(|marks| buffer(wide, marks.clone())).collect(),
+    }
+}
+
+#[test]
+fn logs_are_read_in_the_order_in_which_they_were_written() {
+    for wide in [false, true] {
+        let straight = log(wide, 2, 0, &[1..3, 3..5, 0..0]);
+        let read_straight = read(&straight.bytes());
+        assert_eq!(read_straight.marks()[1..], [1, 2, 3, 4]);
+        assert!(read_straight.damage.is_empty() && read_straight.warnings.is_empty());
+        let wrapped = log(wide, 1, 3, &[5..7, 1..3, 3..5]);
+        assert_eq!(read(&wrapped.bytes()).marks()[1..], [1, 2, 3, 4, 5, 6]);
+    }
+}
+
+#[test]
+fn an_order_that_leaves_out_entries_gives_way_to_their_stamps() {
+    for (current, wraps) in [(1, 0), (9, 1)] {
+        let read = read(&log(false, current, wraps, &[5..7, 1..3, 3..5]).bytes());
+        assert_eq!(read.marks()[1..], [1, 2, 3, 4, 5, 6]);
+        assert_eq!((read.warnings.len(), read.damage.len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_log_through_a_pipe() {
+    let bytes = log(true, 1, 3, &[5..7, 1..3, 3..5]).bytes();
+    let input = Input::Stream(Box::new(Drip(bytes.clone(), 100)));
+    let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+    assert_eq!(drain(trace), read(&bytes));
+}
+
+#[test]
+fn a_damaged_entry_does_not_hide_the_next() {
+    for wide in [false, true] {
+        let whole = log(wide, 3, 0, &[1..3, 3..6, 6..8]);
+        let mut bytes = whole.bytes();
+        let event = if wide { 32 } else { 16 };
+        let at = whole.head_len() + whole.ic.len() + 2 * event;
+        // The second event of entry 1 gets an undefined type or flag.
+        bytes[at + event + if wide { 0 } else { 1 }] |= 7;
+        let read = read(&bytes);
+        assert_eq!(read.marks()[1..], [1, 2, 3, 6, 7]);
+        assert_eq!(read.damage.len(), 1);
+        assert!(read.damage[0].contains(&format!("event 5 at offset {:#x}", at + event)), "{}", read.damage[0]);
+        assert!(read.damage[0].contains(&format!("entry 1 is skipped ({} bytes)", 2 * event)), "{}", read.damage[0]);
+    }
+}
+
+#[test]
+fn entries_that_overlap_or_stand_outside_are_left_out() {
+    for wide in [false, true] {
+        let whole = log(wide, 3, 0, &[1..3, 3..6, 6..8]);
+        let first = (whole.head_len() + whole.ic.len()) as u64;
+        for (offset, part) in [(first + 8, "overlaps"), (0, "overlaps"), (1 << 30, "behind the end")] {
+            let mut bytes = whole.bytes();
+            set_row(&mut bytes, &whole, 1, offset, 64);
+            let read = read(&bytes);
+            assert_eq!(read.marks()[1..], [1, 2, 6, 7], "{offset}");
+            assert_eq!(read.damage.len(), 1);
+            assert!(read.damage[0].contains(part), "{}", read.damage[0]);
+        }
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_refused() {
+    for n in [1000, 1 << 18, u32::MAX] {
+        let mut bytes = log(false, 3, 0, &[1..3, 3..4]).bytes();
+        bytes[4..8].copy_from_slice(&n.to_be_bytes());
+        let read = read(&bytes);
+        assert_eq!(read.events.len(), 1, "the ic area is read all the same");
+        assert_eq!((read.damage.len(), read.warnings.len()), (1, 0));
+    }
+}
+
+#[test]
+fn every_cut_of_a_log_keeps_a_prefix() {
+    for wide in [false, true] {
+        let whole = log(wide, 2, 0, &[1..3, 3..5]);
+        let bytes = whole.bytes();
+        let events = read(&bytes).events;
+        for len in 4..bytes.len() {
+            let cut = read(&bytes[..len]);
+            assert_eq!(cut.events, events[..cut.events.len()], "cut to {len}");
+            assert!(!cut.damage.is_empty(), "cut to {len}");
+            let last_entry = whole.head_len() + whole.ic.len() + whole.entries[0].len();
+            if len > last_entry {
+                let expected = format!("truncated at offset {:#x}", cut_offset(&cut, &bytes, wide));
+                assert!(cut.damage[0].contains(&expected), "{}", cut.damage[0]);
+            }
+        }
+    }
+}
+
+fn cut_offset(cut: &Read, bytes: &[u8], wide: bool) -> u64 {
+    let size = if wide { 32 } else { 16 };
+    let end = cut.events.last().unwrap().offset + size;
+    assert!(end <= bytes.len() as u64);
+    end
+}
+
+#[test]
+fn every_flip_of_a_log_is_survived() {
+    for wide in [false, true] {
+        let whole = log(wide, 2, 0, &[1..3, 3..5]);
+        let bytes = whole.bytes();
+        let before = read(&bytes).events;
+        for at in 4..bytes.len() {
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                let after = read(&bytes).events;
+                // Events that end before the flipped byte are as they were, once the header is behind.
+                if at >= whole.head_len() {
+                    let size = |id| match (id, wide) {
+                        (0x00A0, false) => 40,
+                        (0x00A0, true) => 56,
+                        (_, false) => 16,
+                        (_, true) => 32,
+                    };
+                    let n = before.iter().filter(|event| event.offset + size(event.id) <= at as u64).count();
+                    assert_eq!(after[..n], before[..n], "byte {at} bit {bit}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn garbage_behind_any_first_word_is_survived() {
+    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    for round in 0..2000 {
+        let kind = Kind::ALL[round % 4];
+        let mut bytes = kind.magic().map_or(Vec::new(), |magic| magic.to_be_bytes().to_vec());
+        let n = random() % 200;
+        let mask = if round % 3 == 0 { 0x0000_0018_00F0_0018 } else { u64::MAX };
+        bytes.extend((0..n).flat_map(|_| (random() & mask).to_be_bytes()));
+        let _ = read_with(&bytes, &forced(kind));
+    }
+}
+
+#[test]
+fn a_read_error_is_told() {
+    struct Broken;
+    impl io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+    let good = std::fs::read(data("aix/sample32.stream")).unwrap();
+    let input = Input::Stream(Box::new(io::Cursor::new(good).chain(Broken)));
+    let mut trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+    for _ in 0..12 {
+        assert!(trace.next().unwrap().is_some());
+    }
+    assert_eq!(trace.next().unwrap_err().to_string(), "broken");
+}

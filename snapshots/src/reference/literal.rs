@@ -1,0 +1,54 @@
+//! Numbers in value position: match values, masks and flags.
+
+/// The base of a number that has no prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Binary,
+    Octal,
+    Decimal,
+    Hex,
+}
+
+impl Base {
+    fn radix(self) -> u32 {
+        match self {
+            Base::Binary => 2,
+            Base::Octal => 8,
+            Base::Decimal => 10,
+            Base::Hex => 16,
+        }
+    }
+}
+
+/// The number that a word means: `0x` hex, a leading `o` octal, else in the given base; a binary base falls back to
+/// decimal; a decimal one accepts a minus. `None` for what is no number of less than 128 bits.
+pub(super) fn number(word: &[u8], base: Base) -> Option<i128> {
+    let word = std::str::from_utf8(word).ok()?;
+    if let Some(digits) = word.strip_prefix("0x").or(word.strip_prefix("0X")) {
+        return digits_in(digits, Base::Hex);
+    }
+    if let Some(digits) = word.strip_prefix('o') {
+        return digits_in(digits, Base::Octal);
+    }
+    match base {
+        Base::Decimal => match word.strip_prefix('-') {
+            Some(digits) => digits_in(digits, base).map(|value| -value),
+            None => digits_in(word, base),
+        },
+        Base::Binary => digits_in(word, base).or_else(|| digits_in(word, Base::Decimal)),
+        Base::Octal | Base::Hex => digits_in(word, base),
+    }
+}
+
+fn digits_in(digits: &str, base: Base) -> Option<i128> {
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base.radix())) {
+        return None;
+    }
+    i128::from_str_radix(digits, base.radix()).ok()
+}
+
+/// The bit pattern of a number in a width of up to 64 bits; `None` when it fits neither signed nor unsigned.
+pub(super) fn pattern(value: i128, bits: u32) -> Option<u64> {
+    let modulus = 1i128 << bits;
+    (-modulus / 2..modulus).contains(&value).then(|| value.rem_euclid(modulus) as u64)
+}

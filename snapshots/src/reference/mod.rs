@@ -1,0 +1,231 @@
+//! The reference interpreter: what a template prints for an event, straight from the syntax tree.
+
+mod buffer;
+mod literal;
+mod number;
+mod page;
+mod run;
+
+use std::collections::HashMap;
+
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::trcfmt::parse;
+use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, Sources};
+use tfbc_vm::{Context, Event, Layout, Limits};
+
+use buffer::Buffer;
+
+/// Macros of one template, and slots of an event.
+const MAX_MACROS: usize = 255;
+
+/// The stanzas of the reserved hooks, for hooks that no file defines.
+pub const BUILTIN: &str = r#"
+001 1.0 L=KERN "TRACE ON" "channel " $HD%U2
+002 1.0 L=KERN "TRACE OFF" "channel " $HD%U2
+004 1.0 L=KERN "TRACEID IS ZERO" "hookword=" W0 XW "file=" $LOGFILE " index=" $LOGIDX0
+005 1.0 L=KERN "LOGFILE WRAPAROUND" $D1%UW
+006 1.0 L=KERN "TRACEBUFFER WRAPAROUND" $D1%UW $D2%UW "missed entries"
+007 1.0 L=KERN "UNDEFINED TRACE ID" "idx=" $LOGIDX0 "traceid=" $TRACEID " hookword=" W0 XW "data=" \
+    {{ $n = $HL + $GENERIC * $WORDSIZE }} W1 LOOP $n { X0 }
+008 1.0 L=KERN "@DEFAULT TEMPLATE" "hookword=" W0 XW "data=" {{ $n = $HL + $GENERIC * $WORDSIZE }} W1 LOOP $n { X0 }
+"#;
+
+/// The running timers of a report.
+#[derive(Debug, Clone, Default)]
+pub struct Timers {
+    started: HashMap<(u64, u64), u64>,
+}
+
+impl Timers {
+    fn start(&mut self, key: (u64, u64), time_ns: u64) {
+        self.started.insert(key, time_ns);
+    }
+
+    fn end(&mut self, key: (u64, u64)) -> Option<u64> {
+        self.started.remove(&key)
+    }
+}
+
+/// Where and how long an event's text may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'c> {
+    /// What stands before the text.
+    pub columns: &'c [u8],
+    /// The blanks before the text of each line.
+    pub layout: Layout,
+    /// What the event may cost.
+    pub limits: Limits,
+}
+
+/// What one event printed and did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Printed {
+    /// Columns and text with the newline at its end; empty for a skipped event.
+    pub text: Vec<u8>,
+    /// `$SKIP`
+    pub skipped: bool,
+    /// `$STOP`
+    pub stop: bool,
+    /// A read went past the event's end.
+    pub truncated: bool,
+    /// A limit was reached.
+    pub limited: bool,
+    /// A division by zero gave 0.
+    pub divided_by_zero: bool,
+}
+
+/// The stanzas and functions of a set of files that compile without errors.
+pub struct Reference<'ast> {
+    stanzas: HashMap<u16, Stanza<'ast>>,
+    functions: HashMap<&'ast [u8], Function<'ast>>,
+}
+
+impl<'ast> Reference<'ast> {
+    /// Takes the stanzas of files; a later one wins, as do later functions.
+    pub fn new(files: &[File<'ast>]) -> Self {
+        let mut reference = Reference { stanzas: HashMap::new(), functions: HashMap::new() };
+        for stanza in files.iter().flat_map(|file| file.stanzas) {
+            reference.stanzas.insert(stanza.id.node.0, *stanza);
+            visit(stanza.body, &mut |item| {
+                if let Item::Function(function) = item {
+                    reference.functions.insert(function.name.node, *function);
+                }
+            });
+        }
+        reference
+    }
+
+    /// Parses the built-in stanzas and the sources behind them.
+    ///
+    /// # Errors
+    /// The parser's diagnostics when there is an error among them.
+    pub fn parse(arena: &'ast Arena, sources: &Sources) -> Result<Self, Vec<Diagnostic>> {
+        let builtin = Source::new("built-in", BUILTIN);
+        let outside = SourceId(u16::MAX);
+        let mut files = Vec::new();
+        let mut diagnostics = Vec::new();
+        for (id, source) in std::iter::once((outside, &builtin)).chain(sources.iter()) {
+            let (file, found) = parse(arena, id, source);
+            files.push(file);
+            diagnostics.extend(found);
+        }
+        match diagnostics.iter().any(|found| found.severity == Severity::Error) {
+            true => Err(diagnostics),
+            false => Ok(Self::new(&files)),
+        }
+    }
+
+    /// The stanza that formats a hook: its own, 004 for hook 000, else 007.
+    pub fn stanza(&self, hook: u16) -> Option<&Stanza<'ast>> {
+        let id = if hook == 0 { 0x0040 } else { hook };
+        self.stanzas.get(&id).or_else(|| self.stanzas.get(&0x0070))
+    }
+
+    /// The stanza whose `$name` this is: 3 hex digits, or 4 where there is such a stanza.
+    fn subroutine(&self, name: &[u8]) -> Option<u16> {
+        let digits = std::str::from_utf8(name).ok()?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let value = u16::from_str_radix(digits, 16);
+        match (name.len(), value) {
+            (3, Ok(value)) => Some(value << 4),
+            (4, Ok(value)) => self.stanzas.contains_key(&value).then_some(value),
+            _ => None,
+        }
+    }
+
+    /// Prints one event by a stanza.
+    pub fn format(
+        &self,
+        stanza: &Stanza<'ast>,
+        event: &Event,
+        context: &Context,
+        timers: &mut Timers,
+        line: Line,
+    ) -> Printed {
+        let buffer = Buffer::new(event);
+        let subhook = if buffer.wide() { 6 } else { 2 };
+        let start = if buffer.generic() { buffer.word() } else { subhook };
+        let level_0 = stanza.level.is_some_and(|level| level.node == Level::Zero);
+        let mut run = run::Run {
+            reference: self,
+            buffer,
+            event,
+            context,
+            timers,
+            limits: line.limits,
+            page: page::Page::new(line.layout, level_0, line.limits.text as usize),
+            pointer: start as i128 * 8,
+            base: 0,
+            slots: [0; MAX_MACROS],
+            turns: 0,
+            truncated: false,
+            stop: false,
+            skipped: false,
+            limited: false,
+            divided_by_zero: false,
+        };
+        run.event(stanza);
+        Printed {
+            skipped: run.skipped,
+            stop: run.stop,
+            truncated: run.truncated,
+            limited: run.limited,
+            divided_by_zero: run.divided_by_zero,
+            text: if run.skipped { Vec::new() } else { run.page.finish(line.columns) },
+        }
+    }
+}
+
+/// A hook id as reports show it: upper-case hex, `hhh` for `hhh0`.
+pub fn shown_id(id: u16) -> String {
+    if id.is_multiple_of(16) { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
+}
+
+/// The blanks before the text of a stanza's lines when no columns are printed.
+pub fn layout_without_columns(level: Option<Level>) -> Layout {
+    let margin = |column: u16| 3 + 8 * column;
+    let blanks = match level {
+        Some(Level::Zero) => 0,
+        Some(Level::Appl) => margin(0),
+        Some(Level::Svc) => margin(1),
+        None | Some(Level::Kern) => margin(2),
+        Some(Level::Int) => margin(3),
+    };
+    Layout { first: blanks, further: blanks }
+}
+
+/// The names that a stanza assigns or declares, in order of first appearance; function bodies do not count.
+fn macros_in_order<'ast>(body: Descriptor<'ast>) -> Vec<&'ast [u8]> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    visit(body, &mut |item| {
+        let name = match item {
+            Item::Assign(node) => node.name.node,
+            Item::Declare(name) => name.node,
+            _ => return,
+        };
+        if !names.contains(&name) && name != b"DATAPOINTER" && name != b"BASEPOINTER" {
+            names.push(name);
+        }
+    });
+    names
+}
+
+/// Shows every item of a descriptor in source order, those in groups included, those in function bodies not.
+fn visit<'ast>(items: Descriptor<'ast>, see: &mut impl FnMut(&Item<'ast>)) {
+    for item in items {
+        see(item);
+        match item {
+            Item::Loop(node) => visit(node.body.items, see),
+            Item::Switch(node) => {
+                for case in node.cases {
+                    if let Body::Group(group) = case.body {
+                        visit(group.items, see);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

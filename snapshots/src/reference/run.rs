@@ -1,0 +1,738 @@
+//! One event's walk over the tree.
+
+use std::collections::HashMap;
+
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
+
+use super::buffer::{Buffer, Read};
+use super::literal::{self, Base};
+use super::number;
+use super::page::Page;
+use super::{MAX_MACROS, Reference, Timers};
+
+/// The data pointer saturates here, in bits.
+const POINTER_MAX: i128 = 8 << 31;
+
+/// What happens behind an item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    /// The next item.
+    Next,
+    /// `$ERROR`: the items up to the end of the brace group, then the event ends.
+    FinishGroup,
+    /// The event ends.
+    End,
+}
+
+/// Whose macros a name means.
+enum Scope<'ast> {
+    /// A stanza's: its macros in order of first appearance, each the slot of that number.
+    Stanza(Vec<&'ast [u8]>),
+    /// A function call's: parameters and local macros.
+    Call(HashMap<&'ast [u8], u64>),
+}
+
+/// What a code or cast found.
+enum Datum {
+    /// A number in the low `bits` bits.
+    Number { raw: u128, bits: u32 },
+    /// Text, unpadded.
+    Text(Vec<u8>),
+}
+
+/// A macro's value and how it prints without a cast.
+enum MacroValue {
+    Number { value: u64, shown: Shown },
+    Text(Vec<u8>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// So many hex digits.
+    HexDigits(usize),
+    /// Hex as X2: at least 4 digits.
+    HexAtLeast4,
+    /// Unsigned decimal.
+    Decimal,
+    /// Signed decimal.
+    SignedDecimal,
+}
+
+/// What a name refers to, with `$` before it.
+enum Meaning {
+    Value(MacroValue),
+    Subroutine(u16),
+    Error,
+    Stop,
+    Break,
+    Skip,
+}
+
+/// What a selector gives for comparison.
+enum Selected {
+    Number { value: u64, bits: u32, base: Base, errno: bool },
+    Text(Vec<u8>),
+}
+
+pub(super) struct Run<'r, 'ast> {
+    pub(super) reference: &'r Reference<'ast>,
+    pub(super) buffer: Buffer<'r>,
+    pub(super) event: &'r Event<'r>,
+    pub(super) context: &'r Context<'r>,
+    pub(super) timers: &'r mut Timers,
+    pub(super) limits: Limits,
+    pub(super) page: Page,
+    /// In bits.
+    pub(super) pointer: i128,
+    /// In bytes.
+    pub(super) base: i64,
+    pub(super) slots: [u64; MAX_MACROS],
+    pub(super) turns: u32,
+    pub(super) truncated: bool,
+    pub(super) stop: bool,
+    pub(super) skipped: bool,
+    pub(super) limited: bool,
+    pub(super) divided_by_zero: bool,
+}
+
+impl<'ast> Run<'_, 'ast> {
+    /// Prints a whole stanza: the event's own.
+    pub(super) fn event(&mut self, stanza: &Stanza<'ast>) {
+        self.stanza(stanza);
+        self.limited |= self.page.is_full();
+        if self.limited {
+            self.page.limit_mark();
+        }
+    }
+
+    fn stanza(&mut self, stanza: &Stanza<'ast>) -> Flow {
+        if let Some(label) = stanza.label
+            && !label.hidden
+            && !label.text.bytes.is_empty()
+        {
+            self.page.own_text(label.text.bytes);
+            self.page.soft_blank();
+        }
+        let mut scope = Scope::Stanza(super::macros_in_order(stanza.body));
+        self.group(stanza.body, &mut scope)
+    }
+
+    /// The items of a brace group, a function body or a stanza.
+    fn group(&mut self, items: &[Item<'ast>], scope: &mut Scope<'ast>) -> Flow {
+        let mut end = Flow::Next;
+        for item in items {
+            match self.item(item, scope) {
+                Flow::Next => {}
+                Flow::FinishGroup => end = Flow::End,
+                Flow::End => return Flow::End,
+            }
+            if self.page.is_full() {
+                return Flow::End;
+            }
+        }
+        end
+    }
+
+    fn item(&mut self, item: &Item<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        match item {
+            Item::Text(text) => self.text(text),
+            Item::Backquoted(text) => return self.backquoted(text, scope),
+            Item::Newline(_) => self.page.newline(),
+            Item::Tab(_) => self.page.tab(),
+            Item::Move(node) => self.move_pointer(node.node),
+            Item::Code(node) => self.print_code(node.node, true),
+            Item::Macro(node) => return self.print_macro(node, scope, true),
+            Item::Assign(node) => self.assign(node, scope),
+            Item::Declare(_) | Item::Function(_) => {}
+            Item::Call(node) => return self.call(node, scope),
+            Item::Switch(node) => return self.switch(node, scope),
+            Item::Loop(node) => return self.repeat(node, scope),
+            Item::Bitflags(node) => self.bitflags(node, scope),
+            Item::Timer(node) => self.timer(node, scope),
+        }
+        Flow::Next
+    }
+
+    fn text(&mut self, text: &Text<'ast>) {
+        self.page.own_text(text.bytes);
+        if text.kind == (TextKind::Word { soft: true }) {
+            self.page.soft_blank();
+        }
+    }
+
+    fn backquoted(&mut self, text: &Backquoted<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        let mut end = Flow::Next;
+        for part in text.parts {
+            let flow = match part {
+                Part::Text(text) => {
+                    self.page.own_text(text.node);
+                    Flow::Next
+                }
+                Part::Code(code) => {
+                    self.print_code(code.node, false);
+                    Flow::Next
+                }
+                Part::Move(node) => {
+                    self.move_pointer(node.node);
+                    Flow::Next
+                }
+                Part::Macro(node) => self.print_macro(node, scope, false),
+            };
+            match flow {
+                Flow::Next => {}
+                Flow::FinishGroup => end = Flow::FinishGroup,
+                Flow::End => return Flow::End,
+            }
+        }
+        end
+    }
+
+    // The data pointer.
+
+    fn set_pointer(&mut self, bits: i128) {
+        self.pointer = bits.clamp(0, POINTER_MAX);
+    }
+
+    fn advance(&mut self, bits: i128) {
+        self.set_pointer(self.pointer + bits);
+    }
+
+    fn round_up(&mut self) {
+        self.set_pointer((self.pointer + 7) / 8 * 8);
+    }
+
+    /// The bit address that is read next.
+    fn address(&self) -> i128 {
+        self.pointer + i128::from(self.base) * 8
+    }
+
+    fn move_pointer(&mut self, code: Move) {
+        match code {
+            Move::Goto { bytes, bits } => self.set_pointer(i128::from(bytes) * 8 + i128::from(bits)),
+            Move::Omit { bytes, bits } => self.advance(i128::from(bytes) * 8 + i128::from(bits)),
+            Move::Reverse { bytes: 0 } => self.set_pointer(self.pointer / 8 * 8),
+            Move::Reverse { bytes } => self.advance(-i128::from(bytes) * 8),
+            Move::Word { words } => self.set_pointer(i128::from(words) * self.buffer.word() as i128 * 8),
+        }
+    }
+
+    fn found<T>(&mut self, read: Read<T>) -> T {
+        self.truncated |= read.past_end;
+        read.found
+    }
+
+    fn take_bits(&mut self, bits: u32) -> u128 {
+        let read = self.buffer.bits(self.address(), bits);
+        self.advance(i128::from(bits));
+        self.found(read)
+    }
+
+    fn take_number(&mut self, bytes: u32) -> Datum {
+        self.round_up();
+        Datum::Number { raw: self.take_bits(8 * bytes), bits: 8 * bytes }
+    }
+
+    fn take_text(&mut self, len: u64) -> Datum {
+        self.round_up();
+        let read = self.buffer.text(self.address() / 8, len);
+        self.advance(i128::from(len) * 8);
+        let bytes = self.found(read);
+        Datum::Text(number::ascii(&bytes))
+    }
+
+    fn bytes_of(&self, size: Size) -> u32 {
+        match size {
+            Size::Bytes(bytes) => u32::from(bytes),
+            Size::Word => self.buffer.word() as u32,
+        }
+    }
+
+    // Codes and casts.
+
+    /// Reads what a code asks for at the data pointer, and moves it.
+    fn read(&mut self, code: Code) -> Datum {
+        match code {
+            Code::Ascii { len, .. } => self.take_text(u64::from(len)),
+            Code::Counted(size) => match self.take_number(self.bytes_of(size)) {
+                Datum::Number { raw, .. } => self.take_text(raw as u64),
+                text => text,
+            },
+            Code::Binary { bits } => Datum::Number { raw: self.take_bits(u32::from(bits)), bits: u32::from(bits) },
+            Code::HexByte => self.take_number(1),
+            Code::Float(bytes) => self.take_number(u32::from(bytes)),
+            Code::HookBytes => Datum::Number { raw: self.buffer.hook_len().into(), bits: 64 },
+            Code::HookType => Datum::Number { raw: self.buffer.hook_type().into(), bits: 64 },
+            Code::Hex(size)
+            | Code::Signed(size)
+            | Code::Unsigned(size)
+            | Code::Octal(size)
+            | Code::Time(size)
+            | Code::Errno(size)
+            | Code::Path(size) => self.take_number(self.bytes_of(size)),
+        }
+    }
+
+    /// Reads what a cast asks for in a value; `%S` reads text at the data pointer.
+    fn cast(&mut self, code: Code, value: u64) -> Datum {
+        let low = |bits: u32| Datum::Number { raw: u128::from(value) & ((1 << bits) - 1), bits };
+        match code {
+            Code::Ascii { len, .. } => {
+                let bytes = value.to_be_bytes();
+                Datum::Text(number::ascii(&bytes[8 - len.min(8) as usize..]))
+            }
+            Code::Counted(size) => match low(8 * self.bytes_of(size)) {
+                Datum::Number { raw, .. } => self.take_text(raw as u64),
+                text => text,
+            },
+            Code::Binary { bits } => low(u32::from(bits)),
+            Code::HexByte => low(8),
+            Code::Float(bytes) => low(8 * u32::from(bytes)),
+            Code::HookBytes | Code::HookType => Datum::Number { raw: value.into(), bits: 64 },
+            Code::Hex(Size::Bytes(bytes @ 9..)) => Datum::Number { raw: value.into(), bits: 8 * u32::from(bytes) },
+            Code::Hex(size)
+            | Code::Signed(size)
+            | Code::Unsigned(size)
+            | Code::Octal(size)
+            | Code::Time(size)
+            | Code::Errno(size)
+            | Code::Path(size) => low(8 * self.bytes_of(size)),
+        }
+    }
+
+    /// The text of what a code or cast found, without padding.
+    fn shown(&self, code: Code, datum: &Datum) -> Vec<u8> {
+        let (raw, bits) = match datum {
+            Datum::Text(text) => return text.clone(),
+            Datum::Number { raw, bits } => (*raw, *bits),
+        };
+        match code {
+            Code::Binary { .. } => number::binary(raw, bits),
+            Code::HexByte => number::hex(raw, 2),
+            Code::Hex(_) => number::hex(raw, bits as usize / 4),
+            Code::Signed(_) => number::sign_extend(raw, bits).to_string().into_bytes(),
+            Code::Octal(_) => format!("{raw:o}").into_bytes(),
+            Code::Float(4) => number::scientific(f64::from(f32::from_bits(raw as u32))),
+            Code::Float(_) => number::scientific(f64::from_bits(raw as u64)),
+            Code::HookType => number::hex(raw, if self.buffer.wide() { 4 } else { 1 }),
+            Code::Time(_) => number::ctime(raw as u32),
+            Code::Errno(_) => match errno_name(raw as u64) {
+                Some(name) => name.as_bytes().to_vec(),
+                None => number::sign_extend(raw, bits).to_string().into_bytes(),
+            },
+            Code::Path(_) => match self.context.processes.get(&(raw as u64)) {
+                Some(path) => path.clone(),
+                None => format!("-{raw}-").into_bytes(),
+            },
+            Code::Unsigned(_) | Code::HookBytes | Code::Ascii { .. } | Code::Counted(_) => raw.to_string().into_bytes(),
+        }
+    }
+
+    /// Prints what a code or cast found; `soft` is false in backquotes.
+    fn print(&mut self, code: Code, datum: &Datum, soft: bool) {
+        let mut text = self.shown(code, datum);
+        if let Code::Ascii { width, .. } = code {
+            let width = (width as usize).min(text.len() + self.limits.text as usize + 1);
+            text.resize(text.len().max(width), b' ');
+        }
+        self.page.value(&text);
+        if soft && soft_blank_follows(code) {
+            self.page.soft_blank();
+        }
+    }
+
+    fn print_code(&mut self, code: Code, soft: bool) {
+        let datum = self.read(code);
+        self.print(code, &datum, soft);
+    }
+
+    // Macros.
+
+    fn print_macro(&mut self, node: &MacroRef<'ast>, scope: &mut Scope<'ast>, soft: bool) -> Flow {
+        match self.meaning(node.name, scope) {
+            Meaning::Value(MacroValue::Text(text)) => self.page.value(&text),
+            Meaning::Value(MacroValue::Number { value, shown }) => self.print_value(value, shown, node, soft),
+            Meaning::Subroutine(id) => return self.subroutine(id),
+            Meaning::Stop => self.stop = true,
+            Meaning::Error => {
+                self.page.value(&self.error_message());
+                return Flow::FinishGroup;
+            }
+            Meaning::Break => return Flow::End,
+            Meaning::Skip => {
+                self.skipped = true;
+                return Flow::End;
+            }
+        }
+        Flow::Next
+    }
+
+    fn print_value(&mut self, value: u64, shown: Shown, node: &MacroRef<'ast>, soft: bool) {
+        let (value, shown) = match node.cast.map(|cast| cast.node) {
+            None => (value, shown),
+            Some(Cast::Bits { low, high }) => (bits_of(value, low, high), Shown::HexAtLeast4),
+            Some(Cast::Unknown(_)) => (value, Shown::HexAtLeast4),
+            Some(Cast::Code(code)) => {
+                let datum = self.cast(code, value);
+                return self.print(code, &datum, soft);
+            }
+        };
+        self.page.value(&match shown {
+            Shown::HexDigits(digits) => number::hex(value.into(), digits),
+            Shown::HexAtLeast4 => number::hex_at_least_4(value),
+            Shown::Decimal => value.to_string().into_bytes(),
+            Shown::SignedDecimal => (value as i64).to_string().into_bytes(),
+        });
+        if soft {
+            self.page.soft_blank();
+        }
+    }
+
+    fn error_message(&self) -> Vec<u8> {
+        let head = b"ERROR: log file ".as_slice();
+        let tail = format!(", offset 0x{:X}, traceid ", self.event.offset).into_bytes();
+        [head, self.context.log_file, &tail, &self.trace_id()].concat()
+    }
+
+    fn trace_id(&self) -> Vec<u8> {
+        super::shown_id(self.buffer.id()).into_bytes()
+    }
+
+    fn meaning(&mut self, name: &'ast [u8], scope: &Scope<'ast>) -> Meaning {
+        match name {
+            b"STOP" => return Meaning::Stop,
+            b"BREAK" => return Meaning::Break,
+            b"SKIP" => return Meaning::Skip,
+            b"ERROR" => return Meaning::Error,
+            b"DEFAULT" => return Meaning::Subroutine(0x0080),
+            _ => {}
+        }
+        if let Some(value) = self.predefined(name) {
+            return Meaning::Value(value);
+        }
+        if let Scope::Call(locals) = scope
+            && let Some(value) = locals.get(name)
+        {
+            return Meaning::Value(MacroValue::Number { value: *value, shown: Shown::HexAtLeast4 });
+        }
+        match self.reference.subroutine(name) {
+            Some(id) => Meaning::Subroutine(id),
+            None => Meaning::Value(MacroValue::Number { value: self.user(name, scope), shown: Shown::HexAtLeast4 }),
+        }
+    }
+
+    /// A user macro's value; 0 for one that was never assigned.
+    fn user(&self, name: &[u8], scope: &Scope<'ast>) -> u64 {
+        match scope {
+            Scope::Stanza(names) => {
+                names.iter().position(|known| *known == name).and_then(|at| self.slots.get(at)).copied().unwrap_or(0)
+            }
+            Scope::Call(locals) => locals.get(name).copied().unwrap_or(0),
+        }
+    }
+
+    fn predefined(&self, name: &[u8]) -> Option<MacroValue> {
+        let number = |value, shown| Some(MacroValue::Number { value, shown });
+        let decimal = |value| number(value, Shown::Decimal);
+        let text = |text: &[u8]| Some(MacroValue::Text(text.to_vec()));
+        let (buffer, context) = (&self.buffer, self.context);
+        match name {
+            b"HOOKENV" => decimal(buffer.word() as u64 * 8),
+            b"TRACEENV" => decimal(context.trace_env.into()),
+            b"WORDSIZE" => decimal(buffer.word() as u64),
+            [b'D', n @ b'1'..=b'5'] => number(buffer.data_word((n - b'0').into()), Shown::HexDigits(buffer.word() * 2)),
+            [b'L', n @ b'1'..=b'5'] => number(buffer.data_word((n - b'0').into()), Shown::HexDigits(16)),
+            b"HD" => number(buffer.hook_data(), Shown::HexAtLeast4),
+            b"HL" => decimal(buffer.hook_len()),
+            b"GENERIC" => decimal(buffer.generic().into()),
+            b"DATAPOINTER" => decimal((self.pointer / 8) as u64),
+            b"BASEPOINTER" => number(self.base as u64, Shown::SignedDecimal),
+            b"RELLINENO" => decimal(self.page.line()),
+            b"TOTALCPUS" => decimal(context.total_cpus.into()),
+            b"TRACEDCPUS" => decimal(context.traced_cpus.into()),
+            b"REPORTEDCPUS" => decimal(context.reported_cpus.into()),
+            b"LARGEDATATYPES" => decimal(context.large_data_types.into()),
+            b"BUFF" => decimal(context.buffering.into()),
+            b"IPADDR" => number(context.ip_address.into(), Shown::HexDigits(8)),
+            b"PID" => decimal(context.pid),
+            b"TID" => decimal(context.tid),
+            b"CPUID" => decimal(context.cpu),
+            b"PRI" => decimal(context.priority),
+            b"SVC" => text(context.svc),
+            b"EXECPATH" => text(context.exec_path),
+            b"LOGFILE" => text(context.log_file),
+            b"LOGIDX" => decimal(self.event.offset.wrapping_add((self.pointer / 8) as u64)),
+            b"LOGIDX0" => decimal(self.event.offset),
+            b"TRACEID" => text(&self.trace_id()),
+            _ => None,
+        }
+    }
+
+    fn assign(&mut self, node: &Assign<'ast>, scope: &mut Scope<'ast>) {
+        let value = self.value(node.value, scope);
+        match (node.name.node, scope) {
+            (b"DATAPOINTER", _) => self.set_pointer(i128::from(value as i64) * 8),
+            (b"BASEPOINTER", _) => self.base = value as i64,
+            (name, Scope::Call(locals)) => {
+                locals.insert(name, value);
+            }
+            (name, Scope::Stanza(names)) => {
+                if let Some(slot) = names.iter().position(|known| *known == name).and_then(|at| self.slots.get_mut(at))
+                {
+                    *slot = value;
+                }
+            }
+        }
+    }
+
+    // Values in expressions, counts, selectors and arguments.
+
+    fn value(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> u64 {
+        match expr {
+            Expr::Code(code) => self.selector_value(&Selector::Code(*code), scope),
+            Expr::Macro(node) => self.selector_value(&Selector::Macro(*node), scope),
+            Expr::Const(value) => value.node,
+            Expr::Binary { op, left, right } => {
+                let left = self.value(left, scope);
+                let right = self.value(right, scope);
+                self.arithmetic(op.node, left, right)
+            }
+        }
+    }
+
+    fn arithmetic(&mut self, op: BinaryOp, left: u64, right: u64) -> u64 {
+        match op {
+            BinaryOp::Add => left.wrapping_add(right),
+            BinaryOp::Sub => left.wrapping_sub(right),
+            BinaryOp::Mul => left.wrapping_mul(right),
+            BinaryOp::And => left & right,
+            BinaryOp::Div if right == 0 => {
+                self.divided_by_zero = true;
+                0
+            }
+            BinaryOp::Div => (left as i64).wrapping_div(right as i64) as u64,
+        }
+    }
+
+    /// A selector's value as 64-bit two's complement.
+    fn selector_value(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> u64 {
+        let (code, datum) = match self.selected(selector, scope) {
+            (Some(code), datum) => (code, datum),
+            (None, Datum::Number { raw, .. }) => return raw as u64,
+            (None, Datum::Text(_)) => return 0,
+        };
+        match (code, datum) {
+            (Code::Signed(_), Datum::Number { raw, bits }) => number::sign_extend(raw, bits) as u64,
+            (_, Datum::Number { raw, .. }) => raw as u64,
+            (_, Datum::Text(_)) => 0,
+        }
+    }
+
+    /// What a selector finds, with the code or cast that says how to take it.
+    fn selected(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> (Option<Code>, Datum) {
+        let node = match selector {
+            Selector::Code(code) => return (Some(code.node), self.read(code.node)),
+            Selector::Macro(node) => node,
+        };
+        let value = match self.meaning(node.name, scope) {
+            Meaning::Value(MacroValue::Number { value, .. }) => value,
+            Meaning::Value(MacroValue::Text(text)) => return (None, Datum::Text(text)),
+            _ => 0,
+        };
+        match node.cast.map(|cast| cast.node) {
+            Some(Cast::Code(code)) => (Some(code), self.cast(code, value)),
+            Some(Cast::Bits { low, high }) => (None, Datum::Number { raw: bits_of(value, low, high).into(), bits: 64 }),
+            None | Some(Cast::Unknown(_)) => (None, Datum::Number { raw: value.into(), bits: 64 }),
+        }
+    }
+
+    // Switches.
+
+    fn switch(&mut self, node: &Switch<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        let selected = self.select(&node.selector, scope);
+        let selected = match (selected, &node.mask) {
+            (Selected::Number { value, bits, base, errno }, Some(mask)) => {
+                let mask = literal::number(mask.node, base).unwrap_or(0) as u64;
+                Selected::Number { value: value & mask, bits, base, errno }
+            }
+            (selected, _) => selected,
+        };
+        match node.cases.iter().find(|case| matches(&selected, &case.value)) {
+            None => Flow::Next,
+            Some(case) => match &case.body {
+                Body::Text(text) => {
+                    self.text(text);
+                    Flow::Next
+                }
+                Body::Backquoted(text) => self.backquoted(text, scope),
+                Body::Group(group) => self.group(group.items, scope),
+            },
+        }
+    }
+
+    fn select(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> Selected {
+        let base = self.base_of(selector, scope);
+        let (code, datum) = self.selected(selector, scope);
+        match (code, &datum) {
+            (_, Datum::Text(text)) => Selected::Text(text.clone()),
+            (Some(code @ (Code::Time(_) | Code::Path(_))), _) => Selected::Text(self.shown(code, &datum)),
+            (_, Datum::Number { raw, bits }) => Selected::Number {
+                value: *raw as u64,
+                bits: (*bits).min(64),
+                base,
+                errno: matches!(code, Some(Code::Errno(_))),
+            },
+        }
+    }
+
+    /// The base of unprefixed match values.
+    fn base_of(&mut self, selector: &Selector<'ast>, scope: &Scope<'ast>) -> Base {
+        let node = match selector {
+            Selector::Code(code) => return base_of_code(code.node),
+            Selector::Macro(node) => node,
+        };
+        match node.cast.map(|cast| cast.node) {
+            Some(Cast::Code(code)) => base_of_code(code),
+            Some(Cast::Bits { .. } | Cast::Unknown(_)) => Base::Hex,
+            None => match self.meaning(node.name, scope) {
+                Meaning::Value(MacroValue::Number { shown: Shown::Decimal | Shown::SignedDecimal, .. }) => Base::Decimal,
+                _ => Base::Hex,
+            },
+        }
+    }
+
+    // Loops, flags, calls, timers.
+
+    /// Counts a loop turn or a call; `false` when that was one too many.
+    fn count_turn(&mut self) -> bool {
+        if self.turns == self.limits.turns {
+            self.limited = true;
+            return false;
+        }
+        self.turns += 1;
+        true
+    }
+
+    fn repeat(&mut self, node: &Loop<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        let count = self.selector_value(&node.count, scope) as i64;
+        for _ in 0..count.max(0) {
+            if self.truncated {
+                break;
+            }
+            if !self.count_turn() || self.group(node.body.items, scope) == Flow::End {
+                return Flow::End;
+            }
+        }
+        Flow::Next
+    }
+
+    fn bitflags(&mut self, node: &Bitflags<'ast>, scope: &mut Scope<'ast>) {
+        let base = match node.selector {
+            Selector::Macro(MacroRef { cast: Some(cast), .. }) => match cast.node {
+                Cast::Code(Code::Octal(_)) => Base::Octal,
+                Cast::Code(Code::Signed(_) | Code::Unsigned(_)) => Base::Decimal,
+                Cast::Code(Code::Binary { .. }) => Base::Binary,
+                _ => Base::Hex,
+            },
+            _ => Base::Hex,
+        };
+        let value = self.selector_value(&node.selector, scope);
+        // A number beyond 64 bits is never equal to a value's bits.
+        let bits = |word: &Value| literal::number(word.node, base).and_then(|number| literal::pattern(number, 64));
+        for entry in node.entries {
+            match entry {
+                FlagEntry::Flag { flag, yes, no } => {
+                    let set = bits(flag).is_some_and(|flag| flag != 0 && value & flag == flag);
+                    if let Some(text) = if set { Some(yes) } else { no.as_ref() } {
+                        self.text(text);
+                    }
+                }
+                FlagEntry::Field { mask, field, text } => {
+                    if bits(mask).is_some_and(|mask| bits(field) == Some(value & mask)) {
+                        self.text(text);
+                    }
+                }
+            }
+        }
+    }
+
+    fn subroutine(&mut self, id: u16) -> Flow {
+        if !self.count_turn() {
+            return Flow::End;
+        }
+        match self.reference.stanzas.get(&id) {
+            Some(stanza) => self.stanza(stanza),
+            None => Flow::Next,
+        }
+    }
+
+    fn call(&mut self, node: &Call<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        let Some(function) = self.reference.functions.get(node.name.node) else { return Flow::Next };
+        let values: Vec<u64> = node.arguments.iter().map(|argument| self.value(argument, scope)).collect();
+        let names = function.params.iter().map(|name| name.node);
+        let mut locals = Scope::Call(names.zip(values).collect());
+        if !self.count_turn() {
+            return Flow::End;
+        }
+        self.group(function.body, &mut locals)
+    }
+
+    fn timer(&mut self, node: &Timer<'ast>, scope: &mut Scope<'ast>) {
+        let first = self.value(node.first, scope);
+        let second = self.value(node.second, scope);
+        match node.action {
+            TimerAction::Start => self.timers.start((first, second), self.event.time_ns),
+            TimerAction::End => {
+                if let Some(started) = self.timers.end((first, second)) {
+                    let usec = self.event.time_ns.saturating_sub(started) / 1000;
+                    let text = if usec < 1000 { format!("[{usec} usec]") } else { format!("[{} msec]", usec / 1000) };
+                    self.page.value(text.as_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// Whether a soft blank follows what a code or cast prints.
+fn soft_blank_follows(code: Code) -> bool {
+    match code {
+        Code::Ascii { .. } | Code::Counted(_) | Code::Time(_) | Code::Errno(_) | Code::Path(_) | Code::HexByte => false,
+        Code::Binary { .. }
+        | Code::Hex(_)
+        | Code::Signed(_)
+        | Code::Unsigned(_)
+        | Code::Octal(_)
+        | Code::Float(_)
+        | Code::HookBytes
+        | Code::HookType => true,
+    }
+}
+
+fn base_of_code(code: Code) -> Base {
+    match code {
+        Code::Binary { .. } => Base::Binary,
+        Code::Octal(_) => Base::Octal,
+        Code::Signed(_) | Code::Unsigned(_) | Code::HookBytes | Code::Errno(_) => Base::Decimal,
+        _ => Base::Hex,
+    }
+}
+
+/// Bits `low` to `high` of a value, shifted right by `low`.
+fn bits_of(value: u64, low: u8, high: u8) -> u64 {
+    (u128::from(value) >> low & ((1 << (high - low + 1)) - 1)) as u64
+}
+
+/// Whether a case's value is the selected one.
+fn matches(selected: &Selected, value: &MatchValue) -> bool {
+    match (selected, value) {
+        (_, MatchValue::Any(_)) => true,
+        (Selected::Text(text), MatchValue::Word(word)) => text == word.node,
+        (Selected::Text(text), MatchValue::Quoted(quoted)) => text == quoted.bytes,
+        (Selected::Number { .. }, MatchValue::Quoted(_)) => false,
+        (Selected::Number { value, bits, base, errno }, MatchValue::Word(word)) => {
+            let named = errno.then(|| errno_value(word.node)).flatten().map(i128::from);
+            let number = named.or_else(|| literal::number(word.node, *base));
+            number.and_then(|number| literal::pattern(number, *bits)) == Some(*value)
+        }
+    }
+}

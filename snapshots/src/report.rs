@@ -1,0 +1,58 @@
+//! What `trcrpt -h -O ids=off,timestamp=3 -t FORMAT STREAM` must print, from the reference alone.
+
+use tfbc_vm::{Context, Event, Limits};
+
+use crate::reader::{self, Stream, StreamEvent};
+use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
+
+/// A finished report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The lines.
+    pub text: Vec<u8>,
+    /// The exit status: 2 for a damaged or cut stream, else 0.
+    pub status: i32,
+}
+
+/// Reports a whole stream. `log_file` is the stream's name as the user gave it.
+pub fn report(reference: &Reference, file: &[u8], log_file: &[u8]) -> Report {
+    let stream = reader::read(file);
+    let mut timers = Timers::default();
+    let mut text = Vec::new();
+    let mut read_to = u64::MAX;
+    for event in &stream.events {
+        let printed = print(reference, &stream, event, log_file, &mut timers);
+        text.extend(printed.text);
+        if printed.stop {
+            read_to = event.offset;
+            break;
+        }
+    }
+    let damaged = stream.damage.is_some_and(|offset| offset < read_to);
+    Report { text, status: if damaged { 2 } else { 0 } }
+}
+
+fn print(reference: &Reference, stream: &Stream, event: &StreamEvent, log_file: &[u8], timers: &mut Timers) -> Printed {
+    let machine = &stream.machine;
+    let context = Context {
+        trace_env: machine.trace_env,
+        total_cpus: machine.total_cpus,
+        traced_cpus: machine.traced_cpus,
+        reported_cpus: 0,
+        large_data_types: machine.large_data_types,
+        buffering: machine.buffering,
+        ip_address: machine.ip_address,
+        pid: 0,
+        tid: event.tid,
+        cpu: event.cpu,
+        priority: 0,
+        svc: b"",
+        exec_path: b"",
+        log_file,
+        processes: &machine.processes,
+    };
+    let Some(stanza) = reference.stanza(event.hook()) else { return Printed::default() };
+    let layout = layout_without_columns(stanza.level.map(|level| level.node));
+    let event = Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset };
+    reference.format(stanza, &event, &context, timers, Line { columns: b"", layout, limits: Limits::default() })
+}

@@ -1,0 +1,462 @@
+//! The `.tfbc` format, written and opened. Everything is little-endian; sections begin on multiples of 8.
+//!
+//! ```text
+//!  0  label      89 54 46 42 43 0D 0A 1A
+//!  8  u16        version, 1
+//! 10  u16        0x1234, as this file's byte order writes it
+//! 12  u32        number of sections
+//! 16  u64        length of the whole file
+//! 24  u32        CRC-32 of everything but these four bytes
+//! 28  u32        zero
+//! 32  section    kind u32, offset u32, length in bytes u32, zero u32: one row a section, by kind
+//! ```
+//!
+//! A section's rows are the structures of this module, byte by byte; `docs/blob.md` draws them.
+
+use crate::Instr;
+use crate::table::TableKind;
+use bytemuck::{Pod, Zeroable};
+use std::borrow::Cow;
+
+/// The first bytes of every blob.
+pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
+/// The version that this package writes and reads.
+pub const VERSION: u16 = 1;
+
+const ORDER_MARK: u16 = 0x1234;
+const HEAD_LEN: usize = 32;
+const ROW_LEN: usize = 16;
+const CRC_AT: usize = 24;
+/// Sections of version 1.
+const N_SECTIONS: usize = 9;
+
+/// Where an instruction stands in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
+#[repr(C)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1; 65,535 for columns beyond.
+    pub column: u16,
+    /// Index of the source.
+    pub source: u16,
+}
+
+/// One routine: a stanza or function for one environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
+#[repr(C)]
+pub struct RoutineRow {
+    /// Its first instruction.
+    pub start: u32,
+    /// Its number of instructions.
+    pub len: u32,
+    /// Event bytes that its fixed reads need.
+    pub need: u32,
+    /// Registers from 0 that are zeroed before an event.
+    pub zeroed: u16,
+    /// 0 for an event's routine, 1 for one that is called.
+    pub called: u16,
+    /// Its name in the string pool: offset and length.
+    pub name: [u32; 2],
+}
+
+/// One hook id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
+#[repr(C)]
+pub struct HookRow {
+    /// Canonical id; rows are sorted by it.
+    pub id: u16,
+    /// A [`crate::Level`] by number.
+    pub level: u8,
+    /// Bits: 1 the label is hidden, 2 built in, 4 has effects beyond its text.
+    pub flags: u8,
+    /// Version.
+    pub version: u32,
+    /// Release.
+    pub release: u32,
+    /// The label in the string pool: offset and length.
+    pub label: [u32; 2],
+    /// The stanza's line, from 1.
+    pub line: u32,
+    /// Index of its source.
+    pub source: u16,
+    /// Columns that a tab stop is off, at `L=0`.
+    pub tab_origin: u16,
+    /// The routine for each environment, in the order of [`crate::Env::ALL`].
+    pub routines: [u32; 4],
+}
+
+/// One switch table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[repr(C)]
+pub struct TableRow {
+    /// A [`TableKind`] by number.
+    pub kind: u32,
+    /// Its first word.
+    pub start: u32,
+    /// Its number of words.
+    pub len: u32,
+}
+
+/// One source that went into the blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[repr(C)]
+pub struct SourceRow {
+    /// Its name in the string pool: offset and length.
+    pub name: [u32; 2],
+    /// CRC-32 of its bytes.
+    pub crc: u32,
+    /// Its bytes.
+    pub len: u32,
+}
+
+/// Why a blob was refused. Offsets are in bytes from the blob's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlobError {
+    /// It does not begin with the label.
+    Label,
+    /// It was written by another version.
+    Version {
+        /// The version found.
+        found: u16,
+    },
+    /// It was written in another byte order.
+    ByteOrder,
+    /// It is shorter or longer than its header says.
+    Length {
+        /// What the header says.
+        expected: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// The checksum differs: it was altered.
+    Checksum,
+    /// A section is missing, out of order, or does not fit.
+    Section {
+        /// Its number, from 1.
+        kind: u32,
+        /// Offset of its row in the section table.
+        offset: u32,
+    },
+    /// A table row points outside its section.
+    Row {
+        /// The section's number.
+        section: u32,
+        /// The row.
+        row: u32,
+    },
+    /// An instruction breaks a rule of the verifier.
+    Instr {
+        /// The rule's number: V1, V2, …
+        rule: u8,
+        /// The routine.
+        routine: u32,
+        /// The instruction, counted from the program's first.
+        at: u32,
+    },
+}
+
+impl BlobError {
+    /// The stable code, for `tfbc explain`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            BlobError::Label => "B01",
+            BlobError::Version { .. } => "B02",
+            BlobError::ByteOrder => "B03",
+            BlobError::Length { .. } => "B04",
+            BlobError::Checksum => "B05",
+            BlobError::Section { .. } => "B06",
+            BlobError::Row { .. } => "B07",
+            BlobError::Instr { .. } => "B08",
+        }
+    }
+
+    /// Code, title and long text of every blob error.
+    pub const CODES: &[(&str, &str, &str)] = &[
+        (
+            "B01",
+            "not a blob",
+            "The file does not begin with the label of a `.tfbc` blob (89 54 46 42 43 0D 0A 1A).\nA file that was copied in text mode loses its line ends, and shows up here.",
+        ),
+        (
+            "B02",
+            "blob of another version",
+            "The blob was written by a tfbc with another blob format.\nCompile the format files again: `tfbc compile FORMAT -o X.tfbc`.",
+        ),
+        (
+            "B03",
+            "blob of another byte order",
+            "The header's byte order mark does not read as 0x1234: the bytes were swapped.",
+        ),
+        (
+            "B04",
+            "blob cut short or lengthened",
+            "The header states the file's length, and the file has another one.\nA copy that was interrupted shows up here.",
+        ),
+        ("B05", "altered blob", "The checksum in the header does not fit the bytes. The file was damaged or edited."),
+        (
+            "B06",
+            "bad section table",
+            "A section of the blob is missing, out of order, overlaps another, or reaches past the end of the file.",
+        ),
+        (
+            "B07",
+            "bad table row",
+            "A row of the routine, hook, table or source section points outside the section it belongs to.",
+        ),
+        (
+            "B08",
+            "instruction refused by the verifier",
+            "An instruction breaks one of the rules V1 to V12 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
+        ),
+    ];
+}
+
+impl std::fmt::Display for BlobError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BlobError::Label => f.write_str("not a .tfbc blob: the first 8 bytes are not its label"),
+            BlobError::Version { found } => write!(f, "blob format version {found}, expected {VERSION}, at offset 8"),
+            BlobError::ByteOrder => f.write_str("byte order mark at offset 10 is not 0x1234"),
+            BlobError::Length { expected, found } => {
+                write!(f, "length is {found} bytes, expected {expected} (header, offset 16)")
+            }
+            BlobError::Checksum => f.write_str("checksum at offset 24 does not fit: the blob was altered"),
+            BlobError::Section { kind, offset } => {
+                write!(f, "section {kind} is missing or does not fit (section table, offset {offset})")
+            }
+            BlobError::Row { section, row } => write!(f, "row {row} of section {section} points outside"),
+            BlobError::Instr { rule, routine, at } => {
+                write!(f, "instruction {at} of routine {routine} breaks rule V{rule}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BlobError {}
+
+/// The sections of a blob, opened and not yet verified. Borrows the bytes where they are aligned.
+#[derive(Debug, Clone)]
+pub(crate) struct Sections<'b> {
+    pub code: Cow<'b, [Instr]>,
+    pub places: Cow<'b, [Place]>,
+    pub routines: Cow<'b, [RoutineRow]>,
+    pub hooks: Cow<'b, [HookRow]>,
+    pub tables: Cow<'b, [TableRow]>,
+    pub words: Cow<'b, [u64]>,
+    pub strings: &'b [u8],
+    pub sources: Cow<'b, [SourceRow]>,
+    pub dialect: &'b [u8],
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u32::from_le_bytes(*chunk))
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes[..CRC_AT]);
+    hasher.update(&bytes[CRC_AT + 4..]);
+    hasher.finalize()
+}
+
+/// Views a section as rows. Misaligned bytes are copied.
+fn rows<T: Pod>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
+    if !bytes.len().is_multiple_of(size_of::<T>()) {
+        return None;
+    }
+    Some(match bytemuck::try_cast_slice(bytes) {
+        Ok(rows) => Cow::Borrowed(rows),
+        Err(_) => Cow::Owned(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()),
+    })
+}
+
+/// Opens a blob's sections: header, length, checksum and section table.
+pub(crate) fn open(bytes: &[u8]) -> Result<Sections<'_>, BlobError> {
+    if !bytes.starts_with(&LABEL) {
+        return Err(BlobError::Label);
+    }
+    let found = bytes.len() as u64;
+    let table_end = HEAD_LEN + N_SECTIONS * ROW_LEN;
+    if bytes.len() < table_end {
+        return Err(BlobError::Length { expected: table_end as u64, found });
+    }
+    // The rows are read in place: a host of the other order would need them swapped.
+    if u16::from_ne_bytes([bytes[10], bytes[11]]) != ORDER_MARK {
+        return Err(BlobError::ByteOrder);
+    }
+    let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+    if version != VERSION {
+        return Err(BlobError::Version { found: version });
+    }
+    let expected = u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32;
+    if expected != found {
+        return Err(BlobError::Length { expected, found });
+    }
+    if u32_at(bytes, CRC_AT) != checksum(bytes) {
+        return Err(BlobError::Checksum);
+    }
+    if u32_at(bytes, 12) as usize != N_SECTIONS {
+        return Err(BlobError::Section { kind: 0, offset: 12 });
+    }
+    let mut end = table_end;
+    let mut section = |kind: u32| {
+        let row = HEAD_LEN + (kind as usize - 1) * ROW_LEN;
+        let error = BlobError::Section { kind, offset: row as u32 };
+        let (start, len) = (u32_at(bytes, row + 4) as usize, u32_at(bytes, row + 8) as usize);
+        let in_order = u32_at(bytes, row) == kind && start >= end && start.is_multiple_of(8);
+        let stop = start.checked_add(len).filter(|_| in_order).ok_or(error)?;
+        let found = bytes.get(start..stop).ok_or(error)?;
+        end = stop;
+        Ok((found, error))
+    };
+    fn typed<'b, T: Pod>(found: Result<(&'b [u8], BlobError), BlobError>) -> Result<Cow<'b, [T]>, BlobError> {
+        let (bytes, error) = found?;
+        rows(bytes).ok_or(error)
+    }
+    Ok(Sections {
+        code: typed(section(1))?,
+        places: typed(section(2))?,
+        routines: typed(section(3))?,
+        hooks: typed(section(4))?,
+        tables: typed(section(5))?,
+        words: typed(section(6))?,
+        strings: section(7)?.0,
+        sources: typed(section(8))?,
+        dialect: section(9)?.0,
+    })
+}
+
+/// A blob in the making: the sections as rows, with strings, words and tables merged as they are added.
+#[derive(Debug, Clone, Default)]
+pub struct BlobBuilder {
+    code: Vec<Instr>,
+    places: Vec<Place>,
+    routines: Vec<RoutineRow>,
+    hooks: Vec<HookRow>,
+    tables: Vec<TableRow>,
+    words: Vec<u64>,
+    strings: Vec<u8>,
+    sources: Vec<SourceRow>,
+    dialect: Vec<u8>,
+    known_strings: std::collections::HashMap<Vec<u8>, u32>,
+    known_tables: std::collections::HashMap<(u32, Vec<u64>), u32>,
+    known_words: std::collections::HashMap<Vec<u64>, u32>,
+    known_routines: std::collections::HashMap<RoutineKey, u32>,
+}
+
+/// What makes two routines one: called or not, registers, code and places.
+type RoutineKey = (u16, u16, u32, Vec<Instr>, Vec<Place>);
+
+impl BlobBuilder {
+    /// An empty blob.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a string to the pool, or finds it there: offset and length.
+    pub fn string(&mut self, text: &[u8]) -> [u32; 2] {
+        let len = text.len() as u32;
+        if let Some(offset) = self.known_strings.get(text) {
+            return [*offset, len];
+        }
+        let offset = self.strings.len() as u32;
+        self.strings.extend_from_slice(text);
+        self.known_strings.insert(text.to_vec(), offset);
+        [offset, len]
+    }
+
+    /// Adds a table, or finds it: its index.
+    pub fn table(&mut self, kind: TableKind, words: Vec<u64>) -> u32 {
+        let key = (kind as u32, words);
+        if let Some(index) = self.known_tables.get(&key) {
+            return *index;
+        }
+        let index = self.tables.len() as u32;
+        self.tables.push(TableRow { kind: key.0, start: self.words.len() as u32, len: key.1.len() as u32 });
+        self.words.extend_from_slice(&key.1);
+        self.known_tables.insert(key, index);
+        index
+    }
+
+    /// Adds words that an instruction names directly, or finds them: their offset.
+    pub fn words(&mut self, words: Vec<u64>) -> u32 {
+        if let Some(start) = self.known_words.get(&words) {
+            return *start;
+        }
+        let start = self.words.len() as u32;
+        self.words.extend_from_slice(&words);
+        self.known_words.insert(words, start);
+        start
+    }
+
+    /// Adds a routine, or finds one with the same code: its index. `start` and `len` of the row are set here.
+    pub fn routine(&mut self, mut row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
+        let key = (row.called, row.zeroed, row.need, code.to_vec(), places.to_vec());
+        if let Some(index) = self.known_routines.get(&key) {
+            return *index;
+        }
+        let index = self.routines.len() as u32;
+        row.start = self.code.len() as u32;
+        row.len = code.len() as u32;
+        self.code.extend_from_slice(code);
+        self.places.extend_from_slice(places);
+        self.routines.push(row);
+        self.known_routines.insert(key, index);
+        index
+    }
+
+    /// Adds a hook. Ids are distinct.
+    pub fn hook(&mut self, row: HookRow) {
+        self.hooks.push(row);
+    }
+
+    /// Adds a source: its name and bytes.
+    pub fn source(&mut self, name: &str, bytes: &[u8]) {
+        let name = self.string(name.as_bytes());
+        self.sources.push(SourceRow { name, crc: crc32fast::hash(bytes), len: bytes.len() as u32 });
+    }
+
+    /// Sets the dialect that the blob records: `NAME=VALUE` lines.
+    pub fn dialect(&mut self, text: &str) {
+        self.dialect = text.as_bytes().to_vec();
+    }
+
+    /// The bytes of the blob.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.hooks.sort_by_key(|hook| hook.id);
+        let sections: [&[u8]; N_SECTIONS] = [
+            bytemuck::cast_slice(&self.code),
+            bytemuck::cast_slice(&self.places),
+            bytemuck::cast_slice(&self.routines),
+            bytemuck::cast_slice(&self.hooks),
+            bytemuck::cast_slice(&self.tables),
+            bytemuck::cast_slice(&self.words),
+            &self.strings,
+            bytemuck::cast_slice(&self.sources),
+            &self.dialect,
+        ];
+        let mut head = Vec::with_capacity(HEAD_LEN + N_SECTIONS * ROW_LEN);
+        head.extend_from_slice(&LABEL);
+        head.extend_from_slice(&VERSION.to_le_bytes());
+        head.extend_from_slice(&ORDER_MARK.to_ne_bytes());
+        head.extend_from_slice(&(N_SECTIONS as u32).to_le_bytes());
+        head.extend_from_slice(&[0; 16]);
+        let mut body = Vec::new();
+        let body_start = HEAD_LEN + N_SECTIONS * ROW_LEN;
+        for (kind, section) in (1u32..).zip(sections) {
+            body.resize(body.len().next_multiple_of(8), 0);
+            for field in [kind, (body_start + body.len()) as u32, section.len() as u32, 0] {
+                head.extend_from_slice(&field.to_le_bytes());
+            }
+            body.extend_from_slice(section);
+        }
+        head.extend_from_slice(&body);
+        let len = head.len() as u64;
+        head[16..24].copy_from_slice(&len.to_le_bytes());
+        let crc = checksum(&head);
+        head[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        head
+    }
+}

@@ -1,0 +1,151 @@
+//! Listings of instructions, and the page of the instruction table.
+
+use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot};
+use crate::{Program, Routine};
+use std::fmt::{self, Write};
+
+impl Program<'_> {
+    /// The listing of one hook's routines, or of all: a header line a routine, then address, source line (behind its
+    /// routine's first), instruction; `>` marks jump targets. Empty for an unknown hook.
+    ///
+    /// ```text
+    /// ; routine 3: 010 hook32, needs 8 bytes, a.trcfmt
+    ///      0  a.trcfmt:3   dec.at "pid=" 4 4
+    /// ```
+    pub fn disassemble(&self, hook_id: Option<u16>) -> String {
+        let mut out = String::new();
+        let mut wanted: Vec<u32> = match hook_id {
+            None => self.routines().map(|routine| routine.index).collect(),
+            Some(id) => match self.hook(id) {
+                Some(hook) => {
+                    crate::Env::ALL.iter().filter_map(|env| self.routine_of(&hook, *env)).map(|r| r.index).collect()
+                }
+                None => Vec::new(),
+            },
+        };
+        let mut at = 0;
+        while at < wanted.len() {
+            let called = self.routine_at(wanted[at]).code.iter().filter(|instr| instr.op == Op::Call as u8);
+            wanted.extend(called.map(|instr| instr.b));
+            at += 1;
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        for index in wanted {
+            self.list_routine(&self.routine_at(index), &mut out);
+        }
+        out
+    }
+
+    fn list_routine(&self, routine: &Routine<'_>, out: &mut String) {
+        let name = String::from_utf8_lossy(routine.name);
+        let _ = writeln!(out, "; routine {}: {name}, needs {} bytes", routine.index, routine.need);
+        let targets = self.targets(routine);
+        let mut last = None;
+        for (pc, (instr, place)) in routine.code.iter().zip(routine.places).enumerate() {
+            let mark = if targets.contains(&pc) { '>' } else { ' ' };
+            let line = if last == Some((place.source, place.line)) {
+                String::new()
+            } else {
+                format!("{}:{}", String::from_utf8_lossy(self.source_name(place.source)), place.line)
+            };
+            last = Some((place.source, place.line));
+            let _ = writeln!(out, "{mark}{pc:5}  {line:<20} {}", list_instr(instr, Some(self)));
+        }
+    }
+
+    fn targets(&self, routine: &Routine<'_>) -> std::collections::BTreeSet<usize> {
+        let mut targets = std::collections::BTreeSet::new();
+        for instr in routine.code {
+            let Some(op) = Op::from_u8(instr.op) else { continue };
+            for (_, slot, kind) in op.info().operands {
+                match kind {
+                    Kind::Target => drop(targets.insert(instr.slot(*slot) as usize)),
+                    Kind::Table | Kind::TextTable => {
+                        let (kind, words) = self.table(instr.slot(*slot));
+                        let found = crate::table::check(kind, words, self.strings()).unwrap_or_default();
+                        targets.extend(found.into_iter().map(|to| to as usize));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        targets
+    }
+}
+
+/// One instruction as listings show it: mnemonic, literal, operands. Strings of the pool are shown where the program
+/// is given.
+pub fn list_instr(instr: &Instr, program: Option<&Program<'_>>) -> String {
+    let Some(op) = Op::from_u8(instr.op) else { return format!("?{}", instr.op) };
+    let mut out = op.info().mnemonic.to_string();
+    if instr.lit_len > 0 {
+        out.push(' ');
+        quote(&mut out, instr.literal());
+    }
+    for (_, slot, kind) in op.info().operands {
+        out.push(' ');
+        let _ = list_operand(&mut out, instr, *slot, *kind, program);
+    }
+    out
+}
+
+fn quote(out: &mut String, text: &[u8]) {
+    let _ = write!(out, "\"{}\"", text.escape_ascii());
+}
+
+fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program: Option<&Program<'_>>) -> fmt::Result {
+    let value = instr.slot(slot);
+    match kind {
+        Kind::Dst | Kind::Src => write!(out, "r{value}"),
+        Kind::Wide => write!(out, "{:#x}", instr.wide()),
+        Kind::Off => write!(out, "@{value}"),
+        Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
+        Kind::Target => write!(out, "->{value}"),
+        Kind::Routine => write!(out, "routine {value}"),
+        Kind::Table | Kind::TextTable => write!(out, "table {value}"),
+        Kind::Flags => write!(out, "flags {value}"),
+        Kind::Lits => write!(out, "texts {value}+{}", instr.d),
+        Kind::Nibbles => write!(out, "nibbles {value}+{}", instr.d),
+        Kind::Value => write!(out, "${}", EnvValue::from_u32(value).map_or("?", EnvValue::name)),
+        Kind::Name => write!(out, "${}", EnvText::from_u32(value).map_or("?", EnvText::name)),
+        Kind::Soft => write!(out, "{}", if value == 1 { "soft" } else { "exact" }),
+        Kind::Str => {
+            match program {
+                Some(program) => quote(out, program.string([value, instr.c])),
+                None => write!(out, "text {value}+{}", instr.c)?,
+            }
+            Ok(())
+        }
+        Kind::Num | Kind::Width | Kind::WideWidth | Kind::Bits | Kind::Bit | Kind::Len | Kind::Digits => {
+            write!(out, "{value}")
+        }
+    }
+}
+
+/// The instruction table as a page of markdown: `docs/bytecode.md`, and `tfbc ops`.
+pub fn ops_page() -> String {
+    let mut out = String::from(PAGE_HEAD);
+    for op in Op::ALL {
+        let info = op.info();
+        let operands = info.operands.iter().map(|(name, slot, kind)| format!("{name} ({slot:?}, {kind:?})"));
+        let operands = operands.collect::<Vec<_>>().join(", ");
+        let form = if info.fused { "fused" } else { "plain" };
+        let _ = writeln!(out, "| {} | `{}` | {form} | {operands} | {} |", *op as u8, info.mnemonic, info.doc.trim());
+    }
+    out
+}
+
+const PAGE_HEAD: &str = "\
+# The bytecode
+
+An instruction is 32 bytes, little-endian: opcode (1 byte), literal length (1), operand slots A (2), B (4), C (4),
+D (4), and 16 bytes of literal. Every instruction prints its literal first, then does what the table says. `plain`
+instructions are what the compiler emits, `fused` ones what the link pass makes of runs of plain ones. A machine has
+1024 registers of 64 bits; jumps count from the routine's first instruction.
+
+This page is printed by `tfbc ops` from the table in `vm/src/op.rs`.
+
+| number | mnemonic | form | operands (slot, kind) | effect |
+| --- | --- | --- | --- | --- |
+";

@@ -1,0 +1,352 @@
+//! Numbers as text, written into a buffer that the caller knows to be long enough: no branch on the number of digits
+//! where one can be avoided, and no allocation.
+//!
+//! Every function takes the buffer and the offset to write at, and gives the offset behind what it wrote. A buffer
+//! that is too short loses the text; it never panics. [`crate::TextBuf::SLACK`] covers every function here.
+
+/// Decimal digits of 0 to 999, left-aligned, with their count in the last byte.
+static SMALL: [[u8; 4]; 1000] = small();
+
+const fn small() -> [[u8; 4]; 1000] {
+    let mut table = [[0; 4]; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        let (a, b, c) = ((n / 100) as u8 + b'0', (n / 10 % 10) as u8 + b'0', (n % 10) as u8 + b'0');
+        table[n] = match n {
+            0..10 => [c, 0, 0, 1],
+            10..100 => [b, c, 0, 2],
+            _ => [a, b, c, 3],
+        };
+        n += 1;
+    }
+    table
+}
+
+/// Stores a fixed number of bytes: one or two machine stores.
+#[inline(always)]
+pub(crate) fn store<const N: usize>(buf: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(room) = buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+        *room = bytes;
+    }
+}
+
+/// Stores a run of bytes.
+#[inline]
+pub(crate) fn store_slice(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    if let Some(room) = buf.get_mut(at..at + bytes.len()) {
+        room.copy_from_slice(bytes);
+    }
+    at + bytes.len()
+}
+
+/// Eight decimal digits of a number below 10^8, one a byte, the first in the low byte.
+#[inline(always)]
+fn digits8(n: u32) -> u64 {
+    let (high, low) = ((n / 10_000) as u64, (n % 10_000) as u64);
+    let quads = high | low << 32;
+    // Splits both halves at once: by 100, then by 10, with multiplications that are exact below 10^4 and 10^2.
+    let hundreds = ((quads * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | (quads - hundreds * 100) << 16;
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (pairs - tens * 10) << 8
+}
+
+/// Exactly eight digits.
+#[inline(always)]
+fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
+    store(buf, at, (digits8(n) | 0x3030_3030_3030_3030).to_le_bytes());
+    at + 8
+}
+
+/// A number below 10^8, without leading zeros.
+#[inline(always)]
+fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
+    if let Some(entry) = SMALL.get(n as usize) {
+        store(buf, at, *entry);
+        return at + entry[3] as usize;
+    }
+    let digits = digits8(n);
+    let zeros = (digits.trailing_zeros() & !7).min(56);
+    store(buf, at, ((digits | 0x3030_3030_3030_3030) >> zeros).to_le_bytes());
+    at + 8 - (zeros >> 3) as usize
+}
+
+/// Unsigned decimal.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::dec(&mut buf, 0, 4_294_967_296);
+/// assert_eq!(&buf[..end], b"4294967296");
+/// ```
+#[inline(always)]
+pub fn dec(buf: &mut [u8], at: usize, n: u64) -> usize {
+    if n < 100_000_000 { put_short(buf, at, n as u32) } else { dec_long(buf, at, n) }
+}
+
+#[inline(never)]
+fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
+    const E8: u64 = 100_000_000;
+    let (high, low) = (n / E8, (n % E8) as u32);
+    let at = if high < E8 {
+        put_short(buf, at, high as u32)
+    } else {
+        let at = put_short(buf, at, (high / E8) as u32);
+        put8(buf, at, (high % E8) as u32)
+    };
+    put8(buf, at, low)
+}
+
+/// Signed decimal of a 64-bit two's complement number.
+#[inline(always)]
+pub fn int(buf: &mut [u8], at: usize, n: u64) -> usize {
+    if (n as i64) < 0 {
+        store(buf, at, [b'-']);
+        return dec(buf, at + 1, (n as i64).unsigned_abs());
+    }
+    dec(buf, at, n)
+}
+
+/// Exactly `DIGITS` decimal digits, zero-padded; `n` is below 10^DIGITS.
+#[inline]
+pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usize {
+    let mut text = [b'0'; DIGITS];
+    let mut rest = n;
+    for digit in text.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    store(buf, at, text);
+    at + DIGITS
+}
+
+/// The eight upper-case hex digits of a number, the first in the low byte.
+#[inline(always)]
+fn hex8(n: u32) -> [u8; 8] {
+    let spread = n.swap_bytes() as u64;
+    let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
+    let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+    let nibbles = ((spread >> 4) & 0x000f_000f_000f_000f) | ((spread & 0x000f_000f_000f_000f) << 8);
+    let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
+    (nibbles + 0x3030_3030_3030_3030 + letters * 7).to_le_bytes()
+}
+
+/// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
+#[inline(always)]
+pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    if digits == 8 {
+        store(buf, at, hex8(n as u32));
+        return at + 8;
+    }
+    hex_any(buf, at, n, digits)
+}
+
+#[inline]
+fn hex_any(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    let zeros = digits.saturating_sub(16);
+    for k in 0..zeros {
+        store(buf, at + k, [b'0']);
+    }
+    let (at, digits) = (at + zeros, digits - zeros);
+    let mut text = [0; 16];
+    let aligned = n << (((16 - digits) * 4) & 63);
+    store(&mut text, 0, hex8((aligned >> 32) as u32));
+    store(&mut text, 8, hex8(aligned as u32));
+    store(buf, at, text);
+    at + digits
+}
+
+/// Hex in 4, 8 or 16 digits, as many as the number needs.
+#[inline]
+pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
+    let digits = match n {
+        0..=0xffff => 4,
+        0x1_0000..=0xffff_ffff => 8,
+        _ => 16,
+    };
+    hex(buf, at, n, digits)
+}
+
+/// One byte as two hex digits and a blank.
+static PAIRS: [[u8; 4]; 256] = pairs();
+
+const fn pairs() -> [[u8; 4]; 256] {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut table = [[b' '; 4]; 256];
+    let mut n = 0;
+    while n < 256 {
+        table[n][0] = DIGITS[n >> 4];
+        table[n][1] = DIGITS[n & 15];
+        n += 1;
+    }
+    table
+}
+
+/// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each.
+pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    let end = at + bytes.len() * WIDTH;
+    let Some(room) = buf.get_mut(at..end) else { return at };
+    for (to, byte) in room.chunks_exact_mut(WIDTH).zip(bytes) {
+        to.copy_from_slice(&PAIRS[usize::from(*byte)][..WIDTH]);
+    }
+    end
+}
+
+/// Octal, without a prefix.
+pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
+    let digits = (64 - n.leading_zeros()).div_ceil(3).max(1) as usize;
+    for k in 0..digits {
+        let digit = (n >> ((digits - 1 - k) * 3) & 7) as u8;
+        store(buf, at + k, [b'0' + digit]);
+    }
+    at + digits
+}
+
+/// The low `count` bits as binary digits, 1 to 64.
+pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
+    for k in 0..count {
+        store(buf, at + k, [b'0' + (n >> (count - 1 - k) & 1) as u8]);
+    }
+    at + count
+}
+
+/// C's `%.4E`, with `NAN`, `INF` and `-INF`.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::float(&mut buf, 0, 1.5);
+/// assert_eq!(&buf[..end], b"1.5000E+00");
+/// ```
+pub fn float(buf: &mut [u8], at: usize, x: f64) -> usize {
+    use std::io::Write;
+    if x.is_nan() {
+        return store_slice(buf, at, b"NAN");
+    }
+    if x.is_infinite() {
+        return store_slice(buf, at, if x > 0.0 { b"INF" } else { b"-INF" });
+    }
+    let mut text = [0u8; 16];
+    let mut rest = &mut text[..];
+    let fits = write!(rest, "{x:.4E}").is_ok();
+    let left = rest.len();
+    debug_assert!(fits, "sign, digit, point, four digits, E, sign and three digits are 12 bytes");
+    let text = &text[..16 - left];
+    // Rust writes `1.5000E0`, C at least two digits and always a sign.
+    let split = text.iter().position(|byte| *byte == b'E').unwrap_or(text.len());
+    let (mantissa, exponent) = text.split_at(split);
+    let (sign, digits) = match exponent.get(1..) {
+        Some([b'-', digits @ ..]) => (b"E-", digits),
+        Some(digits) => (b"E+", digits),
+        None => (b"E+", &b"0"[..]),
+    };
+    let at = store_slice(buf, at, mantissa);
+    let at = store_slice(buf, at, sign);
+    let at = if digits.len() < 2 { store_slice(buf, at, b"0") } else { at };
+    store_slice(buf, at, digits)
+}
+
+/// Seconds since 1970 in GMT, as `Thu Oct 28 13:34:05 1999`: 24 characters, the day padded with a blank.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::time(&mut buf, 0, 941_117_645);
+/// assert_eq!(&buf[..end], b"Thu Oct 28 13:34:05 1999");
+/// ```
+pub fn time(buf: &mut [u8], at: usize, seconds: u32) -> usize {
+    const DAYS: [&[u8; 3]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
+    const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let two = |n: u32| [b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8];
+    let mut text = *b"Thu Jan  1 00:00:00 1970";
+    text[..3].copy_from_slice(DAYS[days as usize % 7]);
+    text[4..7].copy_from_slice(&MONTHS[month as usize * 3..month as usize * 3 + 3]);
+    text[8..10].copy_from_slice(&two(day));
+    if day < 10 {
+        text[8] = b' ';
+    }
+    text[11..13].copy_from_slice(&two(of_day / 3600));
+    text[14..16].copy_from_slice(&two(of_day / 60 % 60));
+    text[17..19].copy_from_slice(&two(of_day % 60));
+    text[20..22].copy_from_slice(&two(year / 100));
+    text[22..24].copy_from_slice(&two(year % 100));
+    store_slice(buf, at, &text)
+}
+
+/// Year, month from 0, and day from 1, of a day since 1970 in the Gregorian calendar.
+fn civil(days: u32) -> (u32, u32, u32) {
+    // Counts years from 1 March, so that the leap day is a year's last.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let year = era * 400 + year + u32::from(month >= 10);
+    (year, (month + 2) % 12, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(put: impl FnOnce(&mut [u8]) -> usize) -> String {
+        let mut buf = [0; 128];
+        let end = put(&mut buf);
+        String::from_utf8(buf[..end].to_vec()).unwrap()
+    }
+
+    /// Powers of two and ten with their neighbours, and a spread of others.
+    fn numbers() -> impl Iterator<Item = u64> {
+        let powers = (0..64).map(|k| 1u64 << k).chain((0..20).map(|k| 10u64.pow(k)));
+        let near = powers.flat_map(|n| [n - 1, n, n.wrapping_add(1)]);
+        near.chain((0..20_000).map(|k| (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (k % 64))).chain([u64::MAX])
+    }
+
+    #[test]
+    fn decimals_match_the_standard_library() {
+        (0..200_000u64).chain(numbers()).for_each(|n| {
+            assert_eq!(text(|b| dec(b, 0, n)), n.to_string());
+            assert_eq!(text(|b| int(b, 0, n)), (n as i64).to_string());
+        });
+    }
+
+    #[test]
+    fn bases_match_the_standard_library() {
+        for n in numbers() {
+            assert_eq!(text(|b| oct(b, 0, n)), format!("{n:o}"));
+            assert_eq!(text(|b| bin(b, 0, n, 64)), format!("{n:064b}"));
+            for digits in 1..=32usize {
+                let low = if digits < 16 { n & ((1 << (digits * 4)) - 1) } else { n };
+                assert_eq!(text(|b| hex(b, 0, n, digits)), format!("{low:0digits$X}"));
+            }
+        }
+    }
+
+    #[test]
+    fn fitting_hex_has_4_8_or_16_digits() {
+        for (n, expected) in [(0, "0000"), (0xffff, "FFFF"), (0x1_0000, "00010000"), (1 << 32, "0000000100000000")] {
+            assert_eq!(text(|b| hex_fit(b, 0, n)), expected);
+        }
+    }
+
+    #[test]
+    fn floats_are_printed_as_c_does() {
+        let cases = [(0.0, "0.0000E+00"), (-1e300, "-1.0000E+300"), (1.23456e-5, "1.2346E-05"), (f64::NAN, "NAN")];
+        for (x, expected) in cases {
+            assert_eq!(text(|b| float(b, 0, x)), expected);
+        }
+        assert_eq!(text(|b| float(b, 0, f64::NEG_INFINITY)), "-INF");
+    }
+
+    #[test]
+    fn times_span_the_32_bit_range() {
+        for (seconds, expected) in [
+            (0, "Thu Jan  1 00:00:00 1970"),
+            (951_782_400, "Tue Feb 29 00:00:00 2000"),
+            (2_147_483_648, "Tue Jan 19 03:14:08 2038"),
+            (u32::MAX, "Sun Feb  7 06:28:15 2106"),
+        ] {
+            assert_eq!(text(|b| time(b, 0, seconds)), expected);
+        }
+    }
+}

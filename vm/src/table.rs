@@ -1,0 +1,282 @@
+//! Switch tables: from a value to an instruction in a time that does not grow with the number of cases.
+//!
+//! A table is a run of 64-bit words. Values that lie close together make a *dense* table; others, and texts by their
+//! hash, a two-level *perfect hash*: a value's first product with a multiplier picks a bucket, the bucket's own
+//! multiplier a slot, and the slot's key decides.
+//!
+//! ```text
+//! dense   base, count, default, target × count
+//! hash    multiplier, bucket shift, slot shift, default, multiplier × buckets, (key, target) × slots
+//! text    the same with (hash, target, string) a slot; string = offset << 32 | length
+//! flags   (mask, field, yes, no, bits) an entry; yes and no as string, bits: 1 yes soft, 2 no soft
+//! ```
+
+/// The largest dense table for `n` cases.
+const fn dense_limit(n: usize) -> u64 {
+    n as u64 * 8 + 64
+}
+
+/// Words before a hash table's buckets.
+pub(crate) const HASH_HEAD: usize = 4;
+
+/// Words of one BITFLAGS entry.
+pub(crate) const FLAG_WORDS: usize = 5;
+
+/// What a table's words hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum TableKind {
+    /// Targets by value, from a base.
+    Dense,
+    /// Targets by perfect hash.
+    Hash,
+    /// Targets by perfect hash of a text.
+    Text,
+    /// BITFLAGS entries.
+    Flags,
+}
+
+impl TableKind {
+    /// The kind with a number.
+    pub const fn from_u32(number: u32) -> Option<TableKind> {
+        match number {
+            0 => Some(TableKind::Dense),
+            1 => Some(TableKind::Hash),
+            2 => Some(TableKind::Text),
+            3 => Some(TableKind::Flags),
+            _ => None,
+        }
+    }
+}
+
+/// FNV-1a of a text: the key under which a text table files it.
+pub fn text_hash(text: &[u8]) -> u64 {
+    text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Packs a run of the string pool into a table word.
+pub const fn pack_str(offset: u32, len: u32) -> u64 {
+    (offset as u64) << 32 | len as u64
+}
+
+/// A word of [`pack_str`] as offset and length.
+pub const fn unpack_str(word: u64) -> (usize, usize) {
+    ((word >> 32) as usize, word as u32 as usize)
+}
+
+/// The words of a switch on numbers. Keys are distinct; `default` is the target of every other value.
+pub fn number_table(cases: &[(u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+    let base = cases.iter().map(|(key, _)| *key).min().unwrap_or(0);
+    let last = cases.iter().map(|(key, _)| *key).max().unwrap_or(0);
+    if last - base < dense_limit(cases.len()) {
+        let count = if cases.is_empty() { 0 } else { last - base + 1 };
+        let mut words = vec![u64::from(default); 3 + count as usize];
+        words[0] = base;
+        words[1] = count;
+        for (key, target) in cases {
+            words[3 + (key - base) as usize] = u64::from(*target);
+        }
+        return (TableKind::Dense, words);
+    }
+    let rows: Vec<_> = cases.iter().map(|(key, target)| vec![*key, u64::from(*target)]).collect();
+    (TableKind::Hash, hash_table(&rows, 2, default))
+}
+
+/// The words of a switch on texts: distinct texts with distinct hashes, their packed strings and targets.
+pub fn text_table(cases: &[(u64, u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+    let rows: Vec<_> = cases.iter().map(|(hash, string, target)| vec![*hash, u64::from(*target), *string]).collect();
+    (TableKind::Text, hash_table(&rows, 3, default))
+}
+
+fn hash_table(rows: &[Vec<u64>], width: usize, default: u32) -> Vec<u64> {
+    // A fixed seed: the same source gives the same blob.
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut slot_bits = (rows.len() * 2).next_power_of_two().trailing_zeros().max(1);
+    let bucket_bits = rows.len().div_ceil(4).next_power_of_two().trailing_zeros().max(1);
+    loop {
+        for _ in 0..16 {
+            if let Some(words) = try_hash(rows, width, bucket_bits, slot_bits, default, &mut random) {
+                return words;
+            }
+        }
+        slot_bits += 1;
+    }
+}
+
+fn next_odd(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    random.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1
+}
+
+fn try_hash(
+    rows: &[Vec<u64>],
+    width: usize,
+    bucket_bits: u32,
+    slot_bits: u32,
+    default: u32,
+    random: &mut u64,
+) -> Option<Vec<u64>> {
+    const TRIES: usize = 4096;
+    let (n_buckets, n_slots) = (1usize << bucket_bits, 1usize << slot_bits);
+    let multiplier = next_odd(random);
+    let (bucket_shift, slot_shift) = (64 - bucket_bits, 64 - slot_bits);
+    let mut buckets = vec![Vec::new(); n_buckets];
+    for (at, row) in rows.iter().enumerate() {
+        buckets[(row[0].wrapping_mul(multiplier) >> bucket_shift) as usize].push(at);
+    }
+    let mut order: Vec<usize> = (0..n_buckets).collect();
+    order.sort_by_key(|bucket| std::cmp::Reverse(buckets[*bucket].len()));
+    let mut slots: Vec<Option<usize>> = vec![None; n_slots];
+    let mut seeds = vec![1; n_buckets];
+    for bucket in order {
+        let members = &buckets[bucket];
+        seeds[bucket] = (0..TRIES).find_map(|_| {
+            let seed = next_odd(random);
+            place(members, rows, seed, slot_shift, &mut slots).then_some(seed)
+        })?;
+    }
+    let mut words = vec![multiplier, bucket_shift.into(), slot_shift.into(), default.into()];
+    words.extend(&seeds);
+    for slot in &slots {
+        match slot {
+            Some(at) => words.extend(&rows[*at]),
+            // Key 0 in an empty slot is harmless: it leads to the default.
+            None => words.extend([0, u64::from(default), 0].iter().take(width)),
+        }
+    }
+    Some(words)
+}
+
+/// Puts a bucket's members into free slots, or leaves the slots as they were.
+fn place(members: &[usize], rows: &[Vec<u64>], seed: u64, shift: u32, slots: &mut [Option<usize>]) -> bool {
+    for (done, member) in members.iter().enumerate() {
+        let slot = (rows[*member][0].wrapping_mul(seed) >> shift) as usize;
+        if slots[slot].is_some() {
+            for undo in &members[..done] {
+                slots[(rows[*undo][0].wrapping_mul(seed) >> shift) as usize] = None;
+            }
+            return false;
+        }
+        slots[slot] = Some(*member);
+    }
+    true
+}
+
+/// The slot of a key in a hash table's words, as the offset of its first word.
+#[inline]
+fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
+    let [multiplier, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
+    let n_buckets = 1usize << (64 - (bucket_shift & 63));
+    let bucket = (key.wrapping_mul(multiplier) >> (bucket_shift & 63)) as usize;
+    let seed = words.get(HASH_HEAD + bucket)?;
+    let slot = (key.wrapping_mul(*seed) >> (slot_shift & 63)) as usize;
+    Some(HASH_HEAD + n_buckets + slot * width)
+}
+
+/// Where a number table sends a value.
+#[inline]
+pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<u64> {
+    if kind == TableKind::Dense {
+        let [base, count, default] = *words.first_chunk::<3>()?;
+        let index = value.wrapping_sub(base);
+        return if index < count { words.get(3 + index as usize).copied() } else { Some(default) };
+    }
+    let slot = hash_slot(words, value, 2)?;
+    let [key, target] = *words.get(slot..)?.first_chunk::<2>()?;
+    Some(if key == value { target } else { words[3] })
+}
+
+/// Where a text table sends a text.
+pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u64> {
+    let hash = text_hash(text);
+    let slot = hash_slot(words, hash, 3)?;
+    let [key, target, string] = *words.get(slot..)?.first_chunk::<3>()?;
+    let (offset, len) = unpack_str(string);
+    let known = strings.get(offset..offset + len)?;
+    Some(if key == hash && known == text { target } else { words[3] })
+}
+
+/// Every target of a table, or `None` where the words are not those of a table of that kind (rules V8 and V9).
+pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Vec<u64>> {
+    let string = |word: u64| {
+        let (offset, len) = unpack_str(word);
+        strings.get(offset..offset.checked_add(len)?)
+    };
+    match kind {
+        TableKind::Dense => {
+            let [_, count, default] = *words.first_chunk::<3>()?;
+            let targets = &words[3..];
+            (targets.len() as u64 == count).then(|| targets.iter().copied().chain([default]).collect())
+        }
+        TableKind::Hash | TableKind::Text => {
+            let width = if kind == TableKind::Hash { 2 } else { 3 };
+            let [_, bucket_shift, slot_shift, default] = *words.first_chunk::<HASH_HEAD>()?;
+            let size = |shift: u64| (32..64).contains(&shift).then(|| 1usize << (64 - shift));
+            let (n_buckets, n_slots) = (size(bucket_shift)?, size(slot_shift)?);
+            let slots = words[HASH_HEAD..].get(n_buckets..)?;
+            if slots.len() != n_slots.checked_mul(width)? {
+                return None;
+            }
+            let rows = slots.chunks_exact(width);
+            if kind == TableKind::Text && rows.clone().any(|row| string(row[2]).is_none()) {
+                return None;
+            }
+            Some(rows.map(|row| row[1]).chain([default]).collect())
+        }
+        TableKind::Flags => {
+            let entries = words.chunks_exact(FLAG_WORDS);
+            let whole = entries.remainder().is_empty();
+            (whole && entries.clone().all(|row| string(row[2]).is_some() && string(row[3]).is_some())).then(Vec::new)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_numbers(keys: impl Iterator<Item = u64>, expected: TableKind) {
+        let cases: Vec<_> = keys.enumerate().map(|(at, key)| (key, at as u32)).collect();
+        let (kind, words) = number_table(&cases, 99_999);
+        assert_eq!(kind, expected);
+        for (key, target) in &cases {
+            assert_eq!(find_number(kind, &words, *key), Some(u64::from(*target)));
+            let near = key.wrapping_add(1);
+            if !cases.iter().any(|(key, _)| *key == near) {
+                assert_eq!(find_number(kind, &words, near), Some(99_999));
+            }
+        }
+        assert!(super::check(kind, &words, b"").is_some());
+    }
+
+    #[test]
+    fn close_values_make_a_dense_table() {
+        check_numbers(7..23, TableKind::Dense);
+        check_numbers([0, 70].into_iter(), TableKind::Dense);
+        check_numbers(std::iter::empty(), TableKind::Dense);
+        check_numbers([u64::MAX].into_iter(), TableKind::Dense);
+    }
+
+    #[test]
+    fn sparse_values_make_a_perfect_hash() {
+        for n in [2, 3, 16, 256, 4096] {
+            check_numbers((0..n).map(|k| k * 0x1_0000_0001 + 5), TableKind::Hash);
+            check_numbers((0..n).map(|k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)), TableKind::Hash);
+        }
+    }
+
+    #[test]
+    fn texts_are_found_by_their_bytes() {
+        let (strings, names) = (b"LOOKUPREADWRITE", [(0, 6), (6, 4), (10, 5)]);
+        let text = |(at, len): (usize, usize)| &strings[at..at + len];
+        let cases: Vec<_> = (names.iter().enumerate())
+            .map(|(k, name)| (text_hash(text(*name)), pack_str(name.0 as u32, name.1 as u32), k as u32))
+            .collect();
+        let (_, words) = text_table(&cases, 7);
+        assert_eq!(find_text(&words, strings, b"READ"), Some(1));
+        assert_eq!(find_text(&words, strings, b"READS"), Some(7));
+        assert_eq!(find_text(&words, strings, b""), Some(7));
+    }
+}

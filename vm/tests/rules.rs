@@ -1,0 +1,157 @@
+//! Each rule of the verifier refuses a program that breaks it, and the blob's header one that was altered.
+
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Slot};
+
+/// A blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
+fn blob(code: &[Instr]) -> Vec<u8> {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    blob.string(b"text");
+    let called = RoutineRow { called: 1, ..RoutineRow::default() };
+    blob.routine(called, &[Instr::new(Op::Ret)], &[Place::default()]);
+    let row = RoutineRow { need: 8, ..RoutineRow::default() };
+    let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+    blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+    blob.finish()
+}
+
+/// `instr` as a routine's first instruction, with room to jump over.
+fn check(instr: Instr, rule: Option<u8>) {
+    let code = [instr, Instr::new(Op::Soft), Instr::new(Op::End)];
+    let blob = blob(&code);
+    let found = Program::open(&blob).err();
+    let expected = rule.map(|rule| BlobError::Instr { rule, routine: 1, at: 1 });
+    assert_eq!(found, expected, "{}", tfbc_vm::list_instr(&instr, None));
+}
+
+#[test]
+fn v1_opcodes_are_known_and_literals_short() {
+    check(Instr { op: 255, ..Instr::new(Op::End) }, Some(1));
+    check(Instr { lit_len: 16, ..Instr::new(Op::Soft) }, None);
+    check(Instr { lit_len: 17, ..Instr::new(Op::Soft) }, Some(1));
+}
+
+#[test]
+fn v2_registers_exist() {
+    check(Instr::of(Op::Const, &[1023]), None);
+    check(Instr::of(Op::Const, &[1024]), Some(2));
+    check(Instr::of(Op::Add, &[0, 0, 1024]), Some(2));
+}
+
+#[test]
+fn v3_jumps_stay_in_the_routine() {
+    check(Instr::of(Op::Jump, &[2]), None);
+    check(Instr::of(Op::Jump, &[3]), Some(3));
+}
+
+#[test]
+fn v4_only_loops_jump_back() {
+    check(Instr::of(Op::Jump, &[0]), Some(4));
+    check(Instr::of(Op::LoopNext, &[0, 0]), Some(4));
+    let code = [Instr::of(Op::Loop, &[0, 0, 2]), Instr::of(Op::LoopNext, &[0, 1]), Instr::new(Op::End)];
+    assert!(Program::open(&blob(&code)).is_ok());
+}
+
+#[test]
+fn v5_routines_end() {
+    let refused = |code: &[Instr], at: u32| {
+        let blob = blob(code);
+        assert_eq!(Program::open(&blob).err(), Some(BlobError::Instr { rule: 5, routine: 1, at: 1 + at }));
+    };
+    refused(&[Instr::new(Op::Soft)], 0);
+    refused(&[Instr::new(Op::Ret)], 0);
+}
+
+#[test]
+fn v6_fixed_reads_lie_within_what_the_routine_needs() {
+    check(Instr::of(Op::Load, &[0, 4, 4]), None);
+    check(Instr::of(Op::Load, &[0, 5, 4]), Some(6));
+    check(Instr::of(Op::HexAt, &[u32::MAX, 4]), Some(6));
+    check(Instr::of(Op::LoadBits, &[0, 60, 4]), None);
+    check(Instr::of(Op::LoadBits, &[0, 60, 5]), Some(6));
+    check(Instr::of(Op::SwitchLitAt, &[8, 1]), Some(6));
+}
+
+#[test]
+fn v7_strings_lie_in_the_pool() {
+    check(Instr::of(Op::Lit, &[0]).with(Slot::C, 8), None);
+    check(Instr::of(Op::Lit, &[1]).with(Slot::C, 8), Some(7));
+    check(Instr::of(Op::Lit, &[u32::MAX]).with(Slot::C, u32::MAX), Some(7));
+}
+
+#[test]
+fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
+    check(Instr::of(Op::Switch, &[0, 0]), Some(8));
+    check(Instr::of(Op::SwitchLit, &[0, 0]), Some(8));
+    check(Instr::of(Op::Nibbles, &[0, 0, 0]).with(Slot::D, 17), Some(8));
+    let with_table = |target: u32| {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let (kind, words) = tfbc_vm::table::number_table(&[(1, target)], 1);
+        let table = blob.table(kind, words);
+        let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
+        let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 2]);
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        Program::open(&blob.finish()).err()
+    };
+    assert_eq!(with_table(1), None);
+    assert_eq!(with_table(0), Some(BlobError::Instr { rule: 9, routine: 0, at: 0 }));
+    assert_eq!(with_table(2), Some(BlobError::Instr { rule: 9, routine: 0, at: 0 }));
+}
+
+#[test]
+fn v10_sizes_are_in_range() {
+    check(Instr::of(Op::Take, &[0, 0]), Some(10));
+    check(Instr::of(Op::Take, &[0, 17]), Some(10));
+    check(Instr::of(Op::PutHex, &[0, 33]), Some(10));
+    check(Instr::of(Op::TakeBits, &[0, 65]), Some(10));
+    check(Instr::of(Op::Env, &[0, 255]), Some(10));
+}
+
+#[test]
+fn v11_calls_go_down() {
+    check(Instr::of(Op::Call, &[0]), None);
+    check(Instr::of(Op::Call, &[1]), Some(11));
+    check(Instr::of(Op::Call, &[2]), Some(11));
+}
+
+#[test]
+fn v12_rows_point_inside() {
+    let mut blob = BlobBuilder::new();
+    blob.hook(HookRow { id: 0x0100, ..HookRow::default() });
+    assert_eq!(Program::open(&blob.finish()).err(), Some(BlobError::Row { section: 4, row: 0 }));
+}
+
+#[test]
+fn an_altered_blob_is_refused() {
+    let blob = blob(&[Instr::new(Op::End)]);
+    for at in 0..blob.len() {
+        for bit in 0..8 {
+            let mut altered = blob.clone();
+            altered[at] ^= 1 << bit;
+            assert!(Program::open(&altered).is_err(), "byte {at}, bit {bit}");
+        }
+    }
+    for len in 0..blob.len() {
+        assert!(Program::open(&blob[..len]).is_err(), "{len} bytes");
+    }
+}
+
+#[test]
+fn a_misaligned_blob_is_copied() {
+    let blob = blob(&[Instr::new(Op::End)]);
+    let mut shifted = vec![0; blob.len() + 1];
+    shifted[1..].copy_from_slice(&blob);
+    assert!(Program::open(&shifted[1..]).is_ok());
+}
+
+#[test]
+fn errors_are_small() {
+    assert!(size_of::<BlobError>() <= 24);
+}
+
+#[test]
+fn the_page_of_the_instruction_table_is_up_to_date() {
+    let page = include_str!("../../docs/bytecode.md");
+    assert!(page == tfbc_vm::ops_page(), "print it again: tfbc ops > docs/bytecode.md");
+}
