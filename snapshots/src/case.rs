@@ -21,6 +21,8 @@ use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns}
 pub struct Case {
     /// Its name without the ending.
     pub name: String,
+    /// What it shows.
+    pub comment: String,
     /// The format files.
     pub files: Vec<Vec<u8>>,
     /// The events in order.
@@ -159,6 +161,7 @@ impl Case {
         let mut sections = text.split("==== ");
         let comment = sections.next().unwrap_or_default();
         assert!(comment.lines().all(|line| line.starts_with("# ")), "{}: no comment first", case.name);
+        case.comment = comment.lines().map(|line| &line[2..]).collect::<Vec<_>>().join(" ");
         for section in sections {
             let (head, body) = section.split_once('\n').unwrap_or((section, ""));
             let options: Vec<&str> = head.split_whitespace().collect();
