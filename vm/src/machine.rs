@@ -635,6 +635,7 @@ impl Run<'_> {
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
             if matches!(text, [b' ' | b'\t', ..]) && self.soft_end == out.len {
                 out.len -= 1;
+                self.soft_end = usize::MAX;
             }
             out.push(text);
             if soft == 1 {
