@@ -156,8 +156,8 @@ impl Case {
     /// When the file is not of the form that the module describes.
     pub fn read(path: &Path) -> Case {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut case = Case::default();
-        case.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut case = Case { name, ..Case::default() };
         let mut sections = text.split("==== ");
         let comment = sections.next().unwrap_or_default();
         assert!(comment.lines().all(|line| line.starts_with("# ")), "{}: no comment first", case.name);

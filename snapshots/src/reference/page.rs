@@ -83,6 +83,9 @@ impl Page {
     pub(super) fn newline(&mut self) {
         self.pending = false;
         self.store(b"\n");
+        if self.full {
+            return;
+        }
         self.column = 0;
         self.started = false;
         self.line += 1;
@@ -105,6 +108,7 @@ impl Page {
     pub(super) fn limit_mark(&mut self) {
         self.pending = false;
         self.limit = usize::MAX;
+        self.started |= self.full;
         self.full = false;
         self.put(b" [limit]");
     }
@@ -120,6 +124,9 @@ impl Page {
     }
 
     fn put(&mut self, bytes: &[u8]) {
+        if self.full {
+            return;
+        }
         if !self.started {
             self.started = true;
             let margin = if self.line == 1 { self.layout.first } else { self.layout.further };
