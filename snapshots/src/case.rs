@@ -21,6 +21,8 @@ use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns}
 pub struct Case {
     /// Its name without the ending.
     pub name: String,
+    /// What it shows.
+    pub comment: String,
     /// The format files.
     pub files: Vec<Vec<u8>>,
     /// The events in order.
@@ -154,11 +156,12 @@ impl Case {
     /// When the file is not of the form that the module describes.
     pub fn read(path: &Path) -> Case {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut case = Case::default();
-        case.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut case = Case { name, ..Case::default() };
         let mut sections = text.split("==== ");
         let comment = sections.next().unwrap_or_default();
         assert!(comment.lines().all(|line| line.starts_with("# ")), "{}: no comment first", case.name);
+        case.comment = comment.lines().map(|line| &line[2..]).collect::<Vec<_>>().join(" ");
         for section in sections {
             let (head, body) = section.split_once('\n').unwrap_or((section, ""));
             let options: Vec<&str> = head.split_whitespace().collect();

@@ -2,7 +2,7 @@
 
 use tfbc_vm::{Context, Event, Limits};
 
-use crate::reader::{self, Stream, StreamEvent};
+use crate::reader::{self, Machine, StreamEvent};
 use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 
 /// A finished report.
@@ -16,12 +16,24 @@ pub struct Report {
 
 /// Reports a whole stream. `log_file` is the stream's name as the user gave it.
 pub fn report(reference: &Reference, file: &[u8], log_file: &[u8]) -> Report {
-    let stream = reader::read(file);
     let mut timers = Timers::default();
+    report_by(file, log_file, |hook, event, context| {
+        let Some(stanza) = reference.stanza(hook) else { return Printed::default() };
+        let layout = layout_without_columns(stanza.level.map(|level| level.node));
+        let line = Line { columns: b"", layout, limits: Limits::default() };
+        reference.format(stanza, event, context, &mut timers, line)
+    })
+}
+
+/// Reports a whole stream by what prints one event of a hook with its context.
+pub fn report_by(file: &[u8], log_file: &[u8], mut print: impl FnMut(u16, &Event, &Context) -> Printed) -> Report {
+    let stream = reader::read(file);
     let mut text = Vec::new();
     let mut read_to = u64::MAX;
     for event in &stream.events {
-        let printed = print(reference, &stream, event, log_file, &mut timers);
+        let context = context(&stream.machine, event, log_file);
+        let presented = Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset };
+        let printed = print(event.hook(), &presented, &context);
         text.extend(printed.text);
         if printed.stop {
             read_to = event.offset;
@@ -32,9 +44,8 @@ pub fn report(reference: &Reference, file: &[u8], log_file: &[u8]) -> Report {
     Report { text, status: if damaged { 2 } else { 0 } }
 }
 
-fn print(reference: &Reference, stream: &Stream, event: &StreamEvent, log_file: &[u8], timers: &mut Timers) -> Printed {
-    let machine = &stream.machine;
-    let context = Context {
+fn context<'c>(machine: &'c Machine, event: &StreamEvent, log_file: &'c [u8]) -> Context<'c> {
+    Context {
         trace_env: machine.trace_env,
         total_cpus: machine.total_cpus,
         traced_cpus: machine.traced_cpus,
@@ -50,9 +61,5 @@ fn print(reference: &Reference, stream: &Stream, event: &StreamEvent, log_file: 
         exec_path: b"",
         log_file,
         processes: &machine.processes,
-    };
-    let Some(stanza) = reference.stanza(event.hook()) else { return Printed::default() };
-    let layout = layout_without_columns(stanza.level.map(|level| level.node));
-    let event = Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset };
-    reference.format(stanza, &event, &context, timers, Line { columns: b"", layout, limits: Limits::default() })
+    }
 }

@@ -68,8 +68,8 @@ pub fn interesting(rng: &mut Rng) -> u64 {
         1 => rng.below(10) as u64,
         2 => rng.below(300) as u64,
         3 => *rng.pick(&[0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, u64::MAX]),
-        4 => rng.next() >> rng.below(64),
-        _ => rng.next(),
+        4 => rng.bits() >> rng.below(64),
+        _ => rng.bits(),
     }
 }
 

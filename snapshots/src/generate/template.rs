@@ -24,7 +24,7 @@ const TEXTS: &[&str] = &[
     " rc=",
     "a",
     "  ",
-    "a\tt",
+    "\tt",
     "(",
     ")",
     "%d",
@@ -228,7 +228,7 @@ impl Generator<'_> {
         let mut text = String::from("`");
         for _ in 0..self.rng.below(5) {
             if self.rng.chance(70) {
-                text.push_str(*self.rng.pick(&[" ", "  ", ""]));
+                text.push_str(self.rng.pick::<&str>(&[" ", "  ", ""]));
             }
             let part = match self.rng.below(6) {
                 0 => format!(" {} ", self.code().0),

@@ -23,8 +23,7 @@ pub(super) struct Page {
     pending: bool,
     /// Number of the current line, from 1.
     line: u64,
-    /// Bytes that count towards the limit: all but margins.
-    counted: usize,
+    /// The most bytes of text, margins counted.
     limit: usize,
     /// The text limit was passed; whatever comes is dropped.
     full: bool,
@@ -40,7 +39,6 @@ impl Page {
             started: false,
             pending: false,
             line: 1,
-            counted: 0,
             limit,
             full: false,
         }
@@ -85,6 +83,9 @@ impl Page {
     pub(super) fn newline(&mut self) {
         self.pending = false;
         self.store(b"\n");
+        if self.full {
+            return;
+        }
         self.column = 0;
         self.started = false;
         self.line += 1;
@@ -107,6 +108,7 @@ impl Page {
     pub(super) fn limit_mark(&mut self) {
         self.pending = false;
         self.limit = usize::MAX;
+        self.started |= self.full;
         self.full = false;
         self.put(b" [limit]");
     }
@@ -122,10 +124,13 @@ impl Page {
     }
 
     fn put(&mut self, bytes: &[u8]) {
+        if self.full {
+            return;
+        }
         if !self.started {
             self.started = true;
             let margin = if self.line == 1 { self.layout.first } else { self.layout.further };
-            self.text.resize(self.text.len() + margin as usize, b' ');
+            self.store(&vec![b' '; margin as usize]);
         }
         self.store(bytes);
         self.column += bytes.len();
@@ -133,11 +138,10 @@ impl Page {
 
     fn store(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            if self.counted == self.limit {
+            if self.text.len() == self.limit {
                 self.full = true;
                 return;
             }
-            self.counted += 1;
             self.text.push(*byte);
         }
     }

@@ -595,7 +595,9 @@ impl<'ast> Run<'_, 'ast> {
             Some(Cast::Code(code)) => base_of_code(code),
             Some(Cast::Bits { .. } | Cast::Unknown(_)) => Base::Hex,
             None => match self.meaning(node.name, scope) {
-                Meaning::Value(MacroValue::Number { shown: Shown::Decimal | Shown::SignedDecimal, .. }) => Base::Decimal,
+                Meaning::Value(MacroValue::Number { shown: Shown::Decimal | Shown::SignedDecimal, .. }) => {
+                    Base::Decimal
+                }
                 _ => Base::Hex,
             },
         }
