@@ -157,18 +157,32 @@ fn fuse(lines: &[Line], first_temp: u16) -> Option<(Instr, usize)> {
     if load.a < first_temp || use_.b != temp {
         return None;
     }
+    let word = |op, low| Instr::of(op, &[at, width, low]);
+    let indexed = |op| Instr::of(op, &[at, width, use_.c]).with(Slot::D, use_.d);
     let fused = match (first, second) {
         (Op::Load, Op::PutHex) if use_.c == width * 2 => Instr::of(Op::HexAt, &[at, width]),
-        (Op::Word, Op::PutHex) if use_.c == width * 2 => Instr::of(Op::WordHex, &[at, width]),
         (Op::Load, Op::PutDec) => Instr::of(Op::DecAt, &[at, width]),
-        (Op::Word, Op::PutDec) => Instr::of(Op::WordDec, &[at, width]),
         (Op::Load, Op::PutInt) if width == 8 => Instr::of(Op::IntAt, &[at, width]),
-        (Op::Load, Op::SwitchLit) => Instr::of(Op::SwitchLitAt, &[at, width, use_.c]).with(Slot::D, use_.d),
-        (Op::Load, Op::Nibbles) if use_.a == 0 => Instr::of(Op::NibblesAt, &[at, width, use_.c]).with(Slot::D, use_.d),
+        (Op::Load, Op::SwitchLit) => indexed(Op::SwitchLitAt),
+        (Op::Load, Op::Nibbles) if use_.a == 0 => indexed(Op::NibblesAt),
+        (Op::Word, Op::PutHex) if use_.c == width * 2 => word(Op::WordHex, width),
+        (Op::Word, Op::PutDec) => word(Op::WordDec, width),
+        (Op::Word, Op::SwitchLit) => indexed(Op::SwitchLitWord),
+        (Op::Word, Op::Nibbles) if use_.a == 0 => indexed(Op::NibblesWord),
         (Op::Load, Op::Sext) if u32::from(use_.a) == temp && use_.c == width * 8 => {
             let (third, put) = op(2)?;
             let fits = third == Op::PutInt && put.b == temp;
             return fits.then(|| (Instr::of(Op::IntAt, &[at, width]), 3));
+        }
+        (Op::Word, Op::Bits) if use_.c == 0 && use_.d.is_multiple_of(8) && use_.a >= first_temp => {
+            let (third, put) = op(2)?;
+            let low = use_.d / 8;
+            let fused = match third {
+                Op::PutDec => word(Op::WordDec, low),
+                Op::PutHex if put.c == low * 2 => word(Op::WordHex, low),
+                _ => return None,
+            };
+            return (put.b == u32::from(use_.a)).then_some((fused, 3));
         }
         _ => return None,
     };

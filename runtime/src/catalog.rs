@@ -110,6 +110,7 @@ struct Part {
 enum Rank {
     File(usize),
     /// Name and place of each source.
+    #[cfg(feature = "compiler")]
     Sources(Vec<(String, usize)>),
 }
 
@@ -136,7 +137,11 @@ impl FormatSet {
                 Content::Source(source) => sources.push((path.clone(), source, rank)),
             }
         }
-        let mut set = Self { parts, ..Self::default() };
+        let mut set = Self {
+            parts,
+            #[cfg(feature = "compiler")]
+            findings: Findings::default(),
+        };
         set.compile(sources, options)?;
         Ok(set)
     }
@@ -317,7 +322,11 @@ impl<'b> Catalog<'b> {
     /// 007.
     #[inline]
     pub fn lookup(&self, id: u16) -> Option<&Entry> {
-        if id == hooks::ZERO { self.get(hooks::ID_IS_ZERO) } else { self.get(id).or_else(|| self.get(hooks::UNDEFINED)) }
+        if id == hooks::ZERO {
+            self.get(hooks::ID_IS_ZERO)
+        } else {
+            self.get(id).or_else(|| self.get(hooks::UNDEFINED))
+        }
     }
 
     /// The program of an entry.
@@ -346,9 +355,11 @@ impl<'b> Catalog<'b> {
     }
 }
 
+#[cfg_attr(not(feature = "compiler"), expect(unused_variables, reason = "a blob ranks as a whole"))]
 fn rank_of(rank: &Rank, source: &[u8]) -> usize {
     match rank {
         Rank::File(rank) => *rank,
+        #[cfg(feature = "compiler")]
         Rank::Sources(names) => {
             names.iter().filter(|(name, _)| name.as_bytes() == source).map(|(_, rank)| *rank).max().unwrap_or(0)
         }

@@ -23,8 +23,7 @@ pub enum Column {
 
 impl Column {
     /// The columns with the names that `--columns` takes.
-    pub const NAMES: [(Column, &str); 3] =
-        [(Column::Id, "id"), (Column::Elapsed, "elapsed"), (Column::Delta, "delta")];
+    pub const NAMES: [(Column, &str); 3] = [(Column::Id, "id"), (Column::Elapsed, "elapsed"), (Column::Delta, "delta")];
 }
 
 /// How times are shown: the values of `-O timestamp=`.
@@ -44,7 +43,9 @@ pub enum Timestamp {
 impl Timestamp {
     /// The form with a number, 0 to 3.
     pub fn from_number(number: u64) -> Option<Self> {
-        [Timestamp::Milli, Timestamp::Short, Timestamp::Micro, Timestamp::None].get(usize::try_from(number).ok()?).copied()
+        [Timestamp::Milli, Timestamp::Short, Timestamp::Micro, Timestamp::None]
+            .get(usize::try_from(number).ok()?)
+            .copied()
     }
 }
 

@@ -34,7 +34,7 @@ impl Output {
 
     fn open_file(path: &Path) -> io::Result<Target> {
         // Through a link, it is the file that it names that is replaced.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
                 let file = temporary_beside(&path)?;
@@ -84,6 +84,12 @@ impl Write for Output {
     }
 }
 
+/// Where a link leads to that names no file.
+fn link_target(path: &Path) -> io::Result<PathBuf> {
+    let target = fs::read_link(path)?;
+    Ok(path.parent().map_or(target.clone(), |parent| parent.join(&target)))
+}
+
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
@@ -118,6 +124,22 @@ mod tests {
         out.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
         assert_eq!(names(directory.path()), ["out"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_their_files_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        for text in ["one", "two"] {
+            let mut out = Output::open(Some(&link)).unwrap();
+            out.write_all(text.as_bytes()).unwrap();
+            out.commit().unwrap();
+            assert_eq!(fs::read_to_string(directory.path().join("file")).unwrap(), text);
+            assert!(link.is_symlink());
+        }
+        assert_eq!(names(directory.path()), ["file", "link"]);
     }
 
     #[test]

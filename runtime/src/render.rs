@@ -262,13 +262,7 @@ mod tests {
         let text = render(b"first\n010 1.0 X17\n", 14, 17);
         assert_eq!(
             lines(&text),
-            [
-                "error[S01]: found",
-                " --> a.trcfmt:2:9",
-                "  |",
-                "2 | 010 1.0 X17",
-                "  |         ^^^ here",
-            ]
+            ["error[S01]: found", " --> a.trcfmt:2:9", "  |", "2 | 010 1.0 X17", "  |         ^^^ here",]
         );
     }
 

@@ -140,7 +140,7 @@ pub fn report(
         if report.summary.stopped {
             break;
         }
-        if report.summary.n_events % PROGRESS_EVERY == 0 {
+        if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
             monitor.progress(trace.offset(), report.summary.n_events);
         }
     }

@@ -79,7 +79,8 @@ fn help_has_examples_on_every_level() {
 
 #[test]
 fn usage_errors_end_with_status_1() {
-    for args in [&["frobnicate"][..], &["report"], &["report", "--timestamp", "9", "x"], &["explain", "Z99"], &["event"]]
+    for args in
+        [&["frobnicate"][..], &["report"], &["report", "--timestamp", "9", "x"], &["explain", "Z99"], &["event"]]
     {
         let (out, err, status) = run(&mut tfbc(args));
         assert_eq!((status, out.as_str()), (1, ""), "{args:?}");
@@ -115,7 +116,8 @@ fn compatible_messages_have_numbers() {
 fn trcrpt_takes_flags_as_getopt_does() {
     let directory = directory(&[]);
     let sample = sample(32);
-    let expected = run(trcrpt(&["-h", "-t", "user.trcfmt", "-O", "ids=off", "-d", "010", &sample]).current_dir(&directory));
+    let expected =
+        run(trcrpt(&["-h", "-t", "user.trcfmt", "-O", "ids=off", "-d", "010", &sample]).current_dir(&directory));
     assert_eq!(expected.2, 0);
     assert_eq!(expected.0.lines().count(), 10);
     for args in [
@@ -176,7 +178,8 @@ fn headings_repeat_by_page() {
     let directory = directory(&[]);
     let args = ["-O", "pagesize=5", "-t", "user.trcfmt", &sample(32)];
     let (out, ..) = run(trcrpt(&args).current_dir(&directory));
-    let headings: Vec<_> = out.lines().enumerate().filter(|(_, line)| line.starts_with("ID ")).map(|(at, _)| at).collect();
+    let headings: Vec<_> =
+        out.lines().enumerate().filter(|(_, line)| line.starts_with("ID ")).map(|(at, _)| at).collect();
     assert_eq!(headings, [0, 6, 12]);
 }
 
@@ -201,7 +204,10 @@ fn an_id_without_stanza_is_formatted_as_undefined() {
     fs::write(directory.path().join("s"), stream).unwrap();
     let (out, _, status) = run(trcrpt(&["-h", "-t", "user.trcfmt", "s"]).current_dir(&directory));
     assert_eq!(status, 0);
-    assert!(out.starts_with("F5F1   0.000000005       0.000005                   UNDEFINED TRACE ID idx=60 traceid=F5F1"), "{out}");
+    assert!(
+        out.starts_with("F5F1   0.000000005       0.000005                   UNDEFINED TRACE ID idx=60 traceid=F5F1"),
+        "{out}"
+    );
 }
 
 #[test]

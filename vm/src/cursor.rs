@@ -136,13 +136,22 @@ impl<'e> Cursor<'e> {
         }
         let rest = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];
-        match field.iter().position(|byte| *byte == 0) {
+        match nul(field) {
             Some(end) => &field[..end],
             None => {
                 self.truncated |= (field.len() as u64) < len;
                 field
             }
         }
+    }
+
+    /// Rounds up, gives as many of `len` bytes as the event holds, and moves past those.
+    pub fn take_whole(&mut self, len: u64) -> &'e [u8] {
+        self.ceil();
+        let rest = usize::try_from(self.place()).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
+        let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];
+        self.add(field.len() as u64, 0);
+        field
     }
 
     /// Bytes from an offset on, as many of `len` as the event holds.
@@ -159,5 +168,40 @@ impl<'e> Cursor<'e> {
         let field = self.raw(self.place(), len);
         self.add(u64::from(len), 0);
         field
+    }
+}
+
+/// Where the first NUL stands, eight bytes at a time.
+#[inline]
+fn nul(field: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    let (chunks, rest) = field.as_chunks::<8>();
+    for (at, chunk) in chunks.iter().enumerate() {
+        let bytes = u64::from_le_bytes(*chunk);
+        let zeros = bytes.wrapping_sub(ONES) & !bytes & (ONES * 0x80);
+        if zeros != 0 {
+            return Some(at * 8 + (zeros.trailing_zeros() / 8) as usize);
+        }
+    }
+    rest.iter().position(|byte| *byte == 0).map(|at| chunks.len() * 8 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nul;
+
+    #[test]
+    fn the_first_nul_is_found_in_every_place() {
+        for len in 0..40 {
+            let mut field = vec![0x80; len];
+            assert_eq!(nul(&field), None);
+            for at in (0..len).rev() {
+                field[at] = 0;
+                assert_eq!(nul(&field), Some(at));
+                field[at] = 1;
+                assert_eq!(nul(&field), (at + 1..len).find(|at| field[*at] == 0));
+                field[at] = 0;
+            }
+        }
     }
 }

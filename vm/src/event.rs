@@ -44,11 +44,20 @@ impl Env {
 }
 
 impl Event<'_> {
+    /// The hook word; missing bytes of it read as zero.
+    #[inline]
     fn header(&self) -> u64 {
-        let mut word = [0; 8];
-        let n = self.bytes.len().min(if self.wide { 8 } else { 4 });
-        word[..n].copy_from_slice(&self.bytes[..n]);
-        if self.wide { u64::from_be_bytes(word) } else { u64::from_be_bytes(word) >> 32 }
+        match (self.wide, self.bytes.first_chunk::<8>(), self.bytes.first_chunk::<4>()) {
+            (true, Some(word), _) => u64::from_be_bytes(*word),
+            (false, _, Some(word)) => u32::from_be_bytes(*word).into(),
+            _ => self.short_header(),
+        }
+    }
+
+    #[cold]
+    fn short_header(&self) -> u64 {
+        let byte = |at: usize| u64::from(self.bytes.get(at).copied().unwrap_or(0));
+        (0..if self.wide { 8 } else { 4 }).fold(0, |word, at| word << 8 | byte(at))
     }
 
     /// The environment that the hook word tells; missing bytes of it read as zero.

@@ -153,6 +153,9 @@ struct Line {
     margin: usize,
 }
 
+/// The longest text, and padding, that the room of every instruction holds.
+const SHORT: usize = 64;
+
 /// Why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -237,6 +240,35 @@ impl Run<'_> {
             }
             let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
+            // Few nibbles fit the room that every instruction has.
+            macro_rules! nibbles {
+                ($value:expr) => {{
+                    let value = $value;
+                    if d <= 6 {
+                        o = put_nibbles(buf, o, words, c, d, value);
+                    } else {
+                        slow!(|out| {
+                            out.room(d as usize * 32);
+                            out.len = put_nibbles(&mut out.buf, out.len, words, c, d, value);
+                        });
+                    }
+                }};
+            }
+            // So do short texts.
+            macro_rules! text {
+                ($text:expr, $pad:expr) => {{
+                    let (text, pad) = ($text, $pad as usize);
+                    if text.len() <= SHORT && pad <= SHORT {
+                        let end = copy_printable(buf, o, text);
+                        if o + pad > end {
+                            store(buf, end, [b' '; SHORT]);
+                        }
+                        o = end.max(o + pad);
+                    } else {
+                        slow!(|out| self.put_text(out, text, pad));
+                    }
+                }};
+            }
             match op {
                 Op::Print => {}
                 Op::Lit => slow!(|out| out.push(program.string([b, c]))),
@@ -316,24 +348,24 @@ impl Run<'_> {
                     let bytes = self.reg(b).to_be_bytes();
                     let field = &bytes[8 - (c as usize).min(8)..];
                     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-                    slow!(|out| self.put_text(out, &field[..end], d));
+                    text!(&field[..end], d);
                 }
                 Op::Text => {
                     let text = self.cursor.text(b.into(), c.into());
-                    slow!(|out| self.put_text(out, text, d));
+                    text!(text, d);
                 }
                 Op::TakeText => {
                     let text = self.cursor.take_text(c.into());
-                    slow!(|out| self.put_text(out, text, d));
+                    text!(text, d);
                 }
                 Op::TakeCounted => {
                     let len = self.cursor.take(c);
                     let text = self.cursor.take_text(len);
-                    slow!(|out| self.put_text(out, text, 0));
+                    text!(text, 0_u32);
                 }
                 Op::TextBy => {
                     let text = self.cursor.take_text(self.reg(b));
-                    slow!(|out| self.put_text(out, text, 0));
+                    text!(text, 0_u32);
                 }
                 Op::HexBytes => {
                     let bytes = self.cursor.raw(b.into(), c);
@@ -370,7 +402,7 @@ impl Run<'_> {
                 }
                 Op::Nibbles => {
                     let start = o;
-                    slow!(|out| put_nibbles(out, words, c, d, self.reg(b)));
+                    nibbles!(self.reg(b));
                     if a == 1 && o > start {
                         self.soft_end = o;
                     }
@@ -438,16 +470,15 @@ impl Run<'_> {
                 Op::HexAt => o = num::hex(buf, o, self.load::<CHECK>(b, c), c as usize * 2),
                 Op::DecAt => o = num::dec(buf, o, self.load::<CHECK>(b, c)),
                 Op::IntAt => o = num::int(buf, o, sext(self.load::<CHECK>(b, c), c * 8)),
-                Op::WordHex => o = num::hex(buf, o, self.word(b, c), c as usize * 2),
-                Op::WordDec => o = num::dec(buf, o, self.word(b, c)),
+                Op::WordHex => o = num::hex(buf, o, self.word(b, c), a as usize * 2),
+                Op::WordDec => o = num::dec(buf, o, low_bits(self.word(b, c), u32::from(a) * 8)),
                 Op::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
                     o = put_indexed(buf, o, words, c, d, value);
                 }
-                Op::NibblesAt => {
-                    let value = self.load::<CHECK>(b, a.into());
-                    slow!(|out| put_nibbles(out, words, c, d, value));
-                }
+                Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
+                Op::SwitchLitWord => o = put_indexed(buf, o, words, c, d, self.word(b, a.into())),
+                Op::NibblesWord => nibbles!(self.word(b, a.into())),
             }
         }
         out.len = o;
@@ -534,11 +565,11 @@ impl Run<'_> {
     }
 
     /// Text of the event's: unprintable bytes as dots, padded.
-    fn put_text(&self, out: &mut TextBuf, text: &[u8], pad: u32) {
+    fn put_text(&self, out: &mut TextBuf, text: &[u8], pad: usize) {
         out.room(text.len());
         let start = out.len;
         out.len = copy_printable(&mut out.buf, start, text);
-        let pad = (pad as usize).saturating_sub(text.len());
+        let pad = pad.saturating_sub(text.len());
         // A padding of gigabytes is cut at the text limit like any other text.
         out.pad(pad.min((self.text_limit + 1).saturating_sub(out.len)));
     }
@@ -616,23 +647,34 @@ impl Run<'_> {
     /// `LOOP count { X0 }` or `{ X1 }`: stops behind the first byte that the event does not hold. False where a
     /// limit is reached.
     fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
-        let count = if (count as i64) < 0 { 0 } else { count };
-        for _ in 0..count {
-            if self.cursor.truncated {
-                break;
-            }
+        let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
+        let text_left = (self.text_limit + 1).saturating_sub(out.len);
+        let whole = self.cursor.take_whole(left.min(self.turns.into()).min(text_left as u64));
+        out.room(whole.len() * 3);
+        let start = out.len;
+        out.len = if soft {
+            num::hex_run::<3>(&mut out.buf, start, whole)
+        } else {
+            num::hex_run::<2>(&mut out.buf, start, whole)
+        };
+        left -= whole.len() as u64;
+        self.turns -= whole.len() as u32;
+        // The byte behind the event's end, or the limit.
+        while left > 0 && !self.cursor.truncated {
             if out.len > self.text_limit || !self.turn() {
                 return false;
             }
-            let byte = self.cursor.take(1) as u8;
+            let byte = [self.cursor.take(1) as u8];
             out.room(0);
-            store(&mut out.buf, out.len, num::hex_byte(byte));
-            out.len += 2;
-            if soft {
-                store(&mut out.buf, out.len, [b' ']);
-                out.len += 1;
-                self.soft_end = out.len;
-            }
+            out.len = if soft {
+                num::hex_run::<3>(&mut out.buf, out.len, &byte)
+            } else {
+                num::hex_run::<2>(&mut out.buf, out.len, &byte)
+            };
+            left -= 1;
+        }
+        if soft && out.len > start {
+            self.soft_end = out.len;
         }
         true
     }
@@ -678,12 +720,9 @@ fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
 }
 
 /// Hex digits of a field; bytes that the event does not hold are zero.
-fn put_hex_bytes(buf: &mut [u8], mut o: usize, bytes: &[u8], len: usize) -> usize {
-    for k in 0..len {
-        store(buf, o, num::hex_byte(bytes.get(k).copied().unwrap_or(0)));
-        o += 2;
-    }
-    o
+fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
+    let end = num::hex_run::<2>(buf, o, bytes);
+    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.
@@ -697,9 +736,8 @@ fn put_indexed(buf: &mut [u8], o: usize, words: &[u64], base: u32, count: u32, i
 }
 
 /// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
-fn put_nibbles(out: &mut TextBuf, words: &[u64], base: u32, count: u32, value: u64) {
-    out.room(count as usize * 32);
-    let (buf, mut o) = (&mut out.buf[..], out.len);
+#[inline(always)]
+fn put_nibbles(buf: &mut [u8], mut o: usize, words: &[u64], base: u32, count: u32, value: u64) -> usize {
     for nibble in 0..count {
         let index = (value >> ((nibble * 4) & 63) & 15) as usize;
         let at = base as usize + nibble as usize * 64 + index * 4;
@@ -709,7 +747,7 @@ fn put_nibbles(out: &mut TextBuf, words: &[u64], base: u32, count: u32, value: u
         }
         o += (text[3] >> 56) as usize & 31;
     }
-    out.len = o;
+    o
 }
 
 /// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.
@@ -723,10 +761,58 @@ fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
 }
 
 /// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
+#[inline]
 fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
-    for (to, from) in room.iter_mut().zip(text) {
-        *to = if (0x20..=0x7e).contains(from) { *from } else { b'.' };
+    let (chunks, rest) = text.as_chunks::<8>();
+    let (to, to_rest) = room.as_chunks_mut::<8>();
+    for (to, from) in to.iter_mut().zip(chunks) {
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { from.map(printable) };
+    }
+    for (to, from) in to_rest.iter_mut().zip(rest) {
+        *to = printable(*from);
     }
     at + text.len()
+}
+
+#[inline]
+fn printable(byte: u8) -> u8 {
+    if (0x20..=0x7e).contains(&byte) { byte } else { b'.' }
+}
+
+/// Whether all eight bytes are from 0x20 to 0x7e: the sign bits of `x - 0x20` where x is small, of `x + 1` and x
+/// where it is large.
+#[inline(always)]
+fn all_printable(bytes: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    let low = bytes.wrapping_sub(ONES * 0x20) & !bytes;
+    let high = bytes.wrapping_add(ONES) | bytes;
+    (low | high) & (ONES * 0x80) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printable_bytes_are_told_in_every_place() {
+        for place in 0..8 {
+            for byte in 0..=255 {
+                let mut bytes = *b"printed.";
+                bytes[place] = byte;
+                assert_eq!(all_printable(u64::from_le_bytes(bytes)), printable(byte) == byte, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_copied_with_dots() {
+        let text: Vec<u8> = (0..=255).collect();
+        for len in 0..=256 {
+            let mut buf = vec![0; 512];
+            let end = copy_printable(&mut buf, 3, &text[..len]);
+            let expected: Vec<u8> = text[..len].iter().map(|byte| printable(*byte)).collect();
+            assert_eq!(&buf[3..end], expected);
+        }
+    }
 }

@@ -166,11 +166,29 @@ pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
     hex(buf, at, n, digits)
 }
 
-/// One byte as two hex digits.
-#[inline(always)]
-pub(crate) fn hex_byte(n: u8) -> [u8; 2] {
-    let digit = |n: u8| n + b'0' + if n > 9 { 7 } else { 0 };
-    [digit(n >> 4), digit(n & 15)]
+/// One byte as two hex digits and a blank.
+static PAIRS: [[u8; 4]; 256] = pairs();
+
+const fn pairs() -> [[u8; 4]; 256] {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut table = [[b' '; 4]; 256];
+    let mut n = 0;
+    while n < 256 {
+        table[n][0] = DIGITS[n >> 4];
+        table[n][1] = DIGITS[n & 15];
+        n += 1;
+    }
+    table
+}
+
+/// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each.
+pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    let end = at + bytes.len() * WIDTH;
+    let Some(room) = buf.get_mut(at..end) else { return at };
+    for (to, byte) in room.chunks_exact_mut(WIDTH).zip(bytes) {
+        to.copy_from_slice(&PAIRS[usize::from(*byte)][..WIDTH]);
+    }
+    end
 }
 
 /// Octal, without a prefix.

@@ -252,14 +252,18 @@ macro_rules! for_each_op {
             DecAt = "dec.at" fused { at: B Off, width: C Width };
             /// `load`, `sext` and `put.int`.
             IntAt = "int.at" fused { at: B Off, width: C Width };
-            /// `word` and `put.hex` of all its digits.
-            WordHex = "word.hex" fused { at: B Off, width: C Width };
-            /// `word` and `put.dec`.
-            WordDec = "word.dec" fused { at: B Off, width: C Width };
+            /// `word` and `put.hex` of its low `low` bytes.
+            WordHex = "word.hex" fused { at: B Off, width: C Width, low: A Width };
+            /// `word` and `put.dec` of its low `low` bytes.
+            WordDec = "word.dec" fused { at: B Off, width: C Width, low: A Width };
             /// `load` and `switch.lit`.
             SwitchLitAt = "switch.lit.at" fused { at: B Off, width: A Width, table: C Lits };
             /// `load` and `nibbles` without soft blanks.
             NibblesAt = "nibbles.at" fused { at: B Off, width: A Width, table: C Nibbles };
+            /// `word` and `switch.lit`.
+            SwitchLitWord = "switch.lit.word" fused { at: B Off, width: A Width, table: C Lits };
+            /// `word` and `nibbles` without soft blanks.
+            NibblesWord = "nibbles.word" fused { at: B Off, width: A Width, table: C Nibbles };
         }
     };
 }

@@ -72,9 +72,14 @@ impl TextBuf {
     }
 
     /// Appends `n` blanks.
+    #[inline]
     pub fn pad(&mut self, n: usize) {
         self.room(n);
-        self.buf[self.len..self.len + n].fill(b' ');
+        if n <= 32 {
+            crate::num::store(&mut self.buf, self.len, [b' '; 32]);
+        } else {
+            self.buf[self.len..self.len + n].fill(b' ');
+        }
         self.len += n;
     }
 }

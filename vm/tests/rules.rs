@@ -153,5 +153,5 @@ fn errors_are_small() {
 #[test]
 fn the_page_of_the_instruction_table_is_up_to_date() {
     let page = include_str!("../../docs/bytecode.md");
-    assert_eq!(page, tfbc_vm::ops_page(), "print it again: tfbc ops > docs/bytecode.md");
+    assert!(page == tfbc_vm::ops_page(), "print it again: tfbc ops > docs/bytecode.md");
 }

@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 
 use bumpalo::collections::Vec;
-use smallvec::SmallVec;
 
 use super::ast::*;
 use super::reports::{Reports, excerpt};
@@ -20,8 +19,8 @@ pub(crate) struct Actions<'ast, 's> {
     pub(super) reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
     line: Span,
-    /// The functions that are defined in the stanza, inner ones first.
-    functions: RefCell<SmallVec<[Span; 2]>>,
+    /// The functions that are defined in the stanza so far, none inside another.
+    functions: RefCell<std::vec::Vec<Span>>,
 }
 
 /// Nodes of sequences that are still being read. They lie on each other as the sequences nest, and move into the arena
@@ -292,12 +291,11 @@ impl<'ast, 's> Actions<'ast, 's> {
         body: Descriptor<'ast>,
     ) -> Item<'ast> {
         let mut functions = self.functions.borrow_mut();
-        for inner in functions.iter().filter(|inner| inner.start > span.start) {
-            let error = self.reports.error(&codes::NESTED_FUNCTION, *inner, "function is defined inside a function");
+        while let Some(inner) = functions.pop_if(|inner| inner.start > span.start) {
+            let error = self.reports.error(&codes::NESTED_FUNCTION, inner, "function is defined inside a function");
             let error = error.with_secondary(self.reports.id(), name, "inside this one");
             self.reports.add(error.with_help("define it before: functions are visible in every stanza"));
         }
-        functions.clear();
         functions.push(name);
         Item::Function(Function { name: self.value(name), params: params.into_bump_slice(), body, span })
     }

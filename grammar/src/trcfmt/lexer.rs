@@ -137,11 +137,7 @@ impl<'s> Lexer<'s> {
                 (self.expr_token(token, span), span)
             }
         };
-        if matches!(token, Token::FunctionName) && self.after_double_brace() {
-            self.defined.push(span);
-        }
-        self.count(token, span);
-        self.switch_mode(token, span);
+        self.follow(token, span);
         let [_, second, third] = self.recent;
         self.recent = [second, third, (token, span)];
         Some((token, span))
@@ -156,28 +152,33 @@ impl<'s> Lexer<'s> {
     }
 
     fn text_token(&mut self, token: Result<TextToken, ()>, span: Span) -> Token {
-        match std::mem::replace(&mut self.part, Part::Descriptor) {
-            Part::HookId => {
-                self.part = Part::Version;
-                return self.hook_id_token(span);
-            }
-            Part::Version => {
-                self.part = Part::Level;
-                return version(self.bytes(span)).map_or(Token::BadVersion, Token::Version);
-            }
-            Part::Level => {
-                if let Some(name) = self.bytes(span).strip_prefix(b"L=") {
-                    return level(name).map_or(Token::BadLevel, Token::Level);
-                }
-            }
-            Part::Descriptor => {}
+        if self.part != Part::Descriptor
+            && let Some(token) = self.head_token(span)
+        {
+            return token;
         }
         token.map_or(Token::Stray, |token| self.descriptor_token(token, span))
     }
 
-    fn hook_id_token(&mut self, span: Span) -> Token {
-        self.hook_id = hook_id(self.bytes(span)).ok();
-        self.hook_id.map_or(Token::BadHookId, Token::HookId)
+    /// A token of the head; `None` where the descriptor begins.
+    fn head_token(&mut self, span: Span) -> Option<Token> {
+        let word = self.bytes(span);
+        match self.part {
+            Part::HookId => {
+                self.part = Part::Version;
+                self.hook_id = hook_id(word).ok();
+                Some(self.hook_id.map_or(Token::BadHookId, Token::HookId))
+            }
+            Part::Version => {
+                self.part = Part::Level;
+                Some(version(word).map_or(Token::BadVersion, Token::Version))
+            }
+            Part::Level | Part::Descriptor => {
+                self.part = Part::Descriptor;
+                let name = word.strip_prefix(b"L=")?;
+                Some(level(name).map_or(Token::BadLevel, Token::Level))
+            }
+        }
     }
 
     fn descriptor_token(&self, token: TextToken, span: Span) -> Token {
@@ -258,19 +259,45 @@ impl<'s> Lexer<'s> {
         matches!(first, Token::OpenBraces) && matches!(second, Token::OpenBrace | Token::OpenBraces)
     }
 
-    /// Keeps count of what is open, and of operators.
-    fn count(&mut self, token: Token, span: Span) {
+    /// Keeps count of what is open, and changes between text and expressions: these stand between parentheses and from
+    /// `{{ $name` to the closing brace.
+    fn follow(&mut self, token: Token, span: Span) {
         self.closed = false;
+        let is_text = matches!(self.mode, Mode::Text(_));
         match token {
-            Token::OpenParen => self.open.push(Open { span, is_paren: true, follows_brace: false }),
+            Token::OpenParen => {
+                if is_text {
+                    self.enter_expr(span.end, Some(self.open.len()));
+                }
+                self.push_open(Open { span, is_paren: true, follows_brace: false });
+            }
+            Token::CloseParen => {
+                self.close(true);
+                if !is_text && self.call_depth == Some(self.open.len()) {
+                    self.enter_text(span.end);
+                }
+            }
             Token::OpenBrace | Token::OpenBraces => {
                 let follows_brace = matches!(self.recent[2].0, Token::OpenBraces);
-                self.open.push(Open { span, is_paren: false, follows_brace });
+                self.push_open(Open { span, is_paren: false, follows_brace });
             }
-            Token::CloseParen => self.close(true),
-            Token::CloseBrace | Token::CloseBraces => self.close(false),
+            Token::CloseBrace | Token::CloseBraces => {
+                self.close(false);
+                if !is_text {
+                    self.enter_text(span.end);
+                }
+            }
+            Token::Macro if is_text && self.after_double_brace() => self.enter_expr(span.end, None),
+            Token::FunctionName if self.after_double_brace() => self.defined.push(span),
             Token::Plus | Token::Minus | Token::Star | Token::Slash | Token::Ampersand => self.n_operators += 1,
             _ => {}
+        }
+    }
+
+    /// One above the limit is enough to report it; what is only drained needs no more.
+    fn push_open(&mut self, open: Open) {
+        if self.open.len() <= MAX_NESTING {
+            self.open.push(open);
         }
     }
 
@@ -281,29 +308,17 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Expressions stand between parentheses and from `{{ $name` to the closing brace.
-    fn switch_mode(&mut self, token: Token, span: Span) {
-        let at = span.end as usize;
-        match (&self.mode, token) {
-            (Mode::Text(_), Token::OpenParen) => self.enter_expr(at, Some(self.open.len() - 1)),
-            (Mode::Text(_), Token::Macro) if self.after_double_brace() => self.enter_expr(at, None),
-            (Mode::Expr(_), Token::CloseBrace | Token::CloseBraces) => self.enter_text(at),
-            (Mode::Expr(_), Token::CloseParen) if self.call_depth == Some(self.open.len()) => self.enter_text(at),
-            _ => {}
-        }
-    }
-
-    fn enter_expr(&mut self, at: usize, call_depth: Option<usize>) {
+    fn enter_expr(&mut self, at: u32, call_depth: Option<usize>) {
         let mut tokens = ExprToken::lexer(self.text);
-        tokens.bump(at);
+        tokens.bump(at as usize);
         self.mode = Mode::Expr(tokens);
         self.call_depth = call_depth;
         self.n_operators = 0;
     }
 
-    fn enter_text(&mut self, at: usize) {
+    fn enter_text(&mut self, at: u32) {
         let mut tokens = TextToken::lexer(self.text);
-        tokens.bump(at);
+        tokens.bump(at as usize);
         self.mode = Mode::Text(tokens);
     }
 

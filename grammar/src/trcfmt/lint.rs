@@ -46,8 +46,8 @@ impl<'ast> Actions<'ast, '_> {
 
     fn bits(&self, range: &[u8], span: Span) -> Cast<'ast> {
         let mut ends = range.split(|b| *b == b'.').map(word::number);
-        match (ends.next().flatten(), ends.next().flatten()) {
-            (Some(low), Some(high)) if low <= high && high <= 63 => Cast::Bits { low: low as u8, high: high as u8 },
+        match (ends.next().flatten(), ends.next().flatten(), ends.next()) {
+            (Some(low), Some(high @ 0..64), None) if low <= high => Cast::Bits { low: low as u8, high: high as u8 },
             _ => {
                 let message = format!("`%W{}` is no range of bits from 0 to 63", excerpt(range));
                 let error = self.reports.error(&codes::CAST, span, message);

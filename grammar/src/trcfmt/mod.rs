@@ -1,6 +1,6 @@
 //! The trcfmt template language of AIX's `trcrpt`.
 //!
-//! A file is cut into logical lines ([`lines`]); each stanza among them is lexed and parsed on its own, so that a bad
+//! A file is cut into logical lines; each stanza among them is lexed and parsed on its own, so that a bad
 //! one hides no other:
 //!
 //! ```text

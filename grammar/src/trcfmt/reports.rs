@@ -2,7 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::{CodeInfo, Diagnostic, Severity, Source, SourceId, Span};
+use crate::{CodeInfo, Diagnostic, Severity, Source, SourceId, Span, codes};
+
+/// The most errors, and the most warnings, that are kept of one source: a file that is no template at all has one a
+/// line.
+pub(crate) const MAX_FINDINGS: usize = 10_000;
 
 /// The findings about one source. Lexer and grammar actions share it while a stanza is parsed.
 pub(crate) struct Reports<'s> {
@@ -11,11 +15,12 @@ pub(crate) struct Reports<'s> {
     id: SourceId,
     found: RefCell<Vec<Diagnostic>>,
     n_errors: Cell<usize>,
+    n_warnings: Cell<usize>,
 }
 
 impl<'s> Reports<'s> {
     pub fn new(id: SourceId, source: &'s Source) -> Self {
-        Self { source, id, found: RefCell::default(), n_errors: Cell::new(0) }
+        Self { source, id, found: RefCell::default(), n_errors: Cell::new(0), n_warnings: Cell::new(0) }
     }
 
     /// How many errors have been found.
@@ -33,10 +38,16 @@ impl<'s> Reports<'s> {
         Diagnostic::warning(code, self.id, span, message)
     }
 
-    /// Keeps a finding.
+    /// Keeps a finding, unless there are too many of its kind.
     pub fn add(&self, diagnostic: Diagnostic) {
-        self.n_errors.set(self.n_errors.get() + usize::from(diagnostic.severity == Severity::Error));
-        self.found.borrow_mut().push(diagnostic);
+        let count = match diagnostic.severity {
+            Severity::Error => &self.n_errors,
+            Severity::Warning => &self.n_warnings,
+        };
+        count.set(count.get() + 1);
+        if count.get() <= MAX_FINDINGS {
+            self.found.borrow_mut().push(diagnostic);
+        }
     }
 
     /// The source this is about.
@@ -46,9 +57,22 @@ impl<'s> Reports<'s> {
 
     /// Everything found, in the order of the source.
     pub fn finish(self) -> Vec<Diagnostic> {
-        let mut found = self.found.into_inner();
+        let mut found = self.found.take();
         found.sort_by_key(|diagnostic| diagnostic.primary.span.start);
+        found.extend(self.left_out());
         found
+    }
+
+    /// Says how many findings were not kept.
+    fn left_out(&self) -> Option<Diagnostic> {
+        let [errors, warnings] = [&self.n_errors, &self.n_warnings].map(|n| n.get().saturating_sub(MAX_FINDINGS));
+        let end = self.source.bytes().len() as u32;
+        let message = format!("{errors} more errors and {warnings} more warnings are not shown");
+        match (errors, warnings) {
+            (0, 0) => None,
+            (0, _) => Some(self.warning(&codes::LEFT_OUT, Span::new(end, end), message)),
+            _ => Some(self.error(&codes::LEFT_OUT, Span::new(end, end), message)),
+        }
     }
 }
 

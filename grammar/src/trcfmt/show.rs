@@ -207,7 +207,7 @@ struct Quote<'a>(&'a [u8]);
 
 impl Display for Quote<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0.escape_ascii())
+        write!(f, "\"{}\"", Plain(self.0))
     }
 }
 
@@ -216,7 +216,10 @@ struct Plain<'a>(&'a [u8]);
 
 impl Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.escape_ascii())
+        self.0.iter().try_for_each(|byte| match byte {
+            b'\'' => f.write_str("'"),
+            byte => byte.escape_ascii().fmt(f),
+        })
     }
 }
 

@@ -72,6 +72,7 @@ pub enum Failure {
     /// To be said.
     Say(Message, String),
     /// It has been said.
+    #[cfg(feature = "compiler")]
     Said,
     /// Nobody reads the output any more: no failure at all.
     ClosedPipe,
@@ -154,6 +155,7 @@ impl Console {
         match ending {
             Ok(status) => status,
             Err(Failure::ClosedPipe) => Status::Well,
+            #[cfg(feature = "compiler")]
             Err(Failure::Said) => Status::Failed,
             Err(Failure::Say(message, text)) => {
                 self.error(message, text);

@@ -117,7 +117,7 @@ fn parse_hex(text: &str) -> Result<Vec<u8>, Failure> {
     if let Some(other) = digits.iter().find(|char| !char.is_ascii_hexdigit()) {
         return Err(usage(format!("`{other}` is no hex digit")));
     }
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(usage(format!("{} hex digits, expected an even number", digits.len())));
     }
     let value = |char: &char| char.to_digit(16).unwrap_or(0) as u8;

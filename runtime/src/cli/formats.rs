@@ -38,7 +38,8 @@ impl LanguageArgs {
         #[cfg(feature = "compiler")]
         for setting in &self.dialect {
             let Some((name, value)) = setting.split_once('=') else {
-                let text = format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
+                let text =
+                    format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
                 return Err(Failure::Say(Message::Usage, text));
             };
             let refused = |error: tfbc_compiler::DialectError| Failure::Say(Message::Usage, error.0);

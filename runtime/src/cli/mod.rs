@@ -116,7 +116,7 @@ Examples:
   tfbc explain                                   list all codes")]
     Explain(explain::ExplainArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
-    Trcrpt(trcrpt::TrcrptArgs),
+    Trcrpt(Box<trcrpt::TrcrptArgs>),
 }
 
 impl Command {

@@ -151,8 +151,19 @@ pagesize=0..500        lines between two headings; 0 for a single heading (0)
 
 /// Options of AIX's command that may be off and no more.
 const OFF_ONLY: [&str; 13] = [
-    "exec", "pid", "svc", "tid", "cpuid", "component", "filename", "PURR", "2line", "hist", "reportedcpus",
-    "reportedprocessors", "removedups",
+    "exec",
+    "pid",
+    "svc",
+    "tid",
+    "cpuid",
+    "component",
+    "filename",
+    "PURR",
+    "2line",
+    "hist",
+    "reportedcpus",
+    "reportedprocessors",
+    "removedups",
 ];
 
 /// Options of AIX's command that are not here at all.

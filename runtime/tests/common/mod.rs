@@ -2,18 +2,28 @@
 #![allow(dead_code, clippy::allow_attributes, reason = "every test file uses a part of this")]
 
 use std::path::PathBuf;
-use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+use tfbc::reader::aix::{Input, Item, RawEvent, ReadOptions, Trace};
 
 /// A file of the test data.
 pub fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
+/// One event, in owned form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedEvent {
+    pub offset: u64,
+    pub id: u16,
+    pub bytes: Vec<u8>,
+    pub tid: u64,
+    pub ticks: Option<u64>,
+    pub cpu: Option<u64>,
+}
+
 /// What one trace gave, in owned form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Read {
-    /// Offset, id, presented buffer, thread id, ticks, cpu.
-    pub events: Vec<(u64, u16, Vec<u8>, u64, Option<u64>, Option<u64>)>,
+    pub events: Vec<OwnedEvent>,
     /// Messages of damaged places.
     pub damage: Vec<String>,
     /// Other messages.
@@ -23,7 +33,7 @@ pub struct Read {
 impl Read {
     /// The data word 1 of 32-bit events, or the last data byte of others: enough to tell events apart.
     pub fn marks(&self) -> Vec<u8> {
-        self.events.iter().map(|event| *event.2.last().unwrap()).collect()
+        self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
     }
 }
 
@@ -33,7 +43,8 @@ pub fn drain(mut trace: Trace) -> Read {
     while let Some(item) = trace.next().unwrap() {
         match item {
             Item::Event(event) => {
-                read.events.push((event.offset, event.id, event.bytes.to_vec(), event.tid, event.ticks, event.cpu));
+                let RawEvent { offset, id, bytes, tid, ticks, cpu, .. } = event;
+                read.events.push(OwnedEvent { offset, id, bytes: bytes.to_vec(), tid, ticks, cpu });
             }
             Item::Notice(notice) if notice.damage => read.damage.push(notice.message),
             Item::Notice(notice) => read.warnings.push(notice.message),
@@ -127,11 +138,7 @@ impl Log {
         for area in std::iter::once(&self.ic).chain(&self.entries) {
             let (offset, size) = ((base + body.len()) as u64, area.len() as u64);
             let offset = if size == 0 { 0 } else { offset };
-            head.extend(if self.wide {
-                words64(&[offset, size])
-            } else {
-                words32(&[offset as u32, size as u32])
-            });
+            head.extend(if self.wide { words64(&[offset, size]) } else { words32(&[offset as u32, size as u32]) });
             body.extend_from_slice(area);
         }
         head.extend(body);

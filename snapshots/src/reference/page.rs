@@ -23,6 +23,8 @@ pub(super) struct Page {
     pending: bool,
     /// Number of the current line, from 1.
     line: u64,
+    /// Bytes that count towards the limit: all but margins.
+    counted: usize,
     limit: usize,
     /// The text limit was passed; whatever comes is dropped.
     full: bool,
@@ -38,6 +40,7 @@ impl Page {
             started: false,
             pending: false,
             line: 1,
+            counted: 0,
             limit,
             full: false,
         }
@@ -122,7 +125,7 @@ impl Page {
         if !self.started {
             self.started = true;
             let margin = if self.line == 1 { self.layout.first } else { self.layout.further };
-            self.store(&vec![b' '; margin as usize]);
+            self.text.resize(self.text.len() + margin as usize, b' ');
         }
         self.store(bytes);
         self.column += bytes.len();
@@ -130,10 +133,11 @@ impl Page {
 
     fn store(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            if self.text.len() == self.limit {
+            if self.counted == self.limit {
                 self.full = true;
                 return;
             }
+            self.counted += 1;
             self.text.push(*byte);
         }
     }

@@ -53,8 +53,10 @@ enum Shown {
     HexDigits(usize),
     /// Hex as X2: at least 4 digits.
     HexAtLeast4,
-    /// Signed decimal.
+    /// Unsigned decimal.
     Decimal,
+    /// Signed decimal.
+    SignedDecimal,
 }
 
 /// What a name refers to, with `$` before it.
@@ -378,7 +380,8 @@ impl<'ast> Run<'_, 'ast> {
         self.page.value(&match shown {
             Shown::HexDigits(digits) => number::hex(value.into(), digits),
             Shown::HexAtLeast4 => number::hex_at_least_4(value),
-            Shown::Decimal => (value as i64).to_string().into_bytes(),
+            Shown::Decimal => value.to_string().into_bytes(),
+            Shown::SignedDecimal => (value as i64).to_string().into_bytes(),
         });
         if soft {
             self.page.soft_blank();
@@ -443,7 +446,7 @@ impl<'ast> Run<'_, 'ast> {
             b"HL" => decimal(buffer.hook_len()),
             b"GENERIC" => decimal(buffer.generic().into()),
             b"DATAPOINTER" => decimal((self.pointer / 8) as u64),
-            b"BASEPOINTER" => decimal(self.base as u64),
+            b"BASEPOINTER" => number(self.base as u64, Shown::SignedDecimal),
             b"RELLINENO" => decimal(self.page.line()),
             b"TOTALCPUS" => decimal(context.total_cpus.into()),
             b"TRACEDCPUS" => decimal(context.traced_cpus.into()),
@@ -519,7 +522,7 @@ impl<'ast> Run<'_, 'ast> {
             (None, Datum::Text(_)) => return 0,
         };
         match (code, datum) {
-            (Code::Signed(_) | Code::Errno(_), Datum::Number { raw, bits }) => number::sign_extend(raw, bits) as u64,
+            (Code::Signed(_), Datum::Number { raw, bits }) => number::sign_extend(raw, bits) as u64,
             (_, Datum::Number { raw, .. }) => raw as u64,
             (_, Datum::Text(_)) => 0,
         }
@@ -592,7 +595,7 @@ impl<'ast> Run<'_, 'ast> {
             Some(Cast::Code(code)) => base_of_code(code),
             Some(Cast::Bits { .. } | Cast::Unknown(_)) => Base::Hex,
             None => match self.meaning(node.name, scope) {
-                Meaning::Value(MacroValue::Number { shown: Shown::Decimal, .. }) => Base::Decimal,
+                Meaning::Value(MacroValue::Number { shown: Shown::Decimal | Shown::SignedDecimal, .. }) => Base::Decimal,
                 _ => Base::Hex,
             },
         }

@@ -75,6 +75,9 @@ impl LogHeader {
     /// Slots in reading order, as far as the header tells it; `None` where it leaves out a used slot or points nowhere.
     pub(super) fn order(&self, entries: &[Area]) -> Option<Vec<usize>> {
         let current = self.current as usize;
+        if entries.iter().all(|entry| entry.size == 0) {
+            return Some(Vec::new());
+        }
         if current > entries.len() {
             return None;
         }

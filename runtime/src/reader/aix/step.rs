@@ -248,7 +248,11 @@ impl StepRules {
             stamp,
             cpu: None,
         };
-        if word >> 20 == HOOK_WRAPPED && word >> 16 & 7 == 0 { self.unwrap(parts, generic_len, bytes) } else { Ok(parts) }
+        if word >> 20 == HOOK_WRAPPED && word >> 16 & 7 == 0 {
+            self.unwrap(parts, generic_len, bytes)
+        } else {
+            Ok(parts)
+        }
     }
 
     /// The inner event of a hook 00B: its hook word is the outer data word and the first variable word.
@@ -347,7 +351,7 @@ fn check_flags(flags: u16) -> Result<(), Fault> {
 
 #[inline]
 fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
-    if len % word != 0 {
+    if !len.is_multiple_of(word) {
         Err(Fault::Words { len, word })
     } else if len > max {
         Err(Fault::TooLong { len, max })

@@ -1,12 +1,12 @@
 //! One trace, opened: events in reading order, and notices where it is damaged.
 
 use super::clock::Factors;
+use super::hooks;
 use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
 use super::window::{Input, Window};
-use super::hooks;
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
@@ -229,8 +229,7 @@ impl Trace {
             window = spool(window)?;
             size = window.input_mut().size()?;
         }
-        let rules =
-            StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
+        let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
         let mut trace = Self {
             name: name.into(),
             kind,
@@ -248,7 +247,11 @@ impl Trace {
             survey: Survey::default(),
             tally: Tally::default(),
         };
-        if kind.is_log() { trace.plan_log()? } else { trace.plan_stream()? }
+        if kind.is_log() {
+            trace.plan_log()?
+        } else {
+            trace.plan_stream()?
+        }
         trace.look_ahead()?;
         Ok(trace)
     }
@@ -297,7 +300,10 @@ impl Trace {
     ///
     /// # Errors
     /// The input cannot be read on.
-    #[expect(clippy::should_implement_trait, reason = "an event borrows the reader's buffer, which no Iterator can say")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an event borrows the reader's buffer, which no Iterator can say"
+    )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
         let parts = match self.find()? {
@@ -448,11 +454,7 @@ impl Trace {
     /// Bytes from here to the area's end; of a pipe, those that were read.
     fn left_in_area(&self) -> io::Result<u64> {
         let end = self.areas[self.next_area - 1].end.min(self.size.unwrap_or(u64::MAX));
-        Ok(if end == u64::MAX {
-            self.window.bytes().len() as u64
-        } else {
-            end.saturating_sub(self.window.offset())
-        })
+        Ok(if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) })
     }
 
     fn plan_stream(&mut self) -> io::Result<()> {
@@ -467,13 +469,7 @@ impl Trace {
         }
         self.tally.header += start;
         self.tally.read += start;
-        self.areas.push(Planned {
-            start,
-            end: u64::MAX,
-            what: What::Stream,
-            cut_from: None,
-            refused: None,
-        });
+        self.areas.push(Planned { start, end: u64::MAX, what: What::Stream, cut_from: None, refused: None });
         Ok(())
     }
 
