@@ -65,8 +65,6 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" {{ f(PID) $PID }}
     BAD_PARAMETER = "C15", "bad parameter name";
-    /// A function is defined inside a function.
-    NESTED_FUNCTION = "C16", "function inside a function";
     /// The stanza or function, with what it calls, needs more registers than the machine has. Split it.
     TOO_MANY_REGISTERS = "C17", "too many registers";
     /// An action (`$STOP`, `$BREAK`, `$SKIP`, `$ERROR`) or a template subroutine has no value.
@@ -103,10 +101,6 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" $cuont
     NEVER_ASSIGNED = "C47", "macro never assigned";
-    /// A cast that no printing code has, or `%W` without bits, prints as an uncast macro.
-    ///
-    ///     010 1.0 "LABEL" $D1%Q4
-    UNKNOWN_CAST = "C48", "unknown cast";
     /// A macro is assigned and never used.
     UNUSED_MACRO = "C49", "unused macro";
     /// A function is defined and never called.

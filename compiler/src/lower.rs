@@ -303,12 +303,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Declare(name) => {
                 self.assignable(name);
             }
-            Item::Function(function) => {
-                if self.in_function {
-                    let text = format!("function `{}` is defined inside a function", show(function.name.node));
-                    self.error(&NESTED_FUNCTION, function.name.span, text);
-                }
-            }
+            // Functions are lowered by themselves; the parser refuses one inside another.
+            Item::Function(_) => {}
             Item::Call(call) => self.call(call, out),
             Item::Switch(switch) => self.switch(switch, out),
             Item::Loop(node) => {
@@ -434,10 +430,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 let bits = Value::Bits { value: Box::new(value), low, count: high - low + 1 };
                 (Inst::Put(bits, How::HexFit), self.unit.dialect.soft_after_macro())
             }
-            Cast::Unknown(name) => {
-                self.unknown_cast(name, span);
-                (Inst::Put(value, How::HexFit), self.unit.dialect.soft_after_macro())
-            }
+            Cast::Unknown(_) => (Inst::Put(value, How::HexFit), self.unit.dialect.soft_after_macro()),
             Cast::Code(code) => {
                 let inst = match code {
                     Code::Ascii { len, width } => Inst::Put(value, How::Chars { len: len.min(8) as u8, width }),
@@ -465,11 +458,6 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if soft && followed {
             push(out, span, Inst::Soft);
         }
-    }
-
-    fn unknown_cast(&mut self, name: &[u8], span: Span) {
-        let text = format!("cast `%{}` is unknown and prints as an uncast macro", show(name));
-        self.warn(&UNKNOWN_CAST, span, text);
     }
 
     fn never_assigned(&mut self, node: &MacroRef<'ast>) {
@@ -611,10 +599,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let value = Box::new(value);
         match cast {
             Cast::Bits { low, high } => Value::Bits { value, low, count: high - low + 1 },
-            Cast::Unknown(name) => {
-                self.unknown_cast(name, span);
-                *value
-            }
+            Cast::Unknown(_) => *value,
             Cast::Code(code) => match code {
                 Code::Binary { bits } => Value::Bits { value, low: 0, count: bits },
                 Code::HexByte => Value::Low { value, size: Size::Bytes(1), signed: false },

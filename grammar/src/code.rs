@@ -162,8 +162,8 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT"
         /// ```
         SETTING = "S21", "bad setting";
-        /// A file has more than 10,000 errors, or as many warnings; the rest is counted and not shown. Probably the file is no
-        /// trace format file.
+        /// A file has 10,000 errors, and the rest of it is not read; or it has more than 10,000 warnings, and the rest is not
+        /// shown. Probably the file is no trace format file.
         LEFT_OUT = "S22", "too many findings";
         /// Blanks stand between the `\` that continues a line and the line's end. The line is continued all the same; other programs
         /// may see it otherwise. In the example, `␠` is a blank.

@@ -147,6 +147,9 @@ impl<'e> Cursor<'e> {
 
     /// Rounds up, gives as many of `len` bytes as the event holds, and moves past those.
     pub fn take_whole(&mut self, len: u64) -> &'e [u8] {
+        if len == 0 {
+            return &[];
+        }
         self.ceil();
         let rest = usize::try_from(self.place()).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];

@@ -635,6 +635,7 @@ impl Run<'_> {
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
             if matches!(text, [b' ' | b'\t', ..]) && self.soft_end == out.len {
                 out.len -= 1;
+                self.soft_end = usize::MAX;
             }
             out.push(text);
             if soft == 1 {
@@ -650,13 +651,7 @@ impl Run<'_> {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
         let text_left = (self.text_limit + 1).saturating_sub(out.len);
         let whole = self.cursor.take_whole(left.min(self.turns.into()).min(text_left as u64));
-        out.room(whole.len() * 3);
-        let start = out.len;
-        out.len = if soft {
-            num::hex_run::<3>(&mut out.buf, start, whole)
-        } else {
-            num::hex_run::<2>(&mut out.buf, start, whole)
-        };
+        self.put_pairs(out, whole, soft);
         left -= whole.len() as u64;
         self.turns -= whole.len() as u32;
         // The byte behind the event's end, or the limit.
@@ -665,18 +660,20 @@ impl Run<'_> {
                 return false;
             }
             let byte = [self.cursor.take(1) as u8];
-            out.room(0);
-            out.len = if soft {
-                num::hex_run::<3>(&mut out.buf, out.len, &byte)
-            } else {
-                num::hex_run::<2>(&mut out.buf, out.len, &byte)
-            };
+            self.put_pairs(out, &byte, soft);
             left -= 1;
         }
-        if soft && out.len > start {
+        true
+    }
+
+    fn put_pairs(&mut self, out: &mut TextBuf, bytes: &[u8], soft: bool) {
+        out.room(bytes.len() * 3);
+        if !soft {
+            out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
+        } else if !bytes.is_empty() {
+            out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
             self.soft_end = out.len;
         }
-        true
     }
 
     /// Closes the last line and says what the event met.

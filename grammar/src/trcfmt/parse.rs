@@ -31,7 +31,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
         let message = format!("source is larger than {} MiB", Source::MAX_LEN >> 20);
         reports.add(reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message));
     } else {
-        logical_lines(source).for_each(|line| parser.line(&line));
+        logical_lines(source).take_while(|_| !reports.is_full()).for_each(|line| parser.line(&line));
     }
     let file = parser.finish();
     (file, reports.finish())

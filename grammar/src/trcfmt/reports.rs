@@ -50,6 +50,11 @@ impl<'s> Reports<'s> {
         }
     }
 
+    /// Whether there are so many errors that reading on is of no use.
+    pub fn is_full(&self) -> bool {
+        self.n_errors.get() >= MAX_FINDINGS
+    }
+
     /// The source this is about.
     pub fn id(&self) -> SourceId {
         self.id
@@ -63,16 +68,17 @@ impl<'s> Reports<'s> {
         found
     }
 
-    /// Says how many findings were not kept.
+    /// Says that there may be more.
     fn left_out(&self) -> Option<Diagnostic> {
-        let [errors, warnings] = [&self.n_errors, &self.n_warnings].map(|n| n.get().saturating_sub(MAX_FINDINGS));
         let end = self.source.bytes().len() as u32;
-        let message = format!("{errors} more errors and {warnings} more warnings are not shown");
-        match (errors, warnings) {
-            (0, 0) => None,
-            (0, _) => Some(self.warning(&codes::LEFT_OUT, Span::new(end, end), message)),
-            _ => Some(self.error(&codes::LEFT_OUT, Span::new(end, end), message)),
+        let span = Span::new(end, end);
+        if self.is_full() {
+            let message = format!("source has {MAX_FINDINGS} errors or more: the rest of it is not read");
+            return Some(self.error(&codes::LEFT_OUT, span, message));
         }
+        let n_left_out = self.n_warnings.get().saturating_sub(MAX_FINDINGS);
+        let message = format!("{n_left_out} more warnings are not shown");
+        (n_left_out > 0).then(|| self.warning(&codes::LEFT_OUT, span, message))
     }
 }
 
