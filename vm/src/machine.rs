@@ -679,9 +679,9 @@ impl Run<'_> {
     fn put_pairs(&mut self, out: &mut TextBuf, bytes: &[u8], soft: bool) {
         out.room(bytes.len() * 3 + 32);
         if !soft {
-            out.len = num::hex_run::<false>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
         } else if !bytes.is_empty() {
-            out.len = num::hex_run::<true>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
             self.soft_end = out.len;
         }
     }
@@ -735,8 +735,8 @@ fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
 
 /// Hex digits of a field; bytes that the event does not hold are zero.
 fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
-    let end = num::hex_run::<false>(buf, o, bytes);
-    num::hex_run::<false>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
+    let end = num::hex_run::<2>(buf, o, bytes);
+    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.
