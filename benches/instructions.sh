@@ -4,7 +4,7 @@
 #     benches/instructions.sh [EVENTS]
 #
 # Each figure is the difference between two runs that differ only in their number of passes, so that building the load
-# and compiling the templates do not count.
+# and compiling the templates do not count. The table is Markdown, as in README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,14 +28,15 @@ per_event() {
     echo $(( (three - one) / 2 / events ))
 }
 
-printf '%-16s %8s %8s %8s %8s\n' load engine checked native ratio
+echo '| load | engine | checked | native | engine : native |'
+echo '| --- | --- | --- | --- | --- |'
 row() {
     local name=$1 engine checked native
     shift
     engine=$(per_event engine "$@")
     checked=$(per_event checked "$@")
     native=$(per_event native "$@")
-    printf '%-16s %8d %8d %8d %8s\n' "$name" "$engine" "$checked" "$native" \
+    printf '| %s | %d | %d | %d | %s |\n' "$name" "$engine" "$checked" "$native" \
         "$(awk -v e="$engine" -v n="$native" 'BEGIN { printf "%.2f", e / n }')"
 }
 row disk-read --load disk-read

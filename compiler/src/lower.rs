@@ -890,12 +890,6 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             };
             entries.extend(flag);
         }
-        // The bits of a signed code are those of its field.
-        let value = match value {
-            Value::Read(ir::Field::Bytes { size, .. }) => Value::Read(ir::Field::Bytes { size, signed: false }),
-            Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
-            value => value,
-        };
         push(out, node.span, Inst::Flags { value, entries });
     }
 }

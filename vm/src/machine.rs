@@ -203,7 +203,8 @@ impl Run<'_> {
     /// the event's end (rule V6).
     fn exec<const CHECK: bool, O: Observer>(&mut self, routine: u32, out: &mut TextBuf, observer: &mut O) -> End {
         let program = self.program;
-        let mut routine = program.routine_at(routine);
+        let mut routine = routine;
+        let mut code = program.code_of(routine);
         let mut pc = 0;
         let mut calls: SmallVec<[Return; 12]> = SmallVec::new();
         let words = program.words();
@@ -223,11 +224,11 @@ impl Run<'_> {
                 enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
             }};
         }
-        while let Some(instr) = routine.code.get(pc) {
+        while let Some(instr) = code.get(pc) {
             if O::ACTIVE {
                 let text = &buf[self.text_start.min(o)..o];
                 let (regs, pointer) = (&self.regs[..], self.cursor.byte());
-                observer.before(Step { routine: routine.index, pc: pc as u32, instr, regs, pointer, text });
+                observer.before(Step { routine, pc: pc as u32, instr, regs, pointer, text });
             }
             pc += 1;
             store(buf, o, instr.lit);
@@ -440,13 +441,15 @@ impl Run<'_> {
                     if calls.len() >= MAX_DEPTH || !self.turn() {
                         return self.stop_at(o, out);
                     }
-                    calls.push(Return { routine: routine.index, pc });
-                    routine = program.routine_at(b);
+                    calls.push(Return { routine, pc });
+                    routine = b;
+                    code = program.code_of(routine);
                     pc = 0;
                 }
                 Op::Ret => {
                     let Some(back) = calls.pop() else { break };
-                    routine = program.routine_at(back.routine);
+                    routine = back.routine;
+                    code = program.code_of(routine);
                     pc = back.pc;
                 }
                 Op::End => break,
@@ -488,13 +491,20 @@ impl Run<'_> {
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).
     #[inline(always)]
     fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
-        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.window(at.into(), width).unwrap_or(0) }
+        match self.cursor.ending(at + width, width) {
+            Some(value) => value,
+            None if CHECK => self.cursor.number(at.into(), width),
+            None => self.cursor.window(at.into(), width).unwrap_or(0),
+        }
     }
 
     /// A data word: 0 where the event does not hold it whole.
     #[inline(always)]
     fn word(&self, at: u32, width: u32) -> u64 {
-        self.cursor.window(at.into(), width).unwrap_or(0)
+        match self.cursor.ending(at.saturating_add(width), width) {
+            Some(value) => value,
+            None => self.cursor.window(at.into(), width).unwrap_or(0),
+        }
     }
 
     fn env(&self, what: u32) -> u64 {
@@ -667,11 +677,11 @@ impl Run<'_> {
     }
 
     fn put_pairs(&mut self, out: &mut TextBuf, bytes: &[u8], soft: bool) {
-        out.room(bytes.len() * 3);
+        out.room(bytes.len() * 3 + 32);
         if !soft {
-            out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<false>(&mut out.buf, out.len, bytes);
         } else if !bytes.is_empty() {
-            out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<true>(&mut out.buf, out.len, bytes);
             self.soft_end = out.len;
         }
     }
@@ -718,18 +728,17 @@ fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
 
 /// Hex digits of a field; bytes that the event does not hold are zero.
 fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
-    let end = num::hex_run::<2>(buf, o, bytes);
-    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
+    let end = num::hex_run::<false>(buf, o, bytes);
+    num::hex_run::<false>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.
 #[inline(always)]
 fn put_indexed(buf: &mut [u8], o: usize, words: &[u64], base: u32, count: u32, index: u64) -> usize {
     let at = base as usize + index.min(count.into()) as usize * 2;
-    let Some([low, high]) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return o };
-    store(buf, o, low.to_le_bytes());
-    store(buf, o + 8, high.to_le_bytes());
-    o + (high >> 56) as usize
+    let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return o };
+    store(buf, o, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
+    o + (text[1] >> 56) as usize
 }
 
 /// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
@@ -739,9 +748,7 @@ fn put_nibbles(buf: &mut [u8], mut o: usize, words: &[u64], base: u32, count: u3
         let index = (value >> ((nibble * 4) & 63) & 15) as usize;
         let at = base as usize + nibble as usize * 64 + index * 4;
         let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
-        for (k, word) in text.iter().enumerate() {
-            store(buf, o + k * 8, word.to_le_bytes());
-        }
+        store(buf, o, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
         o += (text[3] >> 56) as usize & 31;
     }
     o

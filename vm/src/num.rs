@@ -119,40 +119,44 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
-/// The eight upper-case hex digits of a number, the first in the low byte.
+/// The eight upper-case hex digits of a number.
 #[inline(always)]
 fn hex8(n: u32) -> [u8; 8] {
     let spread = n.swap_bytes() as u64;
     let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
     let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
     let nibbles = ((spread >> 4) & 0x000f_000f_000f_000f) | ((spread & 0x000f_000f_000f_000f) << 8);
+    // Digits above 9 are seven characters further.
     let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     (nibbles + 0x3030_3030_3030_3030 + letters * 7).to_le_bytes()
+}
+
+/// The sixteen upper-case hex digits of a number.
+#[inline(always)]
+fn hex16(n: u64) -> [u8; 16] {
+    bytemuck::cast([hex8((n >> 32) as u32), hex8(n as u32)])
 }
 
 /// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
 #[inline(always)]
 pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
-    if digits == 8 {
-        store(buf, at, hex8(n as u32));
-        return at + 8;
+    // The digits asked for come first; what is stored behind them is written over.
+    if digits <= 8 {
+        store(buf, at, hex8((n as u32) << (((8 - digits) * 4) & 31)));
+    } else if digits <= 16 {
+        store(buf, at, hex16(n << ((16 - digits) * 4)));
+    } else {
+        return hex_wide(buf, at, n, digits);
     }
-    hex_any(buf, at, n, digits)
+    at + digits
 }
 
-#[inline]
-fn hex_any(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
-    let zeros = digits.saturating_sub(16);
-    for k in 0..zeros {
-        store(buf, at + k, [b'0']);
-    }
-    let (at, digits) = (at + zeros, digits - zeros);
-    let mut text = [0; 16];
-    let aligned = n << (((16 - digits) * 4) & 63);
-    store(&mut text, 0, hex8((aligned >> 32) as u32));
-    store(&mut text, 8, hex8(aligned as u32));
-    store(buf, at, text);
-    at + digits
+#[cold]
+fn hex_wide(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    let zeros = digits - 16;
+    let end = store_slice(buf, at, &[b'0'; 16][..zeros.min(16)]);
+    store(buf, end, hex16(n));
+    end + 16
 }
 
 /// Hex in 4, 8 or 16 digits, as many as the number needs.
@@ -166,29 +170,41 @@ pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
     hex(buf, at, n, digits)
 }
 
-/// One byte as two hex digits and a blank.
-static PAIRS: [[u8; 4]; 256] = pairs();
-
-const fn pairs() -> [[u8; 4]; 256] {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut table = [[b' '; 4]; 256];
-    let mut n = 0;
-    while n < 256 {
-        table[n][0] = DIGITS[n >> 4];
-        table[n][1] = DIGITS[n & 15];
-        n += 1;
+/// Bytes as hex pairs, each followed by a blank where `BLANKS`. Room behind the text may be written over.
+pub(crate) fn hex_run<const BLANKS: bool>(buf: &mut [u8], mut at: usize, bytes: &[u8]) -> usize {
+    let width = if BLANKS { 3 } else { 2 };
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    for chunk in chunks {
+        at = hex_pairs::<BLANKS>(buf, at, *chunk, 8 * width);
     }
-    table
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        at = hex_pairs::<BLANKS>(buf, at, last, rest.len() * width);
+    }
+    at
 }
 
-/// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each.
-pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
-    let end = at + bytes.len() * WIDTH;
-    let Some(room) = buf.get_mut(at..end) else { return at };
-    for (to, byte) in room.chunks_exact_mut(WIDTH).zip(bytes) {
-        to.copy_from_slice(&PAIRS[usize::from(*byte)][..WIDTH]);
+/// Eight bytes as hex pairs; `len` characters count.
+#[inline(always)]
+fn hex_pairs<const BLANKS: bool>(buf: &mut [u8], at: usize, bytes: [u8; 8], len: usize) -> usize {
+    let digits = hex16(u64::from_be_bytes(bytes));
+    if BLANKS {
+        let [first, last] = bytemuck::cast::<_, [u64; 2]>(digits).map(u64::from_le);
+        store(buf, at, spaced(first));
+        store(buf, at + 12, spaced(last));
+    } else {
+        store(buf, at, digits);
     }
-    end
+    at + len
+}
+
+/// Four pairs with a blank behind each: twelve characters, and four of room.
+#[inline(always)]
+fn spaced(pairs: u64) -> [u8; 16] {
+    const BLANKS: u128 = 0x2000_0020_0000_2000_0020_0000;
+    let pair = |k: u32| u128::from(pairs >> (k * 16) & 0xffff) << (k * 24);
+    (pair(0) | pair(1) | pair(2) | pair(3) | BLANKS).to_le_bytes()
 }
 
 /// Octal, without a prefix.
@@ -319,6 +335,21 @@ mod tests {
                 let low = if digits < 16 { n & ((1 << (digits * 4)) - 1) } else { n };
                 assert_eq!(text(|b| hex(b, 0, n, digits)), format!("{low:0digits$X}"));
             }
+        }
+    }
+
+    #[test]
+    fn runs_are_pairs_with_or_without_blanks() {
+        let bytes: Vec<u8> = (0..=255).rev().collect();
+        for len in 0..=40 {
+            let bytes = &bytes[len..len * 2];
+            let pairs: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            let blanks: String = pairs.iter().map(|pair| format!("{pair} ")).collect();
+            let mut buf = [0; 256];
+            let end = hex_run::<false>(&mut buf, 1, bytes);
+            assert_eq!(&buf[1..end], pairs.concat().as_bytes());
+            let end = hex_run::<true>(&mut buf, 1, bytes);
+            assert_eq!(&buf[1..end], blanks.as_bytes());
         }
     }
 

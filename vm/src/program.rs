@@ -168,6 +168,13 @@ impl<'b> Program<'b> {
         }
     }
 
+    /// A routine's instructions. The verifier has checked the rows, and the numbers that name them.
+    #[inline]
+    pub(crate) fn code_of(&self, index: u32) -> &[Instr] {
+        let Some(row) = self.sections.routines.get(index as usize) else { return &[] };
+        self.sections.code.get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[])
+    }
+
     /// Names of the sources, in order.
     pub fn sources(&self) -> impl Iterator<Item = &[u8]> {
         self.sections.sources.iter().map(|row| self.string(row.name))
