@@ -366,3 +366,48 @@ impl Clock {
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+        digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    }
+
+    /// Reads one event of a 32-bit stream, or of a 64-bit one without its magic number.
+    fn check(wide: bool, stream: &str, presented: &str, tid: u64) {
+        let magic: &[u8] = if wide { &MAGIC_64 } else { b"" };
+        let stream = read(&[magic, &bytes(stream)].concat());
+        assert_eq!(stream.damage, None);
+        let [event] = &stream.events[..] else { panic!("one event, not {}", stream.events.len()) };
+        assert_eq!((&event.bytes, event.tid), (&bytes(presented), tid));
+        assert_eq!(event.offset, magic.len() as u64);
+    }
+
+    #[test]
+    fn a_32_bit_program_in_a_64_bit_trace_looks_as_on_a_32_bit_kernel() {
+        let words = "00000001 00000002 00000003 00000004 00000005";
+        let tail = "0000000000001a2b 000001230f00ba50";
+        check(true, &format!("a000001450000005 {words} 00000000 {tail}"), &format!("500e0005 {words}"), 0x1a2b);
+        let generic = format!("e000000650000005 0000000000000001 68656c6c6f00 0000 {tail}");
+        check(true, &generic, "50080006 00000001 68656c6c6f00", 0x1a2b);
+    }
+
+    #[test]
+    fn a_64_bit_program_in_a_32_bit_trace_looks_as_on_a_64_bit_kernel() {
+        let words = "0000000000000001 0000000000000002 0000000000000003 0000000000000004 0000000000000005";
+        let stream = format!("00b8002c 80000028 50000005 {words} 00001a2b 0f00ba50");
+        check(false, &stream, &format!("80000028 50000005 {words}"), 0x1a2b);
+        let generic = "40000006 50000005 0000000000000001 68656c6c6f00";
+        check(false, &format!("00b00012 {generic} 0000 00001a2b"), generic, 0x1a2b);
+    }
+
+    #[test]
+    fn a_rebuilt_event_whose_lengths_differ_is_stepped_over() {
+        let stream = read(&bytes("00b0000c 40000006 50000005 00000000 00000001 00001a2b 0101 0007 00001a2b"));
+        assert_eq!((stream.damage, stream.events.len()), (Some(0), 1));
+    }
+}
