@@ -157,9 +157,14 @@ fn fuse(lines: &[Line], first_temp: u16) -> Option<(Instr, usize)> {
     if load.a < first_temp || use_.b != temp {
         return None;
     }
-    let word = |op, low| Instr::of(op, &[at, width, low]);
+    let word = |op, low| match (op, width) {
+        (Op::WordDec, 8) => Instr::of(Op::Word8Dec, &[at, low]),
+        _ => Instr::of(op, &[at, width, low]),
+    };
     let indexed = |op| Instr::of(op, &[at, width, use_.c]).with(Slot::D, use_.d);
     let fused = match (first, second) {
+        (Op::Load, Op::PutHex) if width == 4 && use_.c == 8 => Instr::of(Op::Hex4At, &[at]),
+        (Op::Load, Op::PutDec) if width == 4 => Instr::of(Op::Dec4At, &[at]),
         (Op::Load, Op::PutHex) if use_.c == width * 2 => Instr::of(Op::HexAt, &[at, width]),
         (Op::Load, Op::PutDec) => Instr::of(Op::DecAt, &[at, width]),
         (Op::Load, Op::PutInt) if width == 8 => Instr::of(Op::IntAt, &[at, width]),

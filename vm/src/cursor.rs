@@ -90,14 +90,15 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// The number of `width` bytes before `end`, where the event holds it and the seven bytes before its last: one
-    /// check and no branch on the width.
+    /// The number at a fixed place, where the event holds it whole.
     #[inline(always)]
-    pub fn ending(&self, end: u32, width: u32) -> Option<u64> {
-        let end = end as usize;
-        let word = self.bytes.get(end.wrapping_sub(8)..end)?.first_chunk()?;
-        let spare = 64 - (width.min(8) * 8);
-        Some(u64::from_be_bytes(*word) << spare >> spare)
+    pub fn whole(&self, at: u32, width: u32) -> Option<u64> {
+        let at = at as usize;
+        match width {
+            4 => self.bytes.get(at..at + 4)?.first_chunk().map(|word| u32::from_be_bytes(*word).into()),
+            8 => self.bytes.get(at..at + 8)?.first_chunk().map(|word| u64::from_be_bytes(*word)),
+            _ => self.window(at as i64, width),
+        }
     }
 
     /// The number where the event holds it whole.

@@ -113,7 +113,10 @@ impl Machine {
         let routine = row.routines[event.env() as usize];
         let rows = program.routine_rows();
         let checks = self.checked_only || event.bytes.len() < rows[routine as usize].need as usize;
-        self.regs[..rows[routine as usize].zeroed as usize].fill(0);
+        let zeroed = rows[routine as usize].zeroed as usize;
+        if zeroed > 0 {
+            self.regs[..zeroed].fill(0);
+        }
         let text_limit = out.len().saturating_add(self.limits.text as usize);
         out.pad(layout.first.into());
         let mut run = Run {
@@ -209,9 +212,7 @@ impl Run<'_> {
         let mut calls: SmallVec<[Return; 12]> = SmallVec::new();
         let words = program.words();
         let mut o = out.len;
-        let mut buf = &mut out.buf[..];
-        // Up to here the buffer has room for an instruction, and the event may go on.
-        let mut enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
+        let mut buf = within(&mut out.buf, self.text_limit);
 
         // Gives the buffer to a function that may let it grow, and takes it back.
         macro_rules! slow {
@@ -220,8 +221,7 @@ impl Run<'_> {
                 let $out = &mut *out;
                 $body;
                 o = out.len;
-                buf = &mut out.buf[..];
-                enough = self.text_limit.min(buf.len().saturating_sub(TextBuf::SLACK));
+                buf = within(&mut out.buf, self.text_limit);
             }};
         }
         while let Some(instr) = code.get(pc) {
@@ -230,15 +230,19 @@ impl Run<'_> {
                 let (regs, pointer) = (&self.regs[..], self.cursor.byte());
                 observer.before(Step { routine, pc: pc as u32, instr, regs, pointer, text });
             }
-            pc += 1;
-            store(buf, o, instr.lit);
-            o += instr.lit_len as usize;
-            if o > enough {
+            // Room for any instruction: its size is known to the compiler, which leaves out the checks below.
+            let Some(room) = buf.get_mut(o..).and_then(|rest| rest.first_chunk_mut::<{ TextBuf::SLACK }>()) else {
                 if o > self.text_limit {
                     return self.stop_at(o, out);
                 }
                 slow!(|out| out.room(0));
-            }
+                continue;
+            };
+            pc += 1;
+            store(room, 0, instr.lit);
+            let n = usize::from(instr.lit_len & 31);
+            let room = &mut room[n..];
+            o += n;
             let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
             // Few nibbles fit the room that every instruction has.
@@ -246,7 +250,7 @@ impl Run<'_> {
                 ($value:expr) => {{
                     let value = $value;
                     if d <= 6 {
-                        o = put_nibbles(buf, o, words, c, d, value);
+                        o += put_nibbles(room, 0, words, c, d, value);
                     } else {
                         slow!(|out| {
                             out.room(d as usize * 32);
@@ -260,11 +264,11 @@ impl Run<'_> {
                 ($text:expr, $pad:expr) => {{
                     let (text, pad) = ($text, $pad as usize);
                     if text.len() <= SHORT && pad <= SHORT {
-                        let end = copy_printable(buf, o, text);
-                        if o + pad > end {
-                            store(buf, end, [b' '; SHORT]);
+                        let len = copy_printable(room, 0, text);
+                        if pad > len {
+                            store(room, len, [b' '; SHORT]);
                         }
-                        o = end.max(o + pad);
+                        o += len.max(pad);
                     } else {
                         slow!(|out| self.put_text(out, text, pad));
                     }
@@ -274,7 +278,7 @@ impl Run<'_> {
                 Op::Print => {}
                 Op::Lit => slow!(|out| out.push(program.string([b, c]))),
                 Op::Soft => {
-                    store(buf, o, [b' ']);
+                    store(room, 0, [b' ']);
                     o += 1;
                     self.soft_end = o;
                 }
@@ -287,7 +291,7 @@ impl Run<'_> {
                 Op::Newline => slow!(|out| self.newline(out)),
                 Op::Tab => {
                     let column = o.saturating_sub(self.line.text) + self.tab_origin;
-                    store(buf, o, [b' '; 8]);
+                    store(room, 0, [b' '; 8]);
                     o += 8 - column % 8;
                 }
 
@@ -335,15 +339,15 @@ impl Run<'_> {
                 Op::BaseGet => self.set(a, self.cursor.base),
                 Op::BaseTo => self.cursor.base = self.reg(b),
 
-                Op::PutHex => o = num::hex(buf, o, self.reg(b), c as usize),
-                Op::PutHexFit => o = num::hex_fit(buf, o, self.reg(b)),
-                Op::PutDec => o = num::dec(buf, o, self.reg(b)),
-                Op::PutInt => o = num::int(buf, o, self.reg(b)),
-                Op::PutOct => o = num::oct(buf, o, self.reg(b)),
-                Op::PutBin => o = num::bin(buf, o, self.reg(b), c as usize),
-                Op::PutFloat => o = put_float(buf, o, self.reg(b), c),
-                Op::PutErrno => o = self.put_errno(buf, o, self.reg(b), c),
-                Op::PutTime => o = num::time(buf, o, self.reg(b) as u32),
+                Op::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
+                Op::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
+                Op::PutDec => o += num::dec(room, 0, self.reg(b)),
+                Op::PutInt => o += num::int(room, 0, self.reg(b)),
+                Op::PutOct => o += num::oct(room, 0, self.reg(b)),
+                Op::PutBin => o += num::bin(room, 0, self.reg(b), c as usize),
+                Op::PutFloat => o += put_float(room, 0, self.reg(b), c),
+                Op::PutErrno => o += self.put_errno(room, 0, self.reg(b), c),
+                Op::PutTime => o += num::time(room, 0, self.reg(b) as u32),
                 Op::PutPath => slow!(|out| self.put_path(out, self.reg(b))),
                 Op::PutChars => {
                     let bytes = self.reg(b).to_be_bytes();
@@ -370,11 +374,11 @@ impl Run<'_> {
                 }
                 Op::HexBytes => {
                     let bytes = self.cursor.raw(b.into(), c);
-                    o = put_hex_bytes(buf, o, bytes, c as usize);
+                    o += put_hex_bytes(room, 0, bytes, c as usize);
                 }
                 Op::TakeHexBytes => {
                     let bytes = self.cursor.take_raw(c);
-                    o = put_hex_bytes(buf, o, bytes, c as usize);
+                    o += put_hex_bytes(room, 0, bytes, c as usize);
                 }
                 Op::PutName => slow!(|out| self.put_name(out, b)),
 
@@ -396,7 +400,7 @@ impl Run<'_> {
                     let start = (self.reg(b) as usize).min(o);
                     buf[start..o].make_ascii_lowercase();
                 }
-                Op::SwitchLit => o = put_indexed(buf, o, words, c, d, self.reg(b)),
+                Op::SwitchLit => o += put_indexed(room, 0, words, c, d, self.reg(b)),
                 Op::Flags => {
                     let value = self.reg(b);
                     slow!(|out| self.put_flags(out, program.table(c).1, value));
@@ -466,21 +470,24 @@ impl Run<'_> {
                 Op::TimerEnd => {
                     let key = self.timer_key(b, c);
                     if let Some(ns) = self.timers.end(key, self.event.time_ns) {
-                        o = put_elapsed(buf, o, ns, program.settings.msec_from_usec);
+                        o += put_elapsed(room, 0, ns, program.settings.msec_from_usec);
                     }
                 }
 
-                Op::HexAt => o = num::hex(buf, o, self.load::<CHECK>(b, c), c as usize * 2),
-                Op::DecAt => o = num::dec(buf, o, self.load::<CHECK>(b, c)),
-                Op::IntAt => o = num::int(buf, o, sext(self.load::<CHECK>(b, c), c * 8)),
-                Op::WordHex => o = num::hex(buf, o, self.word(b, c), a as usize * 2),
-                Op::WordDec => o = num::dec(buf, o, low_bits(self.word(b, c), u32::from(a) * 8)),
+                Op::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
+                Op::Hex4At => o += num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
+                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
+                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
+                Op::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
+                Op::IntAt => o += num::int(room, 0, sext(self.load::<CHECK>(b, c), c * 8)),
+                Op::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
+                Op::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
                 Op::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
-                    o = put_indexed(buf, o, words, c, d, value);
+                    o += put_indexed(room, 0, words, c, d, value);
                 }
                 Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
-                Op::SwitchLitWord => o = put_indexed(buf, o, words, c, d, self.word(b, a.into())),
+                Op::SwitchLitWord => o += put_indexed(room, 0, words, c, d, self.word(b, a.into())),
                 Op::NibblesWord => nibbles!(self.word(b, a.into())),
             }
         }
@@ -491,20 +498,13 @@ impl Run<'_> {
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).
     #[inline(always)]
     fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
-        match self.cursor.ending(at + width, width) {
-            Some(value) => value,
-            None if CHECK => self.cursor.number(at.into(), width),
-            None => self.cursor.window(at.into(), width).unwrap_or(0),
-        }
+        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.whole(at, width).unwrap_or(0) }
     }
 
     /// A data word: 0 where the event does not hold it whole.
     #[inline(always)]
     fn word(&self, at: u32, width: u32) -> u64 {
-        match self.cursor.ending(at.saturating_add(width), width) {
-            Some(value) => value,
-            None => self.cursor.window(at.into(), width).unwrap_or(0),
-        }
+        self.cursor.whole(at, width).unwrap_or(0)
     }
 
     fn env(&self, what: u32) -> u64 {
@@ -679,9 +679,9 @@ impl Run<'_> {
     fn put_pairs(&mut self, out: &mut TextBuf, bytes: &[u8], soft: bool) {
         out.room(bytes.len() * 3 + 32);
         if !soft {
-            out.len = num::hex_run::<false>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
         } else if !bytes.is_empty() {
-            out.len = num::hex_run::<true>(&mut out.buf, out.len, bytes);
+            out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
             self.soft_end = out.len;
         }
     }
@@ -709,6 +709,13 @@ impl Run<'_> {
     }
 }
 
+/// The buffer as far as an event's text may go.
+#[inline(always)]
+fn within(buf: &mut [u8], text_limit: usize) -> &mut [u8] {
+    let end = buf.len().min(text_limit.saturating_add(TextBuf::SLACK));
+    &mut buf[..end]
+}
+
 fn low_bits(value: u64, count: u32) -> u64 {
     if count >= 64 { value } else { value & ((1 << count) - 1) }
 }
@@ -728,8 +735,8 @@ fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
 
 /// Hex digits of a field; bytes that the event does not hold are zero.
 fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
-    let end = num::hex_run::<false>(buf, o, bytes);
-    num::hex_run::<false>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
+    let end = num::hex_run::<2>(buf, o, bytes);
+    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.

@@ -170,41 +170,46 @@ pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
     hex(buf, at, n, digits)
 }
 
-/// Bytes as hex pairs, each followed by a blank where `BLANKS`. Room behind the text may be written over.
-pub(crate) fn hex_run<const BLANKS: bool>(buf: &mut [u8], mut at: usize, bytes: &[u8]) -> usize {
-    let width = if BLANKS { 3 } else { 2 };
+/// Every byte as two hex digits and two blanks.
+static PAIRS: [[u8; 4]; 256] = pairs();
+
+const fn pairs() -> [[u8; 4]; 256] {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut table = [[b' '; 4]; 256];
+    let mut n = 0;
+    while n < 256 {
+        table[n][0] = DIGITS[n >> 4];
+        table[n][1] = DIGITS[n & 15];
+        n += 1;
+    }
+    table
+}
+
+/// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
+/// may be written over.
+pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], mut at: usize, bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks::<8>();
     for chunk in chunks {
-        at = hex_pairs::<BLANKS>(buf, at, *chunk, 8 * width);
+        hex_pairs::<WIDTH>(buf, at, *chunk);
+        at += 8 * WIDTH;
     }
     if !rest.is_empty() {
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
-        at = hex_pairs::<BLANKS>(buf, at, last, rest.len() * width);
+        hex_pairs::<WIDTH>(buf, at, last);
+        at += rest.len() * WIDTH;
     }
     at
 }
 
-/// Eight bytes as hex pairs; `len` characters count.
+/// Eight bytes as hex pairs: four bytes are stored for each, and the next pair's written over what was too many.
 #[inline(always)]
-fn hex_pairs<const BLANKS: bool>(buf: &mut [u8], at: usize, bytes: [u8; 8], len: usize) -> usize {
-    let digits = hex16(u64::from_be_bytes(bytes));
-    if BLANKS {
-        let [first, last] = bytemuck::cast::<_, [u64; 2]>(digits).map(u64::from_le);
-        store(buf, at, spaced(first));
-        store(buf, at + 12, spaced(last));
-    } else {
-        store(buf, at, digits);
+fn hex_pairs<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: [u8; 8]) {
+    if let Some(room) = buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<32>()) {
+        for (k, byte) in bytes.iter().enumerate() {
+            store(room, k * WIDTH, PAIRS[usize::from(*byte)]);
+        }
     }
-    at + len
-}
-
-/// Four pairs with a blank behind each: twelve characters, and four of room.
-#[inline(always)]
-fn spaced(pairs: u64) -> [u8; 16] {
-    const BLANKS: u128 = 0x2000_0020_0000_2000_0020_0000;
-    let pair = |k: u32| u128::from(pairs >> (k * 16) & 0xffff) << (k * 24);
-    (pair(0) | pair(1) | pair(2) | pair(3) | BLANKS).to_le_bytes()
 }
 
 /// Octal, without a prefix.
@@ -346,9 +351,9 @@ mod tests {
             let pairs: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             let blanks: String = pairs.iter().map(|pair| format!("{pair} ")).collect();
             let mut buf = [0; 256];
-            let end = hex_run::<false>(&mut buf, 1, bytes);
+            let end = hex_run::<2>(&mut buf, 1, bytes);
             assert_eq!(&buf[1..end], pairs.concat().as_bytes());
-            let end = hex_run::<true>(&mut buf, 1, bytes);
+            let end = hex_run::<3>(&mut buf, 1, bytes);
             assert_eq!(&buf[1..end], blanks.as_bytes());
         }
     }

@@ -248,6 +248,12 @@ macro_rules! for_each_op {
 
             /// `load` and `put.hex` of all its digits.
             HexAt = "hex.at" fused { at: B Off, width: C Width };
+            /// `hex.at` of 4 bytes.
+            Hex4At = "hex4.at" fused { at: B Off };
+            /// `dec.at` of 4 bytes.
+            Dec4At = "dec4.at" fused { at: B Off };
+            /// `word.dec` of 8 bytes.
+            Word8Dec = "word8.dec" fused { at: B Off, low: A Width };
             /// `load` and `put.dec`.
             DecAt = "dec.at" fused { at: B Off, width: C Width };
             /// `load`, `sext` and `put.int`.

@@ -189,6 +189,7 @@ fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);
     let end = match op {
         Op::Load | Op::HexAt | Op::DecAt | Op::IntAt | Op::HexBytes => at + u64::from(site.instr.c),
+        Op::Hex4At | Op::Dec4At => at + 4,
         Op::SwitchLitAt | Op::NibblesAt => at + u64::from(site.instr.a),
         Op::LoadBits => (at + u64::from(site.instr.c)).div_ceil(8),
         _ => return true,
