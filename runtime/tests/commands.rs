@@ -377,6 +377,31 @@ fn codes_and_instructions_are_explained() {
 }
 
 #[test]
+fn explain_knows_the_codes_next_to_a_misspelt_one() {
+    for (code, known) in [("C1", "C01"), ("s007", "S07"), ("B1", "B01")] {
+        let (out, err, status) = run(&mut tfbc(&["explain", code]));
+        assert_eq!((out.as_str(), status), ("", 1));
+        assert!(err.contains(&format!("did you mean `{known}")), "{err}");
+    }
+    let (out, _, status) = run(&mut tfbc(&["explain", "s02"]));
+    assert_eq!(status, 0);
+    assert!(out.starts_with("S02: ") && out.contains("\n\n    010 1.0 "), "{out}");
+}
+
+#[test]
+fn a_blob_cut_at_any_place_is_refused_as_a_blob() {
+    let directory = directory(&[]);
+    assert_eq!(run(tfbc(&["compile", "user.trcfmt", "-o", "user.tfbc"]).current_dir(&directory)).2, 0);
+    let blob = fs::read(directory.path().join("user.tfbc")).unwrap();
+    for n in [1, 4, 8, 31, 100, blob.len() - 1] {
+        fs::write(directory.path().join("cut"), &blob[..n]).unwrap();
+        let (out, err, status) = run(tfbc(&["report", "-t", "cut", &sample(32)]).current_dir(&directory));
+        assert_eq!((out.as_str(), status), ("", 1), "{n}");
+        assert!(err.starts_with("error: cut: ") && err.contains("[B0"), "{n}: {err}");
+    }
+}
+
+#[test]
 fn a_stage_may_be_printed() {
     let directory = directory(&[]);
     for stage in ["tokens", "ast", "ir", "bytecode"] {
@@ -428,11 +453,13 @@ fn a_full_disk_is_an_error() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(err.starts_with("0454-903 cannot write"), "{err}");
     }
-    // Even a short report, which is written at the very end.
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("tfbc"));
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = command.args(["report", &sample(32)]).stdout(Stdio::from(full)).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    // Even a short text, which is written at the very end.
+    for args in [&["report", &sample(32)][..], &["--help"], &["list"], &["explain", "S01"]] {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("tfbc"));
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.args(args).stdout(Stdio::from(full)).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
 }
 
 #[test]
