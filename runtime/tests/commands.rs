@@ -487,6 +487,29 @@ fn a_failed_write_leaves_the_old_file() {
 }
 
 #[test]
+fn an_executed_program_names_its_process() {
+    let format = b"106 1.0 L=APPL \"\" $D1%P8\n134 1.0 L=APPL \"\" $EXECPATH\n";
+    let exec = |pid: u64, path: &[u8]| {
+        let mut bytes = words64(&[0xC000_0000_1340_0000 | (path.len() as u64) << 32, pid]);
+        bytes.extend(path);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes.extend(words64(&[77, 1]));
+        bytes
+    };
+    let dispatch = |pid: u64| words64(&[0x8000_0008_1060_0000, pid, 1, 1]);
+    let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
+    for event in [dispatch(5), exec(5, b"/usr/bin/ls"), dispatch(5), exec(5, b"no path"), dispatch(5), dispatch(6)] {
+        stream.extend(event);
+    }
+    let directory = directory(&[("x.trcfmt", format), ("x.stream", &stream)]);
+    let args = ["-h", "-O", "ids=off,timestamp=3", "-t", "x.trcfmt", "x.stream"];
+    let (out, _, status) = run(trcrpt(&args).current_dir(&directory));
+    let shown: Vec<_> = out.lines().map(str::trim_start).collect();
+    let ls = "/usr/bin/ls";
+    assert_eq!((shown, status), (vec!["-5-", ls, ls, ls, ls, "-6-"], 0));
+}
+
+#[test]
 fn stop_ends_the_report() {
     let directory = directory(&[("x.trcfmt", b"010 1.0 $D1%U4, 3 { \"stop\" $STOP }, \\* { $D1%U4 }\n")]);
     let args = ["-h", "-O", "ids=off,timestamp=3", "-t", "x.trcfmt", "-d", "010", &sample(32)];
