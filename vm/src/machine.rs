@@ -475,7 +475,12 @@ impl Run<'_> {
                 }
 
                 Op::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
-                Op::Hex4At => o += num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
+                Op::Hex4At => {
+                    o += match self.cursor.four(b) {
+                        Some(bytes) => num::hex4(room, 0, bytes),
+                        None => num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
+                    }
+                }
                 Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
                 Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
                 Op::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
@@ -772,18 +777,23 @@ fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
 }
 
 /// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
-#[inline]
+#[inline(always)]
 fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
     let (chunks, rest) = text.as_chunks::<8>();
     let (to, to_rest) = room.as_chunks_mut::<8>();
     for (to, from) in to.iter_mut().zip(chunks) {
-        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { from.map(printable) };
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dotted(*from) };
     }
     for (to, from) in to_rest.iter_mut().zip(rest) {
         *to = printable(*from);
     }
     at + text.len()
+}
+
+#[cold]
+fn dotted(bytes: [u8; 8]) -> [u8; 8] {
+    bytes.map(printable)
 }
 
 #[inline]
