@@ -10,7 +10,7 @@ use tfbc_grammar::{Arena, Severity, Source, Sources};
 use tfbc_snapshots::generate::{GeneratedEvent, Rng, Template, event, facts, template};
 use tfbc_snapshots::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 use tfbc_snapshots::runner::Runner;
-use tfbc_vm::{Event, Limits, Machine};
+use tfbc_vm::{Event, Layout, Limits, Machine};
 
 /// Templates of an ordinary run.
 const CASES: u64 = 2000;
@@ -58,6 +58,7 @@ struct Case {
     facts: tfbc_snapshots::generate::Facts,
     limits: Limits,
     columns: &'static [u8],
+    reach: Reach,
 }
 
 fn case(seed: u64, reach: Reach) -> Case {
@@ -67,8 +68,11 @@ fn case(seed: u64, reach: Reach) -> Case {
         .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
         .collect();
     let events = hooks.iter().map(|hook| (*hook, event(&mut rng, *hook))).collect();
-    let columns = *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]);
-    Case { template, events, facts: facts(&mut rng), limits: limits(&mut rng, reach), columns }
+    let columns = match reach {
+        Reach::Turns => *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]),
+        Reach::Text => b"",
+    };
+    Case { template, events, facts: facts(&mut rng), limits: limits(&mut rng, reach), columns, reach }
 }
 
 fn as_event(event: &GeneratedEvent) -> Event<'_> {
@@ -85,6 +89,10 @@ fn place<'r, 'ast>(case: &Case, reference: &'r Reference<'ast>, hook: u16) -> (&
     let stanza = reference.stanza(hook).expect("there is always 007");
     let mut layout = layout_without_columns(stanza.level.map(|level| level.node));
     layout.further += case.columns.len() as u16;
+    if case.reach == Reach::Text {
+        // Whether margins count towards the limit is not what is asked here.
+        layout = Layout::default();
+    }
     (stanza, Line { columns: case.columns, layout, limits: case.limits })
 }
 
