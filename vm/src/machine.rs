@@ -1,12 +1,12 @@
 //! The dispatch loop and what it touches.
 
+use crate::blob::HookRow;
 use crate::cursor::Cursor;
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op};
 use crate::table::{self, FLAG_WORDS};
 use crate::verify::{MAX_DEPTH, N_REGS};
 use crate::{Context, Event, Observer, Program, Step, TextBuf, Timers, Unobserved};
-use smallvec::SmallVec;
 
 /// Where an event's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +54,7 @@ pub struct Machine {
     limits: Limits,
     checked_only: bool,
     regs: Box<[u64; N_REGS]>,
+    calls: Vec<Return>,
 }
 
 impl Default for Machine {
@@ -83,7 +84,7 @@ pub struct Job<'j> {
 impl Machine {
     /// A machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]) }
+        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]), calls: Vec::with_capacity(MAX_DEPTH) }
     }
 
     /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
@@ -111,12 +112,12 @@ impl Machine {
             return Outcome::default();
         };
         let routine = row.routines[event.env() as usize];
-        let rows = program.routine_rows();
-        let checks = self.checked_only || event.bytes.len() < rows[routine as usize].need as usize;
-        let zeroed = rows[routine as usize].zeroed as usize;
+        let (needed, zeroed) = program.demands(routine);
+        let checks = self.checked_only || event.bytes.len() < needed;
         if zeroed > 0 {
             self.regs[..zeroed].fill(0);
         }
+        self.calls.clear();
         let text_limit = out.len().saturating_add(self.limits.text as usize);
         out.pad(layout.first.into());
         let mut run = Run {
@@ -127,10 +128,11 @@ impl Machine {
             regs: &mut self.regs,
             cursor: Cursor::new(event.bytes),
             line: Line { start: line, text: out.len(), number: 1, margin: layout.further.into() },
+            calls: &mut self.calls,
+            hook: row,
             event_start: line,
-            tab_origin: row.tab_origin.into(),
-            text_start: out.len(),
             soft_end: usize::MAX,
+            selecting: false,
             turns: self.limits.turns,
             text_limit,
             outcome: Outcome::default(),
@@ -159,6 +161,9 @@ struct Line {
 /// The longest text, and padding, that the room of every instruction holds.
 const SHORT: usize = 64;
 
+/// The longest text of a selector. Events are shorter.
+const SELECTOR: usize = 1 << 20;
+
 /// Why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -174,20 +179,23 @@ struct Run<'r> {
     context: &'r Context<'r>,
     timers: &'r mut Timers,
     regs: &'r mut [u64; N_REGS],
+    calls: &'r mut Vec<Return>,
+    hook: &'r HookRow,
     cursor: Cursor<'r>,
     line: Line,
     /// Where the event's columns start.
     event_start: usize,
-    tab_origin: usize,
-    text_start: usize,
     /// Where the text ended when a soft blank was printed last.
     soft_end: usize,
     turns: u32,
+    /// Whether what is printed is a selector's text, which goes again and does not count.
+    selecting: bool,
     text_limit: usize,
     outcome: Outcome,
 }
 
 /// The caller of a routine.
+#[derive(Debug)]
 struct Return {
     routine: u32,
     pc: usize,
@@ -209,8 +217,6 @@ impl Run<'_> {
         let mut routine = routine;
         let mut code = program.code_of(routine);
         let mut pc = 0;
-        let mut calls: SmallVec<[Return; 12]> = SmallVec::new();
-        let words = program.words();
         let mut o = out.len;
         let mut buf = within(&mut out.buf, self.text_limit);
 
@@ -226,7 +232,7 @@ impl Run<'_> {
         }
         while let Some(instr) = code.get(pc) {
             if O::ACTIVE {
-                let text = &buf[self.text_start.min(o)..o];
+                let text = &buf[self.event_start.min(o)..o];
                 let (regs, pointer) = (&self.regs[..], self.cursor.byte());
                 observer.before(Step { routine, pc: pc as u32, instr, regs, pointer, text });
             }
@@ -250,11 +256,11 @@ impl Run<'_> {
                 ($value:expr) => {{
                     let value = $value;
                     if d <= 6 {
-                        o += put_nibbles(room, 0, words, c, d, value);
+                        o += put_nibbles(room, 0, program.words(), c, d, value);
                     } else {
                         slow!(|out| {
                             out.room(d as usize * 32);
-                            out.len = put_nibbles(&mut out.buf, out.len, words, c, d, value);
+                            out.len = put_nibbles(&mut out.buf, out.len, program.words(), c, d, value);
                         });
                     }
                 }};
@@ -290,7 +296,7 @@ impl Run<'_> {
                 }
                 Op::Newline => slow!(|out| self.newline(out)),
                 Op::Tab => {
-                    let column = o.saturating_sub(self.line.text) + self.tab_origin;
+                    let column = o.saturating_sub(self.line.text) + usize::from(self.hook.tab_origin);
                     store(room, 0, [b' '; 8]);
                     o += 8 - column % 8;
                 }
@@ -388,19 +394,27 @@ impl Run<'_> {
                     let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
                     pc = to as usize;
                 }
-                Op::Mark => self.set(a, o as u64),
+                Op::Mark => {
+                    self.set(a, o as u64);
+                    self.select(true);
+                    buf = within(&mut out.buf, self.text_limit);
+                }
                 Op::SwitchText => {
                     let start = (self.reg(b) as usize).min(o);
                     let (_, table) = program.table(c);
                     let Some(to) = table::find_text(table, program.strings(), &buf[start..o]) else { break };
                     o = start;
                     pc = to as usize;
+                    self.select(false);
+                    buf = within(&mut out.buf, self.text_limit);
                 }
                 Op::Lower => {
                     let start = (self.reg(b) as usize).min(o);
                     buf[start..o].make_ascii_lowercase();
+                    self.select(false);
+                    buf = within(&mut out.buf, self.text_limit);
                 }
-                Op::SwitchLit => o += put_indexed(room, 0, words, c, d, self.reg(b)),
+                Op::SwitchLit => o += put_indexed(room, 0, program.words(), c, d, self.reg(b)),
                 Op::Flags => {
                     let value = self.reg(b);
                     slow!(|out| self.put_flags(out, program.table(c).1, value));
@@ -442,16 +456,16 @@ impl Run<'_> {
                     }
                 }
                 Op::Call => {
-                    if calls.len() >= MAX_DEPTH || !self.turn() {
+                    if self.calls.len() >= MAX_DEPTH || !self.turn() {
                         return self.stop_at(o, out);
                     }
-                    calls.push(Return { routine, pc });
+                    self.calls.push(Return { routine, pc });
                     routine = b;
                     code = program.code_of(routine);
                     pc = 0;
                 }
                 Op::Ret => {
-                    let Some(back) = calls.pop() else { break };
+                    let Some(back) = self.calls.pop() else { break };
                     routine = back.routine;
                     code = program.code_of(routine);
                     pc = back.pc;
@@ -489,13 +503,14 @@ impl Run<'_> {
                 Op::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
                 Op::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
-                    o += put_indexed(room, 0, words, c, d, value);
+                    o += put_indexed(room, 0, program.words(), c, d, value);
                 }
                 Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
-                Op::SwitchLitWord => o += put_indexed(room, 0, words, c, d, self.word(b, a.into())),
+                Op::SwitchLitWord => o += put_indexed(room, 0, program.words(), c, d, self.word(b, a.into())),
                 Op::NibblesWord => nibbles!(self.word(b, a.into())),
             }
         }
+        // Behind a routine's last instruction the event ends, as at `end`.
         out.len = o;
         End::Done
     }
@@ -544,6 +559,18 @@ impl Run<'_> {
     fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
         let thread = if self.program.settings.timer_by_thread { self.context.tid } else { 0 };
         [self.reg(first), self.reg(second), thread]
+    }
+
+    /// Begins or ends printing what does not count towards the text limit.
+    fn select(&mut self, selecting: bool) {
+        if std::mem::replace(&mut self.selecting, selecting) != selecting {
+            let limit = if selecting {
+                self.text_limit.saturating_add(SELECTOR)
+            } else {
+                self.text_limit.saturating_sub(SELECTOR)
+            };
+            self.text_limit = limit;
+        }
     }
 
     /// Pays for a loop turn or call; false where none are left.
@@ -693,6 +720,7 @@ impl Run<'_> {
 
     /// Closes the last line and says what the event met.
     fn finish(mut self, end: End, out: &mut TextBuf) -> Outcome {
+        self.select(false);
         self.outcome.truncated = self.cursor.truncated;
         self.outcome.skipped = end == End::Skip;
         if self.outcome.skipped {
