@@ -158,8 +158,11 @@ struct Line {
     margin: usize,
 }
 
-/// The longest text, and padding, that the room of every instruction holds.
+/// The longest text that the room of every instruction holds.
 const SHORT: usize = 64;
+
+/// As many nibbles as have their texts fit that room.
+const FEW: u32 = 6;
 
 /// The longest text of a selector. Events are shorter.
 const SELECTOR: usize = 1 << 20;
@@ -212,6 +215,7 @@ impl Run<'_> {
 
     /// The loop. `CHECK` is the twin for events shorter than the routine needs: only there can a fixed read go past
     /// the event's end (rule V6).
+    #[inline(never)]
     fn exec<const CHECK: bool, O: Observer>(&mut self, routine: u32, out: &mut TextBuf, observer: &mut O) -> End {
         let program = self.program;
         let mut routine = routine;
@@ -251,38 +255,8 @@ impl Run<'_> {
             o += n;
             let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
-            // Few nibbles fit the room that every instruction has.
-            macro_rules! nibbles {
-                ($value:expr) => {{
-                    let value = $value;
-                    if d <= 6 {
-                        o += put_nibbles(room, 0, program.words(), c, d, value);
-                    } else {
-                        slow!(|out| {
-                            out.room(d as usize * 32);
-                            out.len = put_nibbles(&mut out.buf, out.len, program.words(), c, d, value);
-                        });
-                    }
-                }};
-            }
-            // So do short texts.
-            macro_rules! text {
-                ($text:expr, $pad:expr) => {{
-                    let (text, pad) = ($text, $pad as usize);
-                    if text.len() <= SHORT && pad <= SHORT {
-                        let len = copy_printable(room, 0, text);
-                        if pad > len {
-                            store(room, len, [b' '; SHORT]);
-                        }
-                        o += len.max(pad);
-                    } else {
-                        slow!(|out| self.put_text(out, text, pad));
-                    }
-                }};
-            }
             match op {
                 Op::Print => {}
-                Op::Lit => slow!(|out| out.push(program.string([b, c]))),
                 Op::Soft => {
                     store(room, 0, [b' ']);
                     o += 1;
@@ -294,25 +268,11 @@ impl Run<'_> {
                         self.soft_end = usize::MAX;
                     }
                 }
-                Op::Newline => slow!(|out| self.newline(out)),
-                Op::Tab => {
-                    let column = o.saturating_sub(self.line.text) + usize::from(self.hook.tab_origin);
-                    store(room, 0, [b' '; 8]);
-                    o += 8 - column % 8;
-                }
 
                 Op::Const => self.set(a, instr.wide()),
                 Op::Move => self.set(a, self.reg(b)),
-                Op::Env => {
-                    let value = self.env(b);
-                    self.set(a, value);
-                }
                 Op::Load => {
                     let value = self.load::<CHECK>(b, c);
-                    self.set(a, value);
-                }
-                Op::LoadBits => {
-                    let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
                     self.set(a, value);
                 }
                 Op::Word => self.set(a, self.word(b, c)),
@@ -320,73 +280,24 @@ impl Run<'_> {
                     let value = self.cursor.take(c);
                     self.set(a, value);
                 }
-                Op::TakeBits => {
-                    let value = self.cursor.take_bits(c);
-                    self.set(a, value);
-                }
                 Op::Sext => self.set(a, sext(self.reg(b), c)),
                 Op::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
-                Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
-                Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
-                Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
-                Op::Div => {
-                    let value = self.divide(self.reg(b), self.reg(c));
-                    self.set(a, value);
-                }
                 Op::And => self.set(a, self.reg(b) & self.reg(c)),
-
                 Op::PtrSet => self.cursor.set(b, c),
                 Op::PtrAdd => self.cursor.add(b.into(), c.into()),
-                Op::PtrBack => self.cursor.back(b),
-                Op::PtrFloor => self.cursor.floor(),
-                Op::PtrCeil => self.cursor.ceil(),
-                Op::PtrGet => self.set(a, self.cursor.byte()),
-                Op::PtrTo => self.cursor.go_to(self.reg(b)),
-                Op::BaseGet => self.set(a, self.cursor.base),
-                Op::BaseTo => self.cursor.base = self.reg(b),
 
                 Op::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
                 Op::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
                 Op::PutDec => o += num::dec(room, 0, self.reg(b)),
                 Op::PutInt => o += num::int(room, 0, self.reg(b)),
-                Op::PutOct => o += num::oct(room, 0, self.reg(b)),
-                Op::PutBin => o += num::bin(room, 0, self.reg(b), c as usize),
-                Op::PutFloat => o += put_float(room, 0, self.reg(b), c),
-                Op::PutErrno => o += self.put_errno(room, 0, self.reg(b), c),
-                Op::PutTime => o += num::time(room, 0, self.reg(b) as u32),
-                Op::PutPath => slow!(|out| self.put_path(out, self.reg(b))),
-                Op::PutChars => {
-                    let bytes = self.reg(b).to_be_bytes();
-                    let field = &bytes[8 - (c as usize).min(8)..];
-                    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-                    text!(&field[..end], d);
-                }
                 Op::Text => {
                     let text = self.cursor.text(b.into(), c.into());
-                    text!(text, d);
+                    if text.len() <= SHORT && d == 0 {
+                        o += copy_printable(room, 0, text);
+                    } else {
+                        slow!(|out| self.put_text(out, text, d as usize));
+                    }
                 }
-                Op::TakeText => {
-                    let text = self.cursor.take_text(c.into());
-                    text!(text, d);
-                }
-                Op::TakeCounted => {
-                    let len = self.cursor.take(c);
-                    let text = self.cursor.take_text(len);
-                    text!(text, 0_u32);
-                }
-                Op::TextBy => {
-                    let text = self.cursor.take_text(self.reg(b));
-                    text!(text, 0_u32);
-                }
-                Op::HexBytes => {
-                    let bytes = self.cursor.raw(b.into(), c);
-                    o += put_hex_bytes(room, 0, bytes, c as usize);
-                }
-                Op::TakeHexBytes => {
-                    let bytes = self.cursor.take_raw(c);
-                    o += put_hex_bytes(room, 0, bytes, c as usize);
-                }
-                Op::PutName => slow!(|out| self.put_name(out, b)),
 
                 Op::Jump => pc = d as usize,
                 Op::Switch => {
@@ -394,35 +305,18 @@ impl Run<'_> {
                     let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
                     pc = to as usize;
                 }
-                Op::Mark => {
-                    self.set(a, o as u64);
-                    self.select(true);
-                    buf = within(&mut out.buf, self.text_limit);
-                }
                 Op::SwitchText => {
-                    let start = (self.reg(b) as usize).min(o);
-                    let (_, table) = program.table(c);
-                    let Some(to) = table::find_text(table, program.strings(), &buf[start..o]) else { break };
-                    o = start;
+                    let to;
+                    slow!(|out| to = self.switch_text(out, b, c));
+                    let Some(to) = to else { break };
                     pc = to as usize;
-                    self.select(false);
-                    buf = within(&mut out.buf, self.text_limit);
                 }
-                Op::Lower => {
-                    let start = (self.reg(b) as usize).min(o);
-                    buf[start..o].make_ascii_lowercase();
-                    self.select(false);
-                    buf = within(&mut out.buf, self.text_limit);
-                }
-                Op::SwitchLit => o += put_indexed(room, 0, program.words(), c, d, self.reg(b)),
-                Op::Flags => {
-                    let value = self.reg(b);
-                    slow!(|out| self.put_flags(out, program.table(c).1, value));
-                }
-                Op::Nibbles => {
-                    let start = o;
-                    nibbles!(self.reg(b));
-                    if a == 1 && o > start {
+                Op::SwitchLit => o += put_indexed(room, program.words(), c, d, self.reg(b)),
+                // Few nibbles fit the room that every instruction has.
+                Op::Nibbles if d <= FEW => {
+                    let len = put_nibbles(room, program.words(), c, d, self.reg(b));
+                    o += len;
+                    if a == 1 && len > 0 {
                         self.soft_end = o;
                     }
                 }
@@ -475,18 +369,6 @@ impl Run<'_> {
                     out.len = o;
                     return End::Skip;
                 }
-                Op::Stop => self.outcome.stop = true,
-                Op::Error => slow!(|out| self.put_error(out)),
-                Op::TimerStart => {
-                    let key = self.timer_key(b, c);
-                    self.timers.start(key, self.event.time_ns);
-                }
-                Op::TimerEnd => {
-                    let key = self.timer_key(b, c);
-                    if let Some(ns) = self.timers.end(key, self.event.time_ns) {
-                        o += put_elapsed(room, 0, ns, program.settings.msec_from_usec);
-                    }
-                }
 
                 Op::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
                 Op::Hex4At => {
@@ -495,24 +377,158 @@ impl Run<'_> {
                         None => num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
                     }
                 }
-                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
-                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
                 Op::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
+                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
                 Op::IntAt => o += num::int(room, 0, sext(self.load::<CHECK>(b, c), c * 8)),
                 Op::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
                 Op::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
+                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
                 Op::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
-                    o += put_indexed(room, 0, program.words(), c, d, value);
+                    o += put_indexed(room, program.words(), c, d, value);
                 }
-                Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
-                Op::SwitchLitWord => o += put_indexed(room, 0, program.words(), c, d, self.word(b, a.into())),
-                Op::NibblesWord => nibbles!(self.word(b, a.into())),
+                Op::SwitchLitWord => o += put_indexed(room, program.words(), c, d, self.word(b, a.into())),
+                Op::NibblesAt if d <= FEW => {
+                    let value = self.load::<CHECK>(b, a.into());
+                    o += put_nibbles(room, program.words(), c, d, value);
+                }
+                Op::NibblesWord if d <= FEW => {
+                    o += put_nibbles(room, program.words(), c, d, self.word(b, a.into()));
+                }
+                _ => slow!(|out| self.aside::<CHECK>(op, instr, out)),
             }
         }
         // Behind a routine's last instruction the event ends, as at `end`.
         out.len = o;
         End::Done
+    }
+
+    /// The instructions that are kept out of the loop's way: they are rare, or cost more than a call. None of them
+    /// says where the routine goes on.
+    #[inline(never)]
+    fn aside<const CHECK: bool>(&mut self, op: Op, instr: &Instr, out: &mut TextBuf) {
+        let Instr { a, b, c, d, .. } = *instr;
+        let (buf, o) = (&mut out.buf[..], out.len);
+        match op {
+            Op::Lit => out.push(self.program.string([b, c])),
+            Op::Newline => self.newline(out),
+            Op::Tab => {
+                let column = o.saturating_sub(self.line.text) + usize::from(self.hook.tab_origin);
+                store(buf, o, [b' '; 8]);
+                out.len += 8 - column % 8;
+            }
+
+            Op::Env => {
+                let value = self.env(b);
+                self.set(a, value);
+            }
+            Op::LoadBits => {
+                let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
+                self.set(a, value);
+            }
+            Op::TakeBits => {
+                let value = self.cursor.take_bits(c);
+                self.set(a, value);
+            }
+            Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
+            Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
+            Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
+            Op::Div => {
+                let value = self.divide(self.reg(b), self.reg(c));
+                self.set(a, value);
+            }
+            Op::PtrBack => self.cursor.back(b),
+            Op::PtrFloor => self.cursor.floor(),
+            Op::PtrCeil => self.cursor.ceil(),
+            Op::PtrGet => self.set(a, self.cursor.byte()),
+            Op::PtrTo => self.cursor.go_to(self.reg(b)),
+            Op::BaseGet => self.set(a, self.cursor.base),
+            Op::BaseTo => self.cursor.base = self.reg(b),
+
+            Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
+            Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
+            Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
+            Op::PutErrno => out.len = self.put_errno(buf, o, self.reg(b), c),
+            Op::PutTime => out.len = num::time(buf, o, self.reg(b) as u32),
+            Op::PutPath => self.put_path(out, self.reg(b)),
+            Op::PutChars => {
+                let bytes = self.reg(b).to_be_bytes();
+                let field = &bytes[8 - (c as usize).min(8)..];
+                let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+                self.put_text(out, &field[..end], d as usize);
+            }
+            Op::TakeText => {
+                let text = self.cursor.take_text(c.into());
+                self.put_text(out, text, d as usize);
+            }
+            Op::TakeCounted => {
+                let len = self.cursor.take(c);
+                let text = self.cursor.take_text(len);
+                self.put_text(out, text, 0);
+            }
+            Op::TextBy => {
+                let text = self.cursor.take_text(self.reg(b));
+                self.put_text(out, text, 0);
+            }
+            Op::HexBytes => {
+                let bytes = self.cursor.raw(b.into(), c);
+                out.len = put_hex_bytes(buf, o, bytes, c as usize);
+            }
+            Op::TakeHexBytes => {
+                let bytes = self.cursor.take_raw(c);
+                out.len = put_hex_bytes(buf, o, bytes, c as usize);
+            }
+            Op::PutName => self.put_name(out, b),
+
+            Op::Mark => {
+                self.set(a, o as u64);
+                self.select(true);
+            }
+            Op::Lower => {
+                buf[(self.reg(b) as usize).min(o)..o].make_ascii_lowercase();
+                self.select(false);
+            }
+            Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
+            Op::Nibbles => {
+                self.put_many_nibbles(out, instr, self.reg(b));
+                if a == 1 && out.len > o {
+                    self.soft_end = out.len;
+                }
+            }
+            Op::NibblesAt => {
+                let value = self.load::<CHECK>(b, a.into());
+                self.put_many_nibbles(out, instr, value);
+            }
+            Op::NibblesWord => self.put_many_nibbles(out, instr, self.word(b, a.into())),
+            Op::Stop => self.outcome.stop = true,
+            Op::Error => self.put_error(out),
+            Op::TimerStart => {
+                let key = self.timer_key(b, c);
+                self.timers.start(key, self.event.time_ns);
+            }
+            Op::TimerEnd => {
+                let key = self.timer_key(b, c);
+                if let Some(ns) = self.timers.end(key, self.event.time_ns) {
+                    out.len = put_elapsed(buf, o, ns, self.program.settings.msec_from_usec);
+                }
+            }
+            _ => debug_assert!(false, "{op:?} belongs to the loop"),
+        }
+    }
+
+    fn put_many_nibbles(&self, out: &mut TextBuf, instr: &Instr, value: u64) {
+        out.room(instr.d as usize * 32);
+        out.len += put_nibbles(&mut out.buf[out.len..], self.program.words(), instr.c, instr.d, value);
+    }
+
+    /// Takes back a selector's text; where its table sends it.
+    fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
+        let start = (self.reg(mark) as usize).min(out.len);
+        let (_, words) = self.program.table(table);
+        let to = table::find_text(words, self.program.strings(), &out.buf[start..out.len]);
+        out.len = start;
+        self.select(false);
+        to
     }
 
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).
@@ -774,16 +790,17 @@ fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.
 #[inline(always)]
-fn put_indexed(buf: &mut [u8], o: usize, words: &[u64], base: u32, count: u32, index: u64) -> usize {
+fn put_indexed(buf: &mut [u8], words: &[u64], base: u32, count: u32, index: u64) -> usize {
     let at = base as usize + index.min(count.into()) as usize * 2;
-    let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return o };
-    store(buf, o, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
-    o + (text[1] >> 56) as usize
+    let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return 0 };
+    store(buf, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
+    (text[1] >> 56) as usize
 }
 
 /// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
 #[inline(always)]
-fn put_nibbles(buf: &mut [u8], mut o: usize, words: &[u64], base: u32, count: u32, value: u64) -> usize {
+fn put_nibbles(buf: &mut [u8], words: &[u64], base: u32, count: u32, value: u64) -> usize {
+    let mut o = 0;
     for nibble in 0..count {
         let index = (value >> ((nibble * 4) & 63) & 15) as usize;
         let at = base as usize + nibble as usize * 64 + index * 4;
