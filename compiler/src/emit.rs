@@ -9,7 +9,7 @@ use crate::ir::*;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
-use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At};
+use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At, num};
 
 /// One step of a routine before linking.
 #[derive(Debug, Clone)]
@@ -499,6 +499,9 @@ impl Emitter<'_> {
             How::Chars { width: 0, .. } => self.before_maybe(),
             _ => self.before_some(),
         }
+        if let Some(text) = self.fold(value).and_then(|value| self.constant_text(value, how)) {
+            return self.push(Plain::Text(text));
+        }
         let src = u32::from(self.eval(value));
         match how {
             How::Hex(size) => {
@@ -525,6 +528,19 @@ impl Emitter<'_> {
             How::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
             How::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
         }
+    }
+
+    /// What a known number prints, where that is plain.
+    fn constant_text(&self, value: u64, how: How) -> Option<Vec<u8>> {
+        let mut buf = [0; 64];
+        let end = match how {
+            How::Dec => num::dec(&mut buf, 0, value),
+            How::Int => num::int(&mut buf, 0, value),
+            How::HexFit if !self.shape.lower_hex => num::hex_fit(&mut buf, 0, value),
+            How::Hex(size) if !self.shape.lower_hex => num::hex(&mut buf, 0, value, self.bytes(size) as usize * 2),
+            _ => return None,
+        };
+        Some(buf[..end].to_vec())
     }
 
     /// The value where it is known now. Nothing that reads the event is.

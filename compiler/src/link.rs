@@ -30,6 +30,12 @@ pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> (Vec<Instr>, Vec<Sp
         }
         at += 1;
     }
+    // Behind its last instruction an event's routine ends by itself.
+    let last = linker.code.last();
+    if last == Some(&Instr::new(Op::End)) && linker.code.len() > 1 {
+        linker.code.pop();
+        linker.spans.pop();
+    }
     linker.resolve(&draft.tables);
     (linker.code, linker.spans)
 }

@@ -90,6 +90,13 @@ impl<'e> Cursor<'e> {
         }
     }
 
+    /// Four bytes at a fixed place, where the event holds them all.
+    #[inline(always)]
+    pub fn four(&self, at: u32) -> Option<[u8; 4]> {
+        let at = at as usize;
+        self.bytes.get(at..at + 4)?.first_chunk().copied()
+    }
+
     /// The number at a fixed place, where the event holds it whole.
     #[inline(always)]
     pub fn whole(&self, at: u32, width: u32) -> Option<u64> {
@@ -186,7 +193,7 @@ impl<'e> Cursor<'e> {
 }
 
 /// Where the first NUL stands, eight bytes at a time.
-#[inline]
+#[inline(always)]
 fn nul(field: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let (chunks, rest) = field.as_chunks::<8>();

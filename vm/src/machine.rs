@@ -1,12 +1,12 @@
 //! The dispatch loop and what it touches.
 
+use crate::blob::HookRow;
 use crate::cursor::Cursor;
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op};
 use crate::table::{self, FLAG_WORDS};
 use crate::verify::{MAX_DEPTH, N_REGS};
 use crate::{Context, Event, Observer, Program, Step, TextBuf, Timers, Unobserved};
-use smallvec::SmallVec;
 
 /// Where an event's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +54,7 @@ pub struct Machine {
     limits: Limits,
     checked_only: bool,
     regs: Box<[u64; N_REGS]>,
+    calls: Vec<Return>,
 }
 
 impl Default for Machine {
@@ -83,7 +84,7 @@ pub struct Job<'j> {
 impl Machine {
     /// A machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]) }
+        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]), calls: Vec::with_capacity(MAX_DEPTH) }
     }
 
     /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
@@ -111,12 +112,12 @@ impl Machine {
             return Outcome::default();
         };
         let routine = row.routines[event.env() as usize];
-        let rows = program.routine_rows();
-        let checks = self.checked_only || event.bytes.len() < rows[routine as usize].need as usize;
-        let zeroed = rows[routine as usize].zeroed as usize;
+        let (needed, zeroed) = program.demands(routine);
+        let checks = self.checked_only || event.bytes.len() < needed;
         if zeroed > 0 {
             self.regs[..zeroed].fill(0);
         }
+        self.calls.clear();
         let text_limit = out.len().saturating_add(self.limits.text as usize);
         out.pad(layout.first.into());
         let mut run = Run {
@@ -127,10 +128,11 @@ impl Machine {
             regs: &mut self.regs,
             cursor: Cursor::new(event.bytes),
             line: Line { start: line, text: out.len(), number: 1, margin: layout.further.into() },
+            calls: &mut self.calls,
+            hook: row,
             event_start: line,
-            tab_origin: row.tab_origin.into(),
-            text_start: out.len(),
             soft_end: usize::MAX,
+            selecting: false,
             turns: self.limits.turns,
             text_limit,
             outcome: Outcome::default(),
@@ -156,8 +158,14 @@ struct Line {
     margin: usize,
 }
 
-/// The longest text, and padding, that the room of every instruction holds.
+/// The longest text that the room of every instruction holds.
 const SHORT: usize = 64;
+
+/// As many nibbles as have their texts fit that room.
+const FEW: u32 = 6;
+
+/// The longest text of a selector. Events are shorter.
+const SELECTOR: usize = 1 << 20;
 
 /// Why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,20 +182,23 @@ struct Run<'r> {
     context: &'r Context<'r>,
     timers: &'r mut Timers,
     regs: &'r mut [u64; N_REGS],
+    calls: &'r mut Vec<Return>,
+    hook: &'r HookRow,
     cursor: Cursor<'r>,
     line: Line,
     /// Where the event's columns start.
     event_start: usize,
-    tab_origin: usize,
-    text_start: usize,
     /// Where the text ended when a soft blank was printed last.
     soft_end: usize,
     turns: u32,
+    /// Whether what is printed is a selector's text, which goes again and does not count.
+    selecting: bool,
     text_limit: usize,
     outcome: Outcome,
 }
 
 /// The caller of a routine.
+#[derive(Debug)]
 struct Return {
     routine: u32,
     pc: usize,
@@ -204,13 +215,12 @@ impl Run<'_> {
 
     /// The loop. `CHECK` is the twin for events shorter than the routine needs: only there can a fixed read go past
     /// the event's end (rule V6).
+    #[inline(never)]
     fn exec<const CHECK: bool, O: Observer>(&mut self, routine: u32, out: &mut TextBuf, observer: &mut O) -> End {
         let program = self.program;
         let mut routine = routine;
         let mut code = program.code_of(routine);
         let mut pc = 0;
-        let mut calls: SmallVec<[Return; 12]> = SmallVec::new();
-        let words = program.words();
         let mut o = out.len;
         let mut buf = within(&mut out.buf, self.text_limit);
 
@@ -226,7 +236,7 @@ impl Run<'_> {
         }
         while let Some(instr) = code.get(pc) {
             if O::ACTIVE {
-                let text = &buf[self.text_start.min(o)..o];
+                let text = &buf[self.event_start.min(o)..o];
                 let (regs, pointer) = (&self.regs[..], self.cursor.byte());
                 observer.before(Step { routine, pc: pc as u32, instr, regs, pointer, text });
             }
@@ -245,38 +255,8 @@ impl Run<'_> {
             o += n;
             let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
-            // Few nibbles fit the room that every instruction has.
-            macro_rules! nibbles {
-                ($value:expr) => {{
-                    let value = $value;
-                    if d <= 6 {
-                        o += put_nibbles(room, 0, words, c, d, value);
-                    } else {
-                        slow!(|out| {
-                            out.room(d as usize * 32);
-                            out.len = put_nibbles(&mut out.buf, out.len, words, c, d, value);
-                        });
-                    }
-                }};
-            }
-            // So do short texts.
-            macro_rules! text {
-                ($text:expr, $pad:expr) => {{
-                    let (text, pad) = ($text, $pad as usize);
-                    if text.len() <= SHORT && pad <= SHORT {
-                        let len = copy_printable(room, 0, text);
-                        if pad > len {
-                            store(room, len, [b' '; SHORT]);
-                        }
-                        o += len.max(pad);
-                    } else {
-                        slow!(|out| self.put_text(out, text, pad));
-                    }
-                }};
-            }
             match op {
                 Op::Print => {}
-                Op::Lit => slow!(|out| out.push(program.string([b, c]))),
                 Op::Soft => {
                     store(room, 0, [b' ']);
                     o += 1;
@@ -288,25 +268,11 @@ impl Run<'_> {
                         self.soft_end = usize::MAX;
                     }
                 }
-                Op::Newline => slow!(|out| self.newline(out)),
-                Op::Tab => {
-                    let column = o.saturating_sub(self.line.text) + self.tab_origin;
-                    store(room, 0, [b' '; 8]);
-                    o += 8 - column % 8;
-                }
 
                 Op::Const => self.set(a, instr.wide()),
                 Op::Move => self.set(a, self.reg(b)),
-                Op::Env => {
-                    let value = self.env(b);
-                    self.set(a, value);
-                }
                 Op::Load => {
                     let value = self.load::<CHECK>(b, c);
-                    self.set(a, value);
-                }
-                Op::LoadBits => {
-                    let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
                     self.set(a, value);
                 }
                 Op::Word => self.set(a, self.word(b, c)),
@@ -314,73 +280,24 @@ impl Run<'_> {
                     let value = self.cursor.take(c);
                     self.set(a, value);
                 }
-                Op::TakeBits => {
-                    let value = self.cursor.take_bits(c);
-                    self.set(a, value);
-                }
                 Op::Sext => self.set(a, sext(self.reg(b), c)),
                 Op::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
-                Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
-                Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
-                Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
-                Op::Div => {
-                    let value = self.divide(self.reg(b), self.reg(c));
-                    self.set(a, value);
-                }
                 Op::And => self.set(a, self.reg(b) & self.reg(c)),
-
                 Op::PtrSet => self.cursor.set(b, c),
                 Op::PtrAdd => self.cursor.add(b.into(), c.into()),
-                Op::PtrBack => self.cursor.back(b),
-                Op::PtrFloor => self.cursor.floor(),
-                Op::PtrCeil => self.cursor.ceil(),
-                Op::PtrGet => self.set(a, self.cursor.byte()),
-                Op::PtrTo => self.cursor.go_to(self.reg(b)),
-                Op::BaseGet => self.set(a, self.cursor.base),
-                Op::BaseTo => self.cursor.base = self.reg(b),
 
                 Op::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
                 Op::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
                 Op::PutDec => o += num::dec(room, 0, self.reg(b)),
                 Op::PutInt => o += num::int(room, 0, self.reg(b)),
-                Op::PutOct => o += num::oct(room, 0, self.reg(b)),
-                Op::PutBin => o += num::bin(room, 0, self.reg(b), c as usize),
-                Op::PutFloat => o += put_float(room, 0, self.reg(b), c),
-                Op::PutErrno => o += self.put_errno(room, 0, self.reg(b), c),
-                Op::PutTime => o += num::time(room, 0, self.reg(b) as u32),
-                Op::PutPath => slow!(|out| self.put_path(out, self.reg(b))),
-                Op::PutChars => {
-                    let bytes = self.reg(b).to_be_bytes();
-                    let field = &bytes[8 - (c as usize).min(8)..];
-                    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-                    text!(&field[..end], d);
-                }
                 Op::Text => {
                     let text = self.cursor.text(b.into(), c.into());
-                    text!(text, d);
+                    if text.len() <= SHORT && d == 0 {
+                        o += copy_printable(room, 0, text);
+                    } else {
+                        slow!(|out| self.put_text(out, text, d as usize));
+                    }
                 }
-                Op::TakeText => {
-                    let text = self.cursor.take_text(c.into());
-                    text!(text, d);
-                }
-                Op::TakeCounted => {
-                    let len = self.cursor.take(c);
-                    let text = self.cursor.take_text(len);
-                    text!(text, 0_u32);
-                }
-                Op::TextBy => {
-                    let text = self.cursor.take_text(self.reg(b));
-                    text!(text, 0_u32);
-                }
-                Op::HexBytes => {
-                    let bytes = self.cursor.raw(b.into(), c);
-                    o += put_hex_bytes(room, 0, bytes, c as usize);
-                }
-                Op::TakeHexBytes => {
-                    let bytes = self.cursor.take_raw(c);
-                    o += put_hex_bytes(room, 0, bytes, c as usize);
-                }
-                Op::PutName => slow!(|out| self.put_name(out, b)),
 
                 Op::Jump => pc = d as usize,
                 Op::Switch => {
@@ -388,27 +305,18 @@ impl Run<'_> {
                     let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
                     pc = to as usize;
                 }
-                Op::Mark => self.set(a, o as u64),
                 Op::SwitchText => {
-                    let start = (self.reg(b) as usize).min(o);
-                    let (_, table) = program.table(c);
-                    let Some(to) = table::find_text(table, program.strings(), &buf[start..o]) else { break };
-                    o = start;
+                    let to;
+                    slow!(|out| to = self.switch_text(out, b, c));
+                    let Some(to) = to else { break };
                     pc = to as usize;
                 }
-                Op::Lower => {
-                    let start = (self.reg(b) as usize).min(o);
-                    buf[start..o].make_ascii_lowercase();
-                }
-                Op::SwitchLit => o += put_indexed(room, 0, words, c, d, self.reg(b)),
-                Op::Flags => {
-                    let value = self.reg(b);
-                    slow!(|out| self.put_flags(out, program.table(c).1, value));
-                }
-                Op::Nibbles => {
-                    let start = o;
-                    nibbles!(self.reg(b));
-                    if a == 1 && o > start {
+                Op::SwitchLit => o += put_indexed(room, program.words(), c, d, self.reg(b)),
+                // Few nibbles fit the room that every instruction has.
+                Op::Nibbles if d <= FEW => {
+                    let len = put_nibbles(room, program.words(), c, d, self.reg(b));
+                    o += len;
+                    if a == 1 && len > 0 {
                         self.soft_end = o;
                     }
                 }
@@ -442,16 +350,16 @@ impl Run<'_> {
                     }
                 }
                 Op::Call => {
-                    if calls.len() >= MAX_DEPTH || !self.turn() {
+                    if self.calls.len() >= MAX_DEPTH || !self.turn() {
                         return self.stop_at(o, out);
                     }
-                    calls.push(Return { routine, pc });
+                    self.calls.push(Return { routine, pc });
                     routine = b;
                     code = program.code_of(routine);
                     pc = 0;
                 }
                 Op::Ret => {
-                    let Some(back) = calls.pop() else { break };
+                    let Some(back) = self.calls.pop() else { break };
                     routine = back.routine;
                     code = program.code_of(routine);
                     pc = back.pc;
@@ -461,38 +369,166 @@ impl Run<'_> {
                     out.len = o;
                     return End::Skip;
                 }
-                Op::Stop => self.outcome.stop = true,
-                Op::Error => slow!(|out| self.put_error(out)),
-                Op::TimerStart => {
-                    let key = self.timer_key(b, c);
-                    self.timers.start(key, self.event.time_ns);
-                }
-                Op::TimerEnd => {
-                    let key = self.timer_key(b, c);
-                    if let Some(ns) = self.timers.end(key, self.event.time_ns) {
-                        o += put_elapsed(room, 0, ns, program.settings.msec_from_usec);
-                    }
-                }
 
                 Op::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
-                Op::Hex4At => o += num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
-                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
-                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
+                Op::Hex4At => {
+                    o += match self.cursor.four(b) {
+                        Some(bytes) => num::hex4(room, 0, bytes),
+                        None => num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
+                    }
+                }
                 Op::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
+                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
                 Op::IntAt => o += num::int(room, 0, sext(self.load::<CHECK>(b, c), c * 8)),
                 Op::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
                 Op::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
+                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
                 Op::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
-                    o += put_indexed(room, 0, words, c, d, value);
+                    o += put_indexed(room, program.words(), c, d, value);
                 }
-                Op::NibblesAt => nibbles!(self.load::<CHECK>(b, a.into())),
-                Op::SwitchLitWord => o += put_indexed(room, 0, words, c, d, self.word(b, a.into())),
-                Op::NibblesWord => nibbles!(self.word(b, a.into())),
+                Op::SwitchLitWord => o += put_indexed(room, program.words(), c, d, self.word(b, a.into())),
+                Op::NibblesAt if d <= FEW => {
+                    let value = self.load::<CHECK>(b, a.into());
+                    o += put_nibbles(room, program.words(), c, d, value);
+                }
+                Op::NibblesWord if d <= FEW => {
+                    o += put_nibbles(room, program.words(), c, d, self.word(b, a.into()));
+                }
+                _ => slow!(|out| self.aside::<CHECK>(op, instr, out)),
             }
         }
+        // Behind a routine's last instruction the event ends, as at `end`.
         out.len = o;
         End::Done
+    }
+
+    /// The instructions that are kept out of the loop's way: they are rare, or cost more than a call. None of them
+    /// says where the routine goes on.
+    #[inline(never)]
+    fn aside<const CHECK: bool>(&mut self, op: Op, instr: &Instr, out: &mut TextBuf) {
+        let Instr { a, b, c, d, .. } = *instr;
+        let (buf, o) = (&mut out.buf[..], out.len);
+        match op {
+            Op::Lit => out.push(self.program.string([b, c])),
+            Op::Newline => self.newline(out),
+            Op::Tab => {
+                let column = o.saturating_sub(self.line.text) + usize::from(self.hook.tab_origin);
+                store(buf, o, [b' '; 8]);
+                out.len += 8 - column % 8;
+            }
+
+            Op::Env => {
+                let value = self.env(b);
+                self.set(a, value);
+            }
+            Op::LoadBits => {
+                let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
+                self.set(a, value);
+            }
+            Op::TakeBits => {
+                let value = self.cursor.take_bits(c);
+                self.set(a, value);
+            }
+            Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
+            Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
+            Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
+            Op::Div => {
+                let value = self.divide(self.reg(b), self.reg(c));
+                self.set(a, value);
+            }
+            Op::PtrBack => self.cursor.back(b),
+            Op::PtrFloor => self.cursor.floor(),
+            Op::PtrCeil => self.cursor.ceil(),
+            Op::PtrGet => self.set(a, self.cursor.byte()),
+            Op::PtrTo => self.cursor.go_to(self.reg(b)),
+            Op::BaseGet => self.set(a, self.cursor.base),
+            Op::BaseTo => self.cursor.base = self.reg(b),
+
+            Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
+            Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
+            Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
+            Op::PutErrno => out.len = self.put_errno(buf, o, self.reg(b), c),
+            Op::PutTime => out.len = num::time(buf, o, self.reg(b) as u32),
+            Op::PutPath => self.put_path(out, self.reg(b)),
+            Op::PutChars => {
+                let bytes = self.reg(b).to_be_bytes();
+                let field = &bytes[8 - (c as usize).min(8)..];
+                let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+                self.put_text(out, &field[..end], d as usize);
+            }
+            Op::TakeText => {
+                let text = self.cursor.take_text(c.into());
+                self.put_text(out, text, d as usize);
+            }
+            Op::TakeCounted => {
+                let len = self.cursor.take(c);
+                let text = self.cursor.take_text(len);
+                self.put_text(out, text, 0);
+            }
+            Op::TextBy => {
+                let text = self.cursor.take_text(self.reg(b));
+                self.put_text(out, text, 0);
+            }
+            Op::HexBytes => {
+                let bytes = self.cursor.raw(b.into(), c);
+                out.len = put_hex_bytes(buf, o, bytes, c as usize);
+            }
+            Op::TakeHexBytes => {
+                let bytes = self.cursor.take_raw(c);
+                out.len = put_hex_bytes(buf, o, bytes, c as usize);
+            }
+            Op::PutName => self.put_name(out, b),
+
+            Op::Mark => {
+                self.set(a, o as u64);
+                self.select(true);
+            }
+            Op::Lower => {
+                buf[(self.reg(b) as usize).min(o)..o].make_ascii_lowercase();
+                self.select(false);
+            }
+            Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
+            Op::Nibbles => {
+                self.put_many_nibbles(out, instr, self.reg(b));
+                if a == 1 && out.len > o {
+                    self.soft_end = out.len;
+                }
+            }
+            Op::NibblesAt => {
+                let value = self.load::<CHECK>(b, a.into());
+                self.put_many_nibbles(out, instr, value);
+            }
+            Op::NibblesWord => self.put_many_nibbles(out, instr, self.word(b, a.into())),
+            Op::Stop => self.outcome.stop = true,
+            Op::Error => self.put_error(out),
+            Op::TimerStart => {
+                let key = self.timer_key(b, c);
+                self.timers.start(key, self.event.time_ns);
+            }
+            Op::TimerEnd => {
+                let key = self.timer_key(b, c);
+                if let Some(ns) = self.timers.end(key, self.event.time_ns) {
+                    out.len = put_elapsed(buf, o, ns, self.program.settings.msec_from_usec);
+                }
+            }
+            _ => debug_assert!(false, "{op:?} belongs to the loop"),
+        }
+    }
+
+    fn put_many_nibbles(&self, out: &mut TextBuf, instr: &Instr, value: u64) {
+        out.room(instr.d as usize * 32);
+        out.len += put_nibbles(&mut out.buf[out.len..], self.program.words(), instr.c, instr.d, value);
+    }
+
+    /// Takes back a selector's text; where its table sends it.
+    fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
+        let start = (self.reg(mark) as usize).min(out.len);
+        let (_, words) = self.program.table(table);
+        let to = table::find_text(words, self.program.strings(), &out.buf[start..out.len]);
+        out.len = start;
+        self.select(false);
+        to
     }
 
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).
@@ -539,6 +575,18 @@ impl Run<'_> {
     fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
         let thread = if self.program.settings.timer_by_thread { self.context.tid } else { 0 };
         [self.reg(first), self.reg(second), thread]
+    }
+
+    /// Begins or ends printing what does not count towards the text limit.
+    fn select(&mut self, selecting: bool) {
+        if std::mem::replace(&mut self.selecting, selecting) != selecting {
+            let limit = if selecting {
+                self.text_limit.saturating_add(SELECTOR)
+            } else {
+                self.text_limit.saturating_sub(SELECTOR)
+            };
+            self.text_limit = limit;
+        }
     }
 
     /// Pays for a loop turn or call; false where none are left.
@@ -688,6 +736,7 @@ impl Run<'_> {
 
     /// Closes the last line and says what the event met.
     fn finish(mut self, end: End, out: &mut TextBuf) -> Outcome {
+        self.select(false);
         self.outcome.truncated = self.cursor.truncated;
         self.outcome.skipped = end == End::Skip;
         if self.outcome.skipped {
@@ -741,16 +790,17 @@ fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
 
 /// The text with an index, or the default behind the last: 15 bytes and a length in two words.
 #[inline(always)]
-fn put_indexed(buf: &mut [u8], o: usize, words: &[u64], base: u32, count: u32, index: u64) -> usize {
+fn put_indexed(buf: &mut [u8], words: &[u64], base: u32, count: u32, index: u64) -> usize {
     let at = base as usize + index.min(count.into()) as usize * 2;
-    let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return o };
-    store(buf, o, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
-    o + (text[1] >> 56) as usize
+    let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<2>()) else { return 0 };
+    store(buf, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
+    (text[1] >> 56) as usize
 }
 
 /// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
 #[inline(always)]
-fn put_nibbles(buf: &mut [u8], mut o: usize, words: &[u64], base: u32, count: u32, value: u64) -> usize {
+fn put_nibbles(buf: &mut [u8], words: &[u64], base: u32, count: u32, value: u64) -> usize {
+    let mut o = 0;
     for nibble in 0..count {
         let index = (value >> ((nibble * 4) & 63) & 15) as usize;
         let at = base as usize + nibble as usize * 64 + index * 4;
@@ -772,18 +822,23 @@ fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
 }
 
 /// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
-#[inline]
+#[inline(always)]
 fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
     let (chunks, rest) = text.as_chunks::<8>();
     let (to, to_rest) = room.as_chunks_mut::<8>();
     for (to, from) in to.iter_mut().zip(chunks) {
-        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { from.map(printable) };
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dotted(*from) };
     }
     for (to, from) in to_rest.iter_mut().zip(rest) {
         *to = printable(*from);
     }
     at + text.len()
+}
+
+#[cold]
+fn dotted(bytes: [u8; 8]) -> [u8; 8] {
+    bytes.map(printable)
 }
 
 #[inline]

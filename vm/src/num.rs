@@ -185,6 +185,14 @@ const fn pairs() -> [[u8; 4]; 256] {
     table
 }
 
+/// Four bytes as eight hex digits.
+#[inline(always)]
+pub(crate) fn hex4(buf: &mut [u8], at: usize, bytes: [u8; 4]) -> usize {
+    let pairs = bytes.map(|byte| PAIRS[usize::from(byte)]).map(|[high, low, ..]| [high, low]);
+    store::<8>(buf, at, bytemuck::cast(pairs));
+    at + 8
+}
+
 /// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
 /// may be written over.
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], mut at: usize, bytes: &[u8]) -> usize {

@@ -1,4 +1,4 @@
-use crate::blob::{self, HookRow, RoutineRow, Sections, TableRow};
+use crate::blob::{self, HookRow, Sections, TableRow};
 use crate::table::TableKind;
 use crate::{BlobError, Env, Instr, Place, verify};
 
@@ -203,8 +203,11 @@ impl<'b> Program<'b> {
         self.sections.hooks.get(index as usize)
     }
 
-    pub(crate) fn routine_rows(&self) -> &[RoutineRow] {
-        &self.sections.routines
+    /// Event bytes that a routine needs, and registers to be zeroed for it.
+    #[inline]
+    pub(crate) fn demands(&self, routine: u32) -> (usize, usize) {
+        let row = self.sections.routines.get(routine as usize);
+        row.map_or((0, 0), |row| (row.need as usize, usize::from(row.zeroed).min(crate::N_REGS)))
     }
 
     /// Number of instructions, of all routines together.

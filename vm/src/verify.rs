@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | V1 | every opcode is known, and a literal has at most 16 bytes |
 //! | V2 | every register is below [`N_REGS`] |
-//! | V3 | every jump stays in its routine |
+//! | V3 | every jump stays in its routine, whose end is a target too where it is not called |
 //! | V4 | only `loop.next` jumps back, to the instruction behind a `loop` |
-//! | V5 | a routine ends with `end`, `skip` or, where it is called, `ret`; `ret` stands in called routines only |
+//! | V5 | a called routine ends with `ret`, `end` or `skip`; `ret` stands in called routines only |
 //! | V6 | every fixed read lies within the event bytes that the routine says it needs |
 //! | V7 | every string lies in the pool |
 //! | V8 | every table is of the kind its instruction asks for and well formed |
@@ -116,6 +116,7 @@ impl Verifier<'_> {
         }
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
         match last {
+            _ if row.called == 0 => Ok(depth),
             Some(Op::End | Op::Skip | Op::Ret) => Ok(depth),
             _ => Err((5, code.len() - 1)),
         }
@@ -163,7 +164,8 @@ impl Verifier<'_> {
 
     /// V3 and V4.
     fn target(&self, site: &Site<'_>, to: u64, back: bool) -> Result<(), u8> {
-        if to >= site.code.len() as u64 {
+        let end = site.code.len() as u64;
+        if to > end || (to == end && site.row.called == 1) {
             return Err(3);
         }
         let to = to as usize;
