@@ -1,6 +1,6 @@
 //! Which program prints which hook: format files, loaded and looked up by hook id.
 
-use crate::reader::aix::hooks;
+use crate::reader::aix::{compressed, hooks, is_trace};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -46,6 +46,13 @@ pub enum LoadError {
         /// The most that is read, in bytes.
         max: u64,
     },
+    /// The file is of another kind, named here with what to do.
+    Other {
+        /// The file as it was named.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// Sources do not compile.
     #[cfg(feature = "compiler")]
     Source(Findings),
@@ -60,6 +67,7 @@ impl fmt::Display for LoadError {
             LoadError::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
             LoadError::Blob { path, error } => write!(f, "{}: {error} [{}]", path.display(), error.code()),
             LoadError::TooLarge { path, max } => write!(f, "{} has more than {max} bytes", path.display()),
+            LoadError::Other { path, what } => write!(f, "{} is not a format file but a {what}", path.display()),
             #[cfg(feature = "compiler")]
             LoadError::Source(_) => f.write_str("the format files do not compile"),
             #[cfg(not(feature = "compiler"))]
@@ -202,6 +210,10 @@ fn read(path: &Path) -> Result<Content, LoadError> {
     file.by_ref().take(tfbc_vm::LABEL.len() as u64).read_to_end(&mut bytes).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
+    let other = if is_trace(&bytes) { Some("trace: give it without -t") } else { compressed(&bytes) };
+    if let Some(what) = other {
+        return Err(LoadError::Other { path: path.to_owned(), what });
+    }
     let max = if is_blob { MAX_BLOB } else { max_source() };
     file.take(max).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > max {

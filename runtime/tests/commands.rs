@@ -486,6 +486,39 @@ fn a_failed_write_leaves_the_old_file() {
     assert_eq!(names(directory.path()), ["long", "out", "user.trcfmt"]);
 }
 
+#[test]
+fn a_file_of_another_kind_is_called_by_its_name() {
+    let files: [(&str, &[u8]); 2] = [("z.gz", &[0x1F, 0x8B, 8, 0]), ("z.zst", &[0x28, 0xB5, 0x2F, 0xFD, 0])];
+    let directory = directory(&files);
+    assert_eq!(run(tfbc(&["compile", "user.trcfmt", "-o", "user.tfbc"]).current_dir(&directory)).2, 0);
+    let sample = sample(64);
+    for (args, part) in [
+        (&["report", "z.gz"][..], "not a trace but a gzip file"),
+        (&["report", "user.tfbc"], "not a trace but a .tfbc blob: give it with -t"),
+        (&["report", "-t", "z.zst", &sample], "z.zst is not a format file but a zstd file"),
+        (&["report", "-t", &sample, &sample], "not a format file but a trace"),
+        (&["check", &sample], "not a format file but a trace"),
+    ] {
+        let (out, err, status) = run(tfbc(args).current_dir(&directory));
+        assert_eq!((out.as_str(), status), ("", 1), "{args:?}");
+        assert!(err.contains(part), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn an_event_holds_its_hook_word() {
+    for (env, hex) in [("32", "010a00"), ("64", "010a0000"), ("32", "")] {
+        let (out, err, status) = run(&mut tfbc(&["event", "--env", env, hex]));
+        assert_eq!((out.as_str(), status), ("", 1), "{hex}");
+        assert!(err.contains("of a hook word"), "{err}");
+    }
+    let directory = directory(&[("x.trcfmt", b"010 1.0 \"\" $TRACEENV $HOOKENV\n")]);
+    for (env, hex) in [("32", "01090000"), ("64", "8000000001000000")] {
+        let (out, ..) = run(tfbc(&["event", "-t", "x.trcfmt", "--env", env, hex]).current_dir(&directory));
+        assert_eq!(out, format!("{env} {env}\n"));
+    }
+}
+
 /// A stamped 64-bit generic event.
 fn generic64(id: u64, word: u64, bytes: &[u8], ticks: u64) -> Vec<u8> {
     let mut event = words64(&[0xC000_0000_0000_0000 | (bytes.len() as u64) << 32 | id << 16, word]);

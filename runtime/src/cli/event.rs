@@ -43,10 +43,16 @@ impl EventArgs {
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
         }
+        let wide = self.env == Some(HookWidth::Bits64);
+        let (trace_env, word) = if wide { (64, 8) } else { (32, 4) };
         let bytes = parse_hex(&self.hex.concat())?;
+        if bytes.len() < word {
+            let text = format!("{} bytes, expected at least the {word} of a hook word", bytes.len());
+            return Err(Failure::Say(Message::Usage, text));
+        }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let event = Event { bytes: &bytes, wide: self.env == Some(HookWidth::Bits64), time_ns: 0, offset: 0 };
+        let event = Event { bytes: &bytes, wide, time_ns: 0, offset: 0 };
         let Some(entry) = catalog.lookup(event.hook_id()) else {
             let text = format!("no stanza formats hook {}", display_id(event.hook_id()));
             return Err(Failure::Say(Message::Formats, text));
@@ -57,7 +63,7 @@ impl EventArgs {
         let mut timers = Timers::new();
         let job = Job {
             event: &event,
-            context: &Context::EMPTY,
+            context: &Context { trace_env, ..Context::EMPTY },
             timers: &mut timers,
             layout: Layout::default(),
             line: 0,
@@ -76,6 +82,9 @@ impl EventArgs {
         let ending = super::print(out, None)?;
         if outcome.truncated {
             console.warning(Message::PastEnd, "the template reads past the end of the event");
+        }
+        if outcome.divided_by_zero {
+            console.warning(Message::Notable, "the template divided by zero");
         }
         if outcome.skipped {
             console.note("the template drops the event ($SKIP)");

@@ -75,6 +75,21 @@ impl fmt::Display for Kind {
     }
 }
 
+/// What bytes are that begin no trace and no format file: compressed ones, by their first bytes.
+pub(crate) fn compressed(bytes: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 3] = [
+        (&[0x1F, 0x8B], "gzip file: unpack it first"),
+        (&[0x28, 0xB5, 0x2F, 0xFD], "zstd file: unpack it first"),
+        (&[0x1F, 0x9D], "compress file: unpack it first"),
+    ];
+    kinds.into_iter().find_map(|(magic, what)| bytes.starts_with(magic).then_some(what))
+}
+
+/// Whether bytes begin with the first word of a trace.
+pub(crate) fn is_trace(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|word| (MAGIC_LOG_AIX3..=MAGIC_STREAM64).contains(&u32::from_be_bytes(*word)))
+}
+
 /// What the first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {

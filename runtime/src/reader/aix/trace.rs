@@ -4,7 +4,7 @@ use super::clock::Factors;
 use super::hooks;
 use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
-use super::sniff::{Kind, Sniffed, sniff};
+use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
 use super::window::{Input, Window};
 use std::collections::VecDeque;
@@ -36,6 +36,8 @@ pub enum OpenError {
     Empty,
     /// A log of AIX 3, whose layout is not public.
     Aix3,
+    /// The first bytes are those of another kind of file, named here with what to do.
+    Other(&'static str),
     /// The first bytes are those of no trace.
     Unknown,
 }
@@ -46,6 +48,7 @@ impl fmt::Display for OpenError {
             OpenError::Io(error) => error.fmt(f),
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
+            OpenError::Other(what) => write!(f, "not a trace but a {what}"),
             OpenError::Unknown => f.write_str(
                 "not a proper trace file: no known first word, and no 32-bit stream that begins with hook 001, 003 or \
                  00A and steps cleanly; --format stream32 reads it all the same",
@@ -643,7 +646,10 @@ fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
             Sniffed::Kind(kind) => return Ok(kind),
             Sniffed::Aix3 => return Err(OpenError::Aix3),
             Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
-            Sniffed::Unknown => return Err(OpenError::Unknown),
+            Sniffed::Unknown if window.bytes().starts_with(&tfbc_vm::LABEL) => {
+                return Err(OpenError::Other(".tfbc blob: give it with -t"));
+            }
+            Sniffed::Unknown => return Err(compressed(window.bytes()).map_or(OpenError::Unknown, OpenError::Other)),
             Sniffed::More => ended = !window.fill()?,
         }
     }
