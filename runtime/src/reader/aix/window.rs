@@ -122,7 +122,10 @@ impl Window {
         self.end -= keep;
         self.pin = self.pin.map(|pin| pin - keep);
         if self.buf.len() - self.end < CHUNK / 2 {
-            self.buf.resize((self.end + CHUNK).next_power_of_two(), 0);
+            // Memory that comes zeroed from the system is not touched before it is read into.
+            let mut larger = vec![0; (self.end + CHUNK).next_power_of_two()];
+            larger[..self.end].copy_from_slice(&self.buf[..self.end]);
+            self.buf = larger;
         }
     }
 
