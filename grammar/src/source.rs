@@ -22,7 +22,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The largest source that is read, in bytes (`trcfmt.md` section 14).
+    /// The largest source that is read, in bytes.
     pub const MAX_LEN: usize = 64 << 20;
 
     /// A source named `name` with the given bytes. Bytes past [`Source::MAX_LEN`] are for the caller to refuse;

@@ -200,7 +200,8 @@ fn read(path: &Path) -> Result<Content, LoadError> {
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(fail)?) };
     let mut bytes = Vec::new();
     file.by_ref().take(tfbc_vm::LABEL.len() as u64).read_to_end(&mut bytes).map_err(fail)?;
-    let is_blob = bytes == tfbc_vm::LABEL;
+    // No source begins with the label's first byte: what is cut within the label is a blob cut short.
+    let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
     let max = if is_blob { MAX_BLOB } else { max_source() };
     file.take(max).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > max {

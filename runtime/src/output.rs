@@ -100,7 +100,14 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         // As for any file that a program creates: the process's mask takes its bits off.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory)
+    builder.tempfile_in(directory).map_err(without_path)
+}
+
+/// The system's own words alone: the temporary file's own name would mean nothing to the user.
+fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    let text = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), text)
 }
 
 #[cfg(test)]
@@ -124,6 +131,14 @@ mod tests {
         out.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
         assert_eq!(names(directory.path()), ["out"]);
+    }
+
+    #[test]
+    fn errors_do_not_name_the_temporary_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Output::open(Some(&directory.path().join("missing/out"))).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains(".tfbc-"), "{error}");
     }
 
     #[cfg(unix)]

@@ -377,6 +377,31 @@ fn codes_and_instructions_are_explained() {
 }
 
 #[test]
+fn explain_knows_the_codes_next_to_a_misspelt_one() {
+    for (code, known) in [("C1", "C01"), ("s007", "S07"), ("B1", "B01")] {
+        let (out, err, status) = run(&mut tfbc(&["explain", code]));
+        assert_eq!((out.as_str(), status), ("", 1));
+        assert!(err.contains(&format!("did you mean `{known}")), "{err}");
+    }
+    let (out, _, status) = run(&mut tfbc(&["explain", "s02"]));
+    assert_eq!(status, 0);
+    assert!(out.starts_with("S02: ") && out.contains("\n\n    010 1.0 "), "{out}");
+}
+
+#[test]
+fn a_blob_cut_at_any_place_is_refused_as_a_blob() {
+    let directory = directory(&[]);
+    assert_eq!(run(tfbc(&["compile", "user.trcfmt", "-o", "user.tfbc"]).current_dir(&directory)).2, 0);
+    let blob = fs::read(directory.path().join("user.tfbc")).unwrap();
+    for n in [1, 4, 8, 31, 100, blob.len() - 1] {
+        fs::write(directory.path().join("cut"), &blob[..n]).unwrap();
+        let (out, err, status) = run(tfbc(&["report", "-t", "cut", &sample(32)]).current_dir(&directory));
+        assert_eq!((out.as_str(), status), ("", 1), "{n}");
+        assert!(err.starts_with("error: cut: ") && err.contains("[B0"), "{n}: {err}");
+    }
+}
+
+#[test]
 fn a_stage_may_be_printed() {
     let directory = directory(&[]);
     for stage in ["tokens", "ast", "ir", "bytecode"] {
@@ -428,11 +453,13 @@ fn a_full_disk_is_an_error() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(err.starts_with("0454-903 cannot write"), "{err}");
     }
-    // Even a short report, which is written at the very end.
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("tfbc"));
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = command.args(["report", &sample(32)]).stdout(Stdio::from(full)).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    // Even a short text, which is written at the very end.
+    for args in [&["report", &sample(32)][..], &["--help"], &["list"], &["explain", "S01"]] {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("tfbc"));
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.args(args).stdout(Stdio::from(full)).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
 }
 
 #[test]
@@ -457,6 +484,29 @@ fn a_failed_write_leaves_the_old_file() {
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(fs::read(directory.path().join("out")).unwrap(), b"old");
     assert_eq!(names(directory.path()), ["long", "out", "user.trcfmt"]);
+}
+
+#[test]
+fn an_executed_program_names_its_process() {
+    let format = b"106 1.0 L=APPL \"\" $D1%P8\n134 1.0 L=APPL \"\" $EXECPATH\n";
+    let exec = |pid: u64, path: &[u8]| {
+        let mut bytes = words64(&[0xC000_0000_1340_0000 | (path.len() as u64) << 32, pid]);
+        bytes.extend(path);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes.extend(words64(&[77, 1]));
+        bytes
+    };
+    let dispatch = |pid: u64| words64(&[0x8000_0008_1060_0000, pid, 1, 1]);
+    let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
+    for event in [dispatch(5), exec(5, b"/usr/bin/ls"), dispatch(5), exec(5, b"no path"), dispatch(5), dispatch(6)] {
+        stream.extend(event);
+    }
+    let directory = directory(&[("x.trcfmt", format), ("x.stream", &stream)]);
+    let args = ["-h", "-O", "ids=off,timestamp=3", "-t", "x.trcfmt", "x.stream"];
+    let (out, _, status) = run(trcrpt(&args).current_dir(&directory));
+    let shown: Vec<_> = out.lines().map(str::trim_start).collect();
+    let ls = "/usr/bin/ls";
+    assert_eq!((shown, status), (vec!["-5-", ls, ls, ls, ls, "-6-"], 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! where one can be avoided, and no allocation.
 //!
 //! Every function takes the buffer and the offset to write at, and gives the offset behind what it wrote. A buffer
-//! that is too short loses the text; it never panics. [`crate::TextBuf::SLACK`] covers every function here.
+//! that is too short loses the text; it never panics. `TextBuf::SLACK` covers every function here.
 
 /// Decimal digits of 0 to 999, left-aligned, with their count in the last byte.
 static SMALL: [[u8; 4]; 1000] = small();

@@ -97,8 +97,9 @@ impl CompileArgs {
         let Some(blob) = compiled.blob.filter(|_| status == Status::Well) else { return Ok(Status::Failed) };
         super::print(&blob, self.output.as_deref())?;
         let n_stanzas = Program::open(&blob).map_or(0, |program| program.hooks().filter(|hook| !hook.builtin).count());
+        let plural = if n_stanzas == 1 { "" } else { "s" };
         console.note(format_args!(
-            "{n_stanzas} stanzas, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms",
+            "{n_stanzas} stanza{plural}, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms",
             blob.len()
         ));
         Ok(status)

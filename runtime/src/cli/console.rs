@@ -17,7 +17,7 @@ pub enum Colour {
     Never,
 }
 
-/// Exit statuses (`report.md` section 7), by severity.
+/// Exit statuses, by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// 0: all well.

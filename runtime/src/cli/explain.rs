@@ -23,10 +23,13 @@ impl ExplainArgs {
             return super::print(list, None);
         };
         let Some((code, title, text)) = rows().find(|(known, ..)| known.eq_ignore_ascii_case(code.trim())) else {
-            let text = format!("no diagnostic has the code `{code}` (`tfbc explain` lists them)");
+            let known: Vec<_> = rows().map(|(known, ..)| known).collect();
+            let hint = super::closest(&code.trim().to_ascii_uppercase(), &known);
+            let hint = hint.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+            let text = format!("no diagnostic has the code `{code}`{hint} (`tfbc explain` lists them)");
             return Err(Failure::Say(Message::Usage, text));
         };
-        super::print(format!("{code}: {title}\n\n{}\n", unindent(text)), None)
+        super::print(format!("{code}: {title}\n\n{}\n", plain(text)), None)
     }
 }
 
@@ -45,10 +48,23 @@ fn sources() -> impl Iterator<Item = Row> {
     std::iter::empty()
 }
 
-/// A doc comment's lines begin with the blank behind the slashes.
-fn unindent(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    lines.join("\n").trim_end().to_owned()
+/// The text of a doc comment for a terminal: without the blank behind the slashes and the fences of examples, which are
+/// indented in their place.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_example = false;
+    for line in text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)) {
+        if line.starts_with("```") {
+            in_example = !in_example;
+            continue;
+        }
+        if in_example && !line.is_empty() {
+            out.push_str("    ");
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -65,7 +81,17 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_begin_at_the_margin() {
-        assert_eq!(unindent(" a\n   b\n\n c\n"), "a\n  b\n\nc");
+    fn long_texts_begin_at_the_margin_and_examples_are_indented() {
+        assert_eq!(plain(" a\n   b\n\n c\n"), "a\n  b\n\nc");
+        assert_eq!(plain(" a\n\n ```text\n 010 1.0 \\\n  X4\n ```\n\n b\n"), "a\n\n    010 1.0 \\\n     X4\n\nb");
+    }
+
+    #[test]
+    fn no_long_text_shows_its_markup() {
+        for (code, title, text) in rows() {
+            let text = plain(text);
+            assert!(!text.is_empty() && !title.is_empty(), "{code}");
+            assert!(!text.contains("```") && !text.starts_with(' '), "{code}: {text}");
+        }
     }
 }

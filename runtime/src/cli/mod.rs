@@ -182,9 +182,9 @@ fn end((console, ending): (Console, Ending)) -> ExitCode {
 fn refused(compatible: bool, error: &clap::Error) -> Status {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe is no failure, and nothing else can be said about standard output.
-            let _ = error.print();
-            Status::Well
+            let printed =
+                error.print().map(|()| Status::Well).map_err(|error| Failure::write(&error, "standard output"));
+            Console::new(compatible, Colour::Auto, false).end(printed)
         }
         _ if compatible => {
             let text = error.to_string();

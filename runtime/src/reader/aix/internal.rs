@@ -1,8 +1,8 @@
-//! Hooks 003 and 00A: what a trace tells of itself.
+//! Hooks 003, 00A and 134: what a trace tells of itself.
 //!
-//! Both are generic events: the data word says what kind, and the variable bytes follow it. The payloads of process
-//! records (00A kinds 1 and 16) are not published; ours are two u64, process and thread id, and a path that ends in
-//! NUL.
+//! All are generic events. The data word of 003 and 00A says what kind, and the variable bytes follow it. The payloads
+//! of process records (00A kinds 1 and 16) are not published; ours are two u64, process and thread id, and a path that
+//! ends in NUL. Nor is 134: ours has the process id as its data word, then the path.
 
 use super::clock::Factors;
 use super::hooks;
@@ -39,7 +39,7 @@ pub struct SystemInfo {
     pub large_data_types: Option<u32>,
 }
 
-/// What one 003 or 00A event says.
+/// What one event says of the trace, its system or its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'e> {
     StartTime { seconds: u32, utsname: &'e [u8] },
@@ -49,6 +49,7 @@ pub(super) enum Record<'e> {
     CpuCounts { total: u32, traced: u32 },
     LargeDataTypes(u32),
     Process { pid: u64, tid: u64, path: &'e [u8] },
+    Exec { pid: u64, path: &'e [u8] },
     Factors(Factors),
 }
 
@@ -65,6 +66,8 @@ impl<'e> Record<'e> {
         match id {
             hooks::HEADER => Self::header(kind, payload),
             hooks::UTILITY => Self::utility(kind, payload),
+            // A system whose hook is laid out otherwise must not give processes wrong names.
+            hooks::EXEC if payload.starts_with(b"/") => Some(Record::Exec { pid: kind, path: until_nul(payload) }),
             _ => None,
         }
     }
@@ -115,7 +118,7 @@ impl SystemInfo {
                 self.traced_cpus = Some(traced);
             }
             Record::LargeDataTypes(large) => self.large_data_types = Some(large),
-            Record::Process { .. } | Record::Factors(_) => {}
+            Record::Process { .. } | Record::Exec { .. } | Record::Factors(_) => {}
         }
     }
 }

@@ -44,4 +44,6 @@ pub mod hooks {
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
     pub const UTILITY: u16 = 0x00A0;
+    /// A process executes a program.
+    pub const EXEC: u16 = 0x1340;
 }

@@ -43,7 +43,7 @@ impl TraceState {
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) -> EventTime {
         let time = self.clock.advance(event.id, event.ticks);
-        if event.id == hooks::HEADER || event.id == hooks::UTILITY {
+        if matches!(event.id, hooks::HEADER | hooks::UTILITY | hooks::EXEC) {
             self.note(event);
         }
         time
@@ -55,6 +55,7 @@ impl TraceState {
         match record {
             Record::Factors(factors) => self.clock.set_factors(factors),
             Record::Process { pid, tid, path } => self.note_process(pid, tid, path),
+            Record::Exec { pid, path } => self.note_process(pid, event.tid, path),
             _ => {}
         }
         self.system.note(&record);
