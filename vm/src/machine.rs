@@ -399,6 +399,10 @@ impl Run<'_> {
     /// says where the routine goes on.
     #[inline(never)]
     fn aside<const CHECK: bool>(&mut self, instr: &Instr, out: &mut TextBuf) {
+        // The literal has reached the text limit: the event ends before anything else happens.
+        if out.len > self.text_limit {
+            return;
+        }
         let Some(op) = Op::from_u8(instr.op) else { return };
         let Instr { a, b, c, d, .. } = *instr;
         let (buf, o) = (&mut out.buf[..], out.len);
