@@ -486,16 +486,73 @@ fn a_failed_write_leaves_the_old_file() {
     assert_eq!(names(directory.path()), ["long", "out", "user.trcfmt"]);
 }
 
+/// A stamped 64-bit generic event.
+fn generic64(id: u64, word: u64, bytes: &[u8], ticks: u64) -> Vec<u8> {
+    let mut event = words64(&[0xC000_0000_0000_0000 | (bytes.len() as u64) << 32 | id << 16, word]);
+    event.extend(bytes);
+    event.resize(event.len().next_multiple_of(8), 0);
+    event.extend(words64(&[0x1a2b, ticks]));
+    event
+}
+
+#[test]
+fn templates_may_ask_what_the_header_events_tell() {
+    let format =
+        b"010 1.0 L=0 \"\" $TOTALCPUS $TRACEDCPUS $REPORTEDCPUS $LARGEDATATYPES $BUFF $IPADDR $TRACEENV $HOOKENV\n";
+    let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
+    let before = event64(1, 5);
+    let records = [
+        factors64(1, 1, 1),
+        generic64(0x00A0, 0x12, &words32(&[4, 2]), 5),
+        generic64(0x00A0, 5, &words32(&[0xC000_0211]), 5),
+        generic64(0x00A0, 6, &words32(&[2]), 5),
+        generic64(0x00A0, 0x13, &words32(&[1]), 5),
+        // A kind in the hook data does not count.
+        words64(&[0x8000_0010_00A0_0012, 0x0000_0009_0000_0009, 0, 0x1a2b, 5]),
+    ];
+    let narrow = words64(&[0xA000_0004_0100_0000, 0, 0x1a2b, 6]);
+    for event in [before].into_iter().chain(records).chain([event64(1, 6), narrow]) {
+        stream.extend(event);
+    }
+    let directory = directory(&[("x.trcfmt", format), ("s", &stream)]);
+    let (out, _, status) = run(trcrpt(&["-h", "-t", "x.trcfmt", "s"]).current_dir(&directory));
+    let expected = "0 0 0 0 0 00000000 64 64\n4 2 2 1 2 C0000211 64 64\n4 2 2 1 2 C0000211 64 32\n";
+    assert_eq!((out.as_str(), status), (expected, 0));
+}
+
+#[test]
+fn hook_000_is_formatted_by_template_004() {
+    let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
+    stream.extend(factors64(1, 1, 1));
+    stream.extend(words64(&[0x8000_0000_0000_0000, 0x1a2b, 7]));
+    let directory = directory(&[("s", &stream)]);
+    let (out, _, status) = run(trcrpt(&["-h", "-O", "timestamp=3", "-t", "user.trcfmt", "s"]).current_dir(&directory));
+    let expected = "000                    TRACEID IS ZERO hookword=8000000000000000 file=s index=60\n";
+    assert_eq!((out.as_str(), status), (expected, 0));
+}
+
+#[test]
+fn delta_is_the_difference_to_the_elapsed_time_shown_before() {
+    let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
+    stream.extend(factors64(1, 1, 1));
+    for (word, ticks) in [(1, 1000), (2, 3500), (3, 3000), (4, 9000)] {
+        stream.extend(event64(word, ticks));
+    }
+    let format = b"010 1.0 L=APPL \"\" $D1%U4, 2 { $SKIP }, \\* { \"n\" $D1%U4 }\n";
+    let directory = directory(&[("x.trcfmt", format), ("s", &stream)]);
+    let delta = |format: &str| -> Vec<String> {
+        let (out, ..) = run(trcrpt(&["-h", "-O", "ids=off", "-t", format, "s"]).current_dir(&directory));
+        out.lines().map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
+    };
+    // The factors' event has the stamp 0, so elapsed times are the stamps.
+    assert_eq!(delta("user.trcfmt"), ["0.001000", "0.002500", "-0.000500", "0.006000"]);
+    assert_eq!(delta("x.trcfmt"), ["0.001000", "0.002000", "0.006000"]);
+}
+
 #[test]
 fn an_executed_program_names_its_process() {
     let format = b"106 1.0 L=APPL \"\" $D1%P8\n134 1.0 L=APPL \"\" $EXECPATH\n";
-    let exec = |pid: u64, path: &[u8]| {
-        let mut bytes = words64(&[0xC000_0000_1340_0000 | (path.len() as u64) << 32, pid]);
-        bytes.extend(path);
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
-        bytes.extend(words64(&[77, 1]));
-        bytes
-    };
+    let exec = |pid, path: &[u8]| generic64(0x1340, pid, path, 1);
     let dispatch = |pid: u64| words64(&[0x8000_0008_1060_0000, pid, 1, 1]);
     let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
     for event in [dispatch(5), exec(5, b"/usr/bin/ls"), dispatch(5), exec(5, b"no path"), dispatch(5), dispatch(6)] {
