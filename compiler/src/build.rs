@@ -54,7 +54,7 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
 pub(crate) struct Built {
     pub blob: BlobBuilder,
     pub diagnostics: Vec<Diagnostic>,
-    /// The plain code of every routine, with its name.
+    /// The plain code of every routine but the built-in stanzas', with its name.
     pub drafts: Vec<(String, Draft)>,
 }
 
@@ -75,6 +75,7 @@ struct Plan<'p> {
     called: bool,
     n_locals: u16,
     lower_hex: bool,
+    builtin: bool,
     heading: &'p Block,
     body: &'p Block,
     source: SourceId,
@@ -100,6 +101,7 @@ impl<'p> Builder<'p> {
                     called: true,
                     n_locals: function.n_locals,
                     lower_hex: function.lower_hex,
+                    builtin: false,
                     heading: &NOTHING,
                     body: &function.body,
                     source: function.source,
@@ -123,6 +125,7 @@ impl<'p> Builder<'p> {
                 called: false,
                 n_locals: stanza.n_locals,
                 lower_hex: stanza.lower_hex,
+                builtin: stanza.builtin,
                 heading: &stanza.heading,
                 body: &stanza.body,
                 source: stanza.source,
@@ -166,7 +169,9 @@ impl<'p> Builder<'p> {
         };
         let routine = self.blob.routine(row, &code, &places);
         let callee = Callee { routine, first, end: draft.end, need: draft.need };
-        self.drafts.push((name, draft));
+        if !plan.builtin {
+            self.drafts.push((name, draft));
+        }
         callee
     }
 

@@ -101,6 +101,11 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" $cuont
     NEVER_ASSIGNED = "C47", "macro never assigned";
+    /// A BITFLAGS number has a digit that the octal base of the selector's cast does not know; it is read as hex, the
+    /// base of BITFLAGS without a cast.
+    ///
+    ///     010 1.0 "LABEL" {{ $m = X2 }} BITFLAGS $m%o4, 080 "M"
+    NOT_OCTAL = "C51", "not an octal number";
     /// A macro is assigned and never used.
     UNUSED_MACRO = "C49", "unused macro";
     /// A function is defined and never called.

@@ -824,6 +824,17 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         number
     }
 
+    /// A number of BITFLAGS: one that is not octal where the cast asks for that is hex, as without a cast.
+    fn flag_numeral(&mut self, word: &ast::Value<'ast>, base: Base) -> Option<number::Number> {
+        let hex = number::parse(word.node, Base::Hex);
+        if base != Base::Octal || hex.is_none() || number::parse(word.node, base).is_some() {
+            return self.numeral(word, base);
+        }
+        let text = format!("`{}` is no octal number and is read as hex", show(word.node));
+        self.warn(&NOT_OCTAL, word.span, text);
+        hex
+    }
+
     /// `9` and `10` together, and no letter among the digits: probably meant as decimal.
     fn decimal_looking(&mut self, switch: &ast::Switch<'ast>) {
         let words = || {
@@ -865,7 +876,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let value = self.number_of(&node.selector);
         let (width, base) = flag_width_and_base(&node.selector);
         let pattern = |scope: &mut Self, value: &ast::Value<'ast>| {
-            let number = scope.numeral(value, base)?;
+            let number = scope.flag_numeral(value, base)?;
             Some(number.pattern(width).unwrap_or(number.magnitude))
         };
         let mut entries = Vec::new();

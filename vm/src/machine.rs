@@ -3,7 +3,7 @@
 use crate::blob::HookRow;
 use crate::cursor::Cursor;
 use crate::num::{self, store, store_slice};
-use crate::op::{EnvText, EnvValue, Instr, Op};
+use crate::op::{EnvText, EnvValue, Instr, Op, number};
 use crate::table::{self, FLAG_WORDS};
 use crate::verify::{MAX_DEPTH, N_REGS};
 use crate::{Context, Event, Observer, Program, Step, TextBuf, Timers, Unobserved};
@@ -119,7 +119,10 @@ impl Machine {
         }
         self.calls.clear();
         let text_limit = out.len().saturating_add(self.limits.text as usize);
-        out.pad(layout.first.into());
+        out.room(0);
+        if layout.first > 0 {
+            out.pad(layout.first.into());
+        }
         let mut run = Run {
             program,
             event,
@@ -160,9 +163,6 @@ struct Line {
 
 /// The longest text that the room of every instruction holds.
 const SHORT: usize = 64;
-
-/// As many nibbles as have their texts fit that room.
-const FEW: u32 = 6;
 
 /// The longest text of a selector. Events are shorter.
 const SELECTOR: usize = 1 << 20;
@@ -253,44 +253,43 @@ impl Run<'_> {
             let n = usize::from(instr.lit_len & 31);
             let room = &mut room[n..];
             o += n;
-            let Some(op) = Op::from_u8(instr.op) else { break };
             let Instr { a, b, c, d, .. } = *instr;
-            match op {
-                Op::Print => {}
-                Op::Soft => {
+            match instr.op {
+                number::Print => {}
+                number::Soft => {
                     store(room, 0, [b' ']);
                     o += 1;
                     self.soft_end = o;
                 }
-                Op::SoftDrop => {
+                number::SoftDrop => {
                     if self.soft_end == o {
                         o -= 1;
                         self.soft_end = usize::MAX;
                     }
                 }
 
-                Op::Const => self.set(a, instr.wide()),
-                Op::Move => self.set(a, self.reg(b)),
-                Op::Load => {
+                number::Const => self.set(a, instr.wide()),
+                number::Move => self.set(a, self.reg(b)),
+                number::Load => {
                     let value = self.load::<CHECK>(b, c);
                     self.set(a, value);
                 }
-                Op::Word => self.set(a, self.word(b, c)),
-                Op::Take => {
+                number::Word => self.set(a, self.word(b, c)),
+                number::Take => {
                     let value = self.cursor.take(c);
                     self.set(a, value);
                 }
-                Op::Sext => self.set(a, sext(self.reg(b), c)),
-                Op::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
-                Op::And => self.set(a, self.reg(b) & self.reg(c)),
-                Op::PtrSet => self.cursor.set(b, c),
-                Op::PtrAdd => self.cursor.add(b.into(), c.into()),
+                number::Sext => self.set(a, sext(self.reg(b), c)),
+                number::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
+                number::And => self.set(a, self.reg(b) & self.reg(c)),
+                number::PtrSet => self.cursor.set(b, c),
+                number::PtrAdd => self.cursor.add(b.into(), c.into()),
 
-                Op::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
-                Op::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
-                Op::PutDec => o += num::dec(room, 0, self.reg(b)),
-                Op::PutInt => o += num::int(room, 0, self.reg(b)),
-                Op::Text => {
+                number::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
+                number::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
+                number::PutDec => o += num::dec(room, 0, self.reg(b)),
+                number::PutInt => o += num::int(room, 0, self.reg(b)),
+                number::Text => {
                     let text = self.cursor.text(b.into(), c.into());
                     if text.len() <= SHORT && d == 0 {
                         o += copy_printable(room, 0, text);
@@ -299,28 +298,20 @@ impl Run<'_> {
                     }
                 }
 
-                Op::Jump => pc = d as usize,
-                Op::Switch => {
+                number::Jump => pc = d as usize,
+                number::Switch => {
                     let (kind, table) = program.table(c);
                     let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
                     pc = to as usize;
                 }
-                Op::SwitchText => {
+                number::SwitchText => {
                     let to;
                     slow!(|out| to = self.switch_text(out, b, c));
                     let Some(to) = to else { break };
                     pc = to as usize;
                 }
-                Op::SwitchLit => o += put_indexed(room, program.words(), c, d, self.reg(b)),
-                // Few nibbles fit the room that every instruction has.
-                Op::Nibbles if d <= FEW => {
-                    let len = put_nibbles(room, program.words(), c, d, self.reg(b));
-                    o += len;
-                    if a == 1 && len > 0 {
-                        self.soft_end = o;
-                    }
-                }
-                Op::Loop => {
+                number::SwitchLit => o += put_indexed(room, program.words(), c, d, self.reg(b)),
+                number::Loop => {
                     let count = self.reg(b) as i64;
                     if count <= 0 || self.cursor.truncated {
                         pc = d as usize;
@@ -331,7 +322,7 @@ impl Run<'_> {
                         }
                     }
                 }
-                Op::LoopNext => {
+                number::LoopNext => {
                     let left = self.regs[a as usize % N_REGS].wrapping_sub(1);
                     self.set(a, left);
                     if left != 0 && !self.cursor.truncated {
@@ -341,7 +332,7 @@ impl Run<'_> {
                         }
                     }
                 }
-                Op::Dump => {
+                number::Dump => {
                     let count = self.reg(b);
                     let whole;
                     slow!(|out| whole = self.dump(out, count, a == 1));
@@ -349,7 +340,7 @@ impl Run<'_> {
                         return End::Limit;
                     }
                 }
-                Op::Call => {
+                number::Call => {
                     if self.calls.len() >= MAX_DEPTH || !self.turn() {
                         return self.stop_at(o, out);
                     }
@@ -358,44 +349,45 @@ impl Run<'_> {
                     code = program.code_of(routine);
                     pc = 0;
                 }
-                Op::Ret => {
+                number::Ret => {
                     let Some(back) = self.calls.pop() else { break };
                     routine = back.routine;
                     code = program.code_of(routine);
                     pc = back.pc;
                 }
-                Op::End => break,
-                Op::Skip => {
+                number::End => break,
+                number::Skip => {
                     out.len = o;
                     return End::Skip;
                 }
 
-                Op::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
-                Op::Hex4At => {
+                number::HexAt => o += num::hex(room, 0, self.load::<CHECK>(b, c), c as usize * 2),
+                number::Hex4At => {
                     o += match self.cursor.four(b) {
                         Some(bytes) => num::hex4(room, 0, bytes),
                         None => num::hex(room, 0, self.load::<CHECK>(b, 4), 8),
                     }
                 }
-                Op::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
-                Op::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
-                Op::IntAt => o += num::int(room, 0, sext(self.load::<CHECK>(b, c), c * 8)),
-                Op::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
-                Op::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
-                Op::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
-                Op::SwitchLitAt => {
+                number::DecAt => o += num::dec(room, 0, self.load::<CHECK>(b, c)),
+                number::Dec4At => o += num::dec(room, 0, self.load::<CHECK>(b, 4)),
+                number::IntAt => o += num::int(room, 0, sext(self.load::<CHECK>(b, c), c * 8)),
+                number::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
+                number::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
+                number::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
+                number::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
                     o += put_indexed(room, program.words(), c, d, value);
                 }
-                Op::SwitchLitWord => o += put_indexed(room, program.words(), c, d, self.word(b, a.into())),
-                Op::NibblesAt if d <= FEW => {
+                number::SwitchLitWord => o += put_indexed(room, program.words(), c, d, self.word(b, a.into())),
+                // Two nibbles' texts fit the room that every instruction has.
+                number::NibblesAt if d == 2 => {
                     let value = self.load::<CHECK>(b, a.into());
-                    o += put_nibbles(room, program.words(), c, d, value);
+                    o += put_two_nibbles(room, program.words(), c, value);
                 }
-                Op::NibblesWord if d <= FEW => {
-                    o += put_nibbles(room, program.words(), c, d, self.word(b, a.into()));
+                number::NibblesWord if d == 2 => {
+                    o += put_two_nibbles(room, program.words(), c, self.word(b, a.into()));
                 }
-                _ => slow!(|out| self.aside::<CHECK>(op, instr, out)),
+                _ => slow!(|out| self.aside::<CHECK>(instr, out)),
             }
         }
         // Behind a routine's last instruction the event ends, as at `end`.
@@ -406,7 +398,12 @@ impl Run<'_> {
     /// The instructions that are kept out of the loop's way: they are rare, or cost more than a call. None of them
     /// says where the routine goes on.
     #[inline(never)]
-    fn aside<const CHECK: bool>(&mut self, op: Op, instr: &Instr, out: &mut TextBuf) {
+    fn aside<const CHECK: bool>(&mut self, instr: &Instr, out: &mut TextBuf) {
+        // The literal has reached the text limit: the event ends before anything else happens.
+        if out.len > self.text_limit {
+            return;
+        }
+        let Some(op) = Op::from_u8(instr.op) else { return };
         let Instr { a, b, c, d, .. } = *instr;
         let (buf, o) = (&mut out.buf[..], out.len);
         match op {
@@ -798,17 +795,28 @@ fn put_indexed(buf: &mut [u8], words: &[u64], base: u32, count: u32, index: u64)
 }
 
 /// The texts of nibble tables: 31 bytes and a length in four words, 16 texts a nibble.
-#[inline(always)]
 fn put_nibbles(buf: &mut [u8], words: &[u64], base: u32, count: u32, value: u64) -> usize {
+    let (texts, _) = words.get(base as usize..).unwrap_or(&[]).as_chunks::<4>();
     let mut o = 0;
     for nibble in 0..count {
         let index = (value >> ((nibble * 4) & 63) & 15) as usize;
-        let at = base as usize + nibble as usize * 64 + index * 4;
-        let Some(text) = words.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
+        let Some(text) = texts.get(nibble as usize * 16 + index) else { break };
         store(buf, o, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
         o += (text[3] >> 56) as usize & 31;
     }
     o
+}
+
+/// The same for two nibbles.
+#[inline(always)]
+fn put_two_nibbles(buf: &mut [u8], words: &[u64], base: u32, value: u64) -> usize {
+    let Some(words) = words.get(base as usize..).and_then(|rest| rest.first_chunk::<128>()) else { return 0 };
+    let texts: &[[u64; 4]; 32] = bytemuck::cast_ref(words);
+    let (low, high) = (&texts[(value & 15) as usize], &texts[16 + (value >> 4 & 15) as usize]);
+    let len = (low[3] >> 56) as usize & 31;
+    store(buf, 0, bytemuck::cast::<_, [u8; 32]>(low.map(u64::to_le)));
+    store(buf, len, bytemuck::cast::<_, [u8; 32]>(high.map(u64::to_le)));
+    len + ((high[3] >> 56) as usize & 31)
 }
 
 /// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.

@@ -281,6 +281,13 @@ macro_rules! define_ops {
         #[repr(u8)]
         pub enum Op { $($(#[doc = $doc])* $name,)* }
 
+        /// The opcodes' numbers, for matching an instruction's without decoding it first.
+        #[expect(non_upper_case_globals, dead_code, reason = "named as the opcodes are; the loop matches some of them")]
+        pub(crate) mod number {
+            use super::Op;
+            $(pub const $name: u8 = Op::$name as u8;)*
+        }
+
         impl Op {
             /// Every opcode, by number.
             pub const ALL: &[Op] = &[$(Op::$name),*];

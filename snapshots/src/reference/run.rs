@@ -640,7 +640,12 @@ impl<'ast> Run<'_, 'ast> {
         };
         let value = self.selector_value(&node.selector, scope);
         // A number beyond 64 bits is never equal to a value's bits.
-        let bits = |word: &Value| literal::number(word.node, base).and_then(|number| literal::pattern(number, 64));
+        // One that is not octal where the cast asks for that is hex.
+        let number = |word: &Value| match literal::number(word.node, base) {
+            None if base == Base::Octal => literal::number(word.node, Base::Hex),
+            number => number,
+        };
+        let bits = |word: &Value| number(word).and_then(|number| literal::pattern(number, 64));
         for entry in node.entries {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
