@@ -6,7 +6,7 @@ use crate::ids::IdSet;
 use crate::reader::aix::{Item, Notice, RawEvent, SystemInfo, Trace, TraceState, hooks};
 use std::fmt;
 use std::io::{self, Write};
-use tfbc_vm::{Event, Job, Layout, Level, Machine, Outcome, TextBuf, Timers};
+use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
@@ -46,6 +46,8 @@ pub struct ReportOptions {
     pub no_heading: bool,
     /// Which events are reported.
     pub filter: Filter,
+    /// What one event may cost.
+    pub limits: Limits,
 }
 
 /// What a run counted.
@@ -179,7 +181,7 @@ impl<'r> Report<'r> {
             log_file: name.as_bytes().to_vec(),
             layouts: Level::ALL.map(|level| columns.layout(level)),
             columns,
-            machine: Machine::default(),
+            machine: Machine::new(options.limits),
             timers: Timers::new(),
             text: TextBuf::new(),
             unseen: TextBuf::new(),

@@ -616,3 +616,17 @@ fn several_traces_are_reported_one_after_another() {
     assert_eq!(status, 0);
     assert_eq!(out.lines().filter(|line| line.starts_with("ID ")).count(), 2);
 }
+
+#[test]
+fn the_limits_of_an_event_can_be_set() {
+    let files = directory(&[("loop.trcfmt", b"010 1.0 L=0 \"\" LOOP $HD { \"ab\" }\n")]);
+    let formats = files.path().join("loop.trcfmt");
+    let event = |limit: &[&str]| {
+        let mut args = vec!["event", "-t", formats.to_str().unwrap(), "--env", "32", "01010005"];
+        args.extend(limit);
+        run(&mut tfbc(&args)).0
+    };
+    assert_eq!(event(&[]), "ababababab\n");
+    assert_eq!(event(&["--max-turns", "2"]), "abab [limit]\n");
+    assert_eq!(event(&["--max-text", "5"]), "ababa [limit]\n");
+}

@@ -2,6 +2,7 @@
 
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::limits::LimitArgs;
 use crate::ids::display_id;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
@@ -22,6 +23,8 @@ pub struct EventArgs {
     trace: bool,
     #[command(flatten)]
     language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// The event's buffer in hex: hook word and data, as templates see it. Blanks do not count
     #[arg(value_name = "HEX", required_unless_present = "dialect")]
     hex: Vec<String>,
@@ -69,7 +72,7 @@ impl EventArgs {
             line: 0,
             out: &mut text,
         };
-        let mut machine = Machine::default();
+        let mut machine = Machine::new(self.limits.limits());
         let outcome = if self.trace {
             let mut listing = Listing::new(program);
             let outcome = machine.run_observed(program, entry.hook, job, &mut |step: Step<'_>| listing.step(&step));
@@ -82,6 +85,9 @@ impl EventArgs {
         let ending = super::print(out, None)?;
         if outcome.truncated {
             console.warning(Message::PastEnd, "the template reads past the end of the event");
+        }
+        if outcome.limited {
+            console.warning(Message::Notable, "the event reached a limit");
         }
         if outcome.divided_by_zero {
             console.warning(Message::Notable, "the template divided by zero");

@@ -8,6 +8,7 @@ mod event;
 mod explain;
 mod formats;
 mod info;
+mod limits;
 mod list;
 mod report;
 mod trace;

@@ -2,6 +2,7 @@
 
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::limits::LimitArgs;
 use super::trace::{self, TraceArgs};
 use crate::columns::{Columns, Timestamp};
 use crate::report::ReportOptions;
@@ -40,6 +41,8 @@ pub struct ReportArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
@@ -59,6 +62,7 @@ impl ReportArgs {
             page_size: self.pagesize,
             no_heading: self.no_heading,
             filter: super::trcrpt::filter(&self.only, &self.except)?,
+            limits: self.limits.limits(),
         };
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;

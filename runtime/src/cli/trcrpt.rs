@@ -261,6 +261,7 @@ impl TrcrptArgs {
             page_size: settings.page_size,
             no_heading: self.no_heading,
             filter,
+            ..ReportOptions::default()
         };
         trace::run(console, &catalog, &self.files, &self.trace.options(), &options, self.output.as_deref())
     }
