@@ -72,12 +72,21 @@ tfbc_grammar::declare_codes! {
     ///     010 1.0 "LABEL" {{ $x = $STOP }}
     NO_VALUE = "C18", "no value";
     /// A `NAME=VALUE` of a `# tfbc:` comment is not a setting of the dialect. `--dialect help` lists them.
+    ///
+    ///     # tfbc: colour=red
     BAD_SETTING = "C19", "unknown dialect setting";
     /// The same id stands twice in the files; the later stanza wins.
+    ///
+    ///     010 1.0 "FIRST"
+    ///     010 1.0 "SECOND"
     REDEFINED_STANZA = "C40", "stanza redefined";
     /// Ids below 010 belong to the trace facility itself. The stanza replaces the built-in one.
+    ///
+    ///     005 1.0 "MY WRAPAROUND"
     RESERVED_ID = "C41", "reserved id";
     /// The same function is defined twice in the files; the later definition wins.
+    ///
+    ///     010 1.0 "LABEL" {{ f(v) $v }} {{ f(v) "again" }} f($D1)
     REDEFINED_FUNCTION = "C42", "function redefined";
     /// A case behind `\*` is never reached.
     ///
@@ -107,7 +116,11 @@ tfbc_grammar::declare_codes! {
     ///     010 1.0 "LABEL" {{ $m = X2 }} BITFLAGS $m%o4, 080 "M"
     NOT_OCTAL = "C51", "not an octal number";
     /// A macro is assigned and never used.
+    ///
+    ///     010 1.0 "LABEL" {{ $x = X2 }}
     UNUSED_MACRO = "C49", "unused macro";
     /// A function is defined and never called.
+    ///
+    ///     010 1.0 "LABEL" {{ f(v) $v }}
     UNUSED_FUNCTION = "C50", "unused function";
 }

@@ -1,6 +1,6 @@
 use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 
-/// Every decision of ours that a user may see done otherwise (`trcfmt.md` section 15), with its default.
+/// Every decision of ours that a user may see done otherwise, with its default.
 ///
 /// `msec`, `timer-key` and `errno` act when an event is printed and hold for a whole blob; the others hold for the
 /// source that sets them.
@@ -36,7 +36,7 @@ pub struct Dialect {
 /// Which codes a soft blank follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Soft {
-    /// Numbers, as `trcfmt.md` section 6 says.
+    /// Numbers: every code but `X0` and those that print text.
     Numbers,
     /// Numbers and the codes that print text, but `X0`.
     All,

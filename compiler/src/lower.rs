@@ -628,7 +628,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         self.called.insert(name.node);
         let params = self.names.definitions[function].function.params.len();
         if params != arguments.len() {
-            let text = format!("function `{}` takes {params}, found {} arguments", show(name.node), arguments.len());
+            let plural = if params == 1 { "" } else { "s" };
+            let text =
+                format!("function `{}` takes {params} argument{plural}, found {}", show(name.node), arguments.len());
             self.error(&ARGUMENT_COUNT, call.span, text);
             return;
         }

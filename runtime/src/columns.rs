@@ -71,6 +71,8 @@ pub struct Columns {
     timestamp: Timestamp,
     id_width: usize,
     text: bool,
+    /// Nothing but the formatted text: no blanks before it, no margins, no heading.
+    bare: bool,
 }
 
 impl Default for Columns {
@@ -91,15 +93,16 @@ impl Columns {
             Timestamp::Short => list.push(Column::Elapsed),
             Timestamp::None => {}
         }
-        Self { list, timestamp, id_width: 4, text: true }
+        Self { list, timestamp, id_width: 4, text: true, bare: false }
     }
 
-    /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last.
+    /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
+    /// margins either.
     ///
     /// # Errors
     /// A name that is none or stands twice, and text that is not last.
     pub fn parse(list: &str, timestamp: Timestamp) -> Result<Self, ColumnsError> {
-        let mut columns = Self { list: Vec::new(), timestamp, id_width: 4, text: false };
+        let mut columns = Self { list: Vec::new(), timestamp, id_width: 4, text: false, bare: false };
         for name in list.split(',').map(str::trim) {
             if columns.text {
                 return Err(ColumnsError(format!("column `{name}` stands behind `text`, which is the last one")));
@@ -115,7 +118,13 @@ impl Columns {
                 }
             }
         }
+        columns.bare = columns.list.is_empty();
         Ok(columns)
+    }
+
+    /// Whether there is nothing but the formatted text: `text` alone was asked for.
+    pub fn is_bare(&self) -> bool {
+        self.bare
     }
 
     /// Makes room for ids of four digits.
@@ -153,7 +162,8 @@ impl Columns {
     #[inline]
     pub fn layout(&self, level: Level) -> Layout {
         let margin = match level {
-            Level::Zero => return Layout { first: 0, further: 0 },
+            _ if self.bare => return Layout::default(),
+            Level::Zero => return Layout::default(),
             Level::Appl => 0,
             Level::Svc => 8,
             Level::Kern => 16,
@@ -381,6 +391,8 @@ mod tests {
         let columns = Columns::parse("delta,id", Timestamp::Milli).unwrap();
         assert!(!columns.has_text());
         assert_eq!(line(&columns, 0x0100, 0, 7), "       0.000007 010 ");
+        let bare = Columns::parse("text", Timestamp::Milli).unwrap();
+        assert!(bare.is_bare() && bare.layout(Level::Int) == Layout::default());
         assert!(Columns::parse("text,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("id,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("idd", Timestamp::Milli).is_err());

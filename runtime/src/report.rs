@@ -281,7 +281,7 @@ impl<'r> Report<'r> {
     /// The heading before the first line, and the heading line again where a page is full.
     #[cold]
     fn page_break(&mut self) {
-        if self.options.no_heading {
+        if self.options.no_heading || self.columns.is_bare() {
             self.begun = true;
         } else if !self.begun {
             self.begun = true;

@@ -190,7 +190,7 @@ fn columns_may_be_chosen() {
         let args = ["report", "-h", "-t", "user.trcfmt", "--only", "010", "--columns", columns, &sample(32)];
         run(tfbc(&args).current_dir(&directory)).0.lines().next().unwrap().to_owned()
     };
-    assert_eq!(report("text"), "   hook = 1");
+    assert_eq!(report("text"), "hook = 1");
     assert_eq!(report("id,elapsed"), "010    0.000105984");
     assert_eq!(report("delta,text"), "       0.105984   hook = 1");
 }
@@ -629,4 +629,14 @@ fn the_limits_of_an_event_can_be_set() {
     assert_eq!(event(&[]), "ababababab\n");
     assert_eq!(event(&["--max-turns", "2"]), "abab [limit]\n");
     assert_eq!(event(&["--max-text", "5"]), "ababa [limit]\n");
+}
+
+#[test]
+fn the_text_column_alone_is_nothing_but_the_text() {
+    let files = directory(&[]);
+    let formats = files.path().join("user.trcfmt");
+    let args = ["report", "-t", formats.to_str().unwrap(), "--columns", "text", "--only", "010", &sample(32)];
+    let (out, _, status) = run(&mut tfbc(&args));
+    assert_eq!(status, 0);
+    assert_eq!(out.lines().take(2).collect::<Vec<_>>(), ["hook = 1", "hook = 2 [7 usec]"]);
 }

@@ -27,7 +27,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1,048,576 turns and 1 MiB (`trcfmt.md` section 14).
+    /// 1,048,576 turns and 1 MiB.
     fn default() -> Self {
         Self { turns: 1 << 20, text: 1 << 20 }
     }

@@ -97,11 +97,8 @@ impl CompileArgs {
         let Some(blob) = compiled.blob.filter(|_| status == Status::Well) else { return Ok(Status::Failed) };
         super::print(&blob, self.output.as_deref())?;
         let n_stanzas = Program::open(&blob).map_or(0, |program| program.hooks().filter(|hook| !hook.builtin).count());
-        let plural = if n_stanzas == 1 { "" } else { "s" };
-        console.note(format_args!(
-            "{n_stanzas} stanza{plural}, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms",
-            blob.len()
-        ));
+        let stanzas = super::count(n_stanzas as u64, "stanza");
+        console.note(format_args!("{stanzas}, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms", blob.len()));
         Ok(status)
     }
 }

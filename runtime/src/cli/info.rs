@@ -126,12 +126,13 @@ impl Inventory {
         }
         write_system(self.state.system(), out);
         let _ = writeln!(out, "  elapsed    {}.{:09} s", self.last_ns / 1_000_000_000, self.last_ns % 1_000_000_000);
-        let _ = writeln!(out, "  events     {}, of {} threads", self.n_events, self.tids.len());
+        let _ = writeln!(out, "  events     {}, of {}", self.n_events, super::count(self.tids.len() as u64, "thread"));
         if !self.cpus.is_empty() {
             let _ = writeln!(out, "  cpu ids    {}", self.cpus.len());
         }
         let (skipped, clamped) = (trace.tally().skipped, self.state.clamped());
-        let _ = writeln!(out, "  damaged    {} places, {skipped} bytes", self.n_damaged);
+        let _ =
+            writeln!(out, "  damaged    {}, {}", super::count(self.n_damaged, "place"), super::count(skipped, "byte"));
         let _ = writeln!(out, "  gaps       {} buffer wraps (006)", self.n_lost);
         if clamped > 0 {
             let _ = writeln!(out, "  time went back in {clamped} events");

@@ -210,6 +210,11 @@ fn print(text: impl AsRef<[u8]>, path: Option<&Path>) -> Ending {
     Ok(Status::Well)
 }
 
+/// A number of things, such as `1 event` or `2 events`.
+fn count(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The name that is spelt most like `name`, where one comes close.
 fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let distance = |known: &&&str| edit_distance(name.as_bytes(), known.as_bytes());

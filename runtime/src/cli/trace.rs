@@ -160,6 +160,6 @@ fn announce(console: &Console, name: &str, summary: &Summary) {
         (summary.n_clamped, Message::Notable, "time went back in"),
     ];
     for (n, message, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
-        console.warning(message, format!("{name}: {what} {n} event{}", if n == 1 { "" } else { "s" }));
+        console.warning(message, format!("{name}: {what} {}", super::count(n, "event")));
     }
 }
