@@ -109,7 +109,7 @@ impl Linker<'_> {
                     .iter()
                     .map(|(text, label)| {
                         let [offset, len] = blob.string(text);
-                        (table::text_hash(text), table::pack_str(offset, len), self.labels[label])
+                        (&text[..], table::pack_str(offset, len), self.labels[label])
                     })
                     .collect();
                 let (kind, words) = table::text_table(&cases, self.labels[default]);

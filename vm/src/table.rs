@@ -1,8 +1,9 @@
 //! Switch tables: from a value to an instruction in a time that does not grow with the number of cases.
 //!
 //! A table is a run of 64-bit words. Values that lie close together make a *dense* table; others, and texts by their
-//! hash, a two-level *perfect hash*: a value's first product with a multiplier picks a bucket, the bucket's own
-//! multiplier a slot, and the slot's key decides.
+//! hash, a two-level *perfect hash*: a key mixed with the table's multiplier picks a bucket, the product with the
+//! bucket's own multiplier a slot, and the slot's key decides. Multipliers are tried until every key has a slot, so no
+//! set of keys is a bad one for all of them.
 //!
 //! ```text
 //! dense   base, count, default, target × count
@@ -49,9 +50,17 @@ impl TableKind {
     }
 }
 
-/// FNV-1a of a text: the key under which a text table files it.
-pub fn text_hash(text: &[u8]) -> u64 {
-    text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+/// FNV-1a of a text, from a table's multiplier on: the key under which a text table files it.
+fn text_hash(text: &[u8], multiplier: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ multiplier;
+    text.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// A key with all its bits at work in the upper ones.
+#[inline]
+fn mix(key: u64, multiplier: u64) -> u64 {
+    let product = key.wrapping_mul(multiplier);
+    product ^ product >> 32
 }
 
 /// Packs a run of the string pool into a table word.
@@ -78,24 +87,31 @@ pub fn number_table(cases: &[(u64, u32)], default: u32) -> (TableKind, Vec<u64>)
         }
         return (TableKind::Dense, words);
     }
-    let rows: Vec<_> = cases.iter().map(|(key, target)| vec![*key, u64::from(*target)]).collect();
-    (TableKind::Hash, hash_table(&rows, 2, default))
+    let row = |at: usize, _| vec![cases[at].0, u64::from(cases[at].1)];
+    (TableKind::Hash, hash_table(cases.len(), 2, default, row))
 }
 
-/// The words of a switch on texts: distinct texts with distinct hashes, their packed strings and targets.
-pub fn text_table(cases: &[(u64, u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
-    let rows: Vec<_> = cases.iter().map(|(hash, string, target)| vec![*hash, u64::from(*target), *string]).collect();
-    (TableKind::Text, hash_table(&rows, 3, default))
+/// The words of a switch on texts: distinct texts, their packed strings and targets.
+pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+    let row = |at: usize, multiplier: u64| {
+        let (text, string, target) = cases[at];
+        vec![text_hash(text, multiplier), u64::from(target), string]
+    };
+    (TableKind::Text, hash_table(cases.len(), 3, default, row))
 }
 
-fn hash_table(rows: &[Vec<u64>], width: usize, default: u32) -> Vec<u64> {
+/// A table of `n` rows of `width` words; `row` gives them, key first, for a multiplier.
+fn hash_table(n: usize, width: usize, default: u32, row: impl Fn(usize, u64) -> Vec<u64>) -> Vec<u64> {
     // A fixed seed: the same source gives the same blob.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut slot_bits = (rows.len() * 2).next_power_of_two().trailing_zeros().max(1);
-    let bucket_bits = rows.len().div_ceil(4).next_power_of_two().trailing_zeros().max(1);
+    let mut slot_bits = (n * 2).next_power_of_two().trailing_zeros().max(1);
+    let bucket_bits = n.div_ceil(4).next_power_of_two().trailing_zeros().max(1);
     loop {
         for _ in 0..16 {
-            if let Some(words) = try_hash(rows, width, bucket_bits, slot_bits, default, &mut random) {
+            let multiplier = next_odd(&mut random);
+            let rows: Vec<_> = (0..n).map(|at| row(at, multiplier)).collect();
+            let head = [multiplier, u64::from(64 - bucket_bits), u64::from(64 - slot_bits), default.into()];
+            if let Some(words) = try_hash(&rows, width, head, &mut random) {
                 return words;
             }
         }
@@ -110,21 +126,14 @@ fn next_odd(random: &mut u64) -> u64 {
     random.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1
 }
 
-fn try_hash(
-    rows: &[Vec<u64>],
-    width: usize,
-    bucket_bits: u32,
-    slot_bits: u32,
-    default: u32,
-    random: &mut u64,
-) -> Option<Vec<u64>> {
+fn try_hash(rows: &[Vec<u64>], width: usize, head: [u64; HASH_HEAD], random: &mut u64) -> Option<Vec<u64>> {
     const TRIES: usize = 4096;
-    let (n_buckets, n_slots) = (1usize << bucket_bits, 1usize << slot_bits);
-    let multiplier = next_odd(random);
-    let (bucket_shift, slot_shift) = (64 - bucket_bits, 64 - slot_bits);
+    let [multiplier, bucket_shift, slot_shift, default] = head;
+    let (n_buckets, n_slots) = (1usize << (64 - bucket_shift), 1usize << (64 - slot_shift));
+    let mixed: Vec<u64> = rows.iter().map(|row| mix(row[0], multiplier)).collect();
     let mut buckets = vec![Vec::new(); n_buckets];
-    for (at, row) in rows.iter().enumerate() {
-        buckets[(row[0].wrapping_mul(multiplier) >> bucket_shift) as usize].push(at);
+    for (at, key) in mixed.iter().enumerate() {
+        buckets[(key >> bucket_shift) as usize].push(at);
     }
     let mut order: Vec<usize> = (0..n_buckets).collect();
     order.sort_by_key(|bucket| std::cmp::Reverse(buckets[*bucket].len()));
@@ -134,29 +143,28 @@ fn try_hash(
         let members = &buckets[bucket];
         seeds[bucket] = (0..TRIES).find_map(|_| {
             let seed = next_odd(random);
-            place(members, rows, seed, slot_shift, &mut slots).then_some(seed)
+            place(members, &mixed, seed, slot_shift, &mut slots).then_some(seed)
         })?;
     }
-    let mut words = vec![multiplier, bucket_shift.into(), slot_shift.into(), default.into()];
+    let mut words = head.to_vec();
     words.extend(&seeds);
     for slot in &slots {
         match slot {
             Some(at) => words.extend(&rows[*at]),
             // Key 0 in an empty slot is harmless: it leads to the default.
-            None => words.extend([0, u64::from(default), 0].iter().take(width)),
+            None => words.extend([0, default, 0].iter().take(width)),
         }
     }
     Some(words)
 }
 
 /// Puts a bucket's members into free slots, or leaves the slots as they were.
-fn place(members: &[usize], rows: &[Vec<u64>], seed: u64, shift: u32, slots: &mut [Option<usize>]) -> bool {
+fn place(members: &[usize], mixed: &[u64], seed: u64, shift: u64, slots: &mut [Option<usize>]) -> bool {
+    let slot_of = |member: usize| (mixed[member].wrapping_mul(seed) >> shift) as usize;
     for (done, member) in members.iter().enumerate() {
-        let slot = (rows[*member][0].wrapping_mul(seed) >> shift) as usize;
+        let slot = slot_of(*member);
         if slots[slot].is_some() {
-            for undo in &members[..done] {
-                slots[(rows[*undo][0].wrapping_mul(seed) >> shift) as usize] = None;
-            }
+            members[..done].iter().for_each(|undo| slots[slot_of(*undo)] = None);
             return false;
         }
         slots[slot] = Some(*member);
@@ -169,9 +177,9 @@ fn place(members: &[usize], rows: &[Vec<u64>], seed: u64, shift: u32, slots: &mu
 fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
     let [multiplier, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
     let n_buckets = 1usize << (64 - (bucket_shift & 63));
-    let bucket = (key.wrapping_mul(multiplier) >> (bucket_shift & 63)) as usize;
-    let seed = words.get(HASH_HEAD + bucket)?;
-    let slot = (key.wrapping_mul(*seed) >> (slot_shift & 63)) as usize;
+    let mixed = mix(key, multiplier);
+    let seed = words.get(HASH_HEAD + (mixed >> (bucket_shift & 63)) as usize)?;
+    let slot = (mixed.wrapping_mul(*seed) >> (slot_shift & 63)) as usize;
     Some(HASH_HEAD + n_buckets + slot * width)
 }
 
@@ -190,7 +198,7 @@ pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<
 
 /// Where a text table sends a text.
 pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u64> {
-    let hash = text_hash(text);
+    let hash = text_hash(text, *words.first()?);
     let slot = hash_slot(words, hash, 3)?;
     let [key, target, string] = *words.get(slot..)?.first_chunk::<3>()?;
     let (offset, len) = unpack_str(string);
@@ -261,6 +269,8 @@ mod tests {
 
     #[test]
     fn sparse_values_make_a_perfect_hash() {
+        // All low bits zero: the worst for a hash that looks at upper bits of one product.
+        check_numbers((0..64).map(|k| k << 58), TableKind::Hash);
         for n in [2, 3, 16, 256, 4096] {
             check_numbers((0..n).map(|k| k * 0x1_0000_0001 + 5), TableKind::Hash);
             check_numbers((0..n).map(|k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)), TableKind::Hash);
@@ -272,7 +282,7 @@ mod tests {
         let (strings, names) = (b"LOOKUPREADWRITE", [(0, 6), (6, 4), (10, 5)]);
         let text = |(at, len): (usize, usize)| &strings[at..at + len];
         let cases: Vec<_> = (names.iter().enumerate())
-            .map(|(k, name)| (text_hash(text(*name)), pack_str(name.0 as u32, name.1 as u32), k as u32))
+            .map(|(k, name)| (text(*name), pack_str(name.0 as u32, name.1 as u32), k as u32))
             .collect();
         let (_, words) = text_table(&cases, 7);
         assert_eq!(find_text(&words, strings, b"READ"), Some(1));
