@@ -1,7 +1,7 @@
 //! From IR to a blob: every routine for every environment, callees before callers.
 
 use crate::Dialect;
-use crate::codes::TOO_MANY_REGISTERS;
+use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
 use crate::emit::{self, Callee, Draft, ROW, Shape, Surroundings};
 use crate::graph::Graph;
 use crate::ir::{Block, Program};
@@ -11,8 +11,15 @@ use std::collections::HashMap;
 use tfbc_grammar::{Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow};
 
-/// Builds the blob of a checked program. `sources` are those that the IR's source ids name.
-pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], dialect: &Dialect) -> Built {
+/// Plain instructions of one routine.
+const MAX_ROUTINE: usize = 1 << 16;
+
+/// Plain instructions of a program, all environments together: its blob stays below some hundred megabytes.
+const MAX_PROGRAM: usize = 1 << 22;
+
+/// Builds the blob of a checked program. `sources` are those that the IR's source ids name; the plain code is kept for
+/// looking at where `listed`.
+pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], dialect: &Dialect, listed: bool) -> Built {
     let mut builder = Builder {
         program,
         graph,
@@ -20,6 +27,8 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
         blob: BlobBuilder::new(),
         diagnostics: Vec::new(),
         drafts: Vec::new(),
+        listed,
+        n_lines: 0,
         any_base: graph.facts.iter().any(|facts| facts.sets_base),
     };
     for source in sources {
@@ -65,6 +74,8 @@ struct Builder<'p> {
     blob: BlobBuilder,
     diagnostics: Vec<Diagnostic>,
     drafts: Vec<(String, Draft)>,
+    listed: bool,
+    n_lines: usize,
     /// Whether any template sets the base pointer: then a called one may find it set.
     any_base: bool,
 }
@@ -105,7 +116,7 @@ impl<'p> Builder<'p> {
                     heading: &NOTHING,
                     body: &function.body,
                     source: function.source,
-                    span: Span::default(),
+                    span: function.span,
                     name: format!("{}()", String::from_utf8_lossy(&function.name)),
                 };
                 let around = Surroundings {
@@ -157,9 +168,12 @@ impl<'p> Builder<'p> {
             let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
             self.diagnostics.push(Diagnostic::error(&TOO_MANY_REGISTERS, plan.source, plan.span, text));
         }
+        let name = format!("{} {}", plan.name, env_name(around.env));
+        if !self.fits(&draft, plan) {
+            return Callee { routine: 0, first, end: 0, need: 0 };
+        }
         let (code, spans) = link::link(&draft, &mut self.blob);
         let places: Vec<_> = spans.iter().map(|span| self.place(plan.source, *span)).collect();
-        let name = format!("{} {}", plan.name, env_name(around.env));
         let row = RoutineRow {
             need: draft.need,
             zeroed: if plan.called { 0 } else { facts.n_slots },
@@ -169,10 +183,28 @@ impl<'p> Builder<'p> {
         };
         let routine = self.blob.routine(row, &code, &places);
         let callee = Callee { routine, first, end: draft.end, need: draft.need };
-        if !plan.builtin {
+        if self.listed && !plan.builtin {
             self.drafts.push((name, draft));
         }
         callee
+    }
+
+    /// Whether a routine is small enough; complains once of a program that is not.
+    fn fits(&mut self, draft: &Draft, plan: &Plan<'_>) -> bool {
+        let before = self.n_lines;
+        self.n_lines += draft.lines.len();
+        let text = if draft.lines.len() > MAX_ROUTINE {
+            format!("{} compiles to {} instructions, of {MAX_ROUTINE}", plan.name, draft.lines.len())
+        } else if before <= MAX_PROGRAM && self.n_lines > MAX_PROGRAM {
+            format!("with {} the files compile to more than {MAX_PROGRAM} instructions", plan.name)
+        } else {
+            return self.n_lines <= MAX_PROGRAM;
+        };
+        let known = self.diagnostics.iter().any(|found| found.primary.span == plan.span && found.code == &TOO_LARGE);
+        if !known {
+            self.diagnostics.push(Diagnostic::error(&TOO_LARGE, plan.source, plan.span, text));
+        }
+        false
     }
 
     /// The register behind the last that a callee uses.

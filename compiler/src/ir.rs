@@ -48,6 +48,7 @@ pub(crate) struct Stanza {
 pub(crate) struct Function {
     pub name: Vec<u8>,
     pub source: SourceId,
+    pub span: Span,
     pub n_params: u16,
     /// Parameters and local macros.
     pub n_locals: u16,

@@ -56,7 +56,7 @@ pub struct Compiled {
 /// Parses and compiles a set of trcfmt sources into one blob; later sources win. The built-in stanzas of the reserved
 /// hooks are part of every blob.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
-    let (stages, diagnostics) = run(sources, options);
+    let (stages, diagnostics) = run(sources, options, false);
     Compiled { blob: stages.and_then(|stages| stages.built).map(|built| built.blob.finish()), diagnostics }
 }
 
@@ -88,7 +88,7 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             (text, diagnostics)
         }
         Stage::Ir | Stage::Bytecode => {
-            let (stages, diagnostics) = run(sources, options);
+            let (stages, diagnostics) = run(sources, options, true);
             let text = match (stages, stage) {
                 (Some(stages), Stage::Ir) => show::ir(&stages.program),
                 (Some(Stages { built: Some(built), .. }), _) => show::bytecode(&built),
@@ -106,8 +106,8 @@ struct Stages {
     built: Option<Built>,
 }
 
-/// The passes, in order. Nothing comes of a file set with errors but its IR, and that only where all of it parsed.
-fn run(sources: &Sources, options: &Options) -> (Option<Stages>, Vec<Diagnostic>) {
+/// The passes, in order; plain code is kept where `listed`. Nothing comes of a file set with errors but its IR, and that only where all of it parsed.
+fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, Vec<Diagnostic>) {
     let core = Source::new("built-in", include_str!("core.trcfmt"));
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
@@ -132,7 +132,7 @@ fn run(sources: &Sources, options: &Options) -> (Option<Stages>, Vec<Diagnostic>
     let mut built = None;
     if !has_errors(&diagnostics) {
         let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
-        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units));
+        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), listed);
         diagnostics.append(&mut done.diagnostics);
         built = Some(done).filter(|_| !has_errors(&diagnostics));
     }

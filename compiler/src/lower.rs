@@ -218,6 +218,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         ir::Function {
             name: function.name.node.to_vec(),
             source: self.source(),
+            span: function.name.span,
             n_params,
             n_locals: self.n_locals,
             body,
