@@ -33,3 +33,19 @@ fn so_has_a_file_set() {
     // 60,000 instructions a stanza and environment: 69 fit, the 70th is the tenth in the third environment.
     check(&source, &[("C16", 10)]);
 }
+
+#[test]
+fn registers_run_out_by_name() {
+    let macros = |n: u32| (0..n).map(|k| format!("{{{{ $v{k} = {k} }}}} $v{k} ")).collect::<String>();
+    let chain = |n: u32, locals: u32| {
+        let first = format!("{{{{ f0() {} }}}}", macros(locals));
+        let others = (1..n).map(|k| format!("{{{{ f{k}() {} f{}() }}}}", macros(locals), k - 1));
+        format!("010 1.0 \"A\" {first} {} f{}()\n", others.collect::<String>(), n - 1)
+    };
+    check(&chain(3, 200), &[]);
+    let mut sources = Sources::new();
+    sources.add(Source::new("test.trcfmt", chain(8, 200)));
+    let compiled = compile(&sources, &Options::default());
+    assert!(compiled.blob.is_none());
+    assert!(compiled.diagnostics.iter().all(|found| found.code.code == "C17"), "{:?}", compiled.diagnostics);
+}
