@@ -8,7 +8,7 @@ use crate::ir::{Block, Program};
 use crate::link;
 use crate::lower::show_id;
 use std::collections::HashMap;
-use tfbc_grammar::{Diagnostic, Source, SourceId, Span};
+use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow};
 
 /// Plain instructions of one routine.
@@ -166,7 +166,7 @@ impl<'p> Builder<'p> {
         let draft = emit::emit(around, shape, plan.heading, plan.body);
         if draft.end > N_REGS {
             let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
-            self.diagnostics.push(Diagnostic::error(&TOO_MANY_REGISTERS, plan.source, plan.span, text));
+            self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         let name = format!("{} {}", plan.name, env_name(around.env));
         if !self.fits(&draft, plan) {
@@ -189,6 +189,14 @@ impl<'p> Builder<'p> {
         callee
     }
 
+    /// Reports an error of a stanza or function once, whatever the number of environments that have it.
+    fn complain(&mut self, code: &'static CodeInfo, plan: &Plan<'_>, text: String) {
+        let found = Diagnostic::error(code, plan.source, plan.span, text);
+        if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
+            self.diagnostics.push(found);
+        }
+    }
+
     /// Whether a routine is small enough; complains once of a program that is not.
     fn fits(&mut self, draft: &Draft, plan: &Plan<'_>) -> bool {
         let before = self.n_lines;
@@ -200,10 +208,7 @@ impl<'p> Builder<'p> {
         } else {
             return self.n_lines <= MAX_PROGRAM;
         };
-        let known = self.diagnostics.iter().any(|found| found.primary.span == plan.span && found.code == &TOO_LARGE);
-        if !known {
-            self.diagnostics.push(Diagnostic::error(&TOO_LARGE, plan.source, plan.span, text));
-        }
+        self.complain(&TOO_LARGE, plan, text);
         false
     }
 

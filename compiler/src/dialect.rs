@@ -130,33 +130,27 @@ impl Dialect {
     /// What differs from the default, as the `NAME=VALUE` lines that a blob records.
     pub(crate) fn record(&self) -> String {
         let default = Dialect::default();
-        let mut lines = String::new();
-        for (name, values, _) in Self::SETTINGS {
-            let set = |value: &str| {
-                let mut other = default.clone();
-                other.set(name, value).is_ok_and(|()| other.value(name) == self.value(name))
-            };
-            let value = if *name == "msec" { Some(self.msec.to_string()) } else { None };
-            let value = value.or_else(|| values.iter().find(|value| set(value)).map(|value| (*value).to_string()));
-            if self.value(name) != default.value(name) {
-                lines.push_str(&format!("{name}={}\n", value.unwrap_or_default()));
-            }
-        }
-        lines
+        let differ = Self::SETTINGS.iter().filter(|(name, ..)| self.value(name) != default.value(name));
+        differ.map(|(name, ..)| format!("{name}={}\n", self.value(name))).collect()
     }
 
-    /// A setting as a number, for comparing two dialects in one setting.
-    fn value(&self, name: &str) -> u32 {
+    /// A setting's value as [`Dialect::set`] takes it.
+    fn value(&self, name: &str) -> String {
+        let either = |second: bool, first: &str, other: &str| if second { other.into() } else { first.into() };
         match name {
-            "match-base" => self.decimal_matches.into(),
-            "soft-blank" => self.soft as u32,
-            "subroutine-labels" => self.subroutine_labels.into(),
-            "level" => self.level as u32,
-            "msec" => self.msec,
-            "timer-key" => self.timer_by_thread.into(),
-            "errno" => self.errno_names.into(),
-            "hex" => self.lower_hex.into(),
-            _ => self.first_tab.into(),
+            "match-base" => either(self.decimal_matches, "hex", "decimal"),
+            "soft-blank" => match self.soft {
+                Soft::Numbers => "numbers".into(),
+                Soft::All => "all".into(),
+                Soft::None => "none".into(),
+            },
+            "subroutine-labels" => either(self.subroutine_labels, "omit", "print"),
+            "level" => format!("{:?}", self.level).to_uppercase(),
+            "msec" => self.msec.to_string(),
+            "timer-key" => either(self.timer_by_thread, "id", "thread"),
+            "errno" => either(self.errno_names, "number", "names"),
+            "hex" => either(self.lower_hex, "upper", "lower"),
+            _ => self.first_tab.to_string(),
         }
     }
 
@@ -177,5 +171,22 @@ impl Dialect {
     /// Whether a soft blank follows a macro that prints a number.
     pub(crate) fn soft_after_macro(&self) -> bool {
         self.soft_after(Code::Unsigned(Size::Word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_recorded_can_be_set_again() {
+        for (name, values, _) in Dialect::SETTINGS {
+            for value in values.iter().map(|value| value.replace("NUMBER", "5")) {
+                let mut dialect = Dialect::default();
+                dialect.set(name, &value).unwrap();
+                let expected = if value == values[0] { String::new() } else { format!("{name}={value}\n") };
+                assert_eq!(dialect.record(), expected);
+            }
+        }
     }
 }

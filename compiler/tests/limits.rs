@@ -48,4 +48,6 @@ fn registers_run_out_by_name() {
     let compiled = compile(&sources, &Options::default());
     assert!(compiled.blob.is_none());
     assert!(compiled.diagnostics.iter().all(|found| found.code.code == "C17"), "{:?}", compiled.diagnostics);
+    let places: std::collections::BTreeSet<_> = compiled.diagnostics.iter().map(|found| found.primary.span).collect();
+    assert_eq!(places.len(), compiled.diagnostics.len(), "one report a place");
 }

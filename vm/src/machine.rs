@@ -509,7 +509,45 @@ impl Run<'_> {
                     out.len = put_elapsed(buf, o, ns, self.program.settings.msec_from_usec);
                 }
             }
-            _ => debug_assert!(false, "{op:?} belongs to the loop"),
+            Op::And
+            | Op::Bits
+            | Op::Call
+            | Op::Const
+            | Op::Dec4At
+            | Op::DecAt
+            | Op::Dump
+            | Op::End
+            | Op::Hex4At
+            | Op::HexAt
+            | Op::IntAt
+            | Op::Jump
+            | Op::Load
+            | Op::Loop
+            | Op::LoopNext
+            | Op::Move
+            | Op::Print
+            | Op::PtrAdd
+            | Op::PtrSet
+            | Op::PutDec
+            | Op::PutHex
+            | Op::PutHexFit
+            | Op::PutInt
+            | Op::Ret
+            | Op::Sext
+            | Op::Skip
+            | Op::Soft
+            | Op::SoftDrop
+            | Op::Switch
+            | Op::SwitchLit
+            | Op::SwitchLitAt
+            | Op::SwitchLitWord
+            | Op::SwitchText
+            | Op::Take
+            | Op::Word
+            | Op::Word8Dec
+            | Op::WordDec
+            | Op::WordHex
+            | Op::Text => debug_assert!(false, "{op:?} belongs to the loop"),
         }
     }
 
