@@ -15,6 +15,7 @@
 
 mod build;
 mod codes;
+mod datakey;
 mod dialect;
 mod emit;
 mod graph;
