@@ -262,7 +262,7 @@ impl Load {
             let bytes = &self.bytes[start..end];
             let offset = start as u64;
             start = end;
-            Event { bytes, wide: true, time_ns, offset }
+            Event { bytes, wide: true, record: None, time_ns, offset }
         })
     }
 }

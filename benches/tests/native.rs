@@ -38,7 +38,7 @@ fn line(event: &[u8]) -> String {
 fn check(hook: Hook) {
     let bytes = hook.presented(true);
     let mut text = NativeText::new();
-    text.event(&Event { bytes: &bytes, wide: true, time_ns: 0, offset: 0 }).unwrap();
+    text.event(&Event { bytes: &bytes, wide: true, record: None, time_ns: 0, offset: 0 }).unwrap();
     assert_eq!(String::from_utf8_lossy(text.as_bytes()), line(&bytes));
 }
 
@@ -105,7 +105,7 @@ fn an_event_that_is_too_short_prints_nothing() {
     let bytes = Hook::words(0x1000, 0, &[1, 2, 3]).presented(true);
     let mut text = NativeText::new();
     for len in 0..bytes.len() {
-        let event = Event { bytes: &bytes[..len], wide: true, time_ns: 0, offset: 0 };
+        let event = Event { bytes: &bytes[..len], wide: true, record: None, time_ns: 0, offset: 0 };
         assert_eq!(text.event(&event), None);
     }
     assert_eq!(text.as_bytes(), b"");

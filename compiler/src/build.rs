@@ -9,7 +9,7 @@ use crate::link;
 use crate::lower::show_id;
 use std::collections::HashMap;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
-use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow};
+use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
 
 /// Plain instructions of one routine.
 const MAX_ROUTINE: usize = 1 << 16;
@@ -37,7 +37,9 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
     builder.blob.dialect(&dialect.record());
     let mut routines = vec![[0; 4]; program.stanzas.len()];
     for env in Env::ALL {
-        builder.environment(env, &mut routines);
+        if program.stanzas.iter().any(|stanza| stanza.space.envs().contains(&env)) {
+            builder.environment(env, &mut routines);
+        }
     }
     for (at, stanza) in program.stanzas.iter().enumerate() {
         let label = builder.blob.string(&stanza.label);
@@ -46,7 +48,10 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
         builder.blob.hook(HookRow {
             id: stanza.id,
             level: stanza.level as u8,
-            flags: u8::from(stanza.hidden) | u8::from(stanza.builtin) << 1 | u8::from(effects) << 2,
+            flags: u8::from(stanza.hidden)
+                | u8::from(stanza.builtin) << 1
+                | u8::from(effects) << 2
+                | (stanza.space as u8) << 3,
             version: stanza.version.0,
             release: stanza.version.1,
             label,
@@ -99,12 +104,17 @@ impl<'p> Builder<'p> {
         let (program, graph) = (self.program, self.graph);
         let n_stanzas = program.stanzas.len();
         let called = graph.called();
+        let apart = |node: usize| match program.stanzas.get(node) {
+            Some(stanza) => !stanza.space.envs().contains(&env),
+            // Functions are called by hooks' stanzas.
+            None => !Space::Hook.envs().contains(&env),
+        };
         let functions = n_stanzas..n_stanzas + program.functions.len();
         let still: Vec<bool> = functions.map(|node| !graph.facts[node].touches_pointer).collect();
         let mut function_callees: HashMap<usize, Callee> = HashMap::new();
         let mut stanza_callees: HashMap<u16, Callee> = HashMap::new();
         static NOTHING: Block = Vec::new();
-        for &node in &graph.order {
+        for &node in graph.order.iter().filter(|node| !apart(**node)) {
             if node >= n_stanzas {
                 let function = &program.functions[node - n_stanzas];
                 let plan = Plan {
@@ -141,11 +151,11 @@ impl<'p> Builder<'p> {
                 body: &stanza.body,
                 source: stanza.source,
                 span: stanza.span,
-                name: show_id(stanza.id),
+                name: entry_name(stanza.space, stanza.id),
             };
             let around =
                 Surroundings { program, env, functions: &function_callees, stanzas: &stanza_callees, still: &still };
-            routines[node][env as usize] = self.routine(&plan, &around).routine;
+            routines[node][env.index()] = self.routine(&plan, &around).routine;
             if called[node] {
                 plan.called = true;
                 plan.heading = &stanza.called_heading;
@@ -168,7 +178,7 @@ impl<'p> Builder<'p> {
             let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
-        let name = format!("{} {}", plan.name, env_name(around.env));
+        let name = format!("{} {}", plan.name, around.env.name());
         if !self.fits(&draft, plan) {
             return Callee { routine: 0, first, end: 0, need: 0 };
         }
@@ -229,11 +239,11 @@ impl<'p> Builder<'p> {
     }
 }
 
-fn env_name(env: Env) -> &'static str {
-    match env {
-        Env::Hook32 => "hook32",
-        Env::Generic32 => "generic32",
-        Env::Hook64 => "hook64",
-        Env::Generic64 => "generic64",
+/// An entry in listings: a hook's id, or class and event.
+pub(crate) fn entry_name(space: Space, id: u16) -> String {
+    match space {
+        Space::Hook => show_id(id),
+        Space::Record => format!("{}:{}", id >> 10, id & 1023),
+        Space::Fields => format!("{}:{} fields", id >> 10, id & 1023),
     }
 }

@@ -131,6 +131,8 @@ struct Emitter<'p> {
     soft: Soft,
     /// Whether the event has ended here.
     dead: bool,
+    /// Where demands that are not met go on.
+    short: Option<u32>,
     need: u32,
     next_temp: usize,
     end: usize,
@@ -145,6 +147,7 @@ pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, bod
         Env::Generic32 => 4,
         Env::Hook64 => 6,
         Env::Generic64 => 8,
+        Env::SimpleLittle | Env::WideLittle | Env::SimpleBig | Env::WideBig => 0,
     };
     let first_temp = usize::from(shape.first + shape.n_locals);
     let mut emitter = Emitter {
@@ -155,6 +158,7 @@ pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, bod
         pointer: if shape.called { Pointer::Live } else { Pointer::At(start * 8) },
         soft: if shape.called { Soft::Maybe } else { Soft::No },
         dead: false,
+        short: None,
         need: 0,
         next_temp: first_temp,
         end: first_temp,
@@ -335,6 +339,39 @@ impl Emitter<'_> {
                 }
                 self.op(Op::PutName, &[*text as u32]);
             }
+            Inst::String { print } => {
+                self.before_maybe();
+                self.go_live();
+                self.op(if *print { Op::TakeString } else { Op::PassString }, &[]);
+            }
+            Inst::Escaped(len) => {
+                self.before_maybe();
+                self.go_live();
+                self.op(Op::TakeEscaped, &[*len]);
+            }
+            Inst::Words(count) => {
+                self.before_some();
+                self.go_live();
+                self.op(Op::TakeWords, &[*count]);
+            }
+            Inst::NameText { spare } => {
+                self.before_maybe();
+                self.go_live();
+                self.op(Op::TakeName, &[(*spare).into()]);
+            }
+            Inst::Cut => self.op(Op::Cut, &[]),
+            Inst::Guarded { body, short } => self.guarded(body, short),
+            Inst::Demand(bytes) => self.demand(*bytes),
+            Inst::ByForm { simple, wide } => {
+                self.block(if self.around.env.combine() { wide } else { simple });
+            }
+            Inst::If { on, then, otherwise } => self.choose(on, then, otherwise),
+            Inst::FlagList { value, entries } => {
+                let src = self.eval(value);
+                self.print_soft();
+                let table = self.flag_table(entries);
+                self.op(Op::FlagsList, &[src.into(), table]);
+            }
             Inst::Assign(slot, value) => {
                 let dst = self.slot(*slot);
                 self.eval_to(dst, value);
@@ -382,6 +419,89 @@ impl Emitter<'_> {
         }
     }
 
+    /// A block whose demands that are not met go on with `short`.
+    fn guarded(&mut self, body: &Block, short: &Block) {
+        let (leave, end) = (self.label(), self.label());
+        self.print_soft();
+        let (soft, dead) = (self.soft, self.dead);
+        let outer = self.short.replace(leave);
+        self.block(body);
+        self.print_soft();
+        self.short = outer;
+        let body_state = (self.soft, self.dead);
+        let jumps = !short.is_empty();
+        if jumps {
+            self.op(Op::Jump, &[end]);
+        }
+        self.push(Plain::Label(leave));
+        (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, dead);
+        self.block(short);
+        self.print_soft();
+        self.push(Plain::Label(end));
+        let soft = if self.soft == body_state.0 { self.soft } else { Soft::Maybe };
+        (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, self.dead && body_state.1);
+    }
+
+    /// Makes sure of `bytes` bytes from the pointer on, or leaves.
+    fn demand(&mut self, bytes: u64) {
+        let Some(short) = self.short else { return };
+        let bytes = bytes.min(u32::MAX.into());
+        if let Pointer::At(bits) = self.pointer {
+            let end = bits.div_ceil(8) + bytes;
+            if self.shape.base_is_zero && end <= MAX_FIXED {
+                return self.op(Op::Reach, &[end as u32, short]);
+            }
+            self.go_live();
+        }
+        self.op(Op::TakeReach, &[bytes as u32, short]);
+    }
+
+    fn choose(&mut self, on: &Value, then: &Block, otherwise: &Block) {
+        if let Some(value) = self.fold(on) {
+            return self.block(if value != 0 { then } else { otherwise });
+        }
+        let src = self.eval(on);
+        self.print_soft();
+        let (no, end) = (self.label(), self.label());
+        self.op(Op::JumpZero, &[src.into(), no]);
+        let before = (self.pointer, self.soft, self.dead);
+        let outer = std::mem::take(&mut self.lines);
+        self.block(then);
+        self.print_soft();
+        let yes = (std::mem::take(&mut self.lines), self.pointer, self.soft, self.dead);
+        (self.pointer, self.soft, self.dead) = before;
+        self.block(otherwise);
+        self.print_soft();
+        let mut other = std::mem::replace(&mut self.lines, outer);
+        let same = yes.1 == self.pointer || yes.3 || self.dead;
+        let pointer = if yes.3 { self.pointer } else { yes.1 };
+        let (no_pointer, no_soft, no_dead) = (self.pointer, self.soft, self.dead);
+        self.lines.extend(yes.0);
+        if !same {
+            self.pointer = yes.1;
+            self.go_live();
+        }
+        if !other.is_empty() || (!same && no_pointer != Pointer::Live) {
+            self.op(Op::Jump, &[end]);
+        }
+        self.push(Plain::Label(no));
+        self.lines.append(&mut other);
+        if !same {
+            self.pointer = no_pointer;
+            self.go_live();
+        }
+        self.push(Plain::Label(end));
+        self.pointer = if same { pointer } else { Pointer::Live };
+        self.soft = if yes.2 == no_soft { no_soft } else { Soft::Maybe };
+        self.dead = yes.3 && no_dead;
+    }
+
+    fn flag_table(&mut self, entries: &[Flag]) -> u32 {
+        let end = |text: &FlagText| (text.text.clone(), text.soft);
+        let rows = entries.iter().map(|entry| (entry.mask, entry.field, end(&entry.yes), end(&entry.no)));
+        self.table(TableDraft::Flags(rows.collect()))
+    }
+
     fn step(&mut self, step: Move) {
         let bits = |bytes: u32, bits: u32| (u64::from(bytes) * 8 + u64::from(bits)).min(MAX_BITS);
         match (step, self.pointer) {
@@ -426,9 +546,10 @@ impl Emitter<'_> {
         match field {
             Field::Bytes { size, signed } => {
                 let n = self.bytes(size);
+                let little = self.around.env.little_endian();
                 match self.needed(n.into()) {
-                    Some(at) => self.op(Op::Load, &[dst.into(), at, n]),
-                    None => self.op(Op::Take, &[dst.into(), n]),
+                    Some(at) => self.op(if little { Op::LoadLe } else { Op::Load }, &[dst.into(), at, n]),
+                    None => self.op(if little { Op::TakeLe } else { Op::Take }, &[dst.into(), n]),
                 }
                 if signed && n < 8 {
                     self.op(Op::Sext, &[dst.into(), dst.into(), n * 8]);
@@ -513,6 +634,13 @@ impl Emitter<'_> {
                 self.hex_digits(|emitter| emitter.op(Op::PutHex, &[src, digits]));
             }
             How::HexFit => self.hex_digits(|emitter| emitter.op(Op::PutHexFit, &[src])),
+            How::HexLow(size) => {
+                let digits = self.bytes(size) * 2;
+                self.op(Op::PutHexLow, &[src, digits]);
+            }
+            How::HexMin => self.op(Op::PutHexMin, &[src]),
+            How::OctC => self.op(Op::PutOctC, &[src]),
+            How::Ascii => self.op(Op::PutAscii, &[src]),
             How::Dec => self.op(Op::PutDec, &[src]),
             How::Int => self.op(Op::PutInt, &[src]),
             How::Oct => self.op(Op::PutOct, &[src]),
@@ -576,7 +704,10 @@ impl Emitter<'_> {
                     BinaryOp::Div => Some((left as i64).wrapping_div(right as i64) as u64),
                 }
             }
-            Value::Read(_) | Value::Slot(_) | Value::Env(_) | Value::DataWord(_) | Value::Base => None,
+            Value::Compare { equal, left, right } => Some(u64::from((self.fold(left)? == self.fold(right)?) == *equal)),
+            Value::Read(_) | Value::Slot(_) | Value::Env(_) | Value::DataWord(_) | Value::Base | Value::AnyFlag(..) => {
+                None
+            }
         }
     }
 
@@ -624,6 +755,16 @@ impl Emitter<'_> {
                     BinaryOp::And => Op::And,
                 };
                 self.op(op, &[to, left.into(), right.into()]);
+            }
+            Value::Compare { equal, left, right } => {
+                let (left, right) = (self.eval(left), self.eval(right));
+                let op = if *equal { Op::Equal } else { Op::Differ };
+                self.op(op, &[to, left.into(), right.into()]);
+            }
+            Value::AnyFlag(value, entries) => {
+                let src = self.eval(value);
+                let table = self.flag_table(entries);
+                self.op(Op::FlagsAny, &[to, src.into(), table]);
             }
             Value::Const(_) | Value::HookEnv | Value::WordSize | Value::Generic => {}
         }
@@ -900,11 +1041,11 @@ impl Emitter<'_> {
             }
             return;
         }
-        let end = |text: &FlagText| (text.text.clone(), text.soft);
-        let rows = entries.iter().map(|entry| (entry.mask, entry.field, end(&entry.yes), end(&entry.no)));
-        let table = self.table(TableDraft::Flags(rows.collect()));
+        let table = self.flag_table(entries);
         self.op(Op::Flags, &[src.into(), table]);
-        self.soft = Soft::Maybe;
+        if self.soft != Soft::No || entries.iter().any(|entry| entry.yes.soft || entry.no.soft) {
+            self.soft = Soft::Maybe;
+        }
     }
 
     /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all

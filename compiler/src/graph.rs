@@ -5,6 +5,7 @@ use crate::ir::{Block, Inst, Program, walk};
 use crate::lower::show_id;
 use std::collections::HashMap;
 use tfbc_grammar::{Diagnostic, SourceId, Span};
+use tfbc_vm::Space;
 
 /// Calls that may nest below an event's own stanza.
 const MAX_NESTING: usize = 10;
@@ -35,7 +36,8 @@ pub(crate) struct Facts {
 
 impl Graph {
     pub fn new(program: &Program) -> (Graph, Vec<Diagnostic>) {
-        let stanzas: HashMap<u16, usize> = (program.stanzas.iter().enumerate()).map(|(at, s)| (s.id, at)).collect();
+        let hooks = program.stanzas.iter().enumerate().filter(|(_, stanza)| stanza.space == Space::Hook);
+        let stanzas: HashMap<u16, usize> = hooks.map(|(at, stanza)| (stanza.id, at)).collect();
         let n_stanzas = program.stanzas.len();
         let blocks: Vec<&Block> = (program.stanzas.iter().map(|stanza| &stanza.body))
             .chain(program.functions.iter().map(|function| &function.body))

@@ -6,7 +6,7 @@
 use crate::number::Number;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{SourceId, Span};
-use tfbc_vm::{EnvText, EnvValue};
+use tfbc_vm::{EnvText, EnvValue, Space};
 
 /// Everything of one file set.
 #[derive(Debug, Default)]
@@ -15,10 +15,11 @@ pub(crate) struct Program {
     pub functions: Vec<Function>,
 }
 
-/// A hook's entry.
+/// An entry: a hook's, or that of a record's class and event.
 #[derive(Debug)]
 pub(crate) struct Stanza {
-    /// Canonical id.
+    pub space: Space,
+    /// Canonical id, or `class << 10 | event`.
     pub id: u16,
     pub source: SourceId,
     pub span: Span,
@@ -87,6 +88,43 @@ pub(crate) enum Inst {
     /// 9 to 16 bytes at the data pointer as hex digits.
     HexBytes(u8),
     Name(EnvText),
+    /// Text at the data pointer up to its NUL, or the event's end: printed with escapes, or passed.
+    String {
+        print: bool,
+    },
+    /// So many bytes of text at the data pointer, printed up to a NUL, with escapes.
+    Escaped(u32),
+    /// Up to so many words at the data pointer as QNX prints the first bytes of a message.
+    Words(u32),
+    /// The text from the data pointer to so many bytes before the event's end, as QNX prints names.
+    NameText {
+        spare: u8,
+    },
+    /// Marks the event truncated.
+    Cut,
+    /// Runs `body`, whose demands that are not met go on with `short`. Behind it the data pointer stands at the
+    /// event's first byte.
+    Guarded {
+        body: Block,
+        short: Block,
+    },
+    /// Leaves for the guarded block's `short` where the event has fewer bytes from the data pointer on.
+    Demand(u64),
+    /// One block for simple records, the other for combines.
+    ByForm {
+        simple: Block,
+        wide: Block,
+    },
+    If {
+        on: Value,
+        then: Block,
+        otherwise: Block,
+    },
+    /// The texts of the entries that a value meets, a blank between two.
+    FlagList {
+        value: Value,
+        entries: Vec<Flag>,
+    },
     Assign(Slot, Value),
     SetPointer(Value),
     SetBase(Value),
@@ -156,12 +194,20 @@ pub(crate) enum Value {
         count: u8,
     },
     Binary(BinaryOp, Box<Value>, Box<Value>),
+    /// 1 where both are equal (or differ), else 0.
+    Compare {
+        equal: bool,
+        left: Box<Value>,
+        right: Box<Value>,
+    },
+    /// 1 where the value meets an entry that prints text, else 0.
+    AnyFlag(Box<Value>, Vec<Flag>),
 }
 
 /// A field of the event's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Big-endian bytes from the next whole byte on, 1 to 16 of which the low 8 count.
+    /// Bytes from the next whole byte on in the event's byte order, 1 to 16 of which the low 8 count.
     Bytes { size: Size, signed: bool },
     /// Bits from the pointer on.
     Bits(u8),
@@ -174,6 +220,14 @@ pub(crate) enum How {
     Hex(Size),
     /// 4, 8 or 16 digits.
     HexFit,
+    /// Two lower-case digits a byte.
+    HexLow(Size),
+    /// Lower case, without leading zeros.
+    HexMin,
+    /// Octal behind a `0`.
+    OctC,
+    /// A character that prints, or `0x` and hex.
+    Ascii,
     Dec,
     Int,
     Oct,
@@ -211,7 +265,7 @@ pub(crate) enum Select {
 }
 
 /// One BITFLAGS entry: `yes` prints when `value & mask == field`.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flag {
     pub mask: u64,
     pub field: u64,
@@ -219,7 +273,7 @@ pub(crate) struct Flag {
     pub no: FlagText,
 }
 
-#[derive(Debug, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct FlagText {
     pub text: Vec<u8>,
     pub soft: bool,
@@ -237,6 +291,12 @@ pub(crate) fn walk(block: &Block, visit: &mut impl FnMut(&Node)) {
                 switch.bodies.iter().for_each(|body| walk(body, visit));
             }
             Inst::Loop { body, .. } => walk(body, visit),
+            Inst::Guarded { body: first, short: second }
+            | Inst::ByForm { simple: first, wide: second }
+            | Inst::If { then: first, otherwise: second, .. } => {
+                walk(first, visit);
+                walk(second, visit);
+            }
             _ => {}
         }
     }
@@ -247,8 +307,10 @@ impl Value {
     pub fn touches_pointer(&self) -> bool {
         match self {
             Value::Read(_) | Value::Pointer | Value::Env(EnvValue::LogIndex) => true,
-            Value::Low { value, .. } | Value::Bits { value, .. } => value.touches_pointer(),
-            Value::Binary(_, left, right) => left.touches_pointer() || right.touches_pointer(),
+            Value::Low { value, .. } | Value::Bits { value, .. } | Value::AnyFlag(value, _) => value.touches_pointer(),
+            Value::Binary(_, left, right) | Value::Compare { left, right, .. } => {
+                left.touches_pointer() || right.touches_pointer()
+            }
             _ => false,
         }
     }
@@ -263,6 +325,12 @@ impl Inst {
             | Inst::Counted(_)
             | Inst::CountedBy(_)
             | Inst::HexBytes(_)
+            | Inst::String { .. }
+            | Inst::Escaped(_)
+            | Inst::Words(_)
+            | Inst::NameText { .. }
+            | Inst::Guarded { .. }
+            | Inst::Demand(_)
             | Inst::SetPointer(_)
             | Inst::SetBase(_)
             | Inst::CallStanza(_)
@@ -270,7 +338,8 @@ impl Inst {
             Inst::Put(value, _) | Inst::Assign(_, value) => value.touches_pointer(),
             Inst::Switch(Switch { on: Select::Number { value, .. }, .. }) => value.touches_pointer(),
             Inst::Loop { count, .. } => count.touches_pointer(),
-            Inst::Flags { value, .. } => value.touches_pointer(),
+            Inst::Flags { value, .. } | Inst::FlagList { value, .. } => value.touches_pointer(),
+            Inst::If { on, .. } => on.touches_pointer(),
             Inst::TimerStart(first, second) | Inst::TimerEnd(first, second) => {
                 first.touches_pointer() || second.touches_pointer()
             }

@@ -9,7 +9,7 @@ use crate::predefined::Predefined;
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span, Spanned};
-use tfbc_vm::EnvValue;
+use tfbc_vm::{EnvValue, Space};
 
 /// Macros that a template may define.
 const MAX_MACROS: usize = 255;
@@ -170,6 +170,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let hidden = label.is_some_and(|label| label.hidden);
         let heading = || label.map_or(Vec::new(), heading);
         ir::Stanza {
+            space: Space::Hook,
             id,
             source: self.source(),
             span: stanza.id.span,

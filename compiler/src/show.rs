@@ -1,24 +1,25 @@
 //! The compiler's stages as text.
 
-use crate::build::Built;
+use crate::build::{Built, entry_name};
 use crate::emit::{Draft, Plain, TableDraft};
 use crate::ir::*;
 use crate::lower::show_id;
 use std::fmt::Write;
-use tfbc_vm::list_instr;
+use tfbc_vm::{Space, list_instr};
 
 /// The IR: a routine a paragraph, a node a line, nested blocks indented.
 pub(crate) fn ir(program: &Program) -> String {
     let mut out = String::new();
     for stanza in program.stanzas.iter().filter(|stanza| !stanza.builtin) {
         let (version, release) = stanza.version;
-        let _ = writeln!(
-            out,
-            "stanza {} {version}.{release} {:?}, {} macros",
-            show_id(stanza.id),
-            stanza.level,
-            stanza.n_slots
-        );
+        let name = entry_name(stanza.space, stanza.id);
+        let _ = match stanza.space {
+            Space::Hook => {
+                let (level, n_slots) = (stanza.level, stanza.n_slots);
+                writeln!(out, "stanza {name} {version}.{release} {level:?}, {n_slots} macros")
+            }
+            Space::Record | Space::Fields => writeln!(out, "record {name}"),
+        };
         block(&mut out, &stanza.heading, 1);
         block(&mut out, &stanza.body, 1);
     }
@@ -73,12 +74,35 @@ fn inst(out: &mut String, inst: &Inst, depth: usize) {
             }
             Ok(())
         }
+        Inst::FlagList { value: of, entries } => {
+            let texts: Vec<_> = entries.iter().map(flag).collect();
+            writeln!(out, "flag list {}: {}", value(of), texts.join(", "))
+        }
+        Inst::Guarded { body: first, short } => pair(out, "guarded", first, "short", short, depth),
+        Inst::ByForm { simple, wide } => pair(out, "simple", simple, "wide", wide, depth),
+        Inst::If { on, then, otherwise } => pair(out, &format!("if {}", value(on)), then, "else", otherwise, depth),
         Inst::Switch(node) => {
             switch(out, node, depth);
             Ok(())
         }
         other => writeln!(out, "{}", format!("{other:?}").to_lowercase()),
     };
+}
+
+/// Two blocks, each behind its word.
+fn pair(out: &mut String, first: &str, one: &Block, second: &str, other: &Block, depth: usize) -> std::fmt::Result {
+    writeln!(out, "{first}")?;
+    block(out, one, depth + 1);
+    if !other.is_empty() {
+        writeln!(out, "{:1$}{second}", "", depth * 2)?;
+        block(out, other, depth + 1);
+    }
+    Ok(())
+}
+
+fn flag(entry: &Flag) -> String {
+    let (yes, no) = (entry.yes.text.escape_ascii(), entry.no.text.escape_ascii());
+    format!("{:#x}/{:#x} \"{yes}\" else \"{no}\"", entry.mask, entry.field)
 }
 
 fn switch(out: &mut String, switch: &Switch, depth: usize) {
@@ -126,6 +150,12 @@ fn value(of: &Value) -> String {
             format!("{}low {size:?} of {}", if *signed { "signed " } else { "" }, value(of))
         }
         Value::Bits { value: of, low, count } => format!("{count} bits from {low} of {}", value(of)),
+        Value::Compare { equal, left, right } => {
+            format!("({} {} {})", value(left), if *equal { "==" } else { "!=" }, value(right))
+        }
+        Value::AnyFlag(of, entries) => {
+            format!("any flag of {}: {}", value(of), entries.iter().map(flag).collect::<Vec<_>>().join(", "))
+        }
         Value::Binary(op, left, right) => format!("({} {op:?} {})", value(left), value(right)),
     }
 }

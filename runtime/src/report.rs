@@ -198,7 +198,8 @@ impl<'r> Report<'r> {
         let time = self.state.advance(event);
         let shown = self.options.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
-        let vm_event = Event { bytes: event.bytes, wide: event.wide, time_ns: time.time_ns, offset: event.offset };
+        let vm_event =
+            Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {
             self.report_event(event, &vm_event, entry, time.elapsed_ns);
         } else if shown {

@@ -81,7 +81,7 @@ pub struct CaseEvent {
 impl CaseEvent {
     /// The event.
     pub fn event(&self) -> Event<'_> {
-        Event { bytes: &self.bytes, wide: self.wide, time_ns: self.time, offset: self.offset }
+        Event { bytes: &self.bytes, wide: self.wide, record: None, time_ns: self.time, offset: self.offset }
     }
 
     /// Its context.

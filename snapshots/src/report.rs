@@ -32,7 +32,8 @@ pub fn report_by(file: &[u8], log_file: &[u8], mut print: impl FnMut(u16, &Event
     let mut read_to = u64::MAX;
     for event in &stream.events {
         let context = context(&stream.machine, event, log_file);
-        let presented = Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset };
+        let presented =
+            Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: event.time_ns, offset: event.offset };
         let printed = print(event.hook(), &presented, &context);
         text.extend(printed.text);
         if printed.stop {

@@ -76,7 +76,7 @@ fn case(seed: u64, reach: Reach) -> Case {
 }
 
 fn as_event(event: &GeneratedEvent) -> Event<'_> {
-    Event { bytes: &event.bytes, wide: event.wide, time_ns: event.time_ns, offset: event.offset }
+    Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: event.time_ns, offset: event.offset }
 }
 
 fn messages(diagnostics: &[tfbc_grammar::Diagnostic]) -> String {

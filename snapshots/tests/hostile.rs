@@ -50,7 +50,7 @@ fn altered_blobs_are_refused_or_run_within_limits() {
             let _ = program.disassemble(None);
             for hook in program.hooks() {
                 let event = event(&mut rng, hook.id);
-                let event = Event { bytes: &event.bytes, wide: event.wide, time_ns: 0, offset: 0 };
+                let event = Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
                 let (mut timers, mut out) = (Timers::new(), TextBuf::new());
                 let started = Instant::now();
                 let job = Job {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 1
+//!  8  u16        version, 2
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -13,21 +13,21 @@
 //!
 //! A section's rows are the structures of this module, byte by byte; `docs/blob.md` draws them.
 
-use crate::Instr;
 use crate::table::TableKind;
+use crate::{Instr, Space};
 use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
 
 /// The first bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// The version that this package writes and reads.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 const CRC_AT: usize = 24;
-/// Sections of version 1.
+/// Sections of version 2.
 const N_SECTIONS: usize = 9;
 
 /// Where an instruction stands in the source.
@@ -60,15 +60,15 @@ pub struct RoutineRow {
     pub name: [u32; 2],
 }
 
-/// One hook id.
+/// One AIX hook id, or one QNX class and event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
 #[repr(C)]
 pub struct HookRow {
-    /// Canonical id; rows are sorted by it.
+    /// Canonical id, or `class << 10 | event`; rows are sorted by space, then by it.
     pub id: u16,
     /// A [`crate::Level`] by number.
     pub level: u8,
-    /// Bits: 1 the label is hidden, 2 built in, 4 has effects beyond its text.
+    /// Bits: 1 the label is hidden, 2 built in, 4 has effects beyond its text; bits 3 and 4 a [`Space`] by number.
     pub flags: u8,
     /// Version.
     pub version: u32,
@@ -82,8 +82,15 @@ pub struct HookRow {
     pub source: u16,
     /// Columns that a tab stop is off, at `L=0`.
     pub tab_origin: u16,
-    /// The routine for each environment, in the order of [`crate::Env::ALL`].
+    /// The routine for each environment, in the order of [`Space::envs`].
     pub routines: [u32; 4],
+}
+
+impl HookRow {
+    /// What the id counts. Spaces that do not exist are refused by rule V12.
+    pub(crate) fn space(&self) -> Space {
+        Space::ALL.get(usize::from(self.flags >> 3 & 3)).copied().unwrap_or(Space::Fields)
+    }
 }
 
 /// One switch table.
@@ -407,7 +414,7 @@ impl BlobBuilder {
         index
     }
 
-    /// Adds a hook. Ids are distinct.
+    /// Adds a hook. Ids are distinct within a space.
     pub fn hook(&mut self, row: HookRow) {
         self.hooks.push(row);
     }
@@ -425,7 +432,7 @@ impl BlobBuilder {
 
     /// The bytes of the blob.
     pub fn finish(mut self) -> Vec<u8> {
-        self.hooks.sort_by_key(|hook| hook.id);
+        self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
         let sections: [&[u8]; N_SECTIONS] = [
             bytemuck::cast_slice(&self.code),
             bytemuck::cast_slice(&self.places),

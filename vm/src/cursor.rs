@@ -81,12 +81,51 @@ impl<'e> Cursor<'e> {
         text
     }
 
+    /// Rounds up, reads `width` little-endian bytes (at most 8) and moves past them.
+    #[inline]
+    pub fn take_le(&mut self, width: u32) -> u64 {
+        self.ceil();
+        let value = self.number_le(self.place(), width);
+        self.add(u64::from(width), 0);
+        value
+    }
+
+    /// Whether the event holds `len` bytes from the pointer on.
+    #[inline]
+    pub fn reaches(&self, len: u32) -> bool {
+        let end = self.bits.div_ceil(8).saturating_add(self.base).saturating_add(len.into());
+        end <= self.bytes.len() as u64
+    }
+
+    /// What the event holds from the pointer on.
+    pub fn rest(&self) -> &'e [u8] {
+        usize::try_from(self.place()).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[])
+    }
+
+    /// Gives the text at the pointer up to a NUL or the event's end, and moves behind the NUL.
+    pub fn take_string(&mut self) -> &'e [u8] {
+        self.ceil();
+        let rest = self.rest();
+        let len = nul(rest).unwrap_or(rest.len());
+        self.add(len as u64 + 1, 0);
+        &rest[..len]
+    }
+
     /// A big-endian number of at most 8 bytes.
     #[inline(always)]
     pub fn number(&mut self, at: i64, width: u32) -> u64 {
         match self.window(at, width) {
             Some(value) => value,
             None => self.short_number(at, width),
+        }
+    }
+
+    /// A little-endian number of at most 8 bytes.
+    #[inline(always)]
+    pub fn number_le(&mut self, at: i64, width: u32) -> u64 {
+        match self.window(at, width) {
+            Some(value) => low_first(value, width),
+            None => low_first(self.short_number(at, width), width),
         }
     }
 
@@ -189,6 +228,16 @@ impl<'e> Cursor<'e> {
         let field = self.raw(self.place(), len);
         self.add(u64::from(len), 0);
         field
+    }
+}
+
+/// The number whose bytes were read as if the first were the highest.
+#[inline(always)]
+pub(crate) fn low_first(value: u64, width: u32) -> u64 {
+    match width {
+        0 => 0,
+        1..8 => value.swap_bytes() >> ((8 - width) * 8),
+        _ => value.swap_bytes(),
     }
 }
 

@@ -1,27 +1,24 @@
 //! Listings of instructions, and the page of the instruction table.
 
 use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot};
-use crate::{Program, Routine};
+use crate::{Hook, Program, Routine};
 use std::fmt::{self, Write};
 
 impl Program<'_> {
-    /// The listing of one hook's routines, or of all: a header line a routine, then address, source line (behind its
-    /// routine's first), instruction; `>` marks jump targets. Empty for an unknown hook.
+    /// The listing of one entry's routines, or of all: a header line a routine, then address, source line (behind its
+    /// routine's first), instruction; `>` marks jump targets.
     ///
     /// ```text
     /// ; routine 3: 010 hook32, needs 8 bytes, a.trcfmt
     ///      0  a.trcfmt:3   dec.at "pid=" 4 4
     /// ```
-    pub fn disassemble(&self, hook_id: Option<u16>) -> String {
+    pub fn disassemble(&self, hook: Option<&Hook<'_>>) -> String {
         let mut out = String::new();
-        let mut wanted: Vec<u32> = match hook_id {
+        let mut wanted: Vec<u32> = match hook {
             None => self.routines().map(|routine| routine.index).collect(),
-            Some(id) => match self.hook(id) {
-                Some(hook) => {
-                    crate::Env::ALL.iter().filter_map(|env| self.routine_of(&hook, *env)).map(|r| r.index).collect()
-                }
-                None => Vec::new(),
-            },
+            Some(hook) => {
+                hook.space.envs().iter().filter_map(|env| self.routine_of(hook, *env)).map(|r| r.index).collect()
+            }
         };
         let mut at = 0;
         while at < wanted.len() {

@@ -1,18 +1,64 @@
 /// One trace event as a template sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'e> {
-    /// The presented buffer: hook word and data, without fill, thread id and time stamp; big-endian. May be shorter
-    /// than its header says.
+    /// A hook's presented buffer: hook word and data, without fill, thread id and time stamp; big-endian. May be shorter
+    /// than its header says. A record's payload: the data words of all its slots, joined, in memory order.
     pub bytes: &'e [u8],
-    /// Whether the hook is a 64-bit one (`$HOOKENV` 64).
+    /// Whether the hook is a 64-bit one (`$HOOKENV` 64), or the record a combine.
     pub wide: bool,
+    /// What else a QNX record tells; `None` for an AIX hook.
+    pub record: Option<Record>,
     /// Converted time in ns since the epoch of the trace's clock; events without a stamp carry the last known time.
     pub time_ns: u64,
     /// Offset in the file of the event's first byte.
     pub offset: u64,
 }
 
-/// The hook environment a routine is compiled for.
+/// What the header of a QNX record tells a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// The event number, 10 bits.
+    pub event: u16,
+    /// Whether the log is big-endian.
+    pub big_endian: bool,
+}
+
+/// What kind of event an entry of a program is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Space {
+    /// AIX hooks, by canonical id.
+    Hook,
+    /// QNX records, by class and event: `class << 10 | event`.
+    Record,
+    /// QNX records as lists of fields: for each its name, its raw value and what is shown, with [`Space::UNIT`] between
+    /// them and [`Space::FIELD`] behind.
+    Fields,
+}
+
+impl Space {
+    /// Every space, by number.
+    pub const ALL: [Space; 3] = [Space::Hook, Space::Record, Space::Fields];
+    /// Between the parts of a field.
+    pub const UNIT: u8 = 0x1f;
+    /// Behind a field.
+    pub const FIELD: u8 = 0x1e;
+
+    /// The environments that an event of this space may have, in the order in which an entry's routines are stored.
+    pub const fn envs(self) -> [Env; 4] {
+        match self {
+            Space::Hook => [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64],
+            Space::Record | Space::Fields => [Env::SimpleLittle, Env::WideLittle, Env::SimpleBig, Env::WideBig],
+        }
+    }
+
+    /// The id of a record.
+    pub const fn record_id(class: u8, event: u16) -> u16 {
+        (class as u16 & 31) << 10 | event & 1023
+    }
+}
+
+/// The environment a routine is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Env {
     /// 32-bit hook.
@@ -23,17 +69,63 @@ pub enum Env {
     Hook64,
     /// 64-bit generic hook.
     Generic64,
+    /// Simple record, little-endian.
+    SimpleLittle,
+    /// Combine record, little-endian.
+    WideLittle,
+    /// Simple record, big-endian.
+    SimpleBig,
+    /// Combine record, big-endian.
+    WideBig,
 }
 
 impl Env {
-    /// All environments, in the order in which a hook's routines are stored.
-    pub const ALL: [Env; 4] = [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64];
+    /// All environments.
+    pub const ALL: [Env; 8] = [
+        Env::Hook32,
+        Env::Generic32,
+        Env::Hook64,
+        Env::Generic64,
+        Env::SimpleLittle,
+        Env::WideLittle,
+        Env::SimpleBig,
+        Env::WideBig,
+    ];
+
+    /// The place among its space's four environments.
+    pub const fn index(self) -> usize {
+        self as usize & 3
+    }
 
     /// Bytes of a word: 4 or 8.
     pub const fn word(self) -> u8 {
         match self {
-            Env::Hook32 | Env::Generic32 => 4,
             Env::Hook64 | Env::Generic64 => 8,
+            _ => 4,
+        }
+    }
+
+    /// Whether numbers stand with their low byte first.
+    pub const fn little_endian(self) -> bool {
+        matches!(self, Env::SimpleLittle | Env::WideLittle)
+    }
+
+    /// Whether the event is a combine record.
+    pub const fn combine(self) -> bool {
+        matches!(self, Env::WideLittle | Env::WideBig)
+    }
+
+    /// The name in listings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Env::Hook32 => "hook32",
+            Env::Generic32 => "generic32",
+            Env::Hook64 => "hook64",
+            Env::Generic64 => "generic64",
+            Env::SimpleLittle => "simple-le",
+            Env::WideLittle => "wide-le",
+            Env::SimpleBig => "simple-be",
+            Env::WideBig => "wide-be",
         }
     }
 
@@ -60,8 +152,16 @@ impl Event<'_> {
         (0..if self.wide { 8 } else { 4 }).fold(0, |word, at| word << 8 | byte(at))
     }
 
-    /// The environment that the hook word tells; missing bytes of it read as zero.
+    /// The environment: of a hook, what the hook word tells, whose missing bytes read as zero.
     pub fn env(&self) -> Env {
+        if let Some(record) = self.record {
+            return match (self.wide, record.big_endian) {
+                (false, false) => Env::SimpleLittle,
+                (true, false) => Env::WideLittle,
+                (false, true) => Env::SimpleBig,
+                (true, true) => Env::WideBig,
+            };
+        }
         match (self.wide, self.is_generic()) {
             (false, false) => Env::Hook32,
             (false, true) => Env::Generic32,

@@ -14,7 +14,7 @@
 //! let bytes = blob.finish();
 //!
 //! let program = Program::open(&bytes)?;
-//! let event = Event { bytes: &[0x01, 0x0a, 0, 0, 0, 0, 0, 42], wide: false, time_ns: 0, offset: 0 };
+//! let event = Event { bytes: &[0x01, 0x0a, 0, 0, 0, 0, 0, 42], wide: false, record: None, time_ns: 0, offset: 0 };
 //! let hook = program.hook(event.hook_id()).unwrap();
 //! let (mut timers, mut out) = (Timers::new(), TextBuf::new());
 //! let job = Job {
@@ -51,7 +51,7 @@ pub use blob::{BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, Source
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
-pub use event::{Env, Event};
+pub use event::{Env, Event, Record, Space};
 pub use machine::{Job, Layout, Limits, Machine, Outcome};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot};

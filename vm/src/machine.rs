@@ -1,7 +1,7 @@
 //! The dispatch loop and what it touches.
 
 use crate::blob::HookRow;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, low_first};
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op, number};
 use crate::table::{self, FLAG_WORDS};
@@ -111,7 +111,7 @@ impl Machine {
             out.push(b"\n");
             return Outcome::default();
         };
-        let routine = row.routines[event.env() as usize];
+        let routine = row.routines[event.env().index()];
         let (needed, zeroed) = program.demands(routine);
         let checks = self.checked_only || event.bytes.len() < needed;
         if zeroed > 0 {
@@ -279,14 +279,38 @@ impl Run<'_> {
                     let value = self.cursor.take(c);
                     self.set(a, value);
                 }
+                number::LoadLe => {
+                    let value = low_first(self.load::<CHECK>(b, c), c);
+                    self.set(a, value);
+                }
+                number::TakeLe => {
+                    let value = self.cursor.take_le(c);
+                    self.set(a, value);
+                }
+                number::Reach => {
+                    if self.cursor.bytes.len() < b as usize {
+                        pc = d as usize;
+                    }
+                }
+                number::TakeReach => {
+                    if !self.cursor.reaches(b) {
+                        pc = d as usize;
+                    }
+                }
                 number::Sext => self.set(a, sext(self.reg(b), c)),
                 number::Bits => self.set(a, low_bits(self.reg(b) >> (c & 63), d)),
                 number::And => self.set(a, self.reg(b) & self.reg(c)),
+                number::Equal => self.set(a, u64::from(self.reg(b) == self.reg(c))),
+                number::Differ => self.set(a, u64::from(self.reg(b) != self.reg(c))),
                 number::PtrSet => self.cursor.set(b, c),
                 number::PtrAdd => self.cursor.add(b.into(), c.into()),
 
                 number::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
                 number::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
+                number::PutHexLow => o += num::hex_low(room, 0, self.reg(b), c as usize),
+                number::PutHexMin => o += num::hex_min(room, 0, self.reg(b)),
+                number::PutOctC => o += put_oct_c(room, self.reg(b)),
+                number::PutAscii => o += put_ascii(room, self.reg(b)),
                 number::PutDec => o += num::dec(room, 0, self.reg(b)),
                 number::PutInt => o += num::int(room, 0, self.reg(b)),
                 number::Text => {
@@ -299,6 +323,11 @@ impl Run<'_> {
                 }
 
                 number::Jump => pc = d as usize,
+                number::JumpZero => {
+                    if self.reg(b) == 0 {
+                        pc = d as usize;
+                    }
+                }
                 number::Switch => {
                     let (kind, table) = program.table(c);
                     let Some(to) = table::find_number(kind, table, self.reg(b)) else { break };
@@ -476,6 +505,19 @@ impl Run<'_> {
                 out.len = put_hex_bytes(buf, o, bytes, c as usize);
             }
             Op::PutName => self.put_name(out, b),
+            Op::TakeString => {
+                let text = self.cursor.take_string();
+                put_escaped(out, text);
+            }
+            Op::PassString => drop(self.cursor.take_string()),
+            Op::TakeEscaped => {
+                let truncated = self.cursor.truncated;
+                let text = self.cursor.take_text(b.into());
+                self.cursor.truncated = truncated;
+                put_escaped(out, text);
+            }
+            Op::TakeWords => self.put_words(out, b as usize),
+            Op::TakeName => self.put_record_name(out, b as usize),
 
             Op::Mark => {
                 self.set(a, o as u64);
@@ -485,6 +527,17 @@ impl Run<'_> {
                 buf[(self.reg(b) as usize).min(o)..o].make_ascii_lowercase();
                 self.select(false);
             }
+            Op::FlagsAny => {
+                let met = met_texts(self.program, c, self.reg(b)).next().is_some();
+                self.set(a, met.into());
+            }
+            Op::FlagsList => {
+                for (at, text) in met_texts(self.program, c, self.reg(b)).enumerate() {
+                    out.push(if at > 0 { b" " } else { b"" });
+                    out.push(text);
+                }
+            }
+            Op::Cut => self.cursor.truncated = true,
             Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
             Op::Nibbles => {
                 self.put_many_nibbles(out, instr, self.reg(b));
@@ -516,22 +569,31 @@ impl Run<'_> {
             | Op::Dec4At
             | Op::DecAt
             | Op::Dump
+            | Op::Differ
             | Op::End
+            | Op::Equal
             | Op::Hex4At
             | Op::HexAt
             | Op::IntAt
             | Op::Jump
+            | Op::JumpZero
             | Op::Load
+            | Op::LoadLe
             | Op::Loop
             | Op::LoopNext
             | Op::Move
             | Op::Print
             | Op::PtrAdd
             | Op::PtrSet
+            | Op::PutAscii
             | Op::PutDec
             | Op::PutHex
             | Op::PutHexFit
+            | Op::PutHexLow
+            | Op::PutHexMin
             | Op::PutInt
+            | Op::PutOctC
+            | Op::Reach
             | Op::Ret
             | Op::Sext
             | Op::Skip
@@ -543,6 +605,8 @@ impl Run<'_> {
             | Op::SwitchLitWord
             | Op::SwitchText
             | Op::Take
+            | Op::TakeLe
+            | Op::TakeReach
             | Op::Word
             | Op::Word8Dec
             | Op::WordDec
@@ -598,6 +662,8 @@ impl Run<'_> {
             Some(EnvValue::Priority) => context.priority,
             Some(EnvValue::LogIndex) => event.offset.wrapping_add(self.cursor.byte()),
             Some(EnvValue::LogIndex0) => event.offset,
+            Some(EnvValue::PayloadLen) => event.bytes.len() as u64,
+            Some(EnvValue::EventNumber) => event.record.map_or(0, |record| record.event.into()),
             None => 0,
         }
     }
@@ -665,6 +731,43 @@ impl Run<'_> {
         let pad = pad.saturating_sub(text.len());
         // A padding of gigabytes is cut at the text limit like any other text.
         out.pad(pad.min((self.text_limit + 1).saturating_sub(out.len)));
+    }
+
+    /// Up to `count` words as QNX prints the first bytes of a message: the text, then each word as a little-endian
+    /// number.
+    fn put_words(&mut self, out: &mut TextBuf, count: usize) {
+        let rest = self.cursor.rest();
+        let (words, _) = rest[..rest.len().min(count.saturating_mul(4))].as_chunks::<4>();
+        self.cursor.add(words.len() as u64 * 4, 0);
+        out.push(b"\"");
+        for word in words {
+            let end = word.iter().position(|byte| *byte == 0).unwrap_or(4);
+            if !word[..end].iter().all(|byte| prints(*byte)) {
+                break;
+            }
+            out.push(&word[..end]);
+            if end < 4 {
+                break;
+            }
+        }
+        out.push(b"\" (");
+        for (at, word) in words.iter().enumerate() {
+            out.push(if at > 0 { b" 0x" } else { b"0x" });
+            out.room(0);
+            out.len = num::hex_low(&mut out.buf, out.len, u32::from_le_bytes(*word).into(), 8);
+        }
+        out.push(b")");
+    }
+
+    /// A name at the end of a record: nothing where a byte of it does not print.
+    fn put_record_name(&mut self, out: &mut TextBuf, spare: usize) {
+        let rest = self.cursor.rest();
+        let field = &rest[..rest.len().saturating_sub(spare)];
+        let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+        if field[..end].iter().all(|byte| prints(*byte)) {
+            out.push(&field[..end]);
+        }
+        self.cursor.add(rest.len() as u64, 0);
     }
 
     fn put_path(&self, out: &mut TextBuf, pid: u64) {
@@ -807,6 +910,61 @@ fn low_bits(value: u64, count: u32) -> u64 {
 fn sext(value: u64, count: u32) -> u64 {
     let spare = 64 - count.clamp(1, 64);
     ((value << spare) as i64 >> spare) as u64
+}
+
+/// Octal as C's `%#o` prints it.
+fn put_oct_c(buf: &mut [u8], value: u64) -> usize {
+    if value == 0 {
+        store(buf, 0, [b'0']);
+        return 1;
+    }
+    store(buf, 0, [b'0']);
+    num::oct(buf, 1, value)
+}
+
+/// A character where it prints, else hex.
+fn put_ascii(buf: &mut [u8], value: u64) -> usize {
+    if (0x20..=0x7e).contains(&value) {
+        store(buf, 0, [value as u8]);
+        return 1;
+    }
+    store(buf, 0, *b"0x");
+    num::hex_min(buf, 2, value)
+}
+
+/// Whether a byte stands in a text that QNX prints.
+fn prints(byte: u8) -> bool {
+    (0x20..=0x7e).contains(&byte) || byte == b'\n'
+}
+
+/// The text with escapes for what would break a line or does not print; bytes from 0x80 up stay.
+fn put_escaped(out: &mut TextBuf, text: &[u8]) {
+    let special = |byte: &u8| *byte < 0x20 || *byte == 0x7f;
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(special) {
+        out.push(&rest[..at]);
+        match rest[at] {
+            b'\t' => out.push(b"\\t"),
+            b'\n' => out.push(b"\\n"),
+            b'\r' => out.push(b"\\r"),
+            byte => {
+                out.push(b"\\x");
+                out.room(0);
+                out.len = num::hex_low(&mut out.buf, out.len, byte.into(), 2);
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push(rest);
+}
+
+/// The texts of a BITFLAGS table's entries that a value meets, without the empty ones.
+fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) -> impl Iterator<Item = &'p [u8]> {
+    let (entries, _) = program.table(table).1.as_chunks::<FLAG_WORDS>();
+    entries.iter().filter_map(move |&[mask, field, yes, no, _]| {
+        let (offset, len) = table::unpack_str(if value & mask == field { yes } else { no });
+        program.strings().get(offset..offset + len).filter(|text| !text.is_empty())
+    })
 }
 
 fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {

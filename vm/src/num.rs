@@ -119,43 +119,70 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
-/// The eight upper-case hex digits of a number.
+/// How many characters the digit `A` is behind `:`, the one that follows `9`.
+const UPPER: u64 = 7;
+/// The same for `a`.
+const LOWER: u64 = 39;
+
+/// The eight hex digits of a number.
 #[inline(always)]
-fn hex8(n: u32) -> [u8; 8] {
+fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     let spread = n.swap_bytes() as u64;
     let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
     let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
     let nibbles = ((spread >> 4) & 0x000f_000f_000f_000f) | ((spread & 0x000f_000f_000f_000f) << 8);
-    // Digits above 9 are seven characters further.
     let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
-    (nibbles + 0x3030_3030_3030_3030 + letters * 7).to_le_bytes()
+    (nibbles + 0x3030_3030_3030_3030 + letters * LETTERS).to_le_bytes()
 }
 
-/// The sixteen upper-case hex digits of a number.
+/// The sixteen hex digits of a number.
 #[inline(always)]
-fn hex16(n: u64) -> [u8; 16] {
-    bytemuck::cast([hex8((n >> 32) as u32), hex8(n as u32)])
+fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
+    bytemuck::cast([hex8::<LETTERS>((n >> 32) as u32), hex8::<LETTERS>(n as u32)])
 }
 
 /// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
 #[inline(always)]
 pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    hex_digits::<UPPER>(buf, at, n, digits)
+}
+
+/// The low `digits` hex digits of a number, lower case; more than 16 are zero-extended.
+#[inline(always)]
+pub fn hex_low(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    hex_digits::<LOWER>(buf, at, n, digits)
+}
+
+/// Lower-case hex without leading zeros.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::hex_min(&mut buf, 0, 0x7c0f);
+/// assert_eq!(&buf[..end], b"7c0f");
+/// ```
+#[inline(always)]
+pub fn hex_min(buf: &mut [u8], at: usize, n: u64) -> usize {
+    hex_low(buf, at, n, (64 - (n | 1).leading_zeros()).div_ceil(4) as usize)
+}
+
+#[inline(always)]
+fn hex_digits<const LETTERS: u64>(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     // The digits asked for come first; what is stored behind them is written over.
     if digits <= 8 {
-        store(buf, at, hex8((n as u32) << (((8 - digits) * 4) & 31)));
+        store(buf, at, hex8::<LETTERS>((n as u32) << (((8 - digits) * 4) & 31)));
     } else if digits <= 16 {
-        store(buf, at, hex16(n << ((16 - digits) * 4)));
+        store(buf, at, hex16::<LETTERS>(n << ((16 - digits) * 4)));
     } else {
-        return hex_wide(buf, at, n, digits);
+        return hex_wide::<LETTERS>(buf, at, n, digits);
     }
     at + digits
 }
 
 #[cold]
-fn hex_wide(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+fn hex_wide<const LETTERS: u64>(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     let zeros = digits - 16;
     let end = store_slice(buf, at, &[b'0'; 16][..zeros.min(16)]);
-    store(buf, end, hex16(n));
+    store(buf, end, hex16::<LETTERS>(n));
     end + 16
 }
 

@@ -136,6 +136,14 @@ macro_rules! for_each_op {
             Take = "take" plain { dst: A Dst, width: C Width };
             /// Reads `count` bits at the data pointer and moves past them.
             TakeBits = "take.bits" plain { dst: A Dst, count: C Bits };
+            /// Reads `width` little-endian bytes at a fixed offset, as `load` does.
+            LoadLe = "load.le" plain { dst: A Dst, at: B Off, width: C Width };
+            /// Reads `width` little-endian bytes at the data pointer, as `take` does.
+            TakeLe = "take.le" plain { dst: A Dst, width: C Width };
+            /// Goes on at `short` where the event has fewer than `end` bytes.
+            Reach = "reach" plain { end: B Num, short: D Target };
+            /// Goes on at `short` where the event has fewer than `bytes` bytes from the data pointer on.
+            TakeReach = "take.reach" plain { bytes: B Num, short: D Target };
             /// Extends the low `count` bits of `src` by their sign.
             Sext = "sext" plain { dst: A Dst, src: B Src, count: C Bits };
             /// Takes `count` bits of `src` from bit `low` up, bit 0 the least significant.
@@ -150,6 +158,10 @@ macro_rules! for_each_op {
             Div = "div" plain { dst: A Dst, left: B Src, right: C Src };
             /// Bitwise and.
             And = "and" plain { dst: A Dst, left: B Src, right: C Src };
+            /// 1 where both are equal, else 0.
+            Equal = "equal" plain { dst: A Dst, left: B Src, right: C Src };
+            /// 1 where they differ, else 0.
+            Differ = "differ" plain { dst: A Dst, left: B Src, right: C Src };
 
             /// Sets the data pointer to a byte and bit.
             PtrSet = "ptr.set" plain { bytes: B Num, bits: C Num };
@@ -178,6 +190,14 @@ macro_rules! for_each_op {
             PutDec = "put.dec" plain { src: B Src };
             /// Prints `src` as signed decimal.
             PutInt = "put.int" plain { src: B Src };
+            /// Prints the low digits of `src` in lower-case hex, zero-padded.
+            PutHexLow = "put.hexlow" plain { src: B Src, digits: C Digits };
+            /// Prints `src` in lower-case hex, without leading zeros.
+            PutHexMin = "put.hexmin" plain { src: B Src };
+            /// Prints `src` in octal behind a `0`; zero as `0`.
+            PutOctC = "put.octc" plain { src: B Src };
+            /// Prints `src` as the ASCII character that it is; where it is none that prints, as `0x` and `put.hexmin` do.
+            PutAscii = "put.ascii" plain { src: B Src };
             /// Prints `src` in octal.
             PutOct = "put.oct" plain { src: B Src };
             /// Prints the low bits of `src` as binary digits.
@@ -200,6 +220,16 @@ macro_rules! for_each_op {
             TakeCounted = "take.counted" plain { width: C Width };
             /// Prints `src` bytes of text at the data pointer and moves past them.
             TextBy = "text.by" plain { src: B Src };
+            /// Prints the text at the data pointer up to a NUL or the event's end, unprintable bytes as escapes, and moves behind the NUL.
+            TakeString = "take.string" plain {};
+            /// Moves behind the NUL of the text at the data pointer.
+            PassString = "pass.string" plain {};
+            /// Prints up to `len` bytes of text at the data pointer, ending at a NUL, unprintable bytes as escapes, and moves past `len` bytes.
+            TakeEscaped = "take.escaped" plain { len: B Len };
+            /// Prints up to `count` words of 4 bytes at the data pointer, as many as there are, as a quoted text and hex words, and moves past them.
+            TakeWords = "take.words" plain { count: B Num };
+            /// Prints the text at the data pointer up to a NUL or `spare` bytes before the event's end, nothing where a byte of it does not print, and moves to the end.
+            TakeName = "take.name" plain { spare: B Num };
             /// Prints `len` bytes at a fixed offset as hex digits.
             HexBytes = "hex.bytes" plain { at: B Off, len: C WideWidth };
             /// Prints `len` bytes at the data pointer as hex digits and moves past them.
@@ -209,6 +239,8 @@ macro_rules! for_each_op {
 
             /// Goes on at `to`.
             Jump = "jump" plain { to: D Target };
+            /// Goes on at `to` where `src` is 0.
+            JumpZero = "jump.zero" plain { src: B Src, to: D Target };
             /// Goes on where the table sends `src`.
             Switch = "switch" plain { src: B Src, table: C Table };
             /// Turns the hex digits printed since `mark` to lower case.
@@ -221,6 +253,10 @@ macro_rules! for_each_op {
             SwitchLit = "switch.lit" plain { src: B Src, table: C Lits };
             /// Prints the texts of the BITFLAGS entries that `src` meets.
             Flags = "flags" plain { src: B Src, table: C Flags };
+            /// 1 where `src` meets an entry that prints text, else 0.
+            FlagsAny = "flags.any" plain { dst: A Dst, src: B Src, table: C Flags };
+            /// Prints the texts of the entries that `src` meets, each behind a blank but the very first.
+            FlagsList = "flags.list" plain { src: B Src, table: C Flags };
             /// Prints the texts of the BITFLAGS nibble tables, low nibble first; `soft`: they end in soft blanks.
             Nibbles = "nibbles" plain { src: B Src, table: C Nibbles, soft: A Soft };
             /// Starts `src` turns with `turn` counting down, or goes on at `exit` when there are none or the event is truncated.
@@ -239,6 +275,8 @@ macro_rules! for_each_op {
             Skip = "skip" plain {};
             /// Lets no later event be read.
             Stop = "stop" plain {};
+            /// Marks the event truncated.
+            Cut = "cut" plain {};
             /// Prints the `$ERROR` message.
             Error = "error" plain {};
             /// Stores the event's time under a pair of numbers.
@@ -383,7 +421,7 @@ macro_rules! named {
             /// Every value, by number.
             pub const ALL: &[$type] = &[$($type::$name),*];
 
-            /// The name in listings: the macro's, without `$`.
+            /// The name in listings: a macro's, without `$`.
             pub const fn name(self) -> &'static str {
                 match self { $($type::$name => $text,)* }
             }
@@ -435,6 +473,10 @@ named! {
         LogIndex = "LOGIDX",
         /// `$LOGIDX0`: the event's offset.
         LogIndex0 = "LOGIDX0",
+        /// Bytes of a record's payload.
+        PayloadLen = "PAYLOAD",
+        /// A record's event number.
+        EventNumber = "EVENT",
     }
 }
 

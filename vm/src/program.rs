@@ -1,6 +1,6 @@
 use crate::blob::{self, HookRow, Sections, TableRow};
 use crate::table::TableKind;
-use crate::{BlobError, Env, Instr, Place, verify};
+use crate::{BlobError, Env, Instr, Place, Space, verify};
 
 /// A checked program: the only way to one is [`Program::open`], which verifies. Immutable, shared between threads.
 #[derive(Debug, Clone)]
@@ -61,10 +61,12 @@ impl Level {
     pub const ALL: [Level; 5] = [Level::Appl, Level::Svc, Level::Kern, Level::Int, Level::Zero];
 }
 
-/// What a program knows of one hook id.
+/// What a program knows of one hook id, or of one class and event of QNX.
 #[derive(Debug, Clone, Copy)]
 pub struct Hook<'p> {
-    /// The canonical 16-bit id.
+    /// What the id counts.
+    pub space: Space,
+    /// The canonical 16-bit id, or `class << 10 | event`.
     pub id: u16,
     /// Version and release.
     pub version: (u32, u32),
@@ -118,18 +120,34 @@ impl<'b> Program<'b> {
 
     /// The hook with a canonical id.
     pub fn hook(&self, id: u16) -> Option<Hook<'_>> {
-        let index = self.sections.hooks.binary_search_by_key(&id, |hook| hook.id).ok()?;
+        self.entry(Space::Hook, id)
+    }
+
+    /// What prints the records of a class and event.
+    pub fn record(&self, class: u8, event: u16) -> Option<Hook<'_>> {
+        self.entry(Space::Record, Space::record_id(class, event))
+    }
+
+    /// The entry of a space with an id.
+    pub fn entry(&self, space: Space, id: u16) -> Option<Hook<'_>> {
+        let index = self.sections.hooks.binary_search_by_key(&(space, id), |hook| (hook.space(), hook.id)).ok()?;
         Some(self.hook_at(index))
     }
 
-    /// All hooks, by id.
+    /// All AIX hooks, by id.
     pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
-        (0..self.sections.hooks.len()).map(|index| self.hook_at(index))
+        self.entries(Space::Hook)
+    }
+
+    /// All entries of a space, by id.
+    pub fn entries(&self, space: Space) -> impl Iterator<Item = Hook<'_>> {
+        (0..self.sections.hooks.len()).map(|index| self.hook_at(index)).filter(move |hook| hook.space == space)
     }
 
     fn hook_at(&self, index: usize) -> Hook<'_> {
         let row = &self.sections.hooks[index];
         Hook {
+            space: row.space(),
             id: row.id,
             version: (row.version, row.release),
             level: Level::ALL[row.level as usize],
@@ -148,10 +166,11 @@ impl<'b> Program<'b> {
         (0..self.sections.routines.len() as u32).map(|index| self.routine_at(index))
     }
 
-    /// The routine that an event of a hook and environment runs.
+    /// The routine that an event of a hook and environment runs; `None` for an environment of another space.
     pub fn routine_of(&self, hook: &Hook<'_>, env: Env) -> Option<Routine<'_>> {
         let row = self.sections.hooks.get(hook.index as usize)?;
-        Some(self.routine_at(row.routines[env as usize]))
+        let fits = row.space().envs().contains(&env);
+        fits.then(|| self.routine_at(row.routines[env.index()]))
     }
 
     /// The routine with a number. The verifier has checked the numbers that instructions and hooks hold.

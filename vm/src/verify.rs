@@ -79,12 +79,12 @@ fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     let mut last = None;
     for (at, row) in sections.hooks.iter().enumerate() {
         let own = |index: &u32| sections.routines.get(*index as usize).is_some_and(|row| row.called == 0);
-        let sorted = last < Some(row.id);
+        let sorted = last < Some((row.space(), row.id)) && row.flags >> 3 & 3 < 3;
         let source = (row.source as usize) < sections.sources.len();
         if !sorted || !source || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
             return Err(outside(4, at));
         }
-        last = Some(row.id);
+        last = Some((row.space(), row.id));
     }
     match sections.sources.iter().position(|row| !string(row.name)) {
         Some(at) => Err(outside(8, at)),
@@ -190,7 +190,7 @@ impl Verifier<'_> {
 fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);
     let end = match op {
-        Op::Load | Op::HexAt | Op::DecAt | Op::IntAt | Op::HexBytes => at + u64::from(site.instr.c),
+        Op::Load | Op::LoadLe | Op::HexAt | Op::DecAt | Op::IntAt | Op::HexBytes => at + u64::from(site.instr.c),
         Op::Hex4At | Op::Dec4At => at + 4,
         Op::SwitchLitAt | Op::NibblesAt => at + u64::from(site.instr.a),
         Op::LoadBits => (at + u64::from(site.instr.c)).div_ceil(8),

@@ -32,8 +32,8 @@ impl DisasmArgs {
             Some(list) => {
                 let ids = IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?;
                 for id in ids.iter() {
-                    let program = catalog.get(id).map(|entry| catalog.program(entry));
-                    out.push_str(&program.map(|program| program.disassemble(Some(id))).unwrap_or_default());
+                    let Some(program) = catalog.get(id).map(|entry| catalog.program(entry)) else { continue };
+                    out.extend(program.hook(id).map(|hook| program.disassemble(Some(&hook))));
                 }
                 if out.is_empty() {
                     let text = format!("{} has no stanza for {list}", self.format.display());

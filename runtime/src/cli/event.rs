@@ -55,7 +55,7 @@ impl EventArgs {
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let event = Event { bytes: &bytes, wide, time_ns: 0, offset: 0 };
+        let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
         let Some(entry) = catalog.lookup(event.hook_id()) else {
             let text = format!("no stanza formats hook {}", display_id(event.hook_id()));
             return Err(Failure::Say(Message::Formats, text));
