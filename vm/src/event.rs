@@ -32,7 +32,8 @@ pub enum Space {
     /// QNX records, by class and event: `class << 10 | event`.
     Record,
     /// QNX records as lists of fields: for each its name, its raw value and what is shown, with [`Space::UNIT`] between
-    /// them and [`Space::FIELD`] behind.
+    /// them and [`Space::FIELD`] behind. The raw value is a decimal number, a list of them as `[1, 2]`, a quote for a
+    /// text, or empty where the record ends before it.
     Fields,
 }
 

@@ -1,4 +1,7 @@
 //! QNX event definitions: from the syntax trees of XML files to IR.
 
-#[expect(dead_code, reason = "the contract between checking and lowering")]
+mod enums;
+mod lower;
 mod model;
+
+pub(crate) use lower::lower;

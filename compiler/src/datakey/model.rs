@@ -21,9 +21,6 @@ pub(crate) struct Definition {
     /// The format as written, in the label of listings.
     pub format: Vec<u8>,
     pub fields: Vec<Field>,
-    /// Bytes from the payload's start, for simple records, and for wide ones where `wide_offset` is not given.
-    pub offset: u64,
-    pub wide_offset: Option<u64>,
     pub show_masked_value: bool,
 }
 
@@ -38,6 +35,7 @@ pub(crate) struct Field {
     pub show: Show,
     /// The bits that all bitmasks leave, as a pattern of the field's width.
     pub mask: Option<u64>,
+    pub search: Search,
     /// In document order, without `default`s.
     pub enums: Vec<Enum>,
     pub default: Option<Vec<u8>>,
@@ -56,6 +54,18 @@ pub(crate) enum Shape {
     Text,
 }
 
+impl Shape {
+    /// Bytes that the payload must hold: of a text, its first.
+    pub fn len(self) -> u64 {
+        match self {
+            Shape::Number { bytes, .. } => bytes.into(),
+            Shape::Array { bytes, count, .. } => count.saturating_mul(bytes.into()),
+            Shape::Chars { count } => count,
+            Shape::Text => 1,
+        }
+    }
+}
+
 /// How a number is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
@@ -64,6 +74,16 @@ pub(crate) enum Show {
     Hex,
     Octal,
     Char,
+}
+
+/// Which of the enums that a value meets are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Search {
+    /// Masks, up to the first `value` enum, which ends the search.
+    #[default]
+    Value,
+    /// All.
+    All,
 }
 
 /// One `enum` with a string.
@@ -98,6 +118,8 @@ pub(crate) struct EventPlan {
 pub(crate) struct Key {
     /// Index of [`Model::definitions`].
     pub definition: usize,
+    /// Bytes from the payload's start, in simple records and in wide ones.
+    pub offsets: [u64; 2],
     /// All must hold. Conditions that are ignored for this event are left out.
     pub conditions: Vec<Condition>,
 }

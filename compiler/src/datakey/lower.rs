@@ -1,0 +1,411 @@
+//! Checked event definitions to IR: one entry an event for its text, one for its fields.
+
+use super::enums::{Labels, MAX_PAIRS};
+use super::model::*;
+use crate::codes::TOO_LARGE;
+use crate::ir::{Block, Field as Read, How, Inst, Node, Slot, Stanza, Value};
+use std::collections::VecDeque;
+use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
+use tfbc_grammar::{Diagnostic, Span};
+use tfbc_vm::{Level, Space};
+
+/// Arrays up to this count are laid out; longer ones become loops.
+const MAX_UNROLLED: u64 = 8;
+
+/// Lowers every event. One whose enums would take too much memory is reported and left out.
+pub(crate) fn lower(model: &Model) -> (Vec<Stanza>, Vec<Diagnostic>) {
+    let (mut stanzas, mut diagnostics) = (Vec::new(), Vec::new());
+    for plan in &model.events {
+        for space in [Space::Record, Space::Fields] {
+            match Lowering::new(model, plan, space).stanza() {
+                Ok(stanza) => stanzas.push(stanza),
+                Err(found) if space == Space::Record => diagnostics.push(*found),
+                Err(_) => {}
+            }
+        }
+    }
+    (stanzas, diagnostics)
+}
+
+/// One event on its way to IR.
+struct Lowering<'m> {
+    model: &'m Model,
+    plan: &'m EventPlan,
+    space: Space,
+    /// The local that tells whether a key applies; `None` for keys without conditions.
+    applies: Vec<Option<u16>>,
+    n_locals: u16,
+    span: Span,
+    block: Block,
+}
+
+/// Room for what is too large.
+type Lowered<T> = Result<T, Box<Diagnostic>>;
+
+/// The register that holds the value of the field being shown.
+const VALUE: Slot = Slot::Row(0);
+/// The register that holds the outcome of one condition.
+const HOLDS: Slot = Slot::Row(1);
+
+impl<'m> Lowering<'m> {
+    fn new(model: &'m Model, plan: &'m EventPlan, space: Space) -> Self {
+        let mut n_locals = 0;
+        let applies = plan.keys.iter().map(|key| {
+            (!key.conditions.is_empty()).then(|| {
+                n_locals = u16::saturating_add(n_locals, 1);
+                n_locals - 1
+            })
+        });
+        let applies = applies.collect();
+        Lowering { model, plan, space, applies, n_locals, span: Span::default(), block: Block::new() }
+    }
+
+    fn stanza(mut self) -> Lowered<Stanza> {
+        let first = self.definition(0);
+        for key in self.in_order() {
+            self.span = self.definition(key).span;
+            self.conditions(key);
+        }
+        self.skip_unless_any();
+        for key in 0..self.plan.keys.len() {
+            self.span = self.definition(key).span;
+            let shown = self.inside(|inside| inside.key(key))?;
+            match self.applies[key] {
+                Some(local) => {
+                    self.push(Inst::If { on: Value::Slot(Slot::Local(local)), then: shown, otherwise: Block::new() });
+                }
+                None => self.block.extend(shown),
+            }
+        }
+        let formats: Vec<&[u8]> = (0..self.plan.keys.len()).map(|key| &self.definition(key).format[..]).collect();
+        Ok(Stanza {
+            space: self.space,
+            id: Space::record_id(self.plan.class, self.plan.id),
+            source: first.source,
+            span: first.span,
+            version: (1, 0),
+            level: Level::Zero,
+            label: formats.join(&b"; "[..]),
+            hidden: false,
+            builtin: false,
+            tab_origin: 0,
+            n_slots: 0,
+            n_locals: self.n_locals,
+            heading: Block::new(),
+            called_heading: Block::new(),
+            body: self.block,
+            lower_hex: false,
+        })
+    }
+
+    fn definition(&self, key: usize) -> &'m Definition {
+        &self.model.definitions[self.plan.keys[key].definition]
+    }
+
+    fn push(&mut self, inst: Inst) {
+        self.block.push(Node { inst, span: self.span });
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.push(Inst::Text(text.to_vec()));
+    }
+
+    /// What `fill` pushes, as a block of its own.
+    fn inside(&mut self, fill: impl FnOnce(&mut Self) -> Lowered<()>) -> Lowered<Block> {
+        let outer = std::mem::take(&mut self.block);
+        let filled = fill(self);
+        let inner = std::mem::replace(&mut self.block, outer);
+        filled.map(|()| inner)
+    }
+
+    /// The keys that have conditions, each behind those whose fields it reads.
+    fn in_order(&self) -> Vec<usize> {
+        let reads = |key: usize| {
+            let fields = self.plan.keys[key].conditions.iter().filter_map(|condition| condition.field);
+            fields.map(|(key, _)| key).filter(|read| self.applies[*read].is_some())
+        };
+        let conditional = || (0..self.applies.len()).filter(|key| self.applies[*key].is_some());
+        let mut waiting = vec![0usize; self.applies.len()];
+        let mut readers = vec![Vec::new(); self.applies.len()];
+        for key in conditional() {
+            for read in reads(key) {
+                waiting[key] += 1;
+                readers[read].push(key);
+            }
+        }
+        let mut ready: VecDeque<usize> = conditional().filter(|key| waiting[*key] == 0).collect();
+        let mut order = Vec::new();
+        while let Some(key) = ready.pop_front() {
+            order.push(key);
+            for reader in &readers[key] {
+                waiting[*reader] -= 1;
+                if waiting[*reader] == 0 {
+                    ready.push_back(*reader);
+                }
+            }
+        }
+        order
+    }
+
+    /// Sets the local of a key to whether all its conditions hold.
+    fn conditions(&mut self, key: usize) {
+        let Some(local) = self.applies[key] else { return };
+        let all = Slot::Local(local);
+        let conditions = &self.plan.keys[key].conditions;
+        if conditions.iter().any(|condition| condition.field.is_none()) {
+            // A field that no definition contributes: the local stays 0.
+            return;
+        }
+        self.push(Inst::Assign(all, Value::Const(1)));
+        for condition in conditions {
+            let Some((from, field)) = condition.field else { continue };
+            self.push(Inst::Assign(HOLDS, Value::Const(0)));
+            let body = self.condition(from, field, condition.test);
+            self.push(Inst::Guarded { body, short: Block::new() });
+            self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
+            if let Some(applies) = self.applies[from] {
+                self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(Slot::Local(applies)))));
+            }
+        }
+    }
+
+    /// Reads a field and tests it; leaves where the payload does not hold it.
+    fn condition(&mut self, key: usize, field: usize, test: Test) -> Block {
+        let outer = std::mem::take(&mut self.block);
+        self.seek(key);
+        let definition = self.definition(key);
+        for before in &definition.fields[..field] {
+            self.pass(before.shape);
+        }
+        let field = &definition.fields[field];
+        self.push(Inst::Demand(field.shape.len()));
+        self.push(Inst::Assign(VALUE, masked(field)));
+        self.push(Inst::Assign(HOLDS, tested(test)));
+        std::mem::replace(&mut self.block, outer)
+    }
+
+    /// Goes to the place where a key's first field stands.
+    fn seek(&mut self, key: usize) {
+        let [simple, wide] = self.plan.keys[key].offsets;
+        let goto = |bytes: u64| Inst::Move(Move::Goto { bytes: bytes.min(u32::MAX.into()) as u32, bits: 0 });
+        if simple == wide {
+            return self.push(goto(simple));
+        }
+        let block = |bytes| vec![Node { inst: goto(bytes), span: self.span }];
+        self.push(Inst::ByForm { simple: block(simple), wide: block(wide) });
+    }
+
+    /// Moves past a field.
+    fn pass(&mut self, shape: Shape) {
+        match shape {
+            Shape::Text => {
+                self.push(Inst::Demand(1));
+                self.push(Inst::String { print: false });
+            }
+            _ => self.push(Inst::Move(Move::Omit { bytes: shape.len().min(u32::MAX.into()) as u32, bits: 0 })),
+        }
+    }
+
+    /// Drops the event where no key applies.
+    fn skip_unless_any(&mut self) {
+        let locals: Option<Vec<u16>> = self.applies.iter().copied().collect();
+        let Some(locals) = locals else { return };
+        self.push(Inst::Assign(HOLDS, Value::Const(0)));
+        for local in locals {
+            let (sum, applies) = (Value::Slot(HOLDS), Value::Slot(Slot::Local(local)));
+            self.push(Inst::Assign(HOLDS, Value::Binary(BinaryOp::Add, Box::new(sum), Box::new(applies))));
+        }
+        let skip = vec![Node { inst: Inst::Skip, span: self.span }];
+        self.push(Inst::If { on: Value::Slot(HOLDS), then: Block::new(), otherwise: skip });
+    }
+
+    /// Shows a key's fields.
+    fn key(&mut self, key: usize) -> Lowered<()> {
+        let body = self.inside(|inside| {
+            inside.seek(key);
+            let definition = inside.definition(key);
+            for (at, field) in definition.fields.iter().enumerate() {
+                inside.span = field.span;
+                inside.field(definition, field, at > 0)?;
+            }
+            Ok(())
+        })?;
+        self.span = self.definition(key).span;
+        let short = self.inside(|inside| {
+            match inside.space {
+                Space::Fields => inside.text(b"\x1f<truncated>\x1e"),
+                _ => inside.text(b"<truncated>"),
+            }
+            inside.push(Inst::Cut);
+            Ok(())
+        })?;
+        self.push(Inst::Guarded { body, short });
+        if self.space == Space::Record {
+            self.push(Inst::Soft);
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, definition: &Definition, field: &Field, further: bool) -> Lowered<()> {
+        match self.space {
+            Space::Fields => self.text(&[&field.label[..], &[Space::UNIT]].concat()),
+            _ => self.text(&[if further { &b" "[..] } else { b"" }, &field.label, b":"].concat()),
+        }
+        self.push(Inst::Demand(field.shape.len()));
+        match field.shape {
+            Shape::Number { .. } => self.number(definition, field)?,
+            Shape::Array { count, bytes, signed } => {
+                let how = Shown { show: field.show, bytes, signed };
+                if self.space == Space::Fields {
+                    // The pointer goes back to show the same items again.
+                    let raw = Shown { show: Show::Decimal, ..how };
+                    self.array(raw, count, b", ");
+                    self.text(&[Space::UNIT]);
+                    self.push(Inst::SetPointer(Value::Binary(
+                        BinaryOp::Sub,
+                        Box::new(Value::Pointer),
+                        Box::new(Value::Const(field.shape.len())),
+                    )));
+                }
+                self.array(how, count, b", ");
+            }
+            Shape::Chars { count } => self.text_field(Inst::Escaped(count.min(u32::MAX.into()) as u32)),
+            Shape::Text => self.text_field(Inst::String { print: true }),
+        }
+        if self.space == Space::Fields {
+            self.text(&[Space::FIELD]);
+        }
+        Ok(())
+    }
+
+    /// A text is its own raw value: a quote stands for it.
+    fn text_field(&mut self, inst: Inst) {
+        if self.space == Space::Fields {
+            self.text(&[b'"', Space::UNIT]);
+        }
+        self.push(inst);
+    }
+
+    fn array(&mut self, how: Shown, count: u64, between: &[u8]) {
+        let item = || how.put(how.read(), self.span);
+        let comma = || Node { inst: Inst::Text(between.to_vec()), span: self.span };
+        let mut block = vec![Node { inst: Inst::Text(b"[".to_vec()), span: self.span }];
+        block.extend(item());
+        if count <= MAX_UNROLLED {
+            for _ in 1..count {
+                block.push(comma());
+                block.extend(item());
+            }
+        } else {
+            let body = std::iter::once(comma()).chain(item()).collect();
+            block.push(Node { inst: Inst::Loop { count: Value::Const(count - 1), body }, span: self.span });
+        }
+        self.block.extend(block);
+        self.text(b"]");
+    }
+
+    fn number(&mut self, definition: &Definition, field: &Field) -> Lowered<()> {
+        let Shape::Number { bytes, signed } = field.shape else { return Ok(()) };
+        let how = Shown { show: field.show, bytes, signed: signed && field.mask.is_none() };
+        let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
+        if plain && self.space == Space::Record {
+            self.block.extend(how.put(how.read(), self.span));
+            return Ok(());
+        }
+        self.push(Inst::Assign(VALUE, masked(field)));
+        if self.space == Space::Fields {
+            let raw = Shown { show: Show::Decimal, ..how };
+            self.block.extend(raw.put(raw.held(), self.span));
+            self.text(&[Space::UNIT]);
+        }
+        let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
+        let shown = || how.put(how.held(), self.span);
+        let block = labels.block(VALUE, definition.show_masked_value, shown, self.span);
+        self.block.extend(block);
+        Ok(())
+    }
+}
+
+/// How a number appears.
+#[derive(Clone, Copy)]
+struct Shown {
+    show: Show,
+    bytes: u8,
+    signed: bool,
+}
+
+impl Shown {
+    fn is_signed(self) -> bool {
+        self.signed && self.show == Show::Decimal
+    }
+
+    /// The number at the data pointer.
+    fn read(self) -> Value {
+        Value::Read(Read::Bytes { size: Size::Bytes(self.bytes), signed: self.is_signed() })
+    }
+
+    /// The number that the value's register holds as a bit pattern.
+    fn held(self) -> Value {
+        let value = Value::Slot(VALUE);
+        if !self.is_signed() {
+            return value;
+        }
+        Value::Low { value: Box::new(value), size: Size::Bytes(self.bytes), signed: true }
+    }
+
+    fn put(self, value: Value, span: Span) -> Block {
+        let how = match self.show {
+            Show::Decimal if self.is_signed() => How::Int,
+            Show::Decimal => How::Dec,
+            Show::Hex => How::HexMin,
+            Show::Octal => How::OctC,
+            Show::Char => How::Ascii,
+        };
+        let prefix = (self.show == Show::Hex).then(|| Inst::Text(b"0x".to_vec()));
+        prefix.into_iter().chain([Inst::Put(value, how)]).map(|inst| Node { inst, span }).collect()
+    }
+}
+
+/// A field's bit pattern, read at the data pointer, behind its mask.
+fn masked(field: &Field) -> Value {
+    let Shape::Number { bytes, .. } = field.shape else { return Value::Const(0) };
+    let read = Value::Read(Read::Bytes { size: Size::Bytes(bytes), signed: false });
+    match field.mask {
+        None => read,
+        Some(0) => and(read, Value::Const(0)),
+        Some(mask) => {
+            let low = mask.trailing_zeros() as u8;
+            let ones = (mask >> low).trailing_ones() as u8;
+            let one_run = mask >> low == u64::MAX >> (64 - ones);
+            let value = if one_run { read } else { and(read, Value::Const(mask)) };
+            let count = if one_run { ones } else { 64 - low };
+            if low == 0 && !one_run { value } else { Value::Bits { value: Box::new(value), low, count } }
+        }
+    }
+}
+
+/// Whether the value that is held passes a test, 1 or 0.
+fn tested(test: Test) -> Value {
+    let value = Value::Slot(VALUE);
+    let compare = |left, bits, not: bool| Value::Compare {
+        equal: !not,
+        left: Box::new(left),
+        right: Box::new(Value::Const(bits)),
+    };
+    match test {
+        Test::Value { bits: Some(bits), not } => compare(value, bits, not),
+        Test::Mask { bits: Some(bits), not } => compare(and(value, Value::Const(bits)), bits, not),
+        Test::Both { mask: Some(mask), bits: Some(bits), not } => compare(and(value, Value::Const(mask)), bits, not),
+        Test::Value { not, .. } | Test::Mask { not, .. } | Test::Both { not, .. } => Value::Const(not.into()),
+    }
+}
+
+fn and(left: Value, right: Value) -> Value {
+    Value::Binary(BinaryOp::And, Box::new(left), Box::new(right))
+}
+
+fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
+    let label = String::from_utf8_lossy(&field.label);
+    let text = format!("the enums of `{label}` are too many: values times masks above {MAX_PAIRS}");
+    Diagnostic::error(&TOO_LARGE, definition.source, definition.span, text)
+}
