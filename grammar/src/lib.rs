@@ -6,6 +6,7 @@
 
 mod arena;
 mod code;
+pub mod datakey;
 mod diagnostic;
 mod source;
 mod span;
