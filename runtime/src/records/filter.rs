@@ -21,7 +21,7 @@ impl Default for RecordIds {
 
 impl fmt::Debug for RecordIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries((0..N_CLASSES * N_EVENTS).filter(|at| self.bits[at / 64] >> (at % 64) & 1 == 1)).finish()
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -41,6 +41,12 @@ impl RecordIds {
     pub fn contains(&self, class: u8, event: u16) -> bool {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
         self.bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    /// Every event, by class and number.
+    pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
+        let all = (0..N_CLASSES as u8).flat_map(|class| (0..N_EVENTS as u16).map(move |event| (class, event)));
+        all.filter(|(class, event)| self.contains(*class, *event))
     }
 
     /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20` or `PR_TH:THREADY` names, labels being those

@@ -10,10 +10,12 @@
 mod batch;
 mod filter;
 mod json;
+mod print;
 mod row;
 mod tables;
 
 pub use filter::{RecordFilter, RecordIds};
+pub use print::RecordPrinter;
 pub use row::{RecordColumn, RecordColumns};
 pub(crate) use tables::{Tables, class_name};
 
@@ -171,7 +173,7 @@ fn alone(
         }
     }
     write_out(&mut text, out)?;
-    summary.add(writer.tallied);
+    summary.add(writer.take_tallied());
     Ok(summary)
 }
 
@@ -258,11 +260,10 @@ fn read_batches(log: &mut KevLog, to: &[SyncSender<Batch>]) -> Result<(), Report
 fn format_batches(mut writer: RowWriter<'_>, batches: &Receiver<Batch>, texts: &SyncSender<Formatted>) {
     for batch in batches {
         let mut text = TextBuf::new();
-        writer.tallied = Tallied::default();
         batch.records().for_each(|record: KevRecord<'_>| writer.record(&record, &mut text));
         let n_records = batch.len() as u64;
-        let formatted =
-            Formatted { text, tallied: writer.tallied, notices: batch.notices, offset: batch.offset, n_records };
+        let tallied = writer.take_tallied();
+        let formatted = Formatted { text, tallied, notices: batch.notices, offset: batch.offset, n_records };
         if texts.send(formatted).is_err() {
             break;
         }

@@ -1,13 +1,14 @@
 //! One record's line, in each form.
 
 use super::json;
-use super::tables::{Tables, class_name};
+use super::print::RecordPrinter;
+use super::tables::class_name;
 use super::{Form, RecordOptions, Tallied};
-use crate::catalog::{Catalog, RecordEntry};
+use crate::catalog::Catalog;
 use crate::reader::kev::{KevHeader, KevRecord, classes};
 use std::fmt;
 use std::io::Write;
-use tfbc_vm::{Context, Event, Job, Layout, Machine, Record, Space, TextBuf, Timers, num};
+use tfbc_vm::{Space, TextBuf, num};
 
 /// A column of a log's report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,14 +109,12 @@ impl RecordColumns {
 pub(super) struct RowWriter<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r RecordOptions,
-    tables: Tables,
     /// Byte order and clock.
     header: KevHeader,
-    machine: Machine,
-    timers: Timers,
+    printer: RecordPrinter<'r>,
     data: TextBuf,
     cell: TextBuf,
-    pub tallied: Tallied,
+    n_reported: u64,
 }
 
 impl Clone for RowWriter<'_> {
@@ -129,13 +128,20 @@ impl<'r> RowWriter<'r> {
         RowWriter {
             catalog,
             options,
-            tables: Tables::of(header.release),
+            printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            machine: Machine::new(options.limits),
-            timers: Timers::new(),
             data: TextBuf::new(),
             cell: TextBuf::new(),
-            tallied: Tallied::default(),
+            n_reported: 0,
+        }
+    }
+
+    /// What was counted since the last call.
+    pub fn take_tallied(&mut self) -> Tallied {
+        Tallied {
+            n_reported: std::mem::take(&mut self.n_reported),
+            n_truncated: std::mem::take(&mut self.printer.n_truncated),
+            n_limited: std::mem::take(&mut self.printer.n_limited),
         }
     }
 
@@ -179,55 +185,15 @@ impl<'r> RowWriter<'r> {
         let record = KevRecord { class, ..*record };
         let mut data = std::mem::take(&mut self.data);
         data.clear();
-        let defined = self.definitions(Space::Record, &record, &mut data);
+        let defined = self.printer.definitions(&record, &mut data);
         if defined || !self.options.defined {
             if !defined {
-                self.tables.arguments(&mut self.machine, &record, self.header.big_endian, &mut data);
+                self.printer.arguments(&record, &mut data);
             }
-            self.tallied.n_reported += 1;
+            self.n_reported += 1;
             self.line(&record, time_ns, defined, data.as_bytes(), out);
         }
         self.data = data;
-    }
-
-    /// The texts of all definitions that apply, a blank between two; false where none does.
-    fn definitions(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let start = out.len();
-        let catalog = self.catalog;
-        let mut any = false;
-        for entry in catalog.records(space, record.class, record.event) {
-            let before = out.len();
-            if any && space == Space::Record {
-                out.push(b" ");
-            }
-            any |= self.definition(entry, record, before, out);
-        }
-        debug_assert!(any || out.len() == start);
-        any
-    }
-
-    fn definition(&mut self, entry: &RecordEntry, record: &KevRecord<'_>, before: usize, out: &mut TextBuf) -> bool {
-        let of_record = Some(Record { event: record.event, big_endian: self.header.big_endian });
-        let event =
-            Event { bytes: record.bytes, wide: record.wide, record: of_record, time_ns: 0, offset: record.offset };
-        let job = Job {
-            event: &event,
-            context: &Context::EMPTY,
-            timers: &mut self.timers,
-            layout: Layout::default(),
-            line: out.len(),
-            out,
-        };
-        let outcome = self.machine.run(self.catalog.record_program(entry), entry.hook, job);
-        if outcome.skipped {
-            out.truncate(before);
-            return false;
-        }
-        // The machine ends a line.
-        out.truncate(out.len() - 1);
-        self.tallied.n_truncated += u64::from(outcome.truncated);
-        self.tallied.n_limited += u64::from(outcome.limited);
-        true
     }
 
     fn line(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
@@ -274,7 +240,7 @@ impl<'r> RowWriter<'r> {
                 None => number(record.class.into(), out),
             },
             RecordColumn::Id => number(record.event.into(), out),
-            RecordColumn::Type => self.tables.label(record.class, record.event, out),
+            RecordColumn::Type => self.printer.tables().label(record.class, record.event, out),
             RecordColumn::Data => {}
         }
     }
@@ -307,7 +273,7 @@ impl<'r> RowWriter<'r> {
         }
         if defined && self.options.columns.0.contains(&RecordColumn::Data) {
             cell.clear();
-            self.fields(record, &mut cell);
+            self.printer.fields(record, &mut cell);
             out.push(b",\"fields\":[");
             for (at, field) in cell.as_bytes().split(|byte| *byte == Space::FIELD).filter(|f| !f.is_empty()).enumerate()
             {
@@ -318,13 +284,6 @@ impl<'r> RowWriter<'r> {
         }
         out.push(b"}\n");
         self.cell = cell;
-    }
-
-    /// The fields of all definitions that apply, as [`Space::Fields`] has them.
-    fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let counted = self.tallied;
-        self.definitions(Space::Fields, record, out);
-        self.tallied = counted;
     }
 }
 
