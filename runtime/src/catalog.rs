@@ -368,6 +368,11 @@ impl<'b> Catalog<'b> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
+    /// Whether a stanza of the given files formats events of a canonical id.
+    pub fn defines(&self, id: u16) -> bool {
+        self.get(id).is_some_and(|entry| !entry.builtin)
+    }
+
     /// The entry that prints events of a canonical id: hook 000 is printed by stanza 004, an id without a stanza by
     /// 007.
     #[inline]

@@ -1,5 +1,6 @@
 //! Which records are reported.
 
+use super::tables::{Tables, class_number};
 use std::fmt;
 
 /// Classes and events of one class.
@@ -42,25 +43,20 @@ impl RecordIds {
         self.bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20` or `PR_TH:THREADY` names. `class` finds a class by
-    /// name, `events` the events of a class by label.
+    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20` or `PR_TH:THREADY` names, labels being those
+    /// of a release (major, minor).
     ///
     /// # Errors
     /// What is wrong with the item.
-    pub fn add(
-        &mut self,
-        item: &str,
-        class: impl Fn(&str) -> Option<u8>,
-        events: impl Fn(u8, &str) -> Vec<u16>,
-    ) -> Result<(), String> {
+    pub fn add(&mut self, item: &str, release: Option<(u32, u32)>) -> Result<(), String> {
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
         let number = class_text.parse().ok().filter(|class| usize::from(*class) < N_CLASSES);
-        let Some(class) = number.or_else(|| class(class_text)) else {
+        let Some(class) = number.or_else(|| class_number(class_text)) else {
             return Err(format!("`{item}`: `{class_text}` is no class: expected 0 to 31, or a name such as USER"));
         };
         let found = match event_text {
             None => (0..N_EVENTS as u16).collect(),
-            Some(text) => range(text).unwrap_or_else(|| events(class, text)),
+            Some(text) => range(text).unwrap_or_else(|| Tables::of(release).events(class, text)),
         };
         if found.is_empty() {
             let what = event_text.unwrap_or_default();
@@ -118,16 +114,14 @@ mod tests {
     #[test]
     fn items_name_classes_and_events() {
         let mut ids = RecordIds::default();
-        let class = |name: &str| (name == "USER").then_some(6);
-        let events = |class: u8, name: &str| if (class, name) == (4, "THREADY") { vec![2] } else { Vec::new() };
-        for item in ["USER:65", "4:THREADY", "2:10-12", "31"] {
-            ids.add(item, class, events).unwrap();
+        for item in ["USER:65", "PR_TH:THREADY", "2:10-12", "31"] {
+            ids.add(item, None).unwrap();
         }
         assert!(ids.contains(6, 65) && !ids.contains(6, 64));
         assert!(ids.contains(4, 2) && ids.contains(2, 12) && !ids.contains(2, 13));
         assert!(ids.contains(31, 0) && ids.contains(31, 1023));
         for bad in ["32", "QNX", "6:1024", "6:x", "6:", "6:9-8", ""] {
-            assert!(ids.clone().add(bad, class, events).is_err(), "{bad}");
+            assert!(ids.clone().add(bad, None).is_err(), "{bad}");
         }
     }
 }

@@ -15,6 +15,7 @@ mod tables;
 
 pub use filter::{RecordFilter, RecordIds};
 pub use row::{RecordColumn, RecordColumns};
+pub(crate) use tables::{Tables, class_name};
 
 use crate::catalog::Catalog;
 use crate::reader::kev::{KevCounts, KevItem, KevLog, KevRecord};

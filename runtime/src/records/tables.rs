@@ -5,7 +5,7 @@ use tfbc_vm::{Machine, TextBuf, num};
 
 /// The built-in tables of one release.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tables;
+pub(crate) struct Tables;
 
 impl Tables {
     pub fn of(_release: Option<(u32, u32)>) -> Self {
@@ -23,14 +23,24 @@ impl Tables {
         }
     }
 
+    /// The events of a class that have a label.
+    pub fn events(&self, class: u8, label: &str) -> Vec<u16> {
+        if (class, label) == (4, "THREADY") { vec![2] } else { Vec::new() }
+    }
+
     /// Appends the label of an event.
     pub fn label(&self, _class: u8, event: u16, out: &mut TextBuf) {
         out.push(format!("EVENT {event}").as_bytes());
     }
 }
 
+/// The class with a name.
+pub(crate) fn class_number(name: &str) -> Option<u8> {
+    (0..32).find(|class| class_name(*class) == Some(name))
+}
+
 /// The name of a class.
-pub(super) fn class_name(class: u8) -> Option<&'static str> {
+pub(crate) fn class_name(class: u8) -> Option<&'static str> {
     const NAMES: [&str; 12] =
         ["EMPTY", "CONTROL", "KER_CALL", "INT", "PR_TH", "SYSTEM", "USER", "COMM", "QUIP", "SEC", "QVM", "PMU"];
     NAMES.get(usize::from(class)).copied()

@@ -23,7 +23,7 @@ pub use clock::{Clock, EventTime, Factors};
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub use sniff::Kind;
-pub(crate) use sniff::{compressed, is_trace};
+pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
 pub use trace::{Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
