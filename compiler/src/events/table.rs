@@ -127,6 +127,15 @@ include!(concat!(env!("OUT_DIR"), "/rows.rs"));
 impl Release {
     /// Every release, oldest first.
     pub const ALL: [Release; 3] = [Release::Qnx6_4, Release::Qnx7_1, Release::Qnx8_0];
+
+    /// Major and minor number.
+    pub const fn version(self) -> (u32, u32) {
+        match self {
+            Release::Qnx6_4 => (6, 4),
+            Release::Qnx7_1 => (7, 1),
+            Release::Qnx8_0 => (8, 0),
+        }
+    }
 }
 
 /// Before a call's name in QNX's header.
