@@ -18,6 +18,7 @@ mod codes;
 mod datakey;
 mod dialect;
 mod emit;
+pub mod events;
 mod graph;
 mod ir;
 mod link;

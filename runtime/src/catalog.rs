@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use tfbc_vm::{BlobError, Hook, Level, Program};
+use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 
 #[cfg(feature = "compiler")]
 use tfbc_compiler::{Compiled, Options};
@@ -277,10 +277,24 @@ impl Entry {
     }
 }
 
+/// What shows the records of one class and event, by the definitions of one program.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordEntry {
+    /// Index of the program.
+    program: u32,
+    /// Index for the machine.
+    pub hook: u32,
+    rank: usize,
+}
+
 /// Hook ids and the programs that print them.
 #[derive(Debug)]
 pub struct Catalog<'b> {
     programs: Vec<Program<'b>>,
+    /// The entries of each class and event that has any, in the order of the files.
+    records: Vec<Vec<RecordEntry>>,
+    /// By space and id: an index of `records` and 1, or 0. Empty where there are none.
+    by_record: Vec<u32>,
     entries: Vec<Entry>,
     /// By canonical id: an index of `entries` and 1, or 0.
     by_id: Vec<u32>,
@@ -288,7 +302,13 @@ pub struct Catalog<'b> {
 
 impl<'b> Catalog<'b> {
     fn new() -> Self {
-        Self { programs: Vec::new(), entries: Vec::new(), by_id: vec![0; 1 << 16] }
+        Self {
+            programs: Vec::new(),
+            records: Vec::new(),
+            by_record: Vec::new(),
+            entries: Vec::new(),
+            by_id: vec![0; 1 << 16],
+        }
     }
 
     fn add(&mut self, program: Program<'b>, rank: &Rank) {
@@ -305,7 +325,24 @@ impl<'b> Catalog<'b> {
             };
             self.add_entry(entry);
         }
+        for space in [Space::Record, Space::Fields] {
+            for hook in program.entries(space) {
+                let entry = RecordEntry { program: index, hook: hook.index, rank: rank_of(rank, hook.source) };
+                self.add_record(record_place(space, hook.id), entry);
+            }
+        }
         self.programs.push(program);
+    }
+
+    fn add_record(&mut self, place: usize, entry: RecordEntry) {
+        self.by_record.resize(2 << 15, 0);
+        let at = &mut self.by_record[place];
+        if *at == 0 {
+            self.records.push(Vec::new());
+            *at = self.records.len() as u32;
+        }
+        let all = &mut self.records[*at as usize - 1];
+        all.insert(all.partition_point(|known| known.rank <= entry.rank), entry);
     }
 
     /// A stanza of a file wins over a built-in one, a later file over an earlier.
@@ -331,6 +368,11 @@ impl<'b> Catalog<'b> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
+    /// Whether a stanza of the given files formats events of a canonical id.
+    pub fn defines(&self, id: u16) -> bool {
+        self.get(id).is_some_and(|entry| !entry.builtin)
+    }
+
     /// The entry that prints events of a canonical id: hook 000 is printed by stanza 004, an id without a stanza by
     /// 007.
     #[inline]
@@ -340,6 +382,26 @@ impl<'b> Catalog<'b> {
         } else {
             self.get(id).or_else(|| self.get(hooks::UNDEFINED))
         }
+    }
+
+    /// What shows the records of a class and event: an entry for each program with definitions of it, in the order of
+    /// the files.
+    #[inline]
+    pub fn records(&self, space: Space, class: u8, event: u16) -> &[RecordEntry] {
+        let at =
+            self.by_record.get(record_place(space, Space::record_id(class, event))).and_then(|at| at.checked_sub(1));
+        at.map_or(&[], |at| &self.records[at as usize])
+    }
+
+    /// Whether any event of QNX has a definition.
+    pub fn has_records(&self) -> bool {
+        !self.records.is_empty()
+    }
+
+    /// The program of a record's entry.
+    #[inline]
+    pub fn record_program(&self, entry: &RecordEntry) -> &Program<'b> {
+        &self.programs[entry.program as usize]
     }
 
     /// The program of an entry.
@@ -366,6 +428,11 @@ impl<'b> Catalog<'b> {
     pub fn has_wide_ids(&self) -> bool {
         self.entries.iter().any(|entry| entry.id & 15 != 0)
     }
+}
+
+/// The place in [`Catalog::by_record`] of a record's id, 15 bits, or of its fields.
+fn record_place(space: Space, id: u16) -> usize {
+    usize::from(id & 0x7fff) | usize::from(space == Space::Fields) << 15
 }
 
 #[cfg_attr(not(feature = "compiler"), expect(unused_variables, reason = "a blob ranks as a whole"))]

@@ -12,6 +12,7 @@ pub mod columns;
 pub mod ids;
 pub mod output;
 pub mod reader;
+pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;

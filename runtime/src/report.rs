@@ -46,6 +46,8 @@ pub struct ReportOptions {
     pub no_heading: bool,
     /// Which events are reported.
     pub filter: Filter,
+    /// Whether only events are reported that a stanza of the given files formats.
+    pub defined: bool,
     /// What one event may cost.
     pub limits: Limits,
 }
@@ -198,6 +200,7 @@ impl<'r> Report<'r> {
         let time = self.state.advance(event);
         let shown = self.options.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
+        let shown = shown && (!self.options.defined || self.catalog.defines(event.id));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {

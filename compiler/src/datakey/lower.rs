@@ -409,3 +409,113 @@ fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
     let text = format!("the enums of `{label}` are too many: values times masks above {MAX_PAIRS}");
     Diagnostic::error(&TOO_LARGE, definition.source, definition.span, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ir::Program;
+    use tfbc_grammar::{Source, SourceId};
+    use tfbc_vm::{Context, Event, Job, Layout, Machine, Record, TextBuf, Timers};
+
+    fn field(label: &str, bytes: u8, show: Show) -> Field {
+        Field {
+            span: Span::default(),
+            label: label.into(),
+            shape: Shape::Number { bytes, signed: false },
+            show,
+            mask: None,
+            search: Search::Value,
+            enums: Vec::new(),
+            default: None,
+        }
+    }
+
+    fn label(test: Test, text: &str) -> Enum {
+        Enum { test, text: text.into() }
+    }
+
+    fn model(keys: Vec<(Vec<Field>, Vec<Condition>)>) -> Model {
+        let mut model = Model::default();
+        let mut plan = EventPlan { class: 6, id: 65, keys: Vec::new() };
+        for (at, (fields, conditions)) in keys.into_iter().enumerate() {
+            model.definitions.push(Definition {
+                source: SourceId(0),
+                span: Span::default(),
+                format: Vec::new(),
+                fields,
+                show_masked_value: true,
+            });
+            plan.keys.push(Key { definition: at, offsets: [0, 0], conditions });
+        }
+        model.events.push(plan);
+        model
+    }
+
+    fn shown(model: &Model, space: Space, payload: &[u8]) -> Option<String> {
+        let (stanzas, diagnostics) = lower(model);
+        assert!(diagnostics.is_empty());
+        let program = Program { stanzas, functions: Vec::new() };
+        let source = Source::new("a.xml", "");
+        let built = crate::build::build(&program, &Graph::new(&program).0, &[&source], &Default::default(), true);
+        let blob = built.blob.finish();
+        let program = tfbc_vm::Program::open(&blob).unwrap();
+        let entry = program.entry(space, Space::record_id(6, 65)).unwrap();
+        let mut texts = [Machine::default(), Machine::checked(Default::default())].map(|mut machine| {
+            let mut out = TextBuf::new();
+            let record = Some(Record { event: 65, big_endian: false });
+            let event = Event { bytes: payload, wide: false, record, time_ns: 0, offset: 0 };
+            let job = Job {
+                event: &event,
+                context: &Context::EMPTY,
+                timers: &mut Timers::new(),
+                layout: Layout::default(),
+                line: 0,
+                out: &mut out,
+            };
+            let outcome = machine.run(&program, entry.index, job);
+            let text = String::from_utf8_lossy(out.as_bytes()).into_owned();
+            (!outcome.skipped).then_some(text)
+        });
+        assert_eq!(texts[0], texts[1]);
+        texts[0].take()
+    }
+
+    #[test]
+    fn masks_and_values_are_shown_behind_their_number() {
+        let mask = |bits| Test::Mask { bits: Some(bits), not: false };
+        let value = |bits| Test::Value { bits: Some(bits), not: false };
+        let mut first = field("ipicmd", 2, Show::Hex);
+        first.enums =
+            vec![label(mask(0x100), "1_bit_8"), label(mask(0x200), "1_bit_9"), label(mask(0x400), "1_bit_10")];
+        first.default = Some(b"1_default".to_vec());
+        let mut second = field("ipicmd2", 2, Show::Hex);
+        second.enums = vec![label(value(1), "2_val_1"), label(value(2), "2_val_2"), label(value(4), "2_val_3")];
+        let model = model(vec![(vec![first, second], Vec::new())]);
+        let text = |payload: &[u8]| shown(&model, Space::Record, payload).unwrap();
+        assert_eq!(text(&[0, 3, 4, 0]), "ipicmd:0x300 1_bit_8 1_bit_9 ipicmd2:0x4 2_val_3\n");
+        assert_eq!(text(&[1, 0, 3, 0]), "ipicmd:0x1 1_default ipicmd2:0x3\n");
+        assert_eq!(text(&[1, 0, 3]), "ipicmd:0x1 1_default ipicmd2:<truncated>\n");
+        assert_eq!(text(&[]), "ipicmd:<truncated>\n");
+        let fields = shown(&model, Space::Fields, &[0, 3, 4]).unwrap();
+        assert_eq!(fields, "ipicmd\x1f768\x1f0x300 1_bit_8 1_bit_9\x1eipicmd2\x1f\x1f<truncated>\x1e\n");
+    }
+
+    #[test]
+    fn conditions_choose_between_keys() {
+        let text = |label: &str| Field { shape: Shape::Text, ..field(label, 1, Show::Decimal) };
+        let on = |not| vec![Condition { field: Some((0, 0)), test: Test::Mask { bits: Some(1), not } }];
+        let keys = vec![
+            (vec![field("ipicmd", 2, Show::Hex)], Vec::new()),
+            (vec![text("dstring1")], on(false)),
+            (vec![text("dstring2")], on(true)),
+        ];
+        let both = model(keys);
+        assert_eq!(shown(&both, Space::Record, &[1, 0]).unwrap(), "ipicmd:0x1 dstring1:\\x01\n");
+        assert_eq!(shown(&both, Space::Record, &[2, 0]).unwrap(), "ipicmd:0x2 dstring2:\\x02\n");
+        let mut none = both;
+        none.events[0].keys[0].conditions =
+            vec![Condition { field: None, test: Test::Value { bits: None, not: true } }];
+        assert_eq!(shown(&none, Space::Record, &[2, 0]), None);
+    }
+}

@@ -4,10 +4,12 @@ use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use crate::ids::display_id;
+use crate::reader::kev::KevRecord;
+use crate::records::{RecordIds, RecordPrinter};
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::PathBuf;
-use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Step, TextBuf, Timers, list_instr};
+use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Space, Step, TextBuf, Timers, list_instr};
 
 /// Flags of `tfbc event`.
 #[derive(Debug, Clone, Args)]
@@ -15,9 +17,21 @@ pub struct EventArgs {
     /// Format file, source or blob; later ones win
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Width of the hook
-    #[arg(long, value_name = "BITS", required_unless_present = "dialect")]
+    /// AIX: width of the hook
+    #[arg(long, value_name = "BITS", required_unless_present_any = ["dialect", "class"])]
     env: Option<HookWidth>,
+    /// QNX: class of the record, a number or a name such as USER
+    #[arg(long, value_name = "CLASS", conflicts_with = "env", requires = "id")]
+    class: Option<String>,
+    /// QNX: the event's number in its class, or its label
+    #[arg(long, value_name = "EVENT", requires = "class")]
+    id: Option<String>,
+    /// QNX: the record is a combine
+    #[arg(long, requires = "class")]
+    wide: bool,
+    /// QNX: the payload is big-endian
+    #[arg(long, requires = "class")]
+    big_endian: bool,
     /// Print each instruction before it runs, with its pc, the data pointer, the registers that it changed and the text
     #[arg(long)]
     trace: bool,
@@ -25,7 +39,8 @@ pub struct EventArgs {
     language: LanguageArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// The event's buffer in hex: hook word and data, as templates see it. Blanks do not count
+    /// AIX: the event's buffer in hex, hook word and data, as templates see it. QNX: the record's payload. Blanks do not
+    /// count
     #[arg(value_name = "HEX", required_unless_present = "dialect")]
     hex: Vec<String>,
 }
@@ -45,6 +60,9 @@ impl EventArgs {
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
+        }
+        if let (Some(class), Some(id)) = (&self.class, &self.id) {
+            return self.run_record(console, class, id);
         }
         let wide = self.env == Some(HookWidth::Bits64);
         let (trace_env, word) = if wide { (64, 8) } else { (32, 4) };
@@ -82,7 +100,7 @@ impl EventArgs {
             machine.run(program, entry.hook, job)
         };
         out.extend_from_slice(text.as_bytes());
-        let ending = super::print(out, None)?;
+        let ending = super::print(out, None)?.max(formats::loaded(&set));
         if outcome.truncated {
             console.warning(Message::PastEnd, "the template reads past the end of the event");
         }
@@ -96,6 +114,61 @@ impl EventArgs {
             console.note("the template drops the event ($SKIP)");
         }
         Ok(ending)
+    }
+}
+
+impl EventArgs {
+    /// Prints a record of QNX as a report's data column does.
+    fn run_record(&self, console: &Console, class: &str, id: &str) -> Ending {
+        let usage = |text: String| Failure::Say(Message::Usage, text);
+        let (class, event) = record_id(class, id).map_err(usage)?;
+        let bytes = parse_hex(&self.hex.concat())?;
+        let set = formats::load(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let record = KevRecord {
+            number: 1,
+            offset: 0,
+            class,
+            event,
+            cpu: 0,
+            wide: self.wide,
+            stamp: 0,
+            msb: None,
+            bytes: &bytes,
+        };
+        let mut printer = RecordPrinter::new(&catalog, self.big_endian, None, self.limits.limits());
+        let (mut out, mut text) = (Vec::new(), TextBuf::new());
+        if self.trace {
+            for entry in catalog.records(Space::Record, class, event) {
+                let mut listing = Listing::new(catalog.record_program(entry));
+                let mut shown = TextBuf::new();
+                printer.one(entry, &record, &mut shown, &mut |step: Step<'_>| listing.step(&step));
+                out.extend_from_slice(listing.text.as_bytes());
+            }
+        }
+        let defined = printer.definitions(&record, &mut text);
+        if !defined {
+            printer.arguments(&record, &mut text);
+        }
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'\n');
+        let ending = super::print(out, None)?.max(formats::loaded(&set));
+        if !defined {
+            console.note(format_args!("no definition applies to event {event} of class {class}"));
+        }
+        Ok(ending)
+    }
+}
+
+/// A class and event by number, name or label.
+fn record_id(class: &str, event: &str) -> Result<(u8, u16), String> {
+    let mut ids = RecordIds::default();
+    ids.add(&format!("{class}:{event}"), None)?;
+    let mut found = ids.iter();
+    match (found.next(), found.next()) {
+        (Some((13, event)), None) => Ok((5, event)),
+        (Some(id), None) => Ok(id),
+        _ => Err(format!("`{event}` stands for several events of class {class}: give the number")),
     }
 }
 

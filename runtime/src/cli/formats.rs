@@ -12,7 +12,7 @@ use crate::render;
 #[cfg(feature = "compiler")]
 use tfbc_compiler::Dialect;
 #[cfg(feature = "compiler")]
-use tfbc_grammar::Severity;
+use tfbc_grammar::{Diagnostic, Severity};
 
 /// Flags of every command that takes format files.
 #[derive(Debug, Clone, Default, Args)]
@@ -78,11 +78,27 @@ pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Re
         Err(error) => return Err(refusal(console, error, language.strict)),
     };
     #[cfg(feature = "compiler")]
-    if language.strict && !set.findings().diagnostics.is_empty() {
-        show(console, set.findings(), true);
-        return Err(Failure::Said);
+    {
+        let found = &set.findings().diagnostics;
+        if language.strict && !found.is_empty() {
+            show(console, set.findings(), true);
+            return Err(Failure::Said);
+        }
+        // What is refused alone leaves the rest in use.
+        show_where(console, set.findings(), |found| found.severity == Severity::Error);
     }
     Ok(set)
+}
+
+/// How a command ends at best that has used these format files: with errors where some of them were refused alone.
+pub fn loaded(set: &FormatSet) -> Status {
+    #[cfg(feature = "compiler")]
+    return status(set.findings(), false);
+    #[cfg(not(feature = "compiler"))]
+    {
+        let _ = set;
+        Status::Well
+    }
 }
 
 /// Says why format files cannot be used.
@@ -103,8 +119,20 @@ pub fn refusal(console: &Console, error: LoadError, strict: bool) -> Failure {
 /// Shows all findings with their source lines and a summary, and tells how the command ends.
 #[cfg(feature = "compiler")]
 pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
+    show_where(console, findings, |_| true);
+    status(findings, strict)
+}
+
+/// Shows some findings with their source lines, and a summary of these.
+#[cfg(feature = "compiler")]
+fn show_where(console: &Console, findings: &Findings, shown: impl Fn(&Diagnostic) -> bool) {
     let mut text = String::new();
-    for diagnostic in &findings.diagnostics {
+    let (mut n_errors, mut n_warnings) = (0, 0);
+    for diagnostic in findings.diagnostics.iter().filter(|found| shown(found)) {
+        match diagnostic.severity {
+            Severity::Error => n_errors += 1,
+            Severity::Warning => n_warnings += 1,
+        }
         text.push_str(&render::human(&findings.sources, diagnostic, console.colour));
         text.push('\n');
         if text.len() > 1 << 16 {
@@ -113,11 +141,9 @@ pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
         }
     }
     console.write(&text);
-    let (n_errors, n_warnings) = count(findings);
     if let Some(summary) = render::summary(n_errors, n_warnings) {
         console.note(summary);
     }
-    status(findings, strict)
 }
 
 /// Errors and warnings among findings.

@@ -2,9 +2,11 @@
 
 use super::console::{Console, Ending, Status};
 use super::formats::{self, LanguageArgs};
+use super::info_kev::LogInventory;
 use super::trace::{self, Announcer, TraceArgs};
 use crate::catalog::Catalog;
 use crate::ids::display_id;
+use crate::reader::AnyTrace;
 use crate::reader::aix::{Item, RawEvent, SystemInfo, Trace, TraceState, hooks};
 use crate::report::{Monitor, date};
 use clap::Args;
@@ -43,15 +45,24 @@ impl InfoArgs {
         let mut out = String::new();
         let mut status = Status::Well;
         for path in &self.traces {
-            let mut trace = trace::open(path, &self.trace.options())?;
-            let survey = Inventory::take(console, &mut trace)?;
-            if survey.n_damaged > 0 {
+            let n_damaged = match trace::open(path, &self.trace)? {
+                AnyTrace::Aix(mut trace) => {
+                    let survey = Inventory::take(console, &mut trace)?;
+                    survey.write(&trace, &catalog, &mut out);
+                    survey.n_damaged
+                }
+                AnyTrace::Kev(mut log) => {
+                    let survey = LogInventory::take(console, &mut log)?;
+                    survey.write(&log, &catalog, &mut out);
+                    survey.n_damaged
+                }
+            };
+            if n_damaged > 0 {
                 status = Status::Damaged;
             }
-            survey.write(&trace, &catalog, &mut out);
         }
         super::print(out, None)?;
-        Ok(status)
+        Ok(status.max(formats::loaded(&set)))
     }
 }
 
@@ -69,7 +80,7 @@ struct Inventory {
 
 impl Inventory {
     fn take(console: &Console, trace: &mut Trace) -> Result<Self, super::Failure> {
-        let mut announcer = Announcer::new(console, trace);
+        let mut announcer = Announcer::new(console, trace.name(), trace.size());
         let mut inventory = Self {
             state: TraceState::new(trace.kind().kernel(), trace.survey()),
             n_events: 0,

@@ -8,6 +8,7 @@ mod event;
 mod explain;
 mod formats;
 mod info;
+mod info_kev;
 mod limits;
 mod list;
 mod report;

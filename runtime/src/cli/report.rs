@@ -3,10 +3,13 @@
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
-use super::trace::{self, TraceArgs};
+use super::trace::{self, TraceArgs, Wanted};
 use crate::columns::{Columns, Timestamp};
+use crate::reader::kev::KevLog;
+use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions};
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Flags of `tfbc report`.
@@ -19,7 +22,8 @@ pub struct ReportArgs {
     /// Write the report to a file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Columns, in their order: id, elapsed, delta, text (all, as far as the form of times has them)
+    /// Columns, in their order. AIX: id, elapsed, delta, text. QNX: event, time, cpu, class, id, type, data. `text` or
+    /// `data` alone prints nothing but that
     #[arg(long, value_name = "LIST")]
     columns: Option<String>,
     /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
@@ -28,12 +32,28 @@ pub struct ReportArgs {
     /// Lines between two heading lines; 0 for a single one
     #[arg(long, value_name = "LINES", default_value_t = 0)]
     pagesize: u64,
-    /// Only these hooks: hh, hhh or hhhh, separated by commas or blanks
+    /// Only these events, separated by commas or blanks. AIX: hh, hhh or hhhh. QNX: a class as 6 or USER, an event as
+    /// 6:65, KER_CALL:10-20 or PR_TH:THREADY
     #[arg(long, value_name = "IDS")]
     only: Vec<String>,
-    /// All but these hooks
+    /// All but these events
     #[arg(long, value_name = "IDS")]
     except: Vec<String>,
+    /// Only events that a template of the given files formats
+    #[arg(long)]
+    defined: bool,
+    /// Only these CPUs, such as 0,2-3 (QNX)
+    #[arg(long, value_name = "CPUS")]
+    cpu: Vec<String>,
+    /// From this time on, in seconds as the time column has them (QNX)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    from: Option<u64>,
+    /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson (QNX)
+    #[arg(long, value_name = "SECONDS|FORM", value_parser = To::parse)]
+    to: Vec<To>,
+    /// Threads that format; the output does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     /// No heading
     #[arg(short = 'h', long)]
     no_heading: bool,
@@ -57,16 +77,56 @@ impl ReportArgs {
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
         }
-        let options = ReportOptions {
+        let set = formats::load(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log) };
+        let ended = trace::run(console, &catalog, &self.traces, &self.trace, &wanted, self.output.as_deref())?;
+        Ok(ended.max(formats::loaded(&set)))
+    }
+
+    fn report_options(&self) -> Result<ReportOptions, Failure> {
+        let of_qnx = [
+            (!self.cpu.is_empty(), "--cpu"),
+            (self.from.is_some(), "--from"),
+            (self.to.iter().any(|to| *to != To::Form(Form::Text)), "--to"),
+        ];
+        if let Some((_, flag)) = of_qnx.into_iter().find(|(given, _)| *given) {
+            return Err(Failure::Say(Message::Usage, format!("{flag} is for logs of QNX, and this is a trace of AIX")));
+        }
+        Ok(ReportOptions {
             columns: self.columns()?,
             page_size: self.pagesize,
             no_heading: self.no_heading,
             filter: super::trcrpt::filter(&self.only, &self.except)?,
+            defined: self.defined,
             limits: self.limits.limits(),
+        })
+    }
+
+    fn record_options(&self, log: &KevLog) -> Result<RecordOptions, Failure> {
+        let usage = |text: String| Failure::Say(Message::Usage, text);
+        let ids = |lists: &[String]| {
+            let mut ids = RecordIds::default();
+            let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
+            items.map(|item| ids.add(item, log.header().release)).collect::<Result<(), _>>().map_err(usage)?;
+            Ok((!lists.is_empty()).then_some(ids))
         };
-        let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        trace::run(console, &catalog, &self.traces, &self.trace.options(), &options, self.output.as_deref())
+        let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
+        Ok(RecordOptions {
+            columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
+            form: self.to.iter().rev().find_map(|to| to.form()).unwrap_or_default(),
+            no_heading: self.no_heading,
+            defined: self.defined,
+            filter: RecordFilter {
+                only: ids(&self.only)?,
+                except: ids(&self.except)?,
+                cpus: cpus(&self.cpu).map_err(usage)?,
+                from_ns: self.from,
+                to_ns: self.to.iter().rev().find_map(|to| to.time_ns()),
+            },
+            limits: self.limits.limits(),
+            threads: self.threads,
+        })
     }
 
     fn columns(&self) -> Result<Columns, Failure> {
@@ -77,5 +137,80 @@ impl ReportArgs {
                 Columns::parse(list, timestamp).map_err(|error| Failure::Say(Message::Usage, error.to_string()))
             }
         }
+    }
+}
+
+/// What `--to` names: a time, or the form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum To {
+    Ns(u64),
+    Form(Form),
+}
+
+impl To {
+    const FORMS: [(&str, Form); 4] =
+        [("text", Form::Text), ("tsv", Form::Tsv), ("csv", Form::Csv), ("ndjson", Form::Ndjson)];
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Some((_, form)) = Self::FORMS.iter().find(|(name, _)| *name == text) {
+            return Ok(To::Form(*form));
+        }
+        let names = Self::FORMS.map(|(name, _)| name);
+        seconds(text).map(To::Ns).map_err(|_| {
+            let hint = super::closest(text, &names).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            format!("expected seconds, or one of {}{hint}", names.join(", "))
+        })
+    }
+
+    fn form(self) -> Option<Form> {
+        if let To::Form(form) = self { Some(form) } else { None }
+    }
+
+    fn time_ns(self) -> Option<u64> {
+        if let To::Ns(ns) = self { Some(ns) } else { None }
+    }
+}
+
+/// Seconds with up to nine decimals, in ns.
+fn seconds(text: &str) -> Result<u64, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {
+        return Err(String::from("expected seconds with up to nine decimals, such as 12.5"));
+    }
+    let whole: u64 = whole.parse().map_err(|_| String::from("too many seconds"))?;
+    let fraction: u64 = format!("{fraction:0<9}").parse().unwrap_or(0);
+    whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction)).ok_or(String::from("too many seconds"))
+}
+
+/// CPUs as a bit each; `None` for all of them.
+fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
+    let mut bits = 0;
+    for item in lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
+        let (first, last) = item.split_once('-').unwrap_or((item, item));
+        let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| bits |= 1u64 << cpu),
+            _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
+        }
+    }
+    Ok((!lists.is_empty()).then_some(bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_cpus_are_read() {
+        assert_eq!(seconds("12.5"), Ok(12_500_000_000));
+        assert_eq!(seconds("0.000000001"), Ok(1));
+        for bad in ["", ".5", "-1", "1.0000000001", "18446744074", "1e3"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+        assert_eq!(cpus(&["0,2-3".to_owned()]), Ok(Some(0b1101)));
+        assert!(cpus(&["64".to_owned()]).is_err());
+        assert_eq!(To::parse("tsv"), Ok(To::Form(Form::Tsv)));
+        assert!(To::parse("tvs").unwrap_err().contains("did you mean `tsv`"));
     }
 }

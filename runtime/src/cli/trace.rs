@@ -3,7 +3,10 @@
 use super::console::{Console, Ending, Failure, Message, Progress, Status};
 use crate::catalog::Catalog;
 use crate::output::Output;
-use crate::reader::aix::{CpuidWord, Kind, Notice, ReadOptions, Trace};
+use crate::reader::aix::{CpuidWord, Kind, ReadOptions, Trace};
+use crate::reader::kev::KevLog;
+use crate::reader::{AnyTrace, Notice};
+use crate::records::{self, RecordOptions, RecordSummary};
 use crate::report::{Monitor, ReportError, ReportOptions, Summary, report};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -32,6 +35,7 @@ pub enum KindArg {
     Stream64,
     Log32,
     Log64,
+    Kev,
 }
 
 /// [`CpuidWord`] on the command line.
@@ -48,11 +52,12 @@ impl TraceArgs {
     /// The flags as the reader takes them.
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
-            format: self.format.map(|kind| match kind {
-                KindArg::Stream32 => Kind::Stream32,
-                KindArg::Stream64 => Kind::Stream64,
-                KindArg::Log32 => Kind::Log32,
-                KindArg::Log64 => Kind::Log64,
+            format: self.format.and_then(|kind| match kind {
+                KindArg::Stream32 => Some(Kind::Stream32),
+                KindArg::Stream64 => Some(Kind::Stream64),
+                KindArg::Log32 => Some(Kind::Log32),
+                KindArg::Log64 => Some(Kind::Log64),
+                KindArg::Kev => None,
             }),
             cpuid_word: match self.cpuid_word {
                 CpuidWordArg::Last => CpuidWord::Last,
@@ -66,9 +71,13 @@ impl TraceArgs {
 }
 
 /// Opens one trace.
-pub fn open(path: &Path, options: &ReadOptions) -> Result<Trace, Failure> {
+pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     let refused = |error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
-    Trace::open(path, options).map_err(refused)
+    match args.format {
+        Some(KindArg::Kev) => AnyTrace::open_kev(path),
+        _ => AnyTrace::open(path, &args.options()),
+    }
+    .map_err(refused)
 }
 
 /// Says what happens to one trace, with the bar out of the way.
@@ -81,8 +90,8 @@ pub struct Announcer<'c> {
 
 impl<'c> Announcer<'c> {
     /// An announcer for a trace.
-    pub fn new(console: &'c Console, trace: &Trace) -> Self {
-        Self { console, name: trace.name().to_owned(), progress: console.progress(trace.size()), n_shown: 0 }
+    pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
+        Self { console, name: name.to_owned(), progress: console.progress(size), n_shown: 0 }
     }
 }
 
@@ -107,37 +116,41 @@ impl Monitor for Announcer<'_> {
     }
 }
 
+/// What a command's flags mean for each kind of trace: known when one is met.
+pub struct Wanted<'w> {
+    /// For traces of AIX.
+    pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
+    /// For logs of QNX.
+    pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
+}
+
 /// Writes the reports of traces, one after another, to `-o` or standard output.
 pub fn run(
     console: &Console,
     catalog: &Catalog<'_>,
     traces: &[PathBuf],
-    read: &ReadOptions,
-    options: &ReportOptions,
+    args: &TraceArgs,
+    wanted: &Wanted<'_>,
     output: Option<&Path>,
 ) -> Ending {
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
     let mut out = None;
     let mut status = Status::Well;
     for path in traces {
-        let mut trace = open(path, read)?;
+        let mut trace = Planned::open(path, args, wanted)?;
         // Only a trace that can be read is worth an output.
         let out = match &mut out {
             Some(out) => out,
             None => out.insert(Output::open(output).map_err(|error| Failure::write(&error, &what))?),
         };
-        let mut announcer = Announcer::new(console, &trace);
-        let ran = report(&mut trace, catalog, options, out, &mut announcer);
-        announcer.progress.clear();
-        let summary = ran.map_err(|error| match error {
+        let n_damaged = trace.report(console, catalog, out).map_err(|error| match error {
             ReportError::Write(error) => Failure::write(&error, &what),
             ReportError::Read(error) => {
                 Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
             }
             error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
         })?;
-        announce(console, trace.name(), &summary);
-        if summary.n_damaged > 0 {
+        if n_damaged > 0 {
             status = Status::Damaged;
         }
     }
@@ -147,12 +160,69 @@ pub fn run(
     Ok(status)
 }
 
-/// Says what a run counted.
-fn announce(console: &Console, name: &str, summary: &Summary) {
-    if summary.n_damaged > MAX_SHOWN {
-        let more = summary.n_damaged - MAX_SHOWN;
+/// An opened trace with what is wanted of it.
+enum Planned {
+    Aix(Box<Trace>, ReportOptions),
+    Kev(Box<KevLog>, RecordOptions),
+}
+
+impl Planned {
+    fn open(path: &Path, args: &TraceArgs, wanted: &Wanted<'_>) -> Result<Self, Failure> {
+        Ok(match open(path, args)? {
+            AnyTrace::Aix(trace) => Planned::Aix(trace, (wanted.aix)()?),
+            AnyTrace::Kev(log) => {
+                let options = (wanted.kev)(&log)?;
+                Planned::Kev(log, options)
+            }
+        })
+    }
+
+    /// Writes the report, and gives the number of damaged places.
+    fn report(&mut self, console: &Console, catalog: &Catalog<'_>, out: &mut Output) -> Result<u64, ReportError> {
+        match self {
+            Planned::Aix(trace, options) => {
+                let mut announcer = Announcer::new(console, trace.name(), trace.size());
+                let ran = report(trace, catalog, options, out, &mut announcer);
+                announcer.progress.clear();
+                let summary = ran?;
+                announce(console, trace.name(), &summary);
+                Ok(summary.n_damaged)
+            }
+            Planned::Kev(log, options) => {
+                let mut announcer = Announcer::new(console, log.name(), log.size());
+                let ran = records::report(log, catalog, options, out, &mut announcer);
+                announcer.progress.clear();
+                let summary = ran?;
+                announce_records(console, log.name(), &summary);
+                Ok(summary.n_damaged)
+            }
+        }
+    }
+}
+
+/// Says what the report of a log counted.
+fn announce_records(console: &Console, name: &str, summary: &RecordSummary) {
+    announce_damage(console, name, summary.n_damaged);
+    let counts = [
+        (summary.n_truncated, Message::PastEnd, "the payload ends before the fields of"),
+        (summary.n_limited, Message::Notable, "a limit cut the text of"),
+    ];
+    for (n, message, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
+        console.warning(message, format!("{name}: {what} {}", super::count(n, "event")));
+    }
+}
+
+/// Says how many damaged places were not shown one by one.
+fn announce_damage(console: &Console, name: &str, n_damaged: u64) {
+    if n_damaged > MAX_SHOWN {
+        let more = n_damaged - MAX_SHOWN;
         console.error(Message::InvalidEvent, format!("{name}: {more} more damaged places"));
     }
+}
+
+/// Says what a run counted.
+fn announce(console: &Console, name: &str, summary: &Summary) {
+    announce_damage(console, name, summary.n_damaged);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),
         (summary.n_limited, Message::Notable, "a limit cut the text of"),

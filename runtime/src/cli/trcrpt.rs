@@ -2,7 +2,7 @@
 
 use super::console::{Colour, Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
-use super::trace::{self, TraceArgs};
+use super::trace::{self, TraceArgs, Wanted};
 use crate::columns::{Columns, Timestamp};
 use crate::ids::IdSet;
 use crate::report::{Filter, ReportOptions};
@@ -263,7 +263,14 @@ impl TrcrptArgs {
             filter,
             ..ReportOptions::default()
         };
-        trace::run(console, &catalog, &self.files, &self.trace.options(), &options, self.output.as_deref())
+        let wanted = Wanted {
+            aix: &|| Ok(options.clone()),
+            kev: &|log| {
+                let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
+                Err(Failure::Say(Message::Unreadable, text))
+            },
+        };
+        trace::run(console, &catalog, &self.files, &self.trace, &wanted, self.output.as_deref())
     }
 
     fn refuse(&self) -> Result<(), Failure> {

@@ -1,3 +1,11 @@
 //! Trace readers: bytes pushed in, events taken out.
 
 pub mod aix;
+mod any;
+pub mod kev;
+mod notice;
+mod window;
+
+pub use any::{AnyRefusal, AnyTrace};
+pub use notice::{Notice, Tally};
+pub use window::Input;

@@ -17,17 +17,16 @@ mod sniff;
 mod state;
 mod step;
 mod trace;
-mod window;
 
+pub use super::{Input, Notice, Tally};
 pub use clock::{Clock, EventTime, Factors};
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub use sniff::Kind;
-pub(crate) use sniff::{compressed, is_trace};
+pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
-pub use trace::{Item, Notice, OpenError, RawEvent, ReadOptions, Survey, Tally, Trace};
-pub use window::Input;
+pub use trace::{Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
 
 /// Canonical ids of the hooks that readers and reports know.
 pub mod hooks {

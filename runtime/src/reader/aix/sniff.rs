@@ -90,6 +90,16 @@ pub(crate) fn is_trace(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|word| (MAGIC_LOG_AIX3..=MAGIC_STREAM64).contains(&u32::from_be_bytes(*word)))
 }
 
+/// Whether bytes begin with a hook that 32-bit streams begin with.
+pub(crate) fn may_be_stream32(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|word| begins_stream32(u32::from_be_bytes(*word)))
+}
+
+fn begins_stream32(word: u32) -> bool {
+    let id = ((word >> 20) << 4) as u16;
+    [hooks::TRACE_ON, hooks::HEADER, hooks::UTILITY].contains(&id)
+}
+
 /// What the first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {
@@ -117,8 +127,7 @@ pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
 /// A 32-bit stream has no header: it begins with one of the hooks that a trace begins with, and steps cleanly. Time
 /// factors are as good as a first word: what is damaged behind them is for the report to tell.
 fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
-    let id = ((word >> 20) << 4) as u16;
-    if ![hooks::TRACE_ON, hooks::HEADER, hooks::UTILITY].contains(&id) {
+    if !begins_stream32(word) {
         return Sniffed::Unknown;
     }
     let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::None, lenient: false };

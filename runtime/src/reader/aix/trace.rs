@@ -6,7 +6,8 @@ use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
-use super::window::{Input, Window};
+use crate::reader::window::{Input, Window};
+use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
@@ -86,15 +87,6 @@ pub struct RawEvent<'t> {
     pub cpu: Option<u64>,
 }
 
-/// Something the reader of a report must know about the trace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// Whether bytes of the trace could not be read as events.
-    pub damage: bool,
-    /// Where and what, without the file's name.
-    pub message: String,
-}
-
 /// What stands next in a trace.
 #[derive(Debug)]
 pub enum Item<'t> {
@@ -113,19 +105,6 @@ pub struct Survey {
     pub starts_with_trace_on: bool,
     /// Whether an event was met that carries a time stamp.
     stamped: bool,
-}
-
-/// Where the bytes of a trace went. `read == header + events + skipped` at any time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Bytes taken in.
-    pub read: u64,
-    /// Bytes of headers and tables.
-    pub header: u64,
-    /// Bytes of whole events.
-    pub events: u64,
-    /// Bytes that notices reported as unreadable.
-    pub skipped: u64,
 }
 
 /// A run of events to visit, or why it is left out.

@@ -34,7 +34,7 @@ impl Input {
     }
 
     /// Total bytes, where that is known.
-    pub(super) fn size(&mut self) -> io::Result<Option<u64>> {
+    pub(in crate::reader) fn size(&mut self) -> io::Result<Option<u64>> {
         match self {
             Input::Seekable(input) => {
                 let size = input.seek(SeekFrom::End(0))?;
@@ -60,7 +60,7 @@ impl Input {
 }
 
 /// The unconsumed bytes of the area that is being read. Offsets count from the start of the file.
-pub(super) struct Window {
+pub(in crate::reader) struct Window {
     input: Input,
     buf: Vec<u8>,
     start: usize,

@@ -1,0 +1,595 @@
+//! From the rows of the table to IR: what one event prints.
+//!
+//! Records are cut short in real life and in the hands of those who type them in, so every field asks for its bytes
+//! first: where they are missing, the line ends.
+
+use super::Layout;
+use super::table::{Arg, Args, CallRow, EventRow, Letter, Release, Side, call};
+use crate::ir::{Block, Field, How, Inst, Node, Select, Slot, Switch, Value};
+use crate::number::Number;
+use tfbc_grammar::Span;
+use tfbc_grammar::trcfmt::ast::{Move, Size};
+use tfbc_vm::EnvValue;
+
+/// What one event prints, and what it is called in lists.
+#[derive(Debug)]
+pub(super) struct Routine {
+    pub label: String,
+    /// Variables that `body` uses.
+    pub n_locals: u16,
+    pub body: Block,
+}
+
+/// Columns up to the end of an argument's name where each has a line of its own.
+const NAME_END: usize = 26;
+
+/// The registers of a routine's own variables.
+const FIRST: Slot = Slot::Local(0);
+const SECOND: Slot = Slot::Local(1);
+
+/// A call's record: what is added to the call's number in the event number.
+const EXIT: u16 = 128;
+const INTERRUPTED: u16 = 256;
+const WITH_64_BITS: u16 = 512;
+
+/// Collects the instructions of a block.
+struct Printer {
+    layout: Layout,
+    block: Block,
+}
+
+impl Printer {
+    fn new(layout: Layout) -> Self {
+        Printer { layout, block: Vec::new() }
+    }
+
+    /// The block that `print` makes.
+    fn nested(&self, print: impl FnOnce(&mut Printer)) -> Block {
+        let mut inner = Printer::new(self.layout);
+        print(&mut inner);
+        inner.block
+    }
+
+    /// A block that ends where a field is missing.
+    fn guarded(&mut self, print: impl FnOnce(&mut Printer)) {
+        let body = self.nested(print);
+        self.push(Inst::Guarded { body, short: Block::new() });
+    }
+
+    fn by_form(&mut self, simple: impl FnOnce(&mut Printer), wide: impl FnOnce(&mut Printer)) {
+        let (simple, wide) = (self.nested(simple), self.nested(wide));
+        self.push(Inst::ByForm { simple, wide });
+    }
+
+    fn if_else(&mut self, on: Value, then: impl FnOnce(&mut Printer), otherwise: impl FnOnce(&mut Printer)) {
+        let (then, otherwise) = (self.nested(then), self.nested(otherwise));
+        self.push(Inst::If { on, then, otherwise });
+    }
+
+    fn push(&mut self, inst: Inst) {
+        self.block.push(Node { inst, span: Span::default() });
+    }
+
+    fn text(&mut self, text: impl AsRef<str>) {
+        self.push(Inst::Text(text.as_ref().as_bytes().to_vec()));
+    }
+
+    fn put(&mut self, value: Value, how: How) {
+        self.push(Inst::Put(value, how));
+    }
+
+    fn go_to(&mut self, bytes: u32) {
+        self.push(Inst::Move(Move::Goto { bytes, bits: 0 }));
+    }
+
+    fn demand(&mut self, bytes: u64) {
+        self.push(Inst::Demand(bytes));
+    }
+
+    /// The word at a place as `0x` and eight digits, behind a text.
+    fn hex(&mut self, at: u32, before: &str) {
+        self.go_to(at);
+        self.demand(4);
+        self.text(format!("{before}0x"));
+        self.put(WORD, How::HexLow(Size::Bytes(4)));
+    }
+
+    /// The word at a place as signed decimal, behind a text.
+    fn decimal(&mut self, at: u32, before: &str) {
+        self.go_to(at);
+        self.demand(4);
+        self.text(before);
+        self.put(SIGNED_WORD, How::Int);
+    }
+
+    /// C's `%#x`.
+    fn alternate_hex(&mut self, value: Value) {
+        self.if_else(
+            value.clone(),
+            |then| {
+                then.text("0x");
+                then.put(value, How::HexMin);
+            },
+            |otherwise| otherwise.text("0"),
+        );
+    }
+}
+
+/// The next word.
+const WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: false });
+const SIGNED_WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: true });
+const SIGNED_HALF: Value = Value::Read(Field::Bytes { size: Size::Bytes(2), signed: true });
+const TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: false });
+const SIGNED_TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: true });
+
+/// Whether arguments stand on the event's line or each on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    One,
+    Own,
+}
+
+// Argument lists.
+
+impl Printer {
+    /// How the arguments of a combine stand.
+    fn list_lines(&self) -> Lines {
+        if self.layout == Layout::Compat { Lines::Own } else { Lines::One }
+    }
+
+    /// An argument list, while words last.
+    fn list(&mut self, args: &[Arg], lines: Lines) {
+        self.guarded(|list| {
+            let mut at = 0;
+            list.go_to(at);
+            let mut rest = args;
+            while let [arg, behind @ ..] = rest {
+                let more = behind.iter().take_while(|arg| arg.letter == Letter::MoreText).count();
+                let text = matches!(arg.letter, Letter::Text | Letter::MoreText);
+                let n_words = if text { 1 + more as u64 } else { arg.letter.words() };
+                // Of a text, what is there is printed.
+                list.demand(if text { 4 } else { n_words * 4 });
+                match lines {
+                    Lines::One => list.text(format!(" {}:", arg.name)),
+                    Lines::Own => list.text(format!("\n{:>NAME_END$}:", arg.name)),
+                }
+                list.value(arg.letter, n_words as u32);
+                at += n_words as u32 * 4;
+                list.go_to(at);
+                rest = if text { &behind[more..] } else { behind };
+            }
+        });
+    }
+
+    fn value(&mut self, letter: Letter, n_words: u32) {
+        match letter {
+            Letter::Decimal => self.put(SIGNED_WORD, How::Int),
+            Letter::Hex => {
+                self.text("0x");
+                self.put(WORD, How::HexLow(Size::Bytes(4)));
+            }
+            Letter::Pointer => self.put(WORD, How::HexMin),
+            Letter::Decimal64 => self.put(SIGNED_TWO_WORDS, How::Int),
+            Letter::Hex64 => {
+                self.text("0x");
+                let how = if self.layout.compatible() { How::HexMin } else { How::HexLow(Size::Bytes(8)) };
+                self.put(TWO_WORDS, how);
+            }
+            Letter::Text | Letter::MoreText => self.push(Inst::Words(n_words)),
+            Letter::Name => self.push(Inst::NameText { spare: 0 }),
+        }
+    }
+
+    /// The list of a record, by its form: words in hex where it is not known.
+    fn arguments(&mut self, fast: Args, wide: Args) {
+        let lines = self.list_lines();
+        self.by_form(|simple| simple.known(fast, Lines::One), |combine| combine.known(wide, lines));
+    }
+
+    fn known(&mut self, args: Args, lines: Lines) {
+        match args {
+            Some(args) => self.list(args, lines),
+            None => self.words_from(0),
+        }
+    }
+
+    /// The words from a place on in hex.
+    fn words_from(&mut self, at: u64) {
+        self.guarded(|words| {
+            words.go_to(at as u32);
+            words.demand(4);
+            let rest = Value::Binary(
+                tfbc_grammar::trcfmt::ast::BinaryOp::Sub,
+                Box::new(Value::Env(EnvValue::PayloadLen)),
+                Box::new(Value::Const(at)),
+            );
+            let count = Value::Bits { value: Box::new(rest), low: 2, count: 32 };
+            let body = words.nested(|word| {
+                word.text(" 0x");
+                word.put(WORD, How::HexLow(Size::Bytes(4)));
+            });
+            words.push(Inst::Loop { count, body });
+        });
+    }
+}
+
+// Kernel calls.
+
+/// The record of a kernel call with an event number; `None` where the layout prints none.
+pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<Routine> {
+    let record = number & (EXIT | INTERRUPTED);
+    let wide_values = number & WITH_64_BITS != 0;
+    let row = call(release, number & 127)?;
+    if layout.compatible() && (wide_values || row.release > release) {
+        return None;
+    }
+    let mut printer = Printer::new(layout);
+    let label = match record {
+        0 | EXIT => format!("{}/{:02}", call_label(layout, row, record == EXIT), row.number),
+        INTERRUPTED if layout.compatible() => format!("KER_{}/{}", row.label(), row.number),
+        INTERRUPTED => format!("{}/{:02}", row.label(), row.number),
+        _ => return None,
+    };
+    if layout.compatible() {
+        let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
+        printer.text(format!("{class}:{label}"));
+    }
+    let side = |row: &CallRow| if record == EXIT { row.exit } else { row.enter };
+    let arguments = |printer: &mut Printer| match wide_values {
+        false => printer.arguments(side(row).fast, side(row).wide),
+        true => printer.arguments_64(release, row, side),
+    };
+    match record {
+        0 => arguments(&mut printer),
+        EXIT => printer.unless_failed(arguments),
+        _ => {}
+    }
+    Some(Routine { label, n_locals: 0, body: printer.block })
+}
+
+fn call_label(layout: Layout, row: &CallRow, exit: bool) -> &'static str {
+    match row.exit_label_6_4 {
+        Some(label) if exit && layout.compatible() => label,
+        _ => row.label(),
+    }
+}
+
+impl Printer {
+    /// A failed call's return value and errno, or what `print` prints.
+    fn unless_failed(&mut self, print: impl FnOnce(&mut Printer)) {
+        const FAILED: Number = Number { negative: false, magnitude: u32::MAX as u64 };
+        let failed = self.nested(|failed| {
+            failed.text(" ret_val:-1");
+            failed.decimal(4, ", errno:");
+            failed.go_to(0);
+        });
+        let returned = self.nested(print);
+        self.guarded(|guarded| {
+            guarded.demand(4);
+            let on = Select::Number { value: WORD, width: Some(32), keys: vec![(FAILED, 0)] };
+            guarded.push(Inst::Switch(Switch { on, bodies: vec![failed, returned], default: Some(1) }));
+        });
+    }
+
+    /// The list with 64-bit values whose words, made even, are the record's.
+    fn arguments_64(&mut self, release: Release, row: &CallRow, side: impl Fn(&CallRow) -> Side) {
+        let known = |row: &CallRow| side(row).fast_64.is_some() || side(row).wide_64.is_some();
+        // No record of 6.4 has such values: the first release that has them tells.
+        let newer = Release::ALL.into_iter().filter(|_| release == Release::Qnx6_4 && !known(row));
+        let first = newer.filter_map(|release| call(release, row.number)).find(|row| known(row));
+        let side = first.map_or(side(row), side);
+        let otherwise = |printer: &mut Printer| printer.known(side.wide_64, Lines::One);
+        let Some(fast) = side.fast_64 else { return otherwise(self) };
+        let n_words: u64 = fast.iter().map(|arg| arg.letter.words()).sum();
+        let is_fast = Value::Compare {
+            equal: true,
+            left: Box::new(Value::Env(EnvValue::PayloadLen)),
+            right: Box::new(Value::Const(n_words.next_multiple_of(2) * 4)),
+        };
+        self.if_else(is_fast, |printer| printer.list(fast, Lines::One), otherwise);
+    }
+}
+
+// Everything else.
+
+/// The event of a row; `None` where the layout prints none.
+pub(super) fn event(layout: Layout, release: Release, row: &EventRow) -> Option<Routine> {
+    if layout.compatible() && (row.since > Release::Qnx6_4 || row.label.is_none()) {
+        return None;
+    }
+    let mut printer = Printer::new(layout);
+    match Kind::of(row) {
+        Kind::Buffer => printer.buffer(),
+        Kind::Interrupt(event) => printer.interrupt(row, event),
+        Kind::User => printer.user(),
+        Kind::State => printer.state(row),
+        Kind::Listed => printer.listed(release, row),
+    }
+    let n_locals = if matches!(Kind::of(row), Kind::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
+    Some(Routine { label: row.label().into(), n_locals, body: printer.block })
+}
+
+/// What an event without a row prints.
+pub(super) fn unknown() -> Routine {
+    let mut printer = Printer::new(Layout::Arguments);
+    printer.words_from(0);
+    Routine { label: "EVENT".into(), n_locals: 0, body: printer.block }
+}
+
+/// The ways in which events are printed.
+enum Kind {
+    Buffer,
+    Interrupt(Interrupt),
+    User,
+    /// A thread's state.
+    State,
+    /// As label and argument list.
+    Listed,
+}
+
+/// The records of interrupts whose layout is known.
+#[derive(Clone, Copy)]
+enum Interrupt {
+    Entry,
+    Exit,
+    HandlerEntry,
+    HandlerExit,
+    Entry64,
+    HandlerEntry64,
+}
+
+impl Kind {
+    fn of(row: &EventRow) -> Kind {
+        match row.name {
+            "_NTO_TRACE_CONTROLBUFFER" => Kind::Buffer,
+            "_TRACE_INT_ENTRY" => Kind::Interrupt(Interrupt::Entry),
+            "_TRACE_INT_EXIT" => Kind::Interrupt(Interrupt::Exit),
+            "_TRACE_INT_HANDLER_ENTRY" => Kind::Interrupt(Interrupt::HandlerEntry),
+            "_TRACE_INT_HANDLER_EXIT" => Kind::Interrupt(Interrupt::HandlerExit),
+            "_TRACE_INT_ENTRY_64" => Kind::Interrupt(Interrupt::Entry64),
+            "_TRACE_INT_HANDLER_ENTRY_64" => Kind::Interrupt(Interrupt::HandlerEntry64),
+            "_NTO_TRACE_USERFIRST" => Kind::User,
+            name if row.external_class == THREAD || row.external_class == VTHREAD => {
+                let whole_life = name.ends_with("CREATE") || name.ends_with("DESTROY");
+                if whole_life { Kind::Listed } else { Kind::State }
+            }
+            _ => Kind::Listed,
+        }
+    }
+}
+
+/// External classes that share a class of records.
+const PROCESS: u8 = 9;
+const THREAD: u8 = 10;
+const VTHREAD: u8 = 11;
+
+impl Printer {
+    /// The class and label of an event in the layouts of 6.4.
+    fn heading(&mut self, row: &EventRow) {
+        const SYSTEM: u8 = 13;
+        const COMM: u8 = 14;
+        let (class, width) = match row.external_class {
+            PROCESS => ("PROCESS", 13),
+            THREAD => ("THREAD", 13),
+            VTHREAD => ("VTHREAD", 13),
+            SYSTEM => ("SYSTEM", 15),
+            COMM => ("COMM", 13),
+            _ => ("CONTROL", 0),
+        };
+        let label = row.label_6_4.unwrap_or(row.label());
+        let unpadded = ["ADDRESS", "FUNC_ENTER", "FUNC_EXIT", "SLOG", "MSG_ERROR"];
+        let width = if unpadded.contains(&label) || label.ends_with("_NAME") { 0 } else { width };
+        self.text(format!("{class:<8}:{label:<width$}"));
+    }
+
+    fn listed(&mut self, release: Release, row: &EventRow) {
+        if self.layout.compatible() {
+            self.heading(row);
+        }
+        let newer = row.wide_from_7.filter(|_| release >= Release::Qnx7_1);
+        let wide = newer.or(row.wide);
+        if let Some(prefix) = row.known_prefix.filter(|_| wide.is_none()) {
+            self.list(prefix, Lines::One);
+            return self.words_from(prefix.len() as u64 * 4);
+        }
+        // A partition's name follows in the second word.
+        let always_list = row.name == "_NTO_TRACE_SYS_APS_NAME";
+        if always_list {
+            return self.known(wide, self.list_lines());
+        }
+        self.arguments(row.fast, wide);
+    }
+
+    /// Pid, tid and a blank, then what combines add, on the event's line.
+    fn state(&mut self, row: &EventRow) {
+        if self.layout.compatible() {
+            self.heading(row);
+        }
+        let more = |printer: &mut Printer| {
+            printer.decimal(8, "priority:");
+            printer.decimal(12, " policy:");
+            printer.decimal(16, " partition:");
+            printer.hex(20, " sched_flags:");
+        };
+        self.guarded(|state| {
+            state.decimal(0, " pid:");
+            state.decimal(4, " tid:");
+            state.text(" ");
+            state.by_form(|_| {}, more);
+        });
+    }
+
+    fn buffer(&mut self) {
+        let (sequence, events) = match self.layout {
+            Layout::Arguments => (" sequence:", " num_events:"),
+            _ => ("CONTROL: BUFFER sequence = ", ", num_events = "),
+        };
+        self.guarded(|buffer| {
+            buffer.demand(4);
+            buffer.text(sequence);
+            // The bits above are the buffer's index.
+            buffer.put(Value::Bits { value: Box::new(WORD), low: 0, count: 11 }, How::Dec);
+            buffer.decimal(4, events);
+        });
+    }
+
+    fn user(&mut self) {
+        let (event, data) = match self.layout {
+            Layout::Arguments => (false, " d0:"),
+            _ => (true, ", d0:"),
+        };
+        if event {
+            self.text("USREVENT:EVENT:");
+            self.put(Value::Env(EnvValue::EventNumber), How::Dec);
+        }
+        self.by_form(
+            |simple| {
+                simple.guarded(|simple| {
+                    simple.hex(0, data);
+                    simple.hex(4, " d1:");
+                });
+            },
+            |combine| {
+                combine.text(" STR:\"");
+                // The printer of 6.4 makes the last byte a NUL.
+                combine.push(Inst::NameText { spare: 1 });
+                combine.text("\"");
+            },
+        );
+    }
+}
+
+// Interrupts.
+
+impl Printer {
+    fn interrupt(&mut self, row: &EventRow, event: Interrupt) {
+        let vector = match event {
+            Interrupt::HandlerEntry | Interrupt::HandlerEntry64 => 4,
+            _ => 0,
+        };
+        if self.layout.compatible() {
+            self.text(format!("{}:", row.label()));
+        }
+        self.guarded(|printer| {
+            if printer.layout.compatible() {
+                printer.hex(vector, "");
+                printer.decimal(vector, " (");
+                printer.text(")");
+            }
+            printer.interrupt_arguments(event);
+        });
+    }
+
+    fn interrupt_arguments(&mut self, event: Interrupt) {
+        match event {
+            Interrupt::Entry => self.hex(4, "       IP:"),
+            Interrupt::Exit => self.hex(4, " inkernel:"),
+            Interrupt::HandlerEntry => {
+                self.decimal(0, "       PID:");
+                self.hex(8, " IP:");
+                self.hex(12, " AREA:");
+            }
+            Interrupt::HandlerExit => {
+                self.text(" SIGEVENT:");
+                self.sigevent();
+            }
+            Interrupt::Entry64 => self.hex_64(8, "       IP:"),
+            Interrupt::HandlerEntry64 => {
+                self.decimal(0, "       PID:");
+                self.hex_64(8, " IP:");
+                self.hex_64(16, " AREA:");
+            }
+        }
+    }
+
+    fn hex_64(&mut self, at: u32, before: &str) {
+        self.go_to(at);
+        self.demand(8);
+        self.text(format!("{before}0x"));
+        self.put(TWO_WORDS, How::HexLow(Size::Bytes(8)));
+    }
+
+    /// The sigevent behind the interrupt's number.
+    fn sigevent(&mut self) {
+        let notify = |low, count| Value::Bits { value: Box::new(WORD), low, count };
+        self.go_to(4);
+        self.demand(4);
+        self.push(Inst::Assign(FIRST, notify(0, 8)));
+        let bodies = [
+            self.nested(|it| it.text("NONE")),
+            self.nested(|it| it.signal("SIGNAL ", false)),
+            self.nested(|it| it.signal("SIGNAL_CODE ", true)),
+            self.nested(|it| it.signal("SIGNAL_THREAD ", true)),
+            self.nested(Printer::pulse),
+            self.nested(|it| it.text("UNBLOCK")),
+            self.nested(|it| it.text("INTR")),
+            self.nested(Printer::thread),
+            self.nested(|it| {
+                it.text("UNKNOWN(");
+                it.alternate_hex(Value::Slot(FIRST));
+                it.text(")");
+            }),
+        ];
+        let key = |n: usize| (Number { negative: false, magnitude: n as u64 }, n);
+        let unknown = bodies.len() - 1;
+        let keys = (0..unknown).map(key).collect();
+        let on = Select::Number { value: Value::Slot(FIRST), width: Some(8), keys };
+        self.push(Inst::Switch(Switch { on, bodies: bodies.into(), default: Some(unknown) }));
+        self.go_to(4);
+        self.if_else(notify(8, 1), |critical| critical.text(" CRITICAL"), |_| {});
+        self.go_to(0);
+    }
+
+    fn signal(&mut self, text: &str, with_code: bool) {
+        self.go_to(8);
+        self.demand(4);
+        self.text(text);
+        self.put(WORD, How::Dec);
+        if with_code {
+            self.code_and_value();
+        }
+        self.go_to(0);
+    }
+
+    /// ` code:value`, as C's `%#x` prints them.
+    fn code_and_value(&mut self) {
+        self.go_to(12);
+        self.demand(6);
+        self.text(" ");
+        self.push(Inst::Assign(SECOND, WORD));
+        self.push(Inst::Assign(FIRST, code()));
+        self.alternate_hex(Value::Slot(FIRST));
+        self.text(":");
+        self.alternate_hex(Value::Slot(SECOND));
+    }
+
+    fn pulse(&mut self) {
+        self.go_to(8);
+        self.demand(12);
+        self.text("PULSE ");
+        self.push(Inst::Assign(FIRST, WORD));
+        self.alternate_hex(Value::Slot(FIRST));
+        self.text(":");
+        self.go_to(18);
+        self.put(SIGNED_HALF, How::Int);
+        self.code_and_value();
+        self.go_to(0);
+    }
+
+    fn thread(&mut self) {
+        self.go_to(12);
+        self.demand(6);
+        self.text("THREAD ");
+        self.go_to(16);
+        self.put(code(), How::HexMin);
+        self.text(":");
+        self.go_to(12);
+        self.put(WORD, How::HexMin);
+        self.go_to(0);
+    }
+}
+
+/// A sigevent's code as C passes it on: 16 bits, extended by their sign to 32.
+fn code() -> Value {
+    Value::Low { value: Box::new(SIGNED_HALF), size: Size::Bytes(4), signed: false }
+}

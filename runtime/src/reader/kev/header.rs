@@ -1,0 +1,344 @@
+//! The text at a log's start, and the system page behind it.
+
+use super::syspage::{QTIME_ONE_CLOCK, Syspage};
+use crate::reader::window::Window;
+use std::fmt;
+use std::io;
+
+/// The begin marker stands within this many bytes.
+pub const MAX_MARKER_OFFSET: usize = 64 << 10;
+/// Bytes before the system page, and those of the page.
+pub const MAX_HEADER_BYTES: usize = 16 << 20;
+
+const PREFIX: &[u8] = b"TRACE_";
+const COLONS: &[u8] = b"::";
+const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
+const END: &[u8] = b"TRACE_HEADER_END::";
+
+/// A key without its `TRACE_`, and its value.
+pub type Attribute = (Vec<u8>, Vec<u8>);
+
+/// What stands before a log's slots.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KevHeader {
+    /// All attributes between `HEADER_BEGIN` and `HEADER_END`, in their order.
+    pub attributes: Vec<Attribute>,
+    /// The byte order of slots and system page.
+    pub big_endian: bool,
+    /// Cycles of the clock in a second: `CYCLES_PER_SEC`, or else the system page's; never 0.
+    pub cycles_per_sec: Option<u64>,
+    /// Major and minor number of `SYS_RELEASE`.
+    pub release: Option<(u32, u32)>,
+    /// `CPU_NUM`.
+    pub cpu_num: Option<u32>,
+    /// The system page, where the log holds one.
+    pub syspage: Option<Syspage>,
+    /// Whether one clock serves all CPUs (system page, qtime flag 8).
+    pub one_clock: bool,
+}
+
+impl KevHeader {
+    /// The value of a key without its `TRACE_`; the first where there are several.
+    ///
+    /// Tracelogger writes its own attributes before those that users add.
+    pub fn attribute(&self, key: &str) -> Option<&[u8]> {
+        find(&self.attributes, key)
+    }
+
+    /// Nanoseconds of a count of cycles, rounded down, at most [`u64::MAX`]; `None` where the clock's rate is not known.
+    ///
+    /// ```
+    /// use tfbc::reader::kev::KevHeader;
+    /// let header = KevHeader { cycles_per_sec: Some(736_629_000), ..KevHeader::default() };
+    /// assert_eq!(header.ns(736_629_000 * 3 + 1), Some(3_000_000_001));
+    /// ```
+    #[inline]
+    pub fn ns(&self, cycles: u64) -> Option<u64> {
+        const NS: u64 = 1_000_000_000;
+        let rate = self.cycles_per_sec.filter(|&rate| rate > 0)?;
+        let (seconds, rest) = (cycles / rate, cycles % rate);
+        let rest_ns = match rest.checked_mul(NS) {
+            Some(product) => product / rate,
+            None => (u128::from(rest) * u128::from(NS) / u128::from(rate)) as u64,
+        };
+        Some(seconds.saturating_mul(NS).saturating_add(rest_ns))
+    }
+}
+
+/// Why a log cannot be read at all.
+#[derive(Debug)]
+pub struct KevRefusal {
+    /// What kind of reason it is.
+    pub kind: KevRefusalKind,
+    /// The attributes that were read before.
+    pub header: Vec<Attribute>,
+    /// Where in the file, and what was found and expected there.
+    message: String,
+}
+
+/// What a log was refused for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum KevRefusalKind {
+    /// It cannot be opened or read.
+    Io(io::Error),
+    /// No begin marker stands within the first [`MAX_MARKER_OFFSET`] bytes.
+    NotKev,
+    /// The file ends before the header does.
+    Cut,
+    /// The header passes [`MAX_HEADER_BYTES`].
+    TooLong,
+    /// No endian key, or both and a system page that does not tell which holds.
+    Endian,
+    /// Logs before 1.01 are laid out in another way.
+    Version,
+    /// The system page is cut, or passes [`MAX_HEADER_BYTES`].
+    Syspage,
+}
+
+impl fmt::Display for KevRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            KevRefusalKind::Io(error) => error.fmt(f),
+            _ => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for KevRefusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            KevRefusalKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for KevRefusal {
+    fn from(error: io::Error) -> Self {
+        Self { kind: KevRefusalKind::Io(error), header: Vec::new(), message: String::new() }
+    }
+}
+
+/// Whether the first bytes of a file are those of a log: a begin marker stands in its first 64 KiB.
+///
+/// ```
+/// use tfbc::reader::kev::is_kev;
+/// assert!(is_kev(b"from a dump: TRACE_HEADER_BEGIN::TRACE_FILE_NAME::a.kev"));
+/// assert!(!is_kev(b"TRACE_HEADER"));
+/// ```
+pub fn is_kev(bytes: &[u8]) -> bool {
+    marker(bytes, BEGIN).is_some_and(|at| at + BEGIN.len() <= MAX_MARKER_OFFSET)
+}
+
+/// Reads everything before the slots; the window stands at the first slot then.
+pub(super) fn read(window: &mut Window) -> Result<KevHeader, KevRefusal> {
+    let attributes = read_attributes(window)?;
+    match checked(window, &attributes) {
+        Ok(header) => Ok(KevHeader { attributes, ..header }),
+        Err(refusal) => Err(KevRefusal { header: attributes, ..refusal }),
+    }
+}
+
+fn refuse<T>(kind: KevRefusalKind, message: String) -> Result<T, KevRefusal> {
+    Err(KevRefusal { kind, header: Vec::new(), message })
+}
+
+fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
+    let start = match seek_marker(window, BEGIN, 0, MAX_MARKER_OFFSET)? {
+        Sought::Found(at) => at + BEGIN.len(),
+        Sought::Ended | Sought::Beyond => {
+            let n = window.bytes().len().min(MAX_MARKER_OFFSET);
+            let message = format!("not a .kev log: no TRACE_HEADER_BEGIN:: in its first {n} bytes");
+            return refuse(KevRefusalKind::NotKev, message);
+        }
+    };
+    let sought = seek_marker(window, END, start, MAX_HEADER_BYTES)?;
+    let so_far = &window.bytes()[start.min(window.bytes().len())..];
+    match sought {
+        Sought::Found(end) => {
+            let attributes = split(&so_far[..end - start]);
+            window.consume(end + END.len());
+            Ok(attributes)
+        }
+        Sought::Ended => {
+            let at = start + so_far.len();
+            let message = format!("truncated at offset {at:#x}: the header goes on to TRACE_HEADER_END::");
+            // The last value may go on.
+            let mut header = split(so_far);
+            header.pop();
+            Err(KevRefusal { kind: KevRefusalKind::Cut, header, message })
+        }
+        Sought::Beyond => refuse(
+            KevRefusalKind::TooLong,
+            format!("no TRACE_HEADER_END:: up to offset {MAX_HEADER_BYTES:#x}, where headers end at the latest"),
+        ),
+    }
+}
+
+/// What became of looking for a marker.
+enum Sought {
+    /// It stands at this index of the window's bytes.
+    Found(usize),
+    /// The file has no more bytes.
+    Ended,
+    /// It does not end within the limit.
+    Beyond,
+}
+
+/// Looks for a marker that begins at `from` or later and ends at `limit` or before.
+fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> io::Result<Sought> {
+    let mut looked = from;
+    loop {
+        let bytes = window.bytes();
+        if let Some(at) = bytes.get(looked..).and_then(|rest| marker(rest, text)) {
+            let at = looked + at;
+            return Ok(if at + text.len() <= limit { Sought::Found(at) } else { Sought::Beyond });
+        }
+        if bytes.len() >= limit {
+            return Ok(Sought::Beyond);
+        }
+        looked = from.max((bytes.len() + 1).saturating_sub(text.len()));
+        if !window.fill()? {
+            return Ok(Sought::Ended);
+        }
+    }
+}
+
+fn marker(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    bytes.windows(text.len()).position(|window| window == text)
+}
+
+/// Splits what stands between the markers. Text before the first key belongs to `HEADER_BEGIN` and is left out.
+fn split(bytes: &[u8]) -> Vec<Attribute> {
+    let mut attributes: Vec<Attribute> = Vec::new();
+    let (mut at, mut value_start) = (0, 0);
+    while at < bytes.len() {
+        if !bytes[at..].starts_with(PREFIX) {
+            at += 1;
+            continue;
+        }
+        // All that could begin a key inside this run ends where the run does.
+        let run = at + bytes[at..].iter().take_while(|byte| is_key_byte(**byte)).count();
+        if run > at + PREFIX.len() && bytes[run..].starts_with(COLONS) {
+            end_value(&mut attributes, &bytes[value_start..at]);
+            attributes.push((bytes[at + PREFIX.len()..run].to_vec(), Vec::new()));
+            value_start = run + COLONS.len();
+            at = value_start;
+        } else {
+            at = run;
+        }
+    }
+    end_value(&mut attributes, &bytes[value_start..]);
+    attributes
+}
+
+fn end_value(attributes: &mut [Attribute], value: &[u8]) {
+    if let Some((_, last)) = attributes.last_mut() {
+        *last = value.to_vec();
+    }
+}
+
+fn is_key_byte(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
+/// Checks the attributes and reads the system page; the attributes themselves are left out.
+fn checked(window: &mut Window, attributes: &[Attribute]) -> Result<KevHeader, KevRefusal> {
+    let has = |key| find(attributes, key).is_some();
+    let (little, big) = (has("LITTLE_ENDIAN"), has("BIG_ENDIAN"));
+    if !little && !big {
+        let message = "neither TRACE_LITTLE_ENDIAN:: nor TRACE_BIG_ENDIAN:: in the header".to_string();
+        return refuse(KevRefusalKind::Endian, message);
+    }
+    check_version(attributes)?;
+    let image = read_image(window, number(attributes, "SYSPAGE_LEN").unwrap_or(0))?;
+    let big_endian = if little && big { deciding(&image)? } else { big };
+    let syspage = (!image.is_empty()).then(|| Syspage::new(image, big_endian));
+    let qtime = syspage.as_ref().and_then(Syspage::qtime);
+    let rate = number(attributes, "CYCLES_PER_SEC").filter(|&rate| rate > 0);
+    Ok(KevHeader {
+        attributes: Vec::new(),
+        big_endian,
+        cycles_per_sec: rate.or(qtime.map(|qtime| qtime.cycles_per_sec).filter(|&rate| rate > 0)),
+        release: find(attributes, "SYS_RELEASE").and_then(release),
+        cpu_num: number(attributes, "CPU_NUM").and_then(|n| u32::try_from(n).ok()),
+        syspage,
+        one_clock: qtime.is_some_and(|qtime| qtime.flags & QTIME_ONE_CLOCK != 0),
+    })
+}
+
+/// Refuses logs before 1.01; a number that is not there counts as 1.
+fn check_version(attributes: &[Attribute]) -> Result<(), KevRefusal> {
+    let major = number(attributes, "VER_MAJOR").unwrap_or(1);
+    let minor = number(attributes, "VER_MINOR").unwrap_or(1);
+    if (major, minor) >= (1, 1) {
+        return Ok(());
+    }
+    let message = format!("version {major}.{minor:02} of .kev logs, expected 1.01 or newer");
+    refuse(KevRefusalKind::Version, message)
+}
+
+fn read_image(window: &mut Window, len: u64) -> Result<Vec<u8>, KevRefusal> {
+    let offset = window.offset();
+    if len > MAX_HEADER_BYTES as u64 {
+        let message = format!(
+            "the system page at offset {offset:#x} has {len} bytes by TRACE_SYSPAGE_LEN::, expected at most {MAX_HEADER_BYTES}"
+        );
+        return refuse(KevRefusalKind::Syspage, message);
+    }
+    let len = len as usize;
+    while window.bytes().len() < len {
+        if !window.fill()? {
+            let found = window.bytes().len();
+            let at = offset + found as u64;
+            let message =
+                format!("truncated at offset {at:#x}: {found} bytes left for the system page, expected {len}");
+            return refuse(KevRefusalKind::Syspage, message);
+        }
+    }
+    let image = window.bytes()[..len].to_vec();
+    window.consume(len);
+    Ok(image)
+}
+
+/// The one byte order in which the page's sizes make sense.
+fn deciding(image: &[u8]) -> Result<bool, KevRefusal> {
+    let plausible = |big_endian| Syspage::new(image.to_vec(), big_endian).is_plausible();
+    match (plausible(false), plausible(true)) {
+        (true, false) => Ok(false),
+        (false, true) => Ok(true),
+        (either, _) => {
+            let orders = if either { "either byte order" } else { "neither byte order" };
+            let message = format!(
+                "both TRACE_LITTLE_ENDIAN:: and TRACE_BIG_ENDIAN:: in the header, and {orders} fits the sizes of the \
+                 system page ({} bytes)",
+                image.len()
+            );
+            refuse(KevRefusalKind::Endian, message)
+        }
+    }
+}
+
+fn find<'a>(attributes: &'a [Attribute], key: &str) -> Option<&'a [u8]> {
+    attributes.iter().find(|(name, _)| name == key.as_bytes()).map(|(_, value)| value.as_slice())
+}
+
+/// The decimal number that a value begins with; none for an empty value.
+fn number(attributes: &[Attribute], key: &str) -> Option<u64> {
+    leading_number(find(attributes, key)?)
+}
+
+fn leading_number(text: &[u8]) -> Option<u64> {
+    let digits = text.trim_ascii_start();
+    let n = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digit = |byte: &u8| u64::from(byte - b'0');
+    (n > 0).then(|| digits[..n].iter().fold(0u64, |all, byte| all.saturating_mul(10).saturating_add(digit(byte))))
+}
+
+/// `6.4.1` is (6, 4).
+fn release(text: &[u8]) -> Option<(u32, u32)> {
+    let mut parts = text.split(|&byte| byte == b'.').map(|part| u32::try_from(leading_number(part)?).ok());
+    let major = parts.next()??;
+    Some((major, parts.next().flatten().unwrap_or(0)))
+}

@@ -1,0 +1,483 @@
+//! One log, opened: its records in the order of their last slots.
+
+use super::combine::{Combine, Continued, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines};
+use super::header::{self, KevHeader, KevRefusal};
+use super::slot::{SLOT_BYTES, Slot, SlotKind, word};
+use super::{classes, control};
+use crate::reader::window::{Input, Window};
+use crate::reader::{Notice, Tally};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Buffer numbers count up to here.
+const BUFFER_NUMBERS: u32 = 2048;
+/// Gaps that are said one by one; the rest is summed up at the end.
+const MAX_GAP_NOTICES: u64 = 100;
+
+/// How to read logs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KevOptions {
+    /// Whether every slot is handed out as [`KevItem::Slot`], too, before what it completes.
+    pub slots: bool,
+}
+
+/// What stands next in a log.
+#[derive(Debug)]
+pub enum KevItem<'k> {
+    /// An event.
+    Record(KevRecord<'k>),
+    /// A slot in the host's byte order: header, stamp and two words of payload.
+    Slot([u32; 4]),
+    /// A damaged place.
+    Notice(Notice),
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KevRecord<'k> {
+    /// Place in the order of delivery, from 1.
+    pub number: u64,
+    /// Offset in the file of its first slot.
+    pub offset: u64,
+    /// Class as the header numbers it, 0 to 31.
+    pub class: u8,
+    /// Event in its class, 0 to 1023.
+    pub event: u16,
+    /// CPU, 0 to 63.
+    pub cpu: u8,
+    /// Whether it came in several slots, or as a begin and an end.
+    pub wide: bool,
+    /// Low half of the clock.
+    pub stamp: u32,
+    /// High half of the clock; `None` before the first `TIME` record that counts for its CPU.
+    pub msb: Option<u32>,
+    /// Payload in memory order, 8 bytes for each slot.
+    pub bytes: &'k [u8],
+}
+
+impl KevRecord<'_> {
+    /// The clock, where its high half is known.
+    #[inline]
+    pub fn cycles(&self) -> Option<u64> {
+        self.msb.map(|msb| u64::from(msb) << 32 | u64::from(self.stamp))
+    }
+}
+
+/// What a log held, and what of it could not be delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct KevCounts {
+    /// Records delivered.
+    pub records: u64,
+    /// Slots taken in.
+    pub slots: u64,
+    /// Combines dropped since another one of their key began.
+    pub dropped_begins: u64,
+    /// Continuation slots dropped since no combine of their key was open.
+    pub continuations_without_begin: u64,
+    /// End slots dropped since no combine of their key was open.
+    pub ends_without_begin: u64,
+    /// Combines open at the end of the log, dropped.
+    pub open_at_end: u64,
+    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
+    pub over_limits: u64,
+    /// Slots of all that was dropped.
+    pub dropped_slots: u64,
+    /// Gaps in the numbers of the buffers.
+    pub gaps: u64,
+    /// Buffers lost in them, as far as their numbers tell.
+    pub lost_buffers: u64,
+    /// Bytes behind the last whole slot.
+    pub cut_bytes: u64,
+}
+
+impl KevCounts {
+    /// Whether anything was dropped that belongs to combines.
+    fn has_dropped(&self) -> bool {
+        self.dropped_slots > 0
+    }
+}
+
+/// The clocks' high halves.
+#[derive(Debug)]
+struct Clocks {
+    msbs: [Option<u32>; 64],
+    /// Selects a CPU's place; 0 where one clock serves all.
+    mask: u8,
+}
+
+impl Clocks {
+    fn new(one_clock: bool) -> Self {
+        Self { msbs: [None; 64], mask: if one_clock { 0 } else { 63 } }
+    }
+
+    #[inline]
+    fn msb(&self, cpu: u8) -> Option<u32> {
+        self.msbs[usize::from(cpu & self.mask)]
+    }
+
+    fn set(&mut self, cpu: u8, msb: u32) {
+        self.msbs[usize::from(cpu & self.mask)] = Some(msb);
+    }
+}
+
+enum Found {
+    /// A simple slot at the window's start.
+    Simple(Slot),
+    /// The combine in `joined`.
+    Joined(Slot),
+    Slot([u32; 4]),
+    Notice(Notice),
+    End,
+}
+
+/// An opened log.
+///
+/// ```
+/// use tfbc::reader::kev::{KevItem, KevLog, KevOptions, classes};
+/// let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
+/// bytes.extend([0x07, 0x18, 0, 0x01, 0x10, 0, 0, 0, 0xaa, 0, 0, 0, 0xbb, 0, 0, 0]);
+/// let mut log = KevLog::from_read(std::io::Cursor::new(bytes), "a.kev", None, &KevOptions::default())?;
+/// assert_eq!(log.header().cpu_num, Some(2));
+/// let Some(KevItem::Record(record)) = log.next()? else { panic!() };
+/// assert_eq!((record.class, record.event, record.cpu, record.stamp), (classes::USER, 7, 1, 16));
+/// assert_eq!(record.bytes, [0xaa, 0, 0, 0, 0xbb, 0, 0, 0]);
+/// assert!(log.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct KevLog {
+    name: String,
+    size: Option<u64>,
+    header: KevHeader,
+    header_bytes: u64,
+    options: KevOptions,
+    window: Window,
+    /// Bytes of the slot that was handed out last.
+    pending: usize,
+    /// Whether something may stand before the next slot: a notice, or the slot itself.
+    detour: bool,
+    /// Whether the next slot was handed out as a slot.
+    slot_shown: bool,
+    ended: bool,
+    clocks: Clocks,
+    open: OpenCombines,
+    joined: Combine,
+    last_buffer: Option<u32>,
+    first_dropped: Option<u64>,
+    notices: VecDeque<Notice>,
+    counts: KevCounts,
+}
+
+impl KevLog {
+    /// Opens a log by its path; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no log that can be read.
+    pub fn open(path: &Path, options: &KevOptions) -> Result<Self, KevRefusal> {
+        let name = path.to_string_lossy();
+        if path == Path::new("-") {
+            return Self::from_read(io::stdin(), &name, None, options);
+        }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let size = metadata.is_file().then_some(metadata.len());
+        Self::from_read(file, &name, size, options)
+    }
+
+    /// Reads a log from anything that can be read. `size` is told on by [`KevLog::size`].
+    ///
+    /// # Errors
+    /// The input cannot be read, or is no log that can be read.
+    pub fn from_read(
+        read: impl Read + Send + 'static,
+        name: &str,
+        size: Option<u64>,
+        options: &KevOptions,
+    ) -> Result<Self, KevRefusal> {
+        let mut window = Window::new(Input::Stream(Box::new(read)));
+        let header = header::read(&mut window)?;
+        Ok(Self {
+            name: name.to_string(),
+            size,
+            header_bytes: window.offset(),
+            options: *options,
+            window,
+            pending: 0,
+            detour: options.slots,
+            slot_shown: false,
+            ended: false,
+            clocks: Clocks::new(header.one_clock),
+            open: OpenCombines::default(),
+            joined: Combine::default(),
+            last_buffer: None,
+            first_dropped: None,
+            notices: VecDeque::new(),
+            counts: KevCounts::default(),
+            header,
+        })
+    }
+
+    /// What stands before the slots.
+    pub fn header(&self) -> &KevHeader {
+        &self.header
+    }
+
+    /// The name as the user gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the whole file, where that is known.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Offset in the file of the slot that was handed out last.
+    pub fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
+    /// What the log held so far, and what was dropped.
+    pub fn counts(&self) -> KevCounts {
+        KevCounts { slots: self.n_slots(), ..self.counts }
+    }
+
+    /// Where the bytes went that were taken in so far. Slots of open combines count as events.
+    pub fn tally(&self) -> Tally {
+        let read = self.window.offset() + self.pending as u64;
+        let skipped = self.counts.dropped_slots * SLOT_BYTES as u64 + self.counts.cut_bytes;
+        Tally { read, header: self.header_bytes, events: read - self.header_bytes - skipped, skipped }
+    }
+
+    fn n_slots(&self) -> u64 {
+        let tally = self.tally();
+        (tally.read - tally.header) / SLOT_BYTES as u64
+    }
+
+    /// The next record, notice or, where they were asked for, slot; `None` at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read on.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a record borrows the reader's buffer, which no Iterator can say"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> io::Result<Option<KevItem<'_>>> {
+        Ok(match self.find()? {
+            Found::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
+            Found::Joined(slot) => Some(KevItem::Record(self.joined(slot))),
+            Found::Slot(words) => Some(KevItem::Slot(words)),
+            Found::Notice(notice) => Some(KevItem::Notice(notice)),
+            Found::End => None,
+        })
+    }
+
+    #[inline]
+    fn simple(&self, slot: Slot) -> KevRecord<'_> {
+        let bytes = &self.window.bytes()[SLOT_BYTES / 2..SLOT_BYTES];
+        self.record(slot, false, self.window.offset(), self.clocks.msb(slot.cpu()), bytes)
+    }
+
+    fn joined(&self, slot: Slot) -> KevRecord<'_> {
+        let Combine { offset, msb, payload, .. } = &self.joined;
+        // Between its slots the low half may have wrapped, so the half of its begin holds where there was one.
+        let msb = msb.or_else(|| self.clocks.msb(slot.cpu()));
+        self.record(slot, true, *offset, msb, payload)
+    }
+
+    #[inline]
+    fn record<'k>(&self, slot: Slot, wide: bool, offset: u64, msb: Option<u32>, bytes: &'k [u8]) -> KevRecord<'k> {
+        let (class, event, cpu) = (slot.class(), slot.event(), slot.cpu());
+        KevRecord { number: self.counts.records, offset, class, event, cpu, wide, stamp: slot.stamp, msb, bytes }
+    }
+
+    /// Finds the next item; a slot stands at the window's start until the next call.
+    #[inline]
+    fn find(&mut self) -> io::Result<Found> {
+        self.window.consume(self.pending);
+        self.pending = 0;
+        if !self.detour
+            && let Some(bytes) = self.window.bytes().first_chunk()
+        {
+            let slot = Slot::read(bytes, self.header.big_endian);
+            if slot.kind() == SlotKind::Simple && slot.class() != classes::CONTROL {
+                self.pending = SLOT_BYTES;
+                self.counts.records += 1;
+                return Ok(Found::Simple(slot));
+            }
+        }
+        self.find_slow()
+    }
+
+    fn find_slow(&mut self) -> io::Result<Found> {
+        loop {
+            if let Some(notice) = self.notices.pop_front() {
+                return Ok(Found::Notice(notice));
+            }
+            if self.ended {
+                return Ok(Found::End);
+            }
+            self.detour = self.options.slots;
+            let Some(bytes) = self.window.bytes().first_chunk().copied() else {
+                if !self.window.fill()? {
+                    self.end();
+                }
+                continue;
+            };
+            if self.options.slots && !self.slot_shown {
+                self.slot_shown = true;
+                return Ok(Found::Slot([0, 1, 2, 3].map(|at| word(&bytes, at, self.header.big_endian))));
+            }
+            self.slot_shown = false;
+            if let Some(found) = self.take_slot(&bytes) {
+                self.pending = SLOT_BYTES;
+                self.counts.records += 1;
+                return Ok(found);
+            }
+            self.window.consume(SLOT_BYTES);
+        }
+    }
+
+    /// Takes in the slot at the window's start; returns the record that it completes.
+    #[inline]
+    fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
+        let slot = Slot::read(bytes, self.header.big_endian);
+        let payload = &bytes[SLOT_BYTES / 2..];
+        match slot.kind() {
+            SlotKind::Simple => {
+                if slot.class() == classes::CONTROL {
+                    self.take_control(slot, word(bytes, 2, self.header.big_endian));
+                }
+                return Some(Found::Simple(slot));
+            }
+            SlotKind::Begin => self.begin(slot, payload),
+            SlotKind::Continuation => {
+                if !self.go_on(slot, payload) {
+                    self.counts.continuations_without_begin += 1;
+                }
+            }
+            SlotKind::End => {
+                if !self.go_on(slot, payload) {
+                    self.counts.ends_without_begin += 1;
+                } else if let Some(combine) = self.open.take(slot.key()) {
+                    let last = std::mem::replace(&mut self.joined, combine);
+                    self.open.recycle(last);
+                    return Some(Found::Joined(slot));
+                }
+            }
+        }
+        None
+    }
+
+    fn take_control(&mut self, slot: Slot, word: u32) {
+        match slot.event() {
+            control::TIME => self.clocks.set(slot.cpu(), word),
+            control::BUFFER => self.take_buffer(word % BUFFER_NUMBERS),
+            _ => {}
+        }
+    }
+
+    fn take_buffer(&mut self, number: u32) {
+        let Some(last) = self.last_buffer.replace(number) else { return };
+        let lost = number.wrapping_sub(last).wrapping_sub(1) % BUFFER_NUMBERS;
+        if lost == 0 {
+            return;
+        }
+        self.counts.gaps += 1;
+        self.counts.lost_buffers += u64::from(lost);
+        if self.counts.gaps <= MAX_GAP_NOTICES {
+            let offset = self.window.offset();
+            self.damage(format!("at offset {offset:#x}: {lost} buffers lost between sequence {last} and {number}"));
+        }
+    }
+
+    fn begin(&mut self, slot: Slot, payload: &[u8]) {
+        let (offset, msb) = (self.window.offset(), self.clocks.msb(slot.cpu()));
+        if let Some(combine) = self.open.begin(slot.key(), offset, msb, payload) {
+            self.counts.dropped_begins += 1;
+            self.drop_combine(combine);
+        }
+        self.keep_limit();
+    }
+
+    /// Adds a slot to the open combine of its key. Where it cannot be added it is dropped; `false` where there is none.
+    fn go_on(&mut self, slot: Slot, payload: &[u8]) -> bool {
+        match self.open.go_on(slot.key(), payload) {
+            Continued::Added => {
+                self.keep_limit();
+                return true;
+            }
+            Continued::Unknown => {}
+            Continued::TooLong(combine) => {
+                self.counts.over_limits += 1;
+                self.drop_combine(combine);
+            }
+        }
+        self.drop_bytes(self.window.offset(), SLOT_BYTES as u64);
+        false
+    }
+
+    fn keep_limit(&mut self) {
+        while let Some(combine) = self.open.take_over_limit() {
+            self.counts.over_limits += 1;
+            self.drop_combine(combine);
+        }
+    }
+
+    fn drop_combine(&mut self, combine: Combine) {
+        self.drop_bytes(combine.offset, combine.slot_bytes());
+        self.open.recycle(combine);
+    }
+
+    fn drop_bytes(&mut self, offset: u64, n: u64) {
+        self.counts.dropped_slots += n / SLOT_BYTES as u64;
+        self.first_dropped = Some(self.first_dropped.map_or(offset, |first| first.min(offset)));
+    }
+
+    fn damage(&mut self, message: String) {
+        self.notices.push_back(Notice { damage: true, message });
+        self.detour = true;
+    }
+
+    /// The log has no more whole slots: says what could not be delivered.
+    fn end(&mut self) {
+        self.ended = true;
+        self.detour = true;
+        while let Some(combine) = self.open.take_oldest() {
+            self.counts.open_at_end += 1;
+            self.drop_combine(combine);
+        }
+        let left = self.window.bytes().len();
+        if left > 0 {
+            let offset = self.window.offset();
+            self.damage(format!("truncated at offset {offset:#x}: {left} bytes left, a slot needs {SLOT_BYTES}"));
+            self.window.consume(left);
+            self.counts.cut_bytes = left as u64;
+        }
+        if self.counts.gaps > MAX_GAP_NOTICES {
+            let KevCounts { gaps, lost_buffers, .. } = self.counts;
+            self.damage(format!("{gaps} gaps in the sequence of buffers, {lost_buffers} buffers lost"));
+        }
+        if self.counts.has_dropped() {
+            self.damage(self.dropped_message());
+        }
+    }
+
+    fn dropped_message(&self) -> String {
+        let counts = &self.counts;
+        let limits = format!("over the limits of {MAX_OPEN_BYTES} bytes open and {MAX_EVENT_BYTES} bytes an event");
+        let parts = [
+            (counts.dropped_begins, "begun again before their end"),
+            (counts.continuations_without_begin, "continuations without begin"),
+            (counts.ends_without_begin, "ends without begin"),
+            (counts.open_at_end, "open at the end"),
+            (counts.over_limits, &limits),
+        ];
+        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
+        format!("{slots} slots of incomplete combines dropped, the first at offset {first:#x}: {}", parts.join(", "))
+    }
+}

@@ -1,0 +1,61 @@
+//! QNX kernel trace logs (`.kev`).
+//!
+//! ```text
+//! file = text header   TRACE_HEADER_BEGIN::TRACE_<KEY>::<value>...TRACE_HEADER_END::
+//!      + syspage       SYSPAGE_LEN bytes
+//!      + slots         16 bytes each, to the end
+//!
+//! slot = header u32    event 0-9, class 10-14, CPU 24-29, kind 30-31 (simple, begin, continuation, end)
+//!      + stamp u32     low half of the clock
+//!      + 8 bytes       payload
+//! ```
+//!
+//! [`KevLog`] yields one [`KevRecord`] for each simple slot, and one for the slots of a combine, which belong together by
+//! CPU, class, event and stamp, at its end slot. Bytes come from any [`std::io::Read`] and are never sought, so a log
+//! may be a pipe. Payloads stay in memory order, since strings are never swapped; header and stamp are decoded in the
+//! order that the log's header names.
+//!
+//! Memory is constant. Open combines are kept until their end or the log's; each counts for its payload and 128 bytes,
+//! and when they pass [`MAX_OPEN_BYTES`] together, the oldest are dropped. One event holds at most
+//! [`MAX_EVENT_BYTES`]. What is dropped is counted in [`KevCounts`] and said in a notice.
+
+mod combine;
+mod header;
+mod log;
+mod slot;
+mod syspage;
+
+pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
+pub use header::{Attribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
+pub use log::{KevCounts, KevItem, KevLog, KevOptions, KevRecord};
+pub use syspage::{Cpu, QTIME_ONE_CLOCK, Qtime, Section, Syspage};
+
+/// The classes as slots number them.
+pub mod classes {
+    /// Nothing of the log, but the tools' own start event.
+    pub const EMPTY: u8 = 0;
+    /// The clock and the buffers.
+    pub const CONTROL: u8 = 1;
+    /// Kernel calls: 128 more on exit, 256 more when interrupted, 512 more with 64-bit values.
+    pub const KER_CALL: u8 = 2;
+    /// Interrupts.
+    pub const INT: u8 = 3;
+    /// Processes, threads and virtual threads.
+    pub const PR_TH: u8 = 4;
+    /// System events.
+    pub const SYSTEM: u8 = 5;
+    /// User events.
+    pub const USER: u8 = 6;
+    /// Messages, pulses and signals.
+    pub const COMM: u8 = 7;
+    /// What `trace_here` and `trace_func_enter` of QNX 6.4 write where [`SYSTEM`] is meant.
+    pub const STRAY_SYSTEM: u8 = 13;
+}
+
+/// Events of the class [`classes::CONTROL`] that a reader needs.
+pub mod control {
+    /// The high half of the clock, then the low one.
+    pub const TIME: u16 = 1;
+    /// The first slot of a buffer: its running number and its count of slots.
+    pub const BUFFER: u16 = 2;
+}

@@ -1,0 +1,73 @@
+//! The 16 bytes that logs are made of.
+
+/// Bytes of a slot.
+pub(super) const SLOT_BYTES: usize = 16;
+/// Bytes of payload in a slot.
+pub(super) const PAYLOAD_BYTES: usize = 8;
+
+/// Bits of a header that name class, event and CPU.
+const IDENTITY: u32 = 0x3F00_7FFF;
+
+/// What a slot is to its event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SlotKind {
+    /// The whole event.
+    Simple,
+    /// The first slot of a combine.
+    Begin,
+    /// A slot in the middle.
+    Continuation,
+    /// The last slot.
+    End,
+}
+
+/// Header and stamp of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub header: u32,
+    pub stamp: u32,
+}
+
+impl Slot {
+    #[inline]
+    pub fn read(bytes: &[u8; SLOT_BYTES], big_endian: bool) -> Self {
+        Self { header: word(bytes, 0, big_endian), stamp: word(bytes, 1, big_endian) }
+    }
+
+    #[inline]
+    pub fn kind(self) -> SlotKind {
+        match self.header >> 30 {
+            0 => SlotKind::Simple,
+            1 => SlotKind::Begin,
+            2 => SlotKind::Continuation,
+            _ => SlotKind::End,
+        }
+    }
+
+    #[inline]
+    pub fn class(self) -> u8 {
+        (self.header >> 10 & 0x1F) as u8
+    }
+
+    #[inline]
+    pub fn event(self) -> u16 {
+        (self.header & 0x3FF) as u16
+    }
+
+    #[inline]
+    pub fn cpu(self) -> u8 {
+        (self.header >> 24 & 0x3F) as u8
+    }
+
+    /// What the slots of one combine have in common: CPU, class, event and stamp.
+    pub fn key(self) -> u64 {
+        u64::from(self.header & IDENTITY) << 32 | u64::from(self.stamp)
+    }
+}
+
+/// One of the four words of a slot.
+#[inline]
+pub(super) fn word(bytes: &[u8; SLOT_BYTES], at: usize, big_endian: bool) -> u32 {
+    let word = [bytes[4 * at], bytes[4 * at + 1], bytes[4 * at + 2], bytes[4 * at + 3]];
+    if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+}

@@ -1,0 +1,162 @@
+//! The system page: what the kernel told about the machine.
+
+/// Bit of [`Qtime::flags`]: the clock is the same on all CPUs.
+pub const QTIME_ONE_CLOCK: u32 = 8;
+
+/// Bit of [`Syspage::machine`] of a page whose layout is versioned, which is not public.
+const VERSIONED: u16 = 0x1000;
+const HEAD_BYTES: usize = 64;
+const CPU_BYTES: usize = 32;
+
+/// The image of the system page that a log holds, as its target laid it out.
+///
+/// Fields that do not fit the image are `None`: a page that was cut or made up is no reason to refuse the events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Syspage {
+    bytes: Vec<u8>,
+    big_endian: bool,
+}
+
+/// A part of the system page. The value is the offset of its entry in the page's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the system page")]
+pub enum Section {
+    SystemPrivate = 8,
+    Asinfo = 12,
+    Meminfo = 16,
+    Hwinfo = 20,
+    Cpuinfo = 24,
+    Cacheattr = 28,
+    Qtime = 32,
+    Callout = 36,
+    Callin = 40,
+    TypedStrings = 44,
+    Strings = 48,
+    Intrinfo = 52,
+    Smp = 56,
+    Pminfo = 60,
+}
+
+/// One processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cpu<'s> {
+    /// The processor's type word.
+    pub kind: u32,
+    /// Speed in MHz.
+    pub speed_mhz: u32,
+    /// Flags of the processor.
+    pub flags: u32,
+    /// Its name, without the NUL.
+    pub name: &'s [u8],
+}
+
+/// The clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Qtime {
+    /// Cycles of `ClockCycles()` in a second.
+    pub cycles_per_sec: u64,
+    /// Seconds since 1970 at the boot.
+    pub boot_time: u32,
+    /// 1 timer on CPU 0, 2 check stable, 4 tickless, 8 one clock for all CPUs.
+    pub flags: u32,
+}
+
+impl Syspage {
+    /// Takes an image in the target's byte order.
+    pub fn new(bytes: Vec<u8>, big_endian: bool) -> Self {
+        Self { bytes, big_endian }
+    }
+
+    /// The whole image.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes of the fixed part.
+    pub fn size(&self) -> Option<u16> {
+        self.u16(0)
+    }
+
+    /// Bytes of the page.
+    pub fn total_size(&self) -> Option<u16> {
+        self.u16(2)
+    }
+
+    /// The processor family: 0 X86, 1 PPC, 2 MIPS, 4 ARM, 5 SH; 256 more for 64 bits.
+    pub fn machine(&self) -> Option<u16> {
+        self.u16(4)
+    }
+
+    /// Processors of the target.
+    pub fn n_cpus(&self) -> Option<u16> {
+        self.u16(6)
+    }
+
+    /// The bytes of a part, where its entry lies inside the image.
+    pub fn section(&self, section: Section) -> Option<&[u8]> {
+        let entry = section as usize;
+        let (start, size) = (usize::from(self.u16(entry)?), usize::from(self.u16(entry + 2)?));
+        if start < HEAD_BYTES || self.machine()? & VERSIONED != 0 {
+            return None;
+        }
+        self.bytes.get(start..start + size)
+    }
+
+    /// The clock's facts.
+    pub fn qtime(&self) -> Option<Qtime> {
+        let qtime = self.section(Section::Qtime)?;
+        Some(Qtime {
+            cycles_per_sec: self.u64_of(qtime, 0)?,
+            boot_time: self.u32_of(qtime, 28)?,
+            flags: self.u32_of(qtime, 60)?,
+        })
+    }
+
+    /// The processors, as far as their entries go.
+    pub fn cpus(&self) -> impl Iterator<Item = Cpu<'_>> {
+        let entries = self.section(Section::Cpuinfo).unwrap_or_default();
+        entries.chunks_exact(CPU_BYTES).take(usize::from(self.n_cpus().unwrap_or(0))).filter_map(|entry| {
+            Some(Cpu {
+                kind: self.u32_of(entry, 0)?,
+                speed_mhz: self.u32_of(entry, 4)?,
+                flags: self.u32_of(entry, 8)?,
+                name: self.string(u16::from_ne_bytes(self.ordered(entry, 28)?)),
+            })
+        })
+    }
+
+    /// Whether the sizes at the page's start make sense in this byte order.
+    pub(super) fn is_plausible(&self) -> bool {
+        match (self.size(), self.total_size()) {
+            (Some(size), Some(total)) => 0 < size && size <= total && usize::from(total) <= self.bytes.len(),
+            _ => false,
+        }
+    }
+
+    fn string(&self, at: u16) -> &[u8] {
+        let strings = self.section(Section::Strings).unwrap_or_default();
+        let rest = strings.get(usize::from(at)..).unwrap_or_default();
+        rest.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
+    fn u16(&self, at: usize) -> Option<u16> {
+        Some(u16::from_ne_bytes(self.ordered(&self.bytes, at)?))
+    }
+
+    fn u32_of(&self, section: &[u8], at: usize) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.ordered(section, at)?))
+    }
+
+    fn u64_of(&self, section: &[u8], at: usize) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.ordered(section, at)?))
+    }
+
+    /// `N` bytes in the host's order.
+    fn ordered<const N: usize>(&self, bytes: &[u8], at: usize) -> Option<[u8; N]> {
+        let mut found: [u8; N] = bytes.get(at..)?.first_chunk().copied()?;
+        if self.big_endian != cfg!(target_endian = "big") {
+            found.reverse();
+        }
+        Some(found)
+    }
+}
