@@ -1,4 +1,4 @@
-//! Generates the parser from `src/trcfmt/grammar.lalrpop`.
+//! Generates the parsers from the `.lalrpop` files below `src`.
 
 fn main() {
     let generated = lalrpop::Configuration::new().emit_rerun_directives(true).process_dir("src");

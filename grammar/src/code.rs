@@ -1,6 +1,9 @@
+use crate::datakey::codes as datakey;
+
 /// A diagnostic's stable code with its title and long text.
 ///
-/// Numbers are never reused. `S` codes are about syntax, `C` codes about meaning, `B` codes about blobs.
+/// Numbers are never reused. `S` codes are about syntax, `C` codes about meaning, `X` codes about event definitions, `B` codes
+/// about blobs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CodeInfo {
     /// Such as `S07`.
@@ -23,8 +26,16 @@ macro_rules! declare_codes {
     };
 }
 
-/// Every syntax code, in order.
-pub static CODES: &[&CodeInfo] = rows::ALL;
+/// Every code of this package, in order.
+pub static CODES: &[&CodeInfo] = &{
+    let mut all = [rows::ALL[0]; rows::ALL.len() + datakey::ALL.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < rows::ALL.len() { rows::ALL[at] } else { datakey::ALL[at - rows::ALL.len()] };
+        at += 1;
+    }
+    all
+};
 
 pub(crate) mod rows {
     declare_codes! {
@@ -162,8 +173,8 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT"
         /// ```
         SETTING = "S21", "bad setting";
-        /// A file has 10,000 errors, and the rest of it is not read; or it has more than 10,000 warnings, and the rest is not
-        /// shown. Probably the file is no trace format file.
+        /// A file has 10,000 errors, and the rest of it is not read (of event definitions: is not shown); or it has more than
+        /// 10,000 warnings, and the rest is not shown. Probably the file is no trace format file.
         LEFT_OUT = "S22", "too many findings";
         /// Blanks stand between the `\` that continues a line and the line's end. The line is continued all the same; other programs
         /// may see it otherwise. In the example, `␠` is a blank.
@@ -238,7 +249,7 @@ pub(crate) mod rows {
 #[cfg(test)]
 mod tests {
     use super::CODES;
-    use crate::{Arena, Source, SourceId, trcfmt};
+    use crate::{Arena, Source, SourceId, datakey, trcfmt};
 
     /// The lines of the fenced block in a long text.
     fn example(explain: &str) -> Option<String> {
@@ -253,7 +264,11 @@ mod tests {
         for info in CODES {
             let Some(text) = example(info.explain) else { continue };
             let arena = Arena::new();
-            let (_, found) = trcfmt::parse(&arena, SourceId(0), &Source::new("example", text.as_str()));
+            let source = Source::new("example", text.as_str());
+            let found = match info.code.starts_with('X') {
+                true => datakey::parse(&arena, SourceId(0), &source).1,
+                false => trcfmt::parse(&arena, SourceId(0), &source).1,
+            };
             let codes: Vec<&str> = found.iter().map(|diagnostic| diagnostic.code.code).collect();
             assert_eq!(codes, [info.code], "{text}");
         }

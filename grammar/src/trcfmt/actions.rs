@@ -8,9 +8,9 @@ use std::cell::RefCell;
 use bumpalo::collections::Vec;
 
 use super::ast::*;
-use super::reports::{Reports, excerpt};
 use super::text::Joined;
 use super::word;
+use crate::reports::{Reports, excerpt};
 use crate::{Arena, Span, Spanned, codes};
 
 /// What the actions of one stanza share.

@@ -6,9 +6,9 @@
 use lalrpop_util::ParseError;
 
 use super::lexer::{Fatal, IdFault, Lexer, hook_id};
-use super::reports::{Reports, excerpt};
 use super::token::Token;
 use super::{MAX_NESTING, MAX_OPERATORS};
+use crate::reports::{Reports, excerpt};
 use crate::{CodeInfo, Diagnostic, Span, codes};
 
 /// Turns the error that ended a stanza's parse into a diagnostic.

@@ -2,8 +2,8 @@
 
 use super::actions::Actions;
 use super::ast::{Cast, Code, Size};
-use super::reports::excerpt;
 use super::word::{self, CodeWord};
+use crate::reports::excerpt;
 use crate::{Span, codes};
 
 const KEYWORDS: [&str; 4] = ["LOOP", "BITFLAGS", "starttimer", "endtimer"];

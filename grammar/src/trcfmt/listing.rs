@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::lexer::Lexer;
 use super::lines::{LineKind, logical_lines};
-use super::reports::excerpt;
+use crate::reports::excerpt;
 use crate::{Source, Span};
 
 /// Lists a file's tokens, one a line: line and column, name, text. Comments and blanks are left out.

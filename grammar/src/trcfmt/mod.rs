@@ -16,7 +16,6 @@ mod lines;
 mod lint;
 mod listing;
 mod parse;
-mod reports;
 mod show;
 mod text;
 mod token;

@@ -6,7 +6,7 @@ use super::expected;
 use super::grammar::StanzaParser;
 use super::lexer::Lexer;
 use super::lines::{LineKind, LogicalLine, is_blank, logical_lines};
-use super::reports::Reports;
+use crate::reports::Reports;
 use crate::{Arena, Diagnostic, Source, SourceId, Span, Spanned, codes};
 
 /// Parses a trcfmt file. The tree lives in `arena`; `id` names the source in the diagnostics.

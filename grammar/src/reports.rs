@@ -13,14 +13,29 @@ pub(crate) struct Reports<'s> {
     /// The source that is parsed.
     pub source: &'s Source,
     id: SourceId,
+    /// Whether the source is read to its end, however many errors it has.
+    reads_on: bool,
     found: RefCell<Vec<Diagnostic>>,
     n_errors: Cell<usize>,
     n_warnings: Cell<usize>,
 }
 
 impl<'s> Reports<'s> {
+    /// For a source that is given up when it has too many errors.
     pub fn new(id: SourceId, source: &'s Source) -> Self {
-        Self { source, id, found: RefCell::default(), n_errors: Cell::new(0), n_warnings: Cell::new(0) }
+        Self {
+            source,
+            id,
+            reads_on: false,
+            found: RefCell::default(),
+            n_errors: Cell::new(0),
+            n_warnings: Cell::new(0),
+        }
+    }
+
+    /// For a source whose good parts are used, however many errors the others have.
+    pub fn reading_on(id: SourceId, source: &'s Source) -> Self {
+        Self { reads_on: true, ..Self::new(id, source) }
     }
 
     /// How many errors have been found.
@@ -72,13 +87,18 @@ impl<'s> Reports<'s> {
     fn left_out(&self) -> Option<Diagnostic> {
         let end = self.source.bytes().len() as u32;
         let span = Span::new(end, end);
-        if self.is_full() {
+        if self.is_full() && !self.reads_on {
             let message = format!("source has {MAX_FINDINGS} errors or more: the rest of it is not read");
             return Some(self.error(&codes::LEFT_OUT, span, message));
         }
-        let n_left_out = self.n_warnings.get().saturating_sub(MAX_FINDINGS);
-        let message = format!("{n_left_out} more warnings are not shown");
-        (n_left_out > 0).then(|| self.warning(&codes::LEFT_OUT, span, message))
+        let n_errors = self.n_errors.get().saturating_sub(MAX_FINDINGS);
+        if n_errors > 0 {
+            let message = format!("{n_errors} more errors are not shown");
+            return Some(self.error(&codes::LEFT_OUT, span, message));
+        }
+        let n_warnings = self.n_warnings.get().saturating_sub(MAX_FINDINGS);
+        let message = format!("{n_warnings} more warnings are not shown");
+        (n_warnings > 0).then(|| self.warning(&codes::LEFT_OUT, span, message))
     }
 }
 

@@ -1,0 +1,383 @@
+//! Formats: `%spec label` in a row, from text to fields.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use lalrpop_util::ParseError;
+use logos::Logos;
+
+use super::ast::{Field, Format, Show, Sign, Spec};
+use super::codes;
+use super::grammar::FieldsParser;
+use super::number::is_blank;
+use super::xml::{Attribute, Tag, Value};
+use crate::reports::{Reports, excerpt};
+use crate::{Arena, CodeInfo, Diagnostic, Span, Spanned};
+
+/// What a format is made of between its specs.
+#[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
+enum TextToken {
+    #[token("%")]
+    Percent,
+    #[regex("[^%]+")]
+    Text,
+}
+
+/// A piece of a spec, up to the blank behind it.
+#[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
+enum SpecToken {
+    #[regex("[0-9]+")]
+    Digits,
+    #[token("s", |_| Sign::Signed)]
+    #[token("u", |_| Sign::Unsigned)]
+    Sign(Sign),
+    #[token("d", |_| Show::Decimal)]
+    #[token("x", |_| Show::Hex)]
+    #[token("o", |_| Show::Octal)]
+    #[token("c", |_| Show::Char)]
+    Show(Show),
+    #[regex("[ \t\r\n]+")]
+    Blank,
+    #[token("%")]
+    Percent,
+}
+
+/// A token of the grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token {
+    Percent,
+    Size(u8),
+    /// Counts above 64 bits are as good as the largest.
+    Count(u64),
+    Sign(Sign),
+    Show(Show),
+    /// The white space behind a spec.
+    Blank,
+    /// Text up to the next `%` or the end, without blanks around it.
+    Label,
+    /// What no spec can hold.
+    Stray,
+}
+
+impl Token {
+    /// The token's name in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Token::Percent => "%",
+            Token::Size(_) => "size",
+            Token::Count(_) => "count",
+            Token::Sign(_) => "sign",
+            Token::Show(_) => "format",
+            Token::Blank => "blank",
+            Token::Label => "label",
+            Token::Stray => "stray character",
+        }
+    }
+}
+
+enum Mode<'t> {
+    Text(logos::Lexer<'t, TextToken>),
+    /// With whether nothing of the spec has been read.
+    Spec(logos::Lexer<'t, SpecToken>, bool),
+}
+
+/// The tokens of one format, with their places in it.
+pub(crate) struct Lexer<'t> {
+    text: &'t str,
+    mode: Option<Mode<'t>>,
+    /// A count that stands directly behind a size.
+    count: Option<Range<usize>>,
+}
+
+impl<'t> Lexer<'t> {
+    pub fn new(text: &'t str) -> Self {
+        Self { text, mode: Some(Mode::Text(TextToken::lexer(text))), count: None }
+    }
+
+    fn in_text(&mut self, mut tokens: logos::Lexer<'t, TextToken>) -> Option<(Token, Range<usize>)> {
+        loop {
+            let token = tokens.next()?;
+            let span = tokens.span();
+            if token == Ok(TextToken::Percent) {
+                self.mode = Some(Mode::Spec(tokens.morph(), true));
+                return Some((Token::Percent, span));
+            }
+            let place = trimmed(self.text, span);
+            if !place.is_empty() {
+                self.mode = Some(Mode::Text(tokens));
+                return Some((Token::Label, place));
+            }
+        }
+    }
+
+    fn in_spec(&mut self, mut tokens: logos::Lexer<'t, SpecToken>, first: bool) -> Option<(Token, Range<usize>)> {
+        let token = tokens.next()?;
+        let mut span = tokens.span();
+        let token = match token {
+            Ok(SpecToken::Digits) if first && matches!(tokens.slice().as_bytes()[0], b'1' | b'2' | b'4' | b'8') => {
+                let size = tokens.slice().as_bytes()[0] - b'0';
+                self.count = Some(span.start + 1..span.end).filter(|count| !count.is_empty());
+                span.end = span.start + 1;
+                Token::Size(size)
+            }
+            Ok(SpecToken::Digits) => Token::Count(count(tokens.slice())),
+            Ok(SpecToken::Sign(sign)) => Token::Sign(sign),
+            Ok(SpecToken::Show(show)) => Token::Show(show),
+            Ok(SpecToken::Blank) => {
+                self.mode = Some(Mode::Text(tokens.morph()));
+                return Some((Token::Blank, span));
+            }
+            Ok(SpecToken::Percent) => {
+                self.mode = Some(Mode::Spec(tokens, true));
+                return Some((Token::Percent, span));
+            }
+            Err(()) => Token::Stray,
+        };
+        self.mode = Some(Mode::Spec(tokens, false));
+        Some((token, span))
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = (Token, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(span) = self.count.take() {
+            return Some((Token::Count(count(&self.text[span.clone()])), span));
+        }
+        match self.mode.take()? {
+            Mode::Text(tokens) => self.in_text(tokens),
+            Mode::Spec(tokens, first) => self.in_spec(tokens, first),
+        }
+    }
+}
+
+fn count(digits: &str) -> u64 {
+    digits.parse().unwrap_or(u64::MAX)
+}
+
+/// A place in a text without the blanks around.
+fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
+    let slice = &text[place.clone()];
+    let start = place.end - slice.trim_start_matches(is_blank).len();
+    start..start.max(place.start + slice.trim_end_matches(is_blank).len())
+}
+
+/// Text without blanks around it, and each run of white space as one blank.
+pub(crate) fn canonical(text: &str) -> String {
+    let mut words = text.split(is_blank).filter(|word| !word.is_empty());
+    let mut out = words.next().unwrap_or("").to_owned();
+    words.for_each(|word| {
+        out.push(' ');
+        out.push_str(word);
+    });
+    out
+}
+
+/// A field as the grammar gives it, with places in the format.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub spec: Spec,
+    pub label: Range<usize>,
+    /// Offset of the `%`.
+    pub start: usize,
+}
+
+/// Reads formats.
+pub(crate) struct Formats<'ast, 's> {
+    arena: &'ast Arena,
+    reports: &'s Reports<'s>,
+    grammar: FieldsParser,
+}
+
+impl<'ast, 's> Formats<'ast, 's> {
+    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>) -> Self {
+        Self { arena, reports, grammar: FieldsParser::new() }
+    }
+
+    /// Reads the format in an attribute of `tag`; `None` where it has errors, which are reported.
+    pub fn read(&self, tag: &Tag, attribute: &Attribute) -> Option<Format<'ast>> {
+        let value = &attribute.value;
+        let tokens = Lexer::new(&value.text).map(|(token, place)| Ok((place.start, token, place.end)));
+        let context = Context { reports: self.reports, tag, value, arrays: attribute.name == "sformat" };
+        let parsed = match self.grammar.parse(tokens) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.reports.add(context.explain(&error));
+                return None;
+            }
+        };
+        let fields: Vec<Field> = parsed.iter().map(|parsed| self.field(value, parsed)).collect();
+        context.check(&fields).then(|| Format {
+            span: value.span,
+            text: self.arena.slice(value.text.as_bytes()),
+            fields: self.arena.slice(&fields),
+        })
+    }
+
+    fn field(&self, value: &Value, parsed: &Parsed) -> Field<'ast> {
+        let Range { start, end } = parsed.label;
+        let label = self.arena.slice(canonical(&value.text[start..end]).as_bytes());
+        Field {
+            span: value.place(parsed.start, end),
+            spec: parsed.spec,
+            label: Spanned::new(label, value.place(start, end)),
+        }
+    }
+}
+
+/// What reports about one format need.
+struct Context<'c> {
+    reports: &'c Reports<'c>,
+    tag: &'c Tag<'c>,
+    value: &'c Value<'c>,
+    /// Whether fields may be arrays.
+    arrays: bool,
+}
+
+impl Context<'_> {
+    fn error(&self, code: &'static CodeInfo, message: String, place: Span, label: &str) -> Diagnostic {
+        let error = self.reports.error(code, self.tag.span, message);
+        error.with_secondary(self.reports.id(), place, label)
+    }
+
+    /// Reports what the grammar lets pass; whether there is nothing of it.
+    fn check(&self, fields: &[Field]) -> bool {
+        let mut labels: HashMap<&[u8], Span> = HashMap::with_capacity(fields.len());
+        let mut is_good = true;
+        let mut report = |error: Diagnostic| {
+            is_good = false;
+            self.reports.add(error);
+        };
+        for field in fields {
+            if let Some(error) = self.bad_count(field) {
+                report(error);
+            }
+            if let Some(first) = labels.insert(field.label.node, field.label.span) {
+                let message = format!("label `{}` stands twice in one format", excerpt(field.label.node));
+                let error = self.error(&codes::LABEL, message, field.label.span, "again here");
+                report(error.with_secondary(self.reports.id(), first, "first here"));
+            }
+        }
+        is_good
+    }
+
+    fn bad_count(&self, field: &Field) -> Option<Diagnostic> {
+        let label = excerpt(field.label.node);
+        match field.spec {
+            Spec { size: Some(1), count: Some(0), show: None, .. } => None,
+            Spec { count: Some(0), .. } => {
+                let message = format!("field `{label}` has a count of 0");
+                let error = self.error(&codes::COUNT, message, field.span, "count of 0");
+                Some(error.with_help("a text up to its NUL is `%1s0`, without a format behind it"))
+            }
+            Spec { count: Some(2..), .. } if !self.arrays => {
+                let message = format!("field `{label}` is an array in a `format`");
+                let error = self.error(&codes::ARRAY, message, field.span, "array");
+                Some(error.with_help("spell the attribute `sformat`, or give each element a field of its own"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Says what the grammar could not take.
+    fn explain(&self, error: &ParseError<usize, Token, ()>) -> Diagnostic {
+        let text = &*self.value.text;
+        let (token, place) = match error {
+            ParseError::UnrecognizedToken { token: (start, token, end), .. }
+            | ParseError::ExtraToken { token: (start, token, end) } => (Some(*token), *start..*end),
+            _ => (None, text.len()..text.len()),
+        };
+        let Some(percent) = text[..place.start].rfind('%') else { return self.before_first(token, place) };
+        let word_len = text[percent + 1..].find(|c| is_blank(c) || c == '%');
+        let word = &text[percent..word_len.map_or(text.len(), |len| percent + 1 + len)];
+        let whole = self.value.place(percent, place.end.max(percent + word.len()));
+        let is_spec = !matches!(token, None | Some(Token::Percent | Token::Blank | Token::Label));
+        if is_spec {
+            return self.bad_spec(word, place.start - percent, whole);
+        }
+        if word == "%" {
+            let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing behind it");
+            return error.with_help("write such as `%4u1x label`; a label cannot hold `%`");
+        }
+        let message = format!("field `{}` has no label", excerpt(word.as_bytes()));
+        let error = self.error(&codes::LABEL, message, whole, "no label");
+        error.with_help(format!("write such as `{word} label`"))
+    }
+
+    fn before_first(&self, token: Option<Token>, place: Range<usize>) -> Diagnostic {
+        let (message, label) = match token {
+            None => ("format is empty", "no field"),
+            Some(_) => ("text before the first `%` of a format", "text"),
+        };
+        let error = self.error(&codes::FORMAT, message.into(), self.value.place(place.start, place.end), label);
+        error.with_help("write such as `%4u1x label`")
+    }
+
+    /// `word` cannot go on as it does from `len` bytes on.
+    fn bad_spec(&self, word: &str, len: usize, whole: Span) -> Diagnostic {
+        const HELP: &str = "a spec is a size (1, 2, 4 or 8), a sign (s or u), a count and a format (d, x, o or c); parts may be \
+                            left out, but not moved";
+        let (good, rest) = word.split_at(len);
+        let digits = good.trim_start_matches('%');
+        let is_size = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) && rest.starts_with(['s', 'u']);
+        let (good, rest) = (excerpt(good.as_bytes()), excerpt(rest.as_bytes()));
+        if is_size {
+            let message = format!("size must be 1, 2, 4 or 8 bytes, found {}", excerpt(digits.as_bytes()));
+            return self.error(&codes::FORMAT, message, whole, "size").with_help(HELP);
+        }
+        if good.ends_with(['d', 'x', 'o', 'c']) {
+            let message = format!("no blank between spec `{good}` and label `{rest}`");
+            let error = self.error(&codes::FORMAT, message, whole, "no blank");
+            return error.with_help(format!("write `{good} {rest}`"));
+        }
+        let message = match good.as_str() {
+            "%" => format!("`{rest}` is no spec"),
+            _ => format!("`{rest}` cannot follow `{good}` in a spec"),
+        };
+        self.error(&codes::FORMAT, message, whole, "spec").with_help(HELP)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specs(text: &str) -> Vec<(Spec, &str)> {
+        let tokens = Lexer::new(text).map(|(token, place)| Ok((place.start, token, place.end)));
+        let parsed = FieldsParser::new().parse(tokens).unwrap();
+        parsed.into_iter().map(|parsed| (parsed.spec, &text[parsed.label])).collect()
+    }
+
+    #[test]
+    fn parts_are_read_from_the_left() {
+        let (signed, unsigned) = (Some(Sign::Signed), Some(Sign::Unsigned));
+        for (text, expected) in [
+            ("%2u1x", (Some(2), unsigned, Some(1), Some(Show::Hex))),
+            ("%x", (None, None, None, Some(Show::Hex))),
+            ("%d", (None, None, None, Some(Show::Decimal))),
+            ("%s", (None, signed, None, None)),
+            ("%1s0", (Some(1), signed, Some(0), None)),
+            ("%21x", (Some(2), None, Some(1), Some(Show::Hex))),
+            ("%10", (Some(1), None, Some(0), None)),
+            ("%8", (Some(8), None, None, None)),
+            ("%3x", (None, None, Some(3), Some(Show::Hex))),
+            ("%uc", (None, unsigned, None, Some(Show::Char))),
+            ("%4u18446744073709551616", (Some(4), unsigned, Some(u64::MAX), None)),
+        ] {
+            let (size, sign, count, show) = expected;
+            assert_eq!(specs(&format!("{text} a")), [(Spec { size, sign, count, show }, "a")], "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_reach_to_the_next_percent() {
+        let labels = |text| specs(text).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        assert_eq!(labels(" %x  a \t b%d\nlen= %o étage "), ["a \t b", "len=", "étage"]);
+    }
+
+    #[test]
+    fn white_space_is_one_blank() {
+        assert_eq!([" a \t\r\nb ", "", " ", "a"].map(canonical), ["a b", "", "", "a"]);
+    }
+}

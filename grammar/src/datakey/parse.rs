@@ -1,0 +1,544 @@
+//! A whole file: from elements to the tree.
+//!
+//! An error is reported at the tag of its element, and refuses the datakey, or the event of an eventclass, that the element
+//! is or stands in. The rest of the file is read on.
+
+use std::borrow::Cow;
+
+use super::ast::*;
+use super::codes;
+use super::format::{Formats, canonical};
+use super::number::{NumberError, is_blank, number};
+use super::xml::{Attribute, Fault, Piece, Tag, Xml};
+use crate::reports::{Reports, excerpt};
+use crate::{Arena, CodeInfo, Diagnostic, Source, SourceId, Span, Spanned, nearest};
+
+const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
+
+/// The known elements with the attributes of each.
+const DATAKEY: &[&str] = &["format", "offset", "wide_offset", "show_masked_value", "sformat"];
+const EVENT: &[&str] = &["class", "id"];
+const BITMASK: &[&str] = &["name", "value", "key"];
+const ENUM: &[&str] = &["name", "value", "mask", "string", "default", "key"];
+const CONDITION: &[&str] = &["name", "value", "mask", "key"];
+const EVENT_CLASS: &[&str] = &["id", "name"];
+const CLASS_EVENT: &[&str] = &["id", "sformat", "format"];
+
+/// Parses a file of event definitions. The tree lives in `arena`; `id` names the source in the diagnostics.
+///
+/// What is in error is marked in the tree or left out of it, and the rest is not affected; but a file that is no XML or not
+/// of this kind is refused as a whole. Diagnostics come in the order of the source.
+///
+/// ```
+/// use tfbc_grammar::{Arena, Source, SourceId, datakey};
+///
+/// let arena = Arena::new();
+/// let source = Source::new("a.xml", "<eventdefinitions>
+///   <datakey format=\"%2u1x state\">
+///     <event class=\"6\" id=\"65\"/>
+///     <enum value=\"1\" string=\"\"/>
+///   </datakey>
+/// </eventdefinitions>");
+/// let (file, diagnostics) = datakey::parse(&arena, SourceId(0), &source);
+/// assert!(matches!(file.items, [datakey::ast::Item::Datakey(datakey)] if datakey.refused));
+/// assert_eq!(diagnostics[0].code.code, "X17");
+/// assert_eq!(source.line_column(diagnostics[0].primary.span.start), (4, 5));
+/// ```
+pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'ast>, Vec<Diagnostic>) {
+    let reports = Reports::reading_on(id, source);
+    let file = FileParser::new(arena, &reports).and_then(FileParser::file).unwrap_or_else(|fault| {
+        reports.add(*fault);
+        File { refused: true, ..File::default() }
+    });
+    (file, reports.finish())
+}
+
+struct FileParser<'ast, 's> {
+    arena: &'ast Arena,
+    reports: &'s Reports<'s>,
+    xml: Xml<'s>,
+    formats: Formats<'ast, 's>,
+    settings: Vec<Setting<'ast>>,
+    /// Whether the root has had a child.
+    has_child: bool,
+}
+
+impl<'ast, 's> FileParser<'ast, 's> {
+    fn new(arena: &'ast Arena, reports: &'s Reports<'s>) -> Result<Self, Fault> {
+        let (xml, formats) = (Xml::new(reports)?, Formats::new(arena, reports));
+        Ok(Self { arena, reports, xml, formats, settings: Vec::new(), has_child: false })
+    }
+
+    fn file(mut self) -> Result<File<'ast>, Fault> {
+        let root = self.root()?;
+        self.warn_unknown(&root, &[]);
+        let items = self.items(root.name)?;
+        while let Some(piece) = self.xml.next()? {
+            if let Piece::Comment(text, place) = piece {
+                self.comment(text, place);
+            }
+        }
+        Ok(File { settings: self.arena.slice(&self.settings), items, refused: false })
+    }
+
+    fn root(&mut self) -> Result<Tag<'s>, Fault> {
+        loop {
+            match self.xml.next()? {
+                Some(Piece::Start(tag)) if ROOTS.contains(&tag.name) => return Ok(tag),
+                Some(Piece::Start(tag)) => {
+                    let message = format!("unknown root element `{}`", excerpt(tag.name.as_bytes()));
+                    return Err(self.unknown_root(tag.span, message));
+                }
+                Some(Piece::Doctype(place)) => {
+                    let warning = self.reports.warning(&codes::DOCTYPE, place, "DOCTYPE is ignored");
+                    self.reports.add(warning.with_help("delete it"));
+                }
+                Some(Piece::Comment(text, place)) => self.comment(text, place),
+                Some(Piece::Text(_) | Piece::End) => {}
+                None => return Err(self.unknown_root(Span::default(), "document without root element".into())),
+            }
+        }
+    }
+
+    fn unknown_root(&self, place: Span, message: String) -> Fault {
+        const SKELETON: &str = "event definitions look like this: <eventdefinitions><datakey format=\"%4u1x label\">\
+                                <event class=\"6\" id=\"65\"/></datakey></eventdefinitions>";
+        Box::new(self.reports.error(&codes::UNKNOWN_ROOT, place, message).with_help(SKELETON))
+    }
+
+    fn items(&mut self, root: &str) -> Result<&'ast [Item<'ast>], Fault> {
+        let mut items = self.arena.list();
+        while let Some(tag) = self.child()? {
+            match tag.name {
+                "datakey" => items.push(Item::Datakey(self.datakey(&tag)?)),
+                "eventclass" => items.push(Item::EventClass(self.event_class(&tag)?)),
+                _ => self.unknown_element(&tag, root, &["datakey", "eventclass"])?,
+            }
+        }
+        Ok(items.into_bump_slice())
+    }
+
+    /// The start tag of the next child; `None` at the end of the element.
+    fn child(&mut self) -> Result<Option<Tag<'s>>, Fault> {
+        let mut has_warned = false;
+        loop {
+            match self.xml.next()? {
+                Some(Piece::Start(tag)) => {
+                    self.has_child = true;
+                    return Ok(Some(tag));
+                }
+                Some(Piece::End) | None => return Ok(None),
+                Some(Piece::Text(place)) if !has_warned => {
+                    has_warned = true;
+                    let text = excerpt(self.reports.source.slice(place));
+                    let message = format!("text `{text}` between elements is ignored");
+                    let warning = self.reports.warning(&codes::TEXT, place, message);
+                    self.reports.add(warning.with_help("write `<!-- … -->` around a comment"));
+                }
+                Some(Piece::Text(_) | Piece::Doctype(_)) => {}
+                Some(Piece::Comment(text, place)) => self.comment(text, place),
+            }
+        }
+    }
+
+    /// Reads up to the end of an element, and warns of all that it holds.
+    fn leaf(&mut self, parent: &str) -> Result<(), Fault> {
+        while let Some(tag) = self.child()? {
+            self.unknown_element(&tag, parent, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Warns of an element and ignores what it holds.
+    fn unknown_element(&mut self, tag: &Tag, parent: &str, known: &[&str]) -> Result<(), Fault> {
+        let name = excerpt(tag.name.as_bytes());
+        let message = format!("`{parent}` has no element `{name}`: it is ignored");
+        let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
+        self.reports.add(match suggestion(tag.name, known).or_else(|| home(tag.name)) {
+            Some(help) => warning.with_help(help),
+            None => warning,
+        });
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.xml.next()? {
+                Some(Piece::Start(_)) => depth += 1,
+                Some(Piece::End) => depth -= 1,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn warn_unknown(&self, tag: &Tag, known: &[&str]) {
+        for attribute in tag.attributes.iter().filter(|attribute| !known.contains(&attribute.name)) {
+            let name = excerpt(attribute.name.as_bytes());
+            let message = format!("`{}` has no attribute `{name}`: it is ignored", tag.name);
+            let warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
+            self.reports.add(match suggestion(attribute.name, known) {
+                Some(help) => warning.with_help(help),
+                None => warning,
+            });
+        }
+    }
+
+    fn error(&self, code: &'static CodeInfo, tag: &Tag, message: impl Into<String>) -> Diagnostic {
+        self.reports.error(code, tag.span, message)
+    }
+
+    /// An error at a tag, with the place in it that is meant.
+    fn error_at(
+        &self,
+        code: &'static CodeInfo,
+        tag: &Tag,
+        place: Span,
+        message: impl Into<String>,
+        label: &str,
+    ) -> Diagnostic {
+        self.error(code, tag, message).with_secondary(self.reports.id(), place, label)
+    }
+
+    fn warning(
+        &self,
+        code: &'static CodeInfo,
+        tag: &Tag,
+        place: Span,
+        message: impl Into<String>,
+        label: &str,
+    ) -> Diagnostic {
+        self.reports.warning(code, tag.span, message).with_secondary(self.reports.id(), place, label)
+    }
+
+    // Elements.
+
+    fn datakey(&mut self, tag: &Tag<'s>) -> Result<Datakey<'ast>, Fault> {
+        let n_errors = self.reports.n_errors();
+        self.warn_unknown(tag, DATAKEY);
+        let format = self.format(tag, "format", "sformat");
+        let offset = self.offset(tag, "offset");
+        let wide_offset = self.offset(tag, "wide_offset");
+        let show_masked_value = self.boolean(tag, "show_masked_value").unwrap_or(true);
+        let (mut events, mut bitmasks, mut enums, mut conditions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut has_event = false;
+        while let Some(child) = self.child()? {
+            match child.name {
+                "event" => {
+                    has_event = true;
+                    events.extend(self.event(&child)?);
+                }
+                "bitmask" => bitmasks.extend(self.bitmask(&child)?),
+                "enum" => enums.extend(self.enumeration(&child)?),
+                "condition" => conditions.extend(self.condition(&child)?),
+                _ => self.unknown_element(&child, tag.name, &["event", "bitmask", "enum", "condition"])?,
+            }
+        }
+        if !has_event {
+            let error = self.error(&codes::NO_EVENT, tag, "`datakey` names no event");
+            self.reports.add(error.with_help("put such as `<event class=\"6\" id=\"65\"/>` into it"));
+        }
+        Ok(Datakey {
+            tag: tag.span,
+            refused: self.reports.n_errors() != n_errors,
+            format,
+            offset,
+            wide_offset,
+            show_masked_value,
+            events: self.arena.slice(&events),
+            bitmasks: self.arena.slice(&bitmasks),
+            enums: self.arena.slice(&enums),
+            conditions: self.arena.slice(&conditions),
+        })
+    }
+
+    fn event(&mut self, tag: &Tag<'s>) -> Result<Option<Event<'ast>>, Fault> {
+        self.warn_unknown(tag, EVENT);
+        let class = self.key(tag, "class", "`class=\"6\"` are user events");
+        let id = self.key(tag, "id", "`id=\"65\"`, say, is the 65 of the program's `trace_logf(65, …)`");
+        self.leaf(tag.name)?;
+        Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, class, id }))
+    }
+
+    fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
+        self.warn_unknown(tag, EVENT_CLASS);
+        let id = self.key(tag, "id", "`id=\"6\"` are user events; older samples of QNX leave it out, and never worked");
+        let mut events = self.arena.list();
+        while let Some(child) = self.child()? {
+            match child.name {
+                "event" => events.push(self.class_event(&child)?),
+                _ => self.unknown_element(&child, tag.name, &["event"])?,
+            }
+        }
+        if events.is_empty() {
+            let warning = self.reports.warning(&codes::EMPTY_CLASS, tag.span, "`eventclass` holds no event");
+            self.reports.add(warning.with_help("put such as `<event id=\"65\" sformat=\"%4u1x label\"/>` into it"));
+        }
+        Ok(EventClass { tag: tag.span, id, events: events.into_bump_slice() })
+    }
+
+    fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, Fault> {
+        let n_errors = self.reports.n_errors();
+        self.warn_unknown(tag, CLASS_EVENT);
+        let id = self.key(tag, "id", "such as `id=\"65\"`; older samples of QNX leave it out, and never worked");
+        let format = self.format(tag, "sformat", "format");
+        let refused = self.reports.n_errors() != n_errors;
+        self.leaf(tag.name)?;
+        Ok(ClassEvent { tag: tag.span, refused, id, format })
+    }
+
+    fn bitmask(&mut self, tag: &Tag<'s>) -> Result<Option<Bitmask<'ast>>, Fault> {
+        self.warn_unknown(tag, BITMASK);
+        let name = self.name(tag);
+        if tag.get("value").is_none() {
+            self.missing(tag, "value", "such as `value=\"0xff00\"`");
+        }
+        let value = self.number(tag, "value", false);
+        self.leaf(tag.name)?;
+        Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
+    }
+
+    fn condition(&mut self, tag: &Tag<'s>) -> Result<Option<Condition<'ast>>, Fault> {
+        self.warn_unknown(tag, CONDITION);
+        let name = self.name(tag);
+        if name.is_none() {
+            self.missing(tag, "name", "it is the label of a field of another datakey");
+        }
+        let n_errors = self.reports.n_errors();
+        let (value, mask) = (self.number(tag, "value", true), self.number(tag, "mask", true));
+        let is_good = self.reports.n_errors() == n_errors;
+        if is_good && value.is_none() && mask.is_none() {
+            let error = self.error(&codes::CONDITION, tag, "`condition` has neither `value` nor `mask`");
+            self.reports.add(error.with_help("write such as `value=\"1\"`, `mask=\"0x10\"` or both"));
+        }
+        if let (Some(Literal { not: true, .. }), Some(Literal { not: true, span, .. })) = (value, mask) {
+            let message = "`!` before both `value` and `mask` of a condition: they cancel each other";
+            let warning = self.warning(&codes::DOUBLE_NOT, tag, span, message, "second");
+            self.reports.add(warning.with_help("leave both out"));
+        }
+        self.leaf(tag.name)?;
+        let is_good = is_good && (value.is_some() || mask.is_some());
+        Ok(name.filter(|_| is_good).map(|name| Condition { tag: tag.span, name, value, mask }))
+    }
+
+    fn enumeration(&mut self, tag: &Tag<'s>) -> Result<Option<Enum<'ast>>, Fault> {
+        self.warn_unknown(tag, ENUM);
+        let name = self.name(tag);
+        let body = self.enum_body(tag);
+        self.leaf(tag.name)?;
+        Ok(body.map(|(test, text)| Enum { tag: tag.span, name, test, text }))
+    }
+
+    fn enum_body(&self, tag: &Tag<'s>) -> Option<(EnumTest, &'ast [u8])> {
+        let (default, text) = (tag.get("default"), tag.get("string"));
+        let (value, mask) = (tag.get("value"), tag.get("mask"));
+        if let Some(other) = default.and(value.or(mask).or(text)) {
+            let message = format!("`enum` has both `default` and `{}`", other.name);
+            let error = self.error_at(&codes::ENUM, tag, other.span, message, "beside `default`");
+            self.reports.add(error.with_help("give the default an `enum` of its own"));
+            return None;
+        }
+        if let Some(default) = default {
+            return self.text(tag, default).map(|text| (EnumTest::Default, text));
+        }
+        let test = match (value, mask) {
+            (Some(_), None) => self.number(tag, "value", true).map(EnumTest::Value),
+            (None, Some(_)) => self.number(tag, "mask", true).map(EnumTest::Mask),
+            (Some(_), Some(mask)) => {
+                let message = "`enum` has both `value` and `mask`";
+                let error = self.error_at(&codes::ENUM, tag, mask.span, message, "beside `value`");
+                self.reports.add(error.with_help("use a `bitmask` for the mask, or leave one of them out"));
+                None
+            }
+            (None, None) => {
+                let error = self.error(&codes::ENUM, tag, "`enum` has neither `value`, `mask` nor `default`");
+                self.reports.add(error.with_help("write such as `value=\"1\"`"));
+                None
+            }
+        };
+        let Some(text) = text else {
+            let error = self.error(&codes::ENUM, tag, "`enum` has no `string`");
+            self.reports.add(error.with_help("write such as `string=\"READY\"`"));
+            return None;
+        };
+        test.zip(self.text(tag, text))
+    }
+
+    // Attributes.
+
+    fn missing(&self, tag: &Tag, attribute: &str, hint: &str) {
+        let message = format!("`{}` has no `{attribute}`", tag.name);
+        let error = self.error(&codes::MISSING_ATTRIBUTE, tag, message);
+        self.reports.add(error.with_help(format!("add `{attribute}`: {hint}")));
+    }
+
+    fn format(&self, tag: &Tag<'s>, right: &str, other: &str) -> Option<Format<'ast>> {
+        let (used, message) = match (tag.get(right), tag.get(other)) {
+            (None, None) => {
+                self.missing(tag, right, &format!("such as `{right}=\"%4u1x label\"`"));
+                return None;
+            }
+            (Some(used), None) => return self.formats.read(tag, used),
+            (Some(used), Some(_)) => {
+                (used, format!("`{}` has both `{right}` and `{other}`: `{right}` counts", tag.name))
+            }
+            (None, Some(used)) => (used, format!("the format of `{}` is spelt `{right}`, found `{other}`", tag.name)),
+        };
+        let place = tag.get(other).map_or(used.span, |other| other.span);
+        self.reports.add(self.warning(&codes::SPELLING, tag, place, message, "other spelling"));
+        self.formats.read(tag, used)
+    }
+
+    fn offset(&self, tag: &Tag<'s>, attribute: &str) -> Option<Spanned<u64>> {
+        let literal = self.number(tag, attribute, false)?;
+        let offset = u64::try_from(literal.value).ok();
+        if offset.is_none() {
+            let message = format!("`{attribute}` is {}, expected 0 or more bytes", literal.value);
+            self.reports.add(self.error_at(&codes::NEGATIVE_OFFSET, tag, literal.span, message, "negative"));
+        }
+        offset.map(|offset| Spanned::new(offset, literal.span))
+    }
+
+    fn boolean(&self, tag: &Tag<'s>, attribute: &str) -> Option<bool> {
+        let (text, place) = tag.get(attribute)?.value.trimmed();
+        let value = match text {
+            _ if text.eq_ignore_ascii_case("true") => Some(true),
+            _ if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        };
+        if value.is_none() {
+            let found = excerpt(text.as_bytes());
+            let message = format!("`{attribute}` is neither `true` nor `false`, found `{found}`");
+            self.reports.add(self.error_at(&codes::BAD_BOOLEAN, tag, place, message, ""));
+        }
+        value
+    }
+
+    /// The number in an attribute; `None` where it is missing, or in error, which is reported.
+    fn number(&self, tag: &Tag<'s>, attribute: &str, may_invert: bool) -> Option<Literal> {
+        let attribute = tag.get(attribute)?;
+        let (text, span) = attribute.value.trimmed();
+        let number = match number(text) {
+            Ok(number) if !number.not || may_invert => number,
+            Ok(_) => {
+                let message = format!("`{}` of `{}` takes no `!`", attribute.name, tag.name);
+                self.reports.add(self.error_at(&codes::BAD_NUMBER, tag, span, message, ""));
+                return None;
+            }
+            Err(error) => {
+                self.bad_number(tag, attribute, error);
+                return None;
+            }
+        };
+        if number.zeros {
+            let message = format!("`{text}` is decimal: it is {}", number.value);
+            let warning = self.warning(&codes::LEADING_ZEROS, tag, span, message, "leading zeros");
+            self.reports.add(warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits"));
+        }
+        Some(Literal { not: number.not, value: number.value, span })
+    }
+
+    fn bad_number(&self, tag: &Tag, attribute: &Attribute, error: NumberError) {
+        let (text, place) = attribute.value.trimmed();
+        let (name, found) = (attribute.name, excerpt(text.as_bytes()));
+        let message = match error {
+            NumberError::Empty => format!("`{name}` holds no number"),
+            NumberError::TooLarge => format!("`{name}` does not fit in 64 bits, found `{found}`"),
+            _ => format!("`{name}` is not a number, found `{found}`"),
+        };
+        let help = match error {
+            NumberError::Plus => Some("leave the `+` out"),
+            NumberError::UpperX => Some("write a small `x`"),
+            NumberError::TooLarge => None,
+            _ => Some("a number is decimal, or hexadecimal behind `0x`"),
+        };
+        let error = self.error_at(&codes::BAD_NUMBER, tag, place, message, "");
+        self.reports.add(match help {
+            Some(help) => error.with_help(help),
+            None => error,
+        });
+    }
+
+    /// A class or an event id, which must be there. A text that begins with a digit or a mark is a number.
+    fn key(&self, tag: &Tag<'s>, attribute: &str, hint: &str) -> Option<Key<'ast>> {
+        let Some(found) = tag.get(attribute) else {
+            self.missing(tag, attribute, hint);
+            return None;
+        };
+        let (text, span) = found.value.trimmed();
+        if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()) {
+            return Some(Key { span, kind: KeyKind::Name(self.arena.slice(text.as_bytes())) });
+        }
+        let number = self.number(tag, attribute, false)?;
+        Some(Key { span, kind: KeyKind::Number(number.value) })
+    }
+
+    /// The label in `name` or `key`.
+    fn name(&self, tag: &Tag<'s>) -> Option<Name<'ast>> {
+        let (name, key) = (tag.get("name"), tag.get("key"));
+        if let (Some(_), Some(key)) = (name, key) {
+            let message = format!("`{}` has both `name` and `key`: `name` counts", tag.name);
+            let warning = self.warning(&codes::NAME_AND_KEY, tag, key.span, message, "ignored");
+            self.reports.add(warning.with_help("leave `key` out"));
+        }
+        let (_, span) = name.or(key)?.value.trimmed();
+        let label = canonical(&name.or(key)?.value.text);
+        Some(Spanned::new(self.arena.slice(label.as_bytes()), span))
+    }
+
+    /// The text of an enum, which cannot be empty.
+    fn text(&self, tag: &Tag, attribute: &Attribute) -> Option<&'ast [u8]> {
+        let text: &Cow<str> = &attribute.value.text;
+        if text.is_empty() {
+            let message = format!("`{}` of `enum` is empty", attribute.name);
+            self.reports.add(self.error_at(&codes::EMPTY_TEXT, tag, attribute.span, message, ""));
+            return None;
+        }
+        Some(self.arena.slice(text.as_bytes()))
+    }
+
+    /// `<!-- tfbc: NAME=VALUE -->`
+    fn comment(&mut self, text: &str, place: Span) {
+        let start = place.start + "<!--".len() as u32 + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
+        let Some(setting) = text.trim_matches(is_blank).strip_prefix("tfbc:") else { return };
+        let whole = self.trimmed(setting, start + "tfbc:".len() as u32);
+        if self.has_child {
+            let message = "setting behind the first element has no effect";
+            let warning = self.reports.warning(&codes::LATE_SETTING, whole.span, message);
+            self.reports.add(warning.with_help("settings hold for the whole file: move it to the top"));
+            return;
+        }
+        match setting.split_once('=') {
+            Some((name, value)) if !name.trim_matches(is_blank).is_empty() => {
+                let value_at = start + ("tfbc:".len() + name.len() + 1) as u32;
+                let name = self.trimmed(name, start + "tfbc:".len() as u32);
+                self.settings.push(Setting { name, value: self.trimmed(value, value_at) });
+            }
+            _ => {
+                let error = self.reports.error(&codes::SETTING, whole.span, "setting is not of the form NAME=VALUE");
+                self.reports.add(error.with_help("write such as `<!-- tfbc: bare-s=number -->`"));
+            }
+        }
+    }
+
+    /// A text that stands at `at`, without the blanks around it.
+    fn trimmed(&self, text: &str, at: u32) -> Spanned<&'ast [u8]> {
+        let start = at + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
+        let text = text.trim_matches(is_blank).as_bytes();
+        Spanned::new(self.arena.slice(text), Span::new(start, start + text.len() as u32))
+    }
+}
+
+fn suggestion(name: &str, known: &[&str]) -> Option<String> {
+    let known = nearest(name.as_bytes(), known.iter().map(|known| known.as_bytes()))?;
+    Some(format!("did you mean `{}`?", excerpt(known)))
+}
+
+/// Where a known element belongs.
+fn home(name: &str) -> Option<String> {
+    let home = match name {
+        "datakey" | "eventclass" => "`eventdefinitions`",
+        "event" => "`datakey` or `eventclass`",
+        "bitmask" | "enum" | "condition" => "`datakey`",
+        _ => return None,
+    };
+    Some(format!("`{name}` belongs directly into {home}"))
+}

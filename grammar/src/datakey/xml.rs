@@ -1,0 +1,602 @@
+//! XML, through quick-xml: pieces of the document with their places in the source.
+//!
+//! quick-xml cuts the document; what it does not check of well-formedness is checked here: names, characters, references,
+//! blanks between attributes, one root, nothing but white space around it. The limits are here too, so that whatever walks
+//! the pieces meets at most [`MAX_DEPTH`] open elements of [`MAX_ATTRIBUTES`] attributes.
+
+use std::borrow::Cow;
+
+use quick_xml::Reader;
+use quick_xml::errors::{Error, IllFormedError, SyntaxError};
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::Event;
+use quick_xml::events::attributes::{AttrError, Attributes};
+use smallvec::SmallVec;
+
+use super::codes;
+use super::number::is_blank;
+use crate::reports::{Reports, excerpt};
+use crate::{CodeInfo, Diagnostic, Span};
+
+/// The largest document, in bytes.
+pub(crate) const MAX_LEN: usize = 16 << 20;
+
+/// The most elements that are open at once, the root counted.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// The most attributes of an element.
+pub(crate) const MAX_ATTRIBUTES: usize = 64;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Why the document cannot be read on.
+pub(crate) type Fault = Box<Diagnostic>;
+
+/// A piece of the document. Instructions and white space between tags are left out.
+#[derive(Debug)]
+pub(crate) enum Piece<'s> {
+    /// A start tag; an empty element's is followed by [`Piece::End`] too.
+    Start(Tag<'s>),
+    /// The end of the element that was begun last.
+    End,
+    /// Text that is not white space, without the white space around it.
+    Text(Span),
+    /// A comment: what stands between `<!--` and `-->`, and its place.
+    Comment(&'s str, Span),
+    /// A document type declaration without entities.
+    Doctype(Span),
+}
+
+/// A start tag.
+#[derive(Debug)]
+pub(crate) struct Tag<'s> {
+    pub name: &'s str,
+    /// `<` and the name.
+    pub span: Span,
+    pub attributes: Vec<Attribute<'s>>,
+}
+
+impl<'s> Tag<'s> {
+    /// The attribute of that name.
+    pub fn get(&self, name: &str) -> Option<&Attribute<'s>> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+}
+
+/// `name="value"`
+#[derive(Debug)]
+pub(crate) struct Attribute<'s> {
+    pub name: &'s str,
+    /// The whole attribute.
+    pub span: Span,
+    pub value: Value<'s>,
+}
+
+/// An attribute's value, decoded: references replaced, tabs and line ends as blanks.
+#[derive(Debug)]
+pub(crate) struct Value<'s> {
+    pub text: Cow<'s, str>,
+    /// What stands between the quotes.
+    pub span: Span,
+    /// Offsets in `text` from which on places shift, each with its offset in the source.
+    shifts: SmallVec<[(u32, u32); 1]>,
+}
+
+impl Value<'_> {
+    /// Where a part of the text, given by offsets, stands in the source.
+    pub fn place(&self, start: usize, end: usize) -> Span {
+        Span::new(self.offset(start as u32), self.offset(end as u32))
+    }
+
+    fn offset(&self, at: u32) -> u32 {
+        let n_before = self.shifts.partition_point(|(decoded, _)| *decoded <= at);
+        let (decoded, source) = n_before.checked_sub(1).map_or((0, self.span.start), |last| self.shifts[last]);
+        source + (at - decoded)
+    }
+
+    /// The text without blanks around it, and its place.
+    pub fn trimmed(&self) -> (&str, Span) {
+        let text = self.text.trim_start_matches(is_blank);
+        let start = self.text.len() - text.len();
+        let text = text.trim_end_matches(is_blank);
+        (text, self.place(start, start + text.len()))
+    }
+}
+
+/// The document, read from its start.
+pub(crate) struct Xml<'s> {
+    reports: &'s Reports<'s>,
+    /// The document without its byte order mark.
+    text: &'s str,
+    /// The offset of `text` in the source.
+    base: u32,
+    reader: Reader<&'s [u8]>,
+    /// The open elements' start tags.
+    open: SmallVec<[Span; 8]>,
+    has_root: bool,
+    has_doctype: bool,
+}
+
+impl<'s> Xml<'s> {
+    /// Begins a document.
+    ///
+    /// # Errors
+    /// It is too large, or no UTF-8, or says that it is none, or holds a character that XML forbids.
+    pub fn new(reports: &'s Reports<'s>) -> Result<Self, Fault> {
+        let bytes = reports.source.bytes();
+        if bytes.len() > MAX_LEN {
+            let message = format!("event definitions are larger than {} MiB", MAX_LEN >> 20);
+            return Err(Box::new(reports.error(&codes::TOO_LARGE, Span::default(), message)));
+        }
+        if is_utf16(bytes) {
+            return Err(encoding(reports, Span::default(), "source is UTF-16, expected UTF-8"));
+        }
+        let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
+        let (text, bad) = valid_prefix(rest);
+        let base = (bytes.len() - rest.len()) as u32;
+        let mut reader = Reader::from_str(text);
+        reader.config_mut().expand_empty_elements = true;
+        reader.config_mut().check_comments = true;
+        let xml = Self { reports, text, base, reader, open: SmallVec::new(), has_root: false, has_doctype: false };
+        xml.check_declaration()?;
+        if let Some(at) = bad {
+            let span = Span::new(base + at as u32, base + at as u32 + 1);
+            let message = format!("byte 0x{:02x} is not UTF-8 here", rest[at]);
+            return Err(encoding(reports, span, &message));
+        }
+        xml.check_characters()?;
+        Ok(xml)
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// The document is not well-formed, passes a limit, or declares entities.
+    pub fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
+        loop {
+            let start = self.reader.buffer_position();
+            let event = self.reader.read_event();
+            let span = self.span(start as usize, self.reader.buffer_position() as usize);
+            let piece = match event {
+                Err(error) => return Err(self.explain(&error, span)),
+                Ok(Event::Eof) => return self.end().map(|()| None),
+                Ok(Event::Start(_)) => Some(self.start(span)?),
+                Ok(Event::End(_)) => {
+                    self.open.pop();
+                    Some(Piece::End)
+                }
+                Ok(Event::Text(_)) => self.text(span)?,
+                Ok(Event::CData(_)) => Some(Piece::Text(self.inside(span)?)),
+                Ok(Event::GeneralRef(_)) => Some(Piece::Text(self.reference(span)?)),
+                Ok(Event::Comment(_)) => {
+                    let text = self.slice(span);
+                    Some(Piece::Comment(&text["<!--".len()..text.len() - "-->".len()], span))
+                }
+                Ok(Event::DocType(_)) => Some(self.doctype(span)?),
+                Ok(Event::Decl(_) | Event::PI(_) | Event::Empty(_)) => {
+                    self.instruction(span)?;
+                    None
+                }
+            };
+            if piece.is_some() {
+                return Ok(piece);
+            }
+        }
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(self.base + start as u32, self.base + end as u32)
+    }
+
+    /// The document's text at a place.
+    fn slice(&self, span: Span) -> &'s str {
+        &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
+    }
+
+    fn error(&self, code: &'static CodeInfo, span: Span, message: impl Into<String>) -> Diagnostic {
+        self.reports.error(code, span, message)
+    }
+
+    fn ill_formed(&self, span: Span, message: impl Into<String>) -> Diagnostic {
+        self.error(&codes::NOT_WELL_FORMED, span, message)
+    }
+
+    fn secondary(&self, diagnostic: Diagnostic, span: Span, text: &str) -> Diagnostic {
+        diagnostic.with_secondary(self.reports.id(), span, text)
+    }
+
+    fn start(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
+        if self.open.is_empty() && self.has_root {
+            let error = self.ill_formed(Span::new(span.start, span.start + 1), "second root element");
+            return Err(Box::new(error.with_help("move it into the first")));
+        }
+        let tag = self.tag(span)?;
+        if self.open.len() == MAX_DEPTH {
+            let message = format!("elements nest deeper than {MAX_DEPTH}");
+            return Err(Box::new(self.error(&codes::LIMIT, tag.span, message)));
+        }
+        self.has_root = true;
+        self.open.push(tag.span);
+        Ok(Piece::Start(tag))
+    }
+
+    /// Reads `<name …>` or `<name …/>`.
+    fn tag(&self, span: Span) -> Result<Tag<'s>, Fault> {
+        let content = &self.slice(span)[1..];
+        let content = content.strip_suffix('>').unwrap_or(content);
+        let content = content.strip_suffix('/').unwrap_or(content);
+        let name = content.split(is_blank).next().unwrap_or("");
+        let at = span.start + 1;
+        let name_span = Span::new(span.start, at + name.len() as u32);
+        if let Some(lt) = content.find('<') {
+            let error = self.ill_formed(Span::new(at + lt as u32, at + lt as u32 + 1), "`<` inside a tag");
+            let help = "a `>` or a closing quote is missing before it; in a value, write `&lt;`";
+            return Err(Box::new(self.secondary(error.with_help(help), name_span, "the tag")));
+        }
+        if !is_name(name) {
+            let message = format!("`{}` is no name of an element", excerpt(name.as_bytes()));
+            let error = self.ill_formed(name_span, message);
+            return Err(Box::new(error.with_help("in text, write `&lt;` for `<`")));
+        }
+        Ok(Tag { name, span: name_span, attributes: self.attributes(content, name.len(), at)? })
+    }
+
+    /// Reads the attributes in a tag's content, which stands at `at` and begins with a name.
+    fn attributes(&self, content: &'s str, name_len: usize, at: u32) -> Result<Vec<Attribute<'s>>, Fault> {
+        let mut list: Vec<Attribute> = Vec::new();
+        for attribute in Attributes::new(content, name_len) {
+            let attribute = attribute.map_err(|error| self.bad_attribute(&error, at))?;
+            let (name, Cow::Borrowed(raw)) = (attribute.key.into_inner(), attribute.value) else { continue };
+            let start = offset_in(content, name);
+            let value_at = at + offset_in(content, raw) as u32;
+            let span = Span::new(at + start as u32, value_at + raw.len() as u32 + 1);
+            let name_span = Span::new(span.start, span.start + name.len() as u32);
+            if !content[..start].ends_with(is_blank) {
+                return Err(Box::new(self.ill_formed(name_span, "no blank before an attribute")));
+            }
+            if !is_name(name) {
+                let message = format!("`{}` is no name of an attribute", excerpt(name.as_bytes()));
+                return Err(Box::new(self.ill_formed(name_span, message)));
+            }
+            if list.len() == MAX_ATTRIBUTES {
+                let message = format!("element has more than {MAX_ATTRIBUTES} attributes");
+                return Err(Box::new(self.error(&codes::LIMIT, name_span, message)));
+            }
+            list.push(Attribute { name, span, value: self.value(raw, value_at)? });
+        }
+        Ok(list)
+    }
+
+    /// Decodes a value that stands at `at`.
+    fn value(&self, raw: &'s str, at: u32) -> Result<Value<'s>, Fault> {
+        let span = Span::new(at, at + raw.len() as u32);
+        let mut value = Value { text: Cow::Borrowed(raw), span, shifts: SmallVec::new() };
+        let is_special = |c| matches!(c, '&' | '\t' | '\n' | '\r');
+        if !raw.contains(is_special) {
+            return Ok(value);
+        }
+        let (mut text, mut rest) = (String::with_capacity(raw.len()), raw);
+        while let Some(special) = rest.find(is_special) {
+            text.push_str(&rest[..special]);
+            rest = &rest[special..];
+            let here = at + (raw.len() - rest.len()) as u32;
+            let (c, len) = if rest.starts_with('&') {
+                self.decode(rest, here)?
+            } else {
+                (' ', if rest.starts_with("\r\n") { 2 } else { 1 })
+            };
+            text.push(c);
+            rest = &rest[len..];
+            if c.len_utf8() != len {
+                value.shifts.push((text.len() as u32, here + len as u32));
+            }
+        }
+        text.push_str(rest);
+        value.text = Cow::Owned(text);
+        Ok(value)
+    }
+
+    /// The character that the reference at the start of `text`, which stands at `at`, is for, and its length.
+    fn decode(&self, text: &str, at: u32) -> Result<(char, usize), Fault> {
+        let Some(len) = text.find(';').filter(|len| !text[1..*len].contains(|c| is_blank(c) || c == '&')) else {
+            let error = self.ill_formed(Span::new(at, at + 1), "`&` without `;`");
+            return Err(Box::new(error.with_help("write `&amp;` for `&` itself")));
+        };
+        let (name, span) = (&text[1..len], Span::new(at, at + len as u32 + 1));
+        let found = match name.strip_prefix('#') {
+            Some(number) => character(number),
+            None => resolve_xml_entity(name).and_then(|text| text.chars().next()),
+        };
+        let Some(found) = found else {
+            let message = format!("`&{};` stands for no character", excerpt(name.as_bytes()));
+            let help = "there are `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` and numbers such as `&#9;`";
+            return Err(Box::new(self.ill_formed(span, message).with_help(help)));
+        };
+        Ok((found, len + 1))
+    }
+
+    fn bad_attribute(&self, error: &AttrError, at: u32) -> Fault {
+        let place = |position: &usize| {
+            let start = (at + *position as u32).min(self.base + self.text.len() as u32);
+            Span::new(start, start)
+        };
+        Box::new(match error {
+            AttrError::ExpectedEq(position) => self
+                .ill_formed(place(position), "attribute without value")
+                .with_help("an attribute is written `name=\"value\"`"),
+            AttrError::ExpectedValue(position) => self.ill_formed(place(position), "no value behind `=`"),
+            AttrError::UnquotedValue(position) => self
+                .ill_formed(place(position), "value without quotes")
+                .with_help("an attribute is written `name=\"value\"`"),
+            AttrError::ExpectedQuote(position, _) => self.ill_formed(place(position), "value without closing quote"),
+            AttrError::Duplicated(second, first) => {
+                let error = self.ill_formed(place(second), "the same attribute twice in one tag");
+                self.secondary(error, place(first), "first here")
+            }
+        })
+    }
+
+    fn text(&self, span: Span) -> Result<Option<Piece<'s>>, Fault> {
+        let text = self.slice(span);
+        let trimmed = text.trim_start_matches(is_blank);
+        let start = span.start + (text.len() - trimmed.len()) as u32;
+        let trimmed = trimmed.trim_end_matches(is_blank);
+        if trimmed.is_empty() {
+            return Ok(None);
+        }
+        let span = self.inside(Span::new(start, start + trimmed.len() as u32))?;
+        if let Some(at) = trimmed.find("]]>") {
+            let at = start + at as u32;
+            let error = self.ill_formed(Span::new(at, at + 3), "`]]>` in text");
+            return Err(Box::new(error.with_help("write `]]&gt;`")));
+        }
+        Ok(Some(Piece::Text(span)))
+    }
+
+    fn reference(&self, span: Span) -> Result<Span, Fault> {
+        self.decode(self.slice(span), span.start)?;
+        self.inside(span)
+    }
+
+    /// Checks that text stands in an element.
+    fn inside(&self, span: Span) -> Result<Span, Fault> {
+        if self.open.is_empty() {
+            let place = if self.has_root { "behind" } else { "before" };
+            return Err(Box::new(self.ill_formed(span, format!("text {place} the root element"))));
+        }
+        Ok(span)
+    }
+
+    fn doctype(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
+        let text = self.slice(span);
+        let name = Span::new(span.start, span.start + "<!DOCTYPE".len() as u32);
+        let is_well_placed = !self.has_root && !self.has_doctype;
+        if !is_well_placed || !text.starts_with("<!DOCTYPE") || !text["<!DOCTYPE".len()..].starts_with(is_blank) {
+            return Err(Box::new(self.ill_formed(name, "DOCTYPE cannot stand here, or not in this form")));
+        }
+        self.has_doctype = true;
+        if let Some(at) = entity_declaration(text) {
+            let at = span.start + at as u32;
+            let place = Span::new(at, at + "<!ENTITY".len() as u32);
+            let error = self.error(&codes::ENTITIES, name, "DOCTYPE declares entities");
+            let error = self.secondary(error, place, "declared here").with_help("write out what they stand for");
+            return Err(Box::new(error));
+        }
+        Ok(Piece::Doctype(name))
+    }
+
+    /// Checks `<?name …?>`. The declaration at the document's start has been checked before.
+    fn instruction(&self, span: Span) -> Result<(), Fault> {
+        let text = self.slice(span);
+        let name = text.trim_start_matches("<?").trim_end_matches("?>").split(is_blank).next().unwrap_or("");
+        if name.eq_ignore_ascii_case("xml") && span.start > self.base {
+            let error = self.ill_formed(span, "XML declaration is not at the document's start");
+            return Err(Box::new(error.with_help("nothing can stand before it, not even a blank")));
+        }
+        if !is_name(name) || (name != "xml" && name.eq_ignore_ascii_case("xml")) {
+            let message = format!("`{}` is no name of an instruction", excerpt(name.as_bytes()));
+            return Err(Box::new(self.ill_formed(span, message)));
+        }
+        Ok(())
+    }
+
+    /// Checks what must hold at the end.
+    fn end(&self) -> Result<(), Fault> {
+        let end = self.span(self.text.len(), self.text.len());
+        if let Some(tag) = self.open.last() {
+            let name = &self.slice(*tag)[1..];
+            let error = self.ill_formed(*tag, format!("element `{}` without end tag", excerpt(name.as_bytes())));
+            return Err(Box::new(self.secondary(error, end, "the document ends here")));
+        }
+        Ok(())
+    }
+
+    /// Checks `<?xml …?>` at the document's start.
+    fn check_declaration(&self) -> Result<(), Fault> {
+        let Some(rest) = self.text.strip_prefix("<?xml").filter(|rest| rest.starts_with(is_blank)) else {
+            return Ok(());
+        };
+        // Without its end, the reader reports it.
+        let Some(len) = rest.find("?>") else { return Ok(()) };
+        let content = &self.text[2.."<?xml".len() + len];
+        let attributes = self.attributes(content, "xml".len(), self.base + 2)?;
+        let whole = self.span(0, "<?xml".len() + len + 2);
+        let version = attributes.first().filter(|first| first.name == "version");
+        if !version.is_some_and(|version| version.value.text.starts_with("1.")) {
+            let error = self.ill_formed(whole, "XML declaration does not begin with `version=\"1.0\"`");
+            return Err(Box::new(error));
+        }
+        let declared = attributes.iter().find(|attribute| attribute.name == "encoding");
+        match declared {
+            Some(declared) if !is_utf8_name(&declared.value.text) => {
+                let name = excerpt(declared.value.text.as_bytes());
+                Err(encoding(self.reports, declared.span, &format!("declared encoding is `{name}`, expected UTF-8")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the document holds only characters that XML knows.
+    fn check_characters(&self) -> Result<(), Fault> {
+        let is_second_bom = self.text.starts_with('\u{feff}');
+        let bad = self.text.char_indices().find(|(at, c)| !is_character(*c) || (*at == 0 && is_second_bom));
+        let Some((at, c)) = bad else { return Ok(()) };
+        let message = format!("character U+{:04X} cannot stand here", u32::from(c));
+        Err(Box::new(self.ill_formed(self.span(at, at + c.len_utf8()), message)))
+    }
+
+    /// Says what the reader met, which ended at or behind `span`.
+    fn explain(&self, error: &Error, span: Span) -> Fault {
+        let at = self.span(0, (self.reader.error_position() as usize).min(self.text.len())).end;
+        let place = Span::new(at, at);
+        let diagnostic = match error {
+            Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
+                let (expected, found) = (excerpt(expected.as_bytes()), excerpt(found.as_bytes()));
+                let error = self.ill_formed(span, format!("expected `</{expected}>`, found `</{found}>`"));
+                match self.open.last() {
+                    Some(tag) => self.secondary(error, *tag, "the element begins here"),
+                    None => error,
+                }
+            }
+            Error::IllFormed(IllFormedError::UnmatchedEndTag(found)) => {
+                self.ill_formed(span, format!("end tag `</{}>` without start tag", excerpt(found.as_bytes())))
+            }
+            Error::IllFormed(IllFormedError::UnclosedReference) => {
+                self.ill_formed(place, "`&` without `;`").with_help("write `&amp;` for `&` itself")
+            }
+            Error::IllFormed(IllFormedError::DoubleHyphenInComment) => {
+                let start = Span::new(span.start, span.start + "<!--".len() as u32);
+                self.ill_formed(start, "comment holds `--`").with_help("write `- -`")
+            }
+            Error::IllFormed(IllFormedError::MissingDoctypeName) => {
+                self.ill_formed(place, "DOCTYPE without the root element's name")
+            }
+            Error::Syntax(error) => self.ill_formed(place, unclosed(*error)),
+            other => self.ill_formed(place, format!("not well-formed: {other}")),
+        };
+        Box::new(diagnostic)
+    }
+}
+
+fn unclosed(error: SyntaxError) -> &'static str {
+    match error {
+        SyntaxError::InvalidBangMarkup => "`<!` begins neither comment, CDATA nor DOCTYPE",
+        SyntaxError::UnclosedPI | SyntaxError::UnclosedXmlDecl => "`<?` without `?>`",
+        SyntaxError::UnclosedComment => "comment without `-->`",
+        SyntaxError::UnclosedDoctype => "DOCTYPE without `>`",
+        SyntaxError::UnclosedCData => "CDATA without `]]>`",
+        SyntaxError::UnclosedTag => "tag without `>`",
+        SyntaxError::UnclosedSingleQuotedAttributeValue => "tag has a value without closing `'`",
+        SyntaxError::UnclosedDoubleQuotedAttributeValue => "tag has a value without closing `\"`",
+    }
+}
+
+/// Whether bytes look like XML: white space or a byte order mark, then `<`. UTF-16 counts, to be refused by name.
+///
+/// ```
+/// use tfbc_grammar::datakey::looks_like_xml;
+/// assert!(looks_like_xml(b"\xef\xbb\xbf \n<eventdefinitions/>"));
+/// assert!(!looks_like_xml(b"010 1.0 \"EVENT\" X4\n"));
+/// ```
+pub fn looks_like_xml(bytes: &[u8]) -> bool {
+    let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let first = rest.iter().find(|byte| !is_blank(char::from(**byte)));
+    first == Some(&b'<') || is_utf16(bytes)
+}
+
+/// Whether a document begins as UTF-16 does, with or without a byte order mark.
+fn is_utf16(bytes: &[u8]) -> bool {
+    [b"\xff\xfe<\0".as_slice(), b"\xfe\xff\0<", b"<\0", b"\0<"].iter().any(|start| bytes.starts_with(start))
+}
+
+fn encoding(reports: &Reports, span: Span, message: &str) -> Fault {
+    let error = reports.error(&codes::ENCODING, span, message);
+    Box::new(error.with_help("save the file as UTF-8 and declare that or nothing"))
+}
+
+/// The longest valid prefix, and the offset of the byte behind it if it is not all.
+fn valid_prefix(bytes: &[u8]) -> (&str, Option<usize>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let len = error.valid_up_to();
+            (std::str::from_utf8(&bytes[..len]).unwrap_or(""), Some(len))
+        }
+    }
+}
+
+fn is_utf8_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("UTF-8") || name.eq_ignore_ascii_case("UTF8")
+}
+
+/// Whether XML knows the character.
+fn is_character(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// The character of `&#number;`.
+fn character(number: &str) -> Option<char> {
+    let (digits, base) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
+    let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
+    let code = is_number.then(|| u32::from_str_radix(digits, base).ok()).flatten()?;
+    char::from_u32(code).filter(|c| is_character(*c))
+}
+
+/// Whether a text is a name of XML. Beyond ASCII, every character counts as a letter.
+fn is_name(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | ':') || !c.is_ascii();
+    text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || matches!(c, '0'..='9' | '-' | '.'))
+}
+
+/// Where `part`, a slice of `whole`, begins in it.
+fn offset_in(whole: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
+}
+
+/// Where a DOCTYPE declares an entity, if it does. Comments, instructions and quoted texts are no declarations.
+fn entity_declaration(doctype: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = doctype[at..].find(['<', '"', '\'']) {
+        at += found;
+        let rest = &doctype[at..];
+        if rest.starts_with("<!ENTITY") {
+            return Some(at);
+        }
+        let end = match &rest[..1] {
+            "<" if rest.starts_with("<!--") => "-->",
+            "<" if rest.starts_with("<?") => "?>",
+            "<" => "<",
+            quote => quote,
+        };
+        let skip = if end == "<" { 1 } else { 1 + rest[1..].find(end)? + end.len() };
+        at += skip;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entity_declarations() {
+        for (text, expected) in [
+            ("<!DOCTYPE a>", None),
+            ("<!DOCTYPE a SYSTEM \"<!ENTITY\">", None),
+            ("<!DOCTYPE a [<!-- <!ENTITY x 'y'> ' --> <?p <!ENTITY?>]>", None),
+            ("<!DOCTYPE a [<!ELEMENT a ANY>]>", None),
+            ("<!DOCTYPE a [ <!ENTITY x 'y'>]>", Some(14)),
+        ] {
+            assert_eq!(entity_declaration(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn characters() {
+        assert_eq!(
+            ["9", "x41", "65", "x10FFFF"].map(character),
+            [Some('\t'), Some('A'), Some('A'), Some('\u{10ffff}')]
+        );
+        assert_eq!(["", "x", "0", "1", "X41", "+5", "xd800", "x110000", "xfffe"].map(character), [None; 9]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Did you mean.
+
+/// Longer names are not compared: a slip of the pen is a matter of short ones, and the time grows with the square.
+const MAX_LEN: usize = 64;
+
+/// The most names that are looked at.
+const MAX_NAMES: usize = 1000;
+
+/// The known name that is nearest to `name`, unless none is near: at most one edit, and one more for each four bytes.
+///
+/// ```
+/// use tfbc_grammar::nearest;
+/// assert_eq!(nearest(b"eunm", [b"enum".as_slice(), b"event"]), Some(b"enum".as_slice()));
+/// assert_eq!(nearest(b"colour", [b"enum".as_slice(), b"event"]), None);
+/// ```
+pub fn nearest<'k>(name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Option<&'k [u8]> {
+    let known = known.into_iter().take(MAX_NAMES).filter(|known| known.len() <= MAX_LEN);
+    let distances = known.filter(|_| name.len() <= MAX_LEN).map(|known| (distance(name, known), known));
+    let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + known.len() / 4).then_some(known)
+}
+
+/// The fewest bytes to insert, delete, replace or swap with the next that make `from` into `to`. Letters of another case
+/// are equal.
+fn distance(from: &[u8], to: &[u8]) -> usize {
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=to.len()).collect());
+    for (row, byte) in from.iter().enumerate() {
+        let mut next = vec![row + 1];
+        for (column, other) in to.iter().enumerate() {
+            let same = byte.eq_ignore_ascii_case(other);
+            let mut best = (last[column] + usize::from(!same)).min(last[column + 1] + 1).min(next[column] + 1);
+            let swapped = row > 0 && column > 0 && from[row - 1] == *other && *byte == to[column - 1];
+            if swapped {
+                best = best.min(before[column - 1] + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut last, next);
+    }
+    last[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (from, to, expected) in [
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "ABC", 0),
+            ("acb", "abc", 1),
+            ("abd", "abc", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(from.as_bytes(), to.as_bytes()), expected, "{from} {to}");
+        }
+    }
+}
