@@ -67,7 +67,6 @@ impl KevRecord<'_> {
 
 /// What a log held, and what of it could not be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct KevCounts {
     /// Records delivered.
     pub records: u64,
