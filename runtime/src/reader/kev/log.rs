@@ -356,7 +356,7 @@ impl KevLog {
     #[inline]
     fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
         let slot = Slot::read(bytes, self.header.big_endian);
-        let Some(payload) = bytes.last_chunk() else { return None };
+        let payload = bytes.last_chunk()?;
         match slot.kind() {
             SlotKind::Simple => {
                 if slot.class() == classes::CONTROL {
@@ -389,7 +389,7 @@ impl KevLog {
         self.counts.lost_buffers += u64::from(lost);
         if self.counts.gaps <= MAX_GAP_NOTICES {
             let offset = self.window.offset();
-            self.damage(format!("at offset {offset:#x}: {lost} buffers lost between sequence {last} and {number}"));
+            self.damage(format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}"));
         }
     }
 
@@ -477,7 +477,7 @@ impl KevLog {
         }
         if self.counts.gaps > MAX_GAP_NOTICES {
             let KevCounts { gaps, lost_buffers, .. } = self.counts;
-            self.damage(format!("{gaps} gaps in the sequence of buffers, {lost_buffers} buffers lost"));
+            self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));
         }
         if self.counts.has_dropped() {
             self.damage(self.dropped_message());
@@ -494,8 +494,8 @@ impl KevLog {
             (counts.open_at_end, "open at the end"),
             (counts.over_limits, &limits),
         ];
-        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect();
         let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
-        format!("{slots} slots of incomplete combines dropped, the first at offset {first:#x}: {}", parts.join(", "))
+        format!("incomplete combines dropped, the first at offset {first:#x}: {}; slots: {slots}", parts.join(", "))
     }
 }
