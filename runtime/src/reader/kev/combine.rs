@@ -1,6 +1,6 @@
 //! Events whose slots are still coming in.
 
-use super::slot::{PAYLOAD_BYTES, SLOT_BYTES};
+use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bytes that all open combines may take together; each counts for its payload and 128 bytes.
@@ -30,6 +30,15 @@ impl Combine {
     /// Bytes of its slots in the file.
     pub fn slot_bytes(&self) -> u64 {
         (self.payload.len() / PAYLOAD_BYTES * SLOT_BYTES) as u64
+    }
+
+    /// Adds a slot's payload; `false` where there is no room for it.
+    pub fn add(&mut self, payload: &Payload) -> bool {
+        let has_room = self.payload.len() + PAYLOAD_BYTES <= MAX_EVENT_BYTES;
+        if has_room {
+            self.payload.extend_from_slice(payload);
+        }
+        has_room
     }
 
     fn cost(&self) -> usize {
@@ -66,7 +75,7 @@ pub(super) struct OpenCombines {
 
 impl OpenCombines {
     /// Opens a combine, and returns the open one of the same key.
-    pub fn begin(&mut self, key: u64, offset: u64, msb: Option<u32>, payload: &[u8]) -> Option<Combine> {
+    pub fn begin(&mut self, key: u64, offset: u64, msb: Option<u32>, payload: &Payload) -> Option<Combine> {
         let dropped = self.take(key);
         if self.recent.len() == MAX_RECENT {
             self.move_oldest();
@@ -79,7 +88,7 @@ impl OpenCombines {
     }
 
     /// Adds a slot in the middle.
-    pub fn go_on(&mut self, key: u64, payload: &[u8]) -> Continued {
+    pub fn go_on(&mut self, key: u64, payload: &Payload) -> Continued {
         let combine = match self.recent.iter_mut().rfind(|combine| combine.key == key) {
             Some(combine) => combine,
             None => match self.places.get(&key).and_then(|place| self.older.get_mut(place)) {
@@ -87,11 +96,10 @@ impl OpenCombines {
                 None => return Continued::Unknown,
             },
         };
-        if combine.payload.len() + payload.len() > MAX_EVENT_BYTES {
+        if !combine.add(payload) {
             return self.take(key).map_or(Continued::Unknown, Continued::TooLong);
         }
-        combine.payload.extend_from_slice(payload);
-        self.bytes += payload.len();
+        self.bytes += PAYLOAD_BYTES;
         Continued::Added
     }
 

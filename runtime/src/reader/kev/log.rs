@@ -2,7 +2,7 @@
 
 use super::combine::{Combine, Continued, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines};
 use super::header::{self, KevHeader, KevRefusal};
-use super::slot::{SLOT_BYTES, Slot, SlotKind, word};
+use super::slot::{Payload, SLOT_BYTES, Slot, SlotKind, word};
 use super::{classes, control};
 use crate::reader::window::{Input, Window};
 use crate::reader::{Notice, Tally};
@@ -123,12 +123,13 @@ impl Clocks {
 }
 
 enum Found {
-    /// A simple slot at the window's start.
+    /// The simple slot at the window's start.
     Simple(Slot),
     /// The combine in `joined`.
     Joined(Slot),
     Slot([u32; 4]),
-    Notice(Notice),
+    /// The notice that was made first.
+    Notice,
     End,
 }
 
@@ -265,11 +266,18 @@ impl KevLog {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<KevItem<'_>>> {
+        if let Some(slot) = self.find_plain() {
+            return Ok(Some(KevItem::Record(self.simple(slot))));
+        }
+        self.next_slow()
+    }
+
+    fn next_slow(&mut self) -> io::Result<Option<KevItem<'_>>> {
         Ok(match self.find()? {
             Found::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
             Found::Joined(slot) => Some(KevItem::Record(self.joined(slot))),
             Found::Slot(words) => Some(KevItem::Slot(words)),
-            Found::Notice(notice) => Some(KevItem::Notice(notice)),
+            Found::Notice => self.notices.pop_front().map(KevItem::Notice),
             Found::End => None,
         })
     }
@@ -293,28 +301,33 @@ impl KevLog {
         KevRecord { number: self.counts.records, offset, class, event, cpu, wide, stamp: slot.stamp, msb, bytes }
     }
 
-    /// Finds the next item; a slot stands at the window's start until the next call.
+    /// Steps over the slot that was handed out, and takes the next one where it is simple and changes nothing.
     #[inline]
-    fn find(&mut self) -> io::Result<Found> {
+    fn find_plain(&mut self) -> Option<Slot> {
         self.window.consume(self.pending);
         self.pending = 0;
-        if !self.detour
-            && let Some(bytes) = self.window.bytes().first_chunk()
-        {
-            let slot = Slot::read(bytes, self.header.big_endian);
-            if slot.kind() == SlotKind::Simple && slot.class() != classes::CONTROL {
-                self.pending = SLOT_BYTES;
-                self.counts.records += 1;
-                return Ok(Found::Simple(slot));
-            }
+        if self.detour {
+            return None;
         }
-        self.find_slow()
+        let slot = Slot::read(self.window.bytes().first_chunk()?, self.header.big_endian);
+        if slot.kind() != SlotKind::Simple || slot.class() == classes::CONTROL {
+            return None;
+        }
+        self.hand_out();
+        Some(slot)
     }
 
-    fn find_slow(&mut self) -> io::Result<Found> {
+    /// The slot at the window's start completes a record, and stays until the next call.
+    #[inline]
+    fn hand_out(&mut self) {
+        self.pending = SLOT_BYTES;
+        self.counts.records += 1;
+    }
+
+    fn find(&mut self) -> io::Result<Found> {
         loop {
-            if let Some(notice) = self.notices.pop_front() {
-                return Ok(Found::Notice(notice));
+            if !self.notices.is_empty() {
+                return Ok(Found::Notice);
             }
             if self.ended {
                 return Ok(Found::End);
@@ -332,8 +345,7 @@ impl KevLog {
             }
             self.slot_shown = false;
             if let Some(found) = self.take_slot(&bytes) {
-                self.pending = SLOT_BYTES;
-                self.counts.records += 1;
+                self.hand_out();
                 return Ok(found);
             }
             self.window.consume(SLOT_BYTES);
@@ -344,7 +356,7 @@ impl KevLog {
     #[inline]
     fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
         let slot = Slot::read(bytes, self.header.big_endian);
-        let payload = &bytes[SLOT_BYTES / 2..];
+        let payload = bytes.last_chunk()?;
         match slot.kind() {
             SlotKind::Simple => {
                 if slot.class() == classes::CONTROL {
@@ -353,20 +365,8 @@ impl KevLog {
                 return Some(Found::Simple(slot));
             }
             SlotKind::Begin => self.begin(slot, payload),
-            SlotKind::Continuation => {
-                if !self.go_on(slot, payload) {
-                    self.counts.continuations_without_begin += 1;
-                }
-            }
-            SlotKind::End => {
-                if !self.go_on(slot, payload) {
-                    self.counts.ends_without_begin += 1;
-                } else if let Some(combine) = self.open.take(slot.key()) {
-                    let last = std::mem::replace(&mut self.joined, combine);
-                    self.open.recycle(last);
-                    return Some(Found::Joined(slot));
-                }
-            }
+            SlotKind::Continuation => self.go_on(slot, payload),
+            SlotKind::End => return self.finish(slot, payload),
         }
         None
     }
@@ -389,11 +389,11 @@ impl KevLog {
         self.counts.lost_buffers += u64::from(lost);
         if self.counts.gaps <= MAX_GAP_NOTICES {
             let offset = self.window.offset();
-            self.damage(format!("at offset {offset:#x}: {lost} buffers lost between sequence {last} and {number}"));
+            self.damage(format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}"));
         }
     }
 
-    fn begin(&mut self, slot: Slot, payload: &[u8]) {
+    fn begin(&mut self, slot: Slot, payload: &Payload) {
         let (offset, msb) = (self.window.offset(), self.clocks.msb(slot.cpu()));
         if let Some(combine) = self.open.begin(slot.key(), offset, msb, payload) {
             self.counts.dropped_begins += 1;
@@ -402,21 +402,40 @@ impl KevLog {
         self.keep_limit();
     }
 
-    /// Adds a slot to the open combine of its key. Where it cannot be added it is dropped; `false` where there is none.
-    fn go_on(&mut self, slot: Slot, payload: &[u8]) -> bool {
+    fn go_on(&mut self, slot: Slot, payload: &Payload) {
         match self.open.go_on(slot.key(), payload) {
-            Continued::Added => {
-                self.keep_limit();
-                return true;
+            Continued::Added => self.keep_limit(),
+            Continued::Unknown => {
+                self.counts.continuations_without_begin += 1;
+                self.drop_slot();
             }
-            Continued::Unknown => {}
-            Continued::TooLong(combine) => {
-                self.counts.over_limits += 1;
-                self.drop_combine(combine);
-            }
+            Continued::TooLong(combine) => self.drop_too_long(combine),
         }
+    }
+
+    fn finish(&mut self, slot: Slot, payload: &Payload) -> Option<Found> {
+        let Some(mut combine) = self.open.take(slot.key()) else {
+            self.counts.ends_without_begin += 1;
+            self.drop_slot();
+            return None;
+        };
+        if !combine.add(payload) {
+            self.drop_too_long(combine);
+            return None;
+        }
+        self.open.recycle(std::mem::replace(&mut self.joined, combine));
+        Some(Found::Joined(slot))
+    }
+
+    /// Drops a combine that has no room for the slot at the window's start, and the slot.
+    fn drop_too_long(&mut self, combine: Combine) {
+        self.counts.over_limits += 1;
+        self.drop_combine(combine);
+        self.drop_slot();
+    }
+
+    fn drop_slot(&mut self) {
         self.drop_bytes(self.window.offset(), SLOT_BYTES as u64);
-        false
     }
 
     fn keep_limit(&mut self) {
@@ -458,7 +477,7 @@ impl KevLog {
         }
         if self.counts.gaps > MAX_GAP_NOTICES {
             let KevCounts { gaps, lost_buffers, .. } = self.counts;
-            self.damage(format!("{gaps} gaps in the sequence of buffers, {lost_buffers} buffers lost"));
+            self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));
         }
         if self.counts.has_dropped() {
             self.damage(self.dropped_message());
@@ -475,8 +494,8 @@ impl KevLog {
             (counts.open_at_end, "open at the end"),
             (counts.over_limits, &limits),
         ];
-        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect();
         let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
-        format!("{slots} slots of incomplete combines dropped, the first at offset {first:#x}: {}", parts.join(", "))
+        format!("incomplete combines dropped, the first at offset {first:#x}: {}; slots: {slots}", parts.join(", "))
     }
 }

@@ -4,6 +4,8 @@
 pub(super) const SLOT_BYTES: usize = 16;
 /// Bytes of payload in a slot.
 pub(super) const PAYLOAD_BYTES: usize = 8;
+/// Payload of a slot.
+pub(super) type Payload = [u8; PAYLOAD_BYTES];
 
 /// Bits of a header that name class, event and CPU.
 const IDENTITY: u32 = 0x3F00_7FFF;
