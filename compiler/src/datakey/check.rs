@@ -8,6 +8,8 @@ mod conditions;
 mod events;
 mod fields;
 mod findings;
+#[cfg(test)]
+mod tests;
 
 use super::model::{Condition, Definition, EventPlan, Field, Key, Model};
 use crate::Dialect;
@@ -130,7 +132,7 @@ fn check_class<'ast>(
         entries.push(Entry {
             source: unit.id,
             tag: event.tag,
-            refused: event.refused || findings.n_errors() != n_errors,
+            refused: number.is_none() || event.refused || findings.n_errors() != n_errors,
             text: event.format.map_or(b"", |format| format.text),
             fields,
             offset: 0,
