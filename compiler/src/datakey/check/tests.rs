@@ -47,7 +47,7 @@ fn model_of(items: &str, dialect: &Dialect) -> Model {
 /// The first field of a format under a dialect setting.
 fn field(attribute: &str, setting: Option<(&str, &str)>) -> (Shape, Show) {
     let mut dialect = Dialect::default();
-    setting.map(|(name, value)| dialect.set(name, value).unwrap());
+    setting.iter().for_each(|(name, value)| dialect.set(name, value).unwrap());
     let model = model_of(&format!("<datakey {attribute}><event class='6' id='1'/></datakey>"), &dialect);
     (model.definitions[0].fields[0].shape, model.definitions[0].fields[0].show)
 }
