@@ -354,6 +354,17 @@ fn enums() {
 }
 
 #[test]
+fn errors_name_the_datakey_that_is_refused() {
+    let text =
+        "<eventdefinitions><datakey format='%x a'><event class='6'/><eunm/></datakey><eventclass/></eventdefinitions>";
+    let refused = |found: &Diagnostic| found.secondary.last().map(|label| (label.span.start, label.text.clone()));
+    let (_, found) = parse(text.as_bytes());
+    let found: Vec<_> = found.iter().map(|found| (found.code.code, refused(found))).collect();
+    let datakey = Some((18, "this datakey is refused".to_owned()));
+    assert_eq!(found, [("X07", datakey), ("X40", None), ("X07", None), ("X48", None)]);
+}
+
+#[test]
 fn conditions() {
     inside("<condition name='b'/>", &["3:1 X18"]);
     inside("<condition name='b' value='x'/>", &["3:1 X08"]);
