@@ -8,6 +8,8 @@ mod conditions;
 mod events;
 mod fields;
 mod findings;
+#[cfg(test)]
+mod tests;
 
 use super::model::{Condition, Definition, EventPlan, Field, Key, Model};
 use crate::Dialect;
@@ -76,7 +78,12 @@ pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
         entry.events.iter().for_each(|event| by_event.entry(*event).or_default().push(at));
     }
     let conditions = conditions::resolve(&mut entries, &by_event, &mut findings);
-    (model(entries, &by_event, &conditions), findings.finish())
+    let files: HashMap<SourceId, &File> = units.iter().map(|unit| (unit.id, &unit.file)).collect();
+    let mut found = findings.finish();
+    for diagnostic in &mut found {
+        files.get(&diagnostic.primary.source).iter().for_each(|file| file.name_refused(diagnostic));
+    }
+    (model(entries, &by_event, &conditions), found)
 }
 
 fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: &mut Findings) -> Entry<'ast> {
@@ -130,7 +137,7 @@ fn check_class<'ast>(
         entries.push(Entry {
             source: unit.id,
             tag: event.tag,
-            refused: event.refused || findings.n_errors() != n_errors,
+            refused: number.is_none() || event.refused || findings.n_errors() != n_errors,
             text: event.format.map_or(b"", |format| format.text),
             fields,
             offset: 0,

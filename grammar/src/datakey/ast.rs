@@ -8,7 +8,7 @@
 //! and name.
 
 pub use crate::trcfmt::ast::Setting;
-use crate::{Span, Spanned};
+use crate::{Diagnostic, Label, Severity, Span, Spanned, codes};
 
 /// One file: its datakeys and eventclasses in document order.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +19,32 @@ pub struct File<'ast> {
     pub items: &'ast [Item<'ast>],
     /// Whether nothing of the file may be used, because it is no XML or not of this kind. Then it has no items.
     pub refused: bool,
+}
+
+impl File<'_> {
+    /// Adds to an error about something in a datakey the place of that datakey, which is refused with it.
+    pub fn name_refused(&self, diagnostic: &mut Diagnostic) {
+        let place = diagnostic.primary.span;
+        let n_before = self.items.partition_point(|item| item.tag().start <= place.start);
+        let around = n_before.checked_sub(1).map(|last| self.items[last]);
+        if let (Some(Item::Datakey(datakey)), Severity::Error) = (around, diagnostic.severity)
+            && datakey.tag != place
+            && *diagnostic.code != codes::LEFT_OUT
+        {
+            let (source, text) = (diagnostic.primary.source, "this datakey is refused".into());
+            diagnostic.secondary.push(Label { source, span: datakey.tag, text });
+        }
+    }
+}
+
+impl Item<'_> {
+    /// Its start tag.
+    pub fn tag(&self) -> Span {
+        match self {
+            Item::Datakey(datakey) => datakey.tag,
+            Item::EventClass(class) => class.tag,
+        }
+    }
 }
 
 /// A child of the root.

@@ -53,8 +53,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     ///
-    /// QNX's own older samples name a class and its events without numbers. Such a file never worked: the ids are what tells
-    /// events apart.
+    /// QNX's own older samples name a class and its events without numbers. Without them nothing says which events are meant.
     MISSING_ATTRIBUTE = "X07", "missing attribute";
     /// A number is decimal, or hexadecimal behind `0x`, with `-` before it if negative, and fits in 64 bits. Blanks may stand
     /// around it. `+5` and `0X5` are none. `!` may stand before it only in `value` and `mask` of enums and conditions.

@@ -50,7 +50,9 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
         reports.add(*fault);
         File { refused: true, ..File::default() }
     });
-    (file, reports.finish())
+    let mut found = reports.finish();
+    found.iter_mut().for_each(|diagnostic| file.name_refused(diagnostic));
+    (file, found)
 }
 
 struct FileParser<'ast, 's> {
@@ -260,7 +262,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
         self.warn_unknown(tag, EVENT_CLASS);
-        let id = self.key(tag, "id", "`id=\"6\"` are user events; older samples of QNX leave it out, and never worked");
+        let id = self.key(tag, "id", "`id=\"6\"` are user events; older samples of QNX leave it out");
         let mut events = self.arena.list();
         while let Some(child) = self.child()? {
             match child.name {
@@ -278,7 +280,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, Fault> {
         let n_errors = self.reports.n_errors();
         self.warn_unknown(tag, CLASS_EVENT);
-        let id = self.key(tag, "id", "such as `id=\"65\"`; older samples of QNX leave it out, and never worked");
+        let id = self.key(tag, "id", "such as `id=\"65\"`; older samples of QNX leave it out");
         let format = self.format(tag, "sformat", "format");
         let refused = self.reports.n_errors() != n_errors;
         self.leaf(tag.name)?;

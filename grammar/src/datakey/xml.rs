@@ -438,9 +438,11 @@ impl<'s> Xml<'s> {
 
     /// Checks that the document holds only characters that XML knows.
     fn check_characters(&self) -> Result<(), Fault> {
-        let is_second_bom = self.text.starts_with('\u{feff}');
-        let bad = self.text.char_indices().find(|(at, c)| !is_character(*c) || (*at == 0 && is_second_bom));
-        let Some((at, c)) = bad else { return Ok(()) };
+        let control = self.text.bytes().position(|byte| byte < b' ' && !is_blank(char::from(byte)));
+        let others = ["\u{fffe}", "\u{ffff}"].map(|bad| self.text.find(bad));
+        let second_bom = self.text.starts_with('\u{feff}').then_some(0);
+        let first = others.into_iter().chain([control, second_bom]).flatten().min();
+        let Some((at, c)) = first.and_then(|at| Some((at, self.text[at..].chars().next()?))) else { return Ok(()) };
         let message = format!("character U+{:04X} cannot stand here", u32::from(c));
         Err(Box::new(self.ill_formed(self.span(at, at + c.len_utf8()), message)))
     }
