@@ -131,9 +131,8 @@ impl TraceprinterArgs {
         let mut text = TextBuf::new();
         let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
         super::print(text.as_bytes(), self.output.as_deref())?;
-        if let Some(code) = code {
-            console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
-        }
-        Err(Failure::Say(Message::Unreadable, said))
+        let Some(code) = code else { return Err(Failure::Say(Message::Unreadable, said)) };
+        console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
+        Ok(Status::CompatFailed)
     }
 }
