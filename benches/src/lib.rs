@@ -2,11 +2,13 @@
 //!
 //! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
 //! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
-//! hand.
+//! hand. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length.
 #![forbid(unsafe_code)]
 
 mod engine;
 mod header;
+mod kev;
+mod kev_load;
 mod load;
 mod native;
 mod rng;
@@ -16,6 +18,8 @@ mod writer;
 
 pub use engine::{Engine, assert_same_text, blob, run_native};
 pub use header::{Header, Process, TimeBase};
+pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};
+pub use kev_load::KevLoad;
 pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers, template_id, templates};
 pub use native::NativeText;
 pub use rng::Rng;

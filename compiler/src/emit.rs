@@ -638,6 +638,7 @@ impl Emitter<'_> {
                 let digits = self.bytes(size) * 2;
                 self.op(Op::PutHexLow, &[src, digits]);
             }
+            How::HexC => self.op(Op::PutHexC, &[src]),
             How::HexMin => self.op(Op::PutHexMin, &[src]),
             How::OctC => self.op(Op::PutOctC, &[src]),
             How::Ascii => self.op(Op::PutAscii, &[src]),

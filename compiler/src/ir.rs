@@ -224,6 +224,8 @@ pub(crate) enum How {
     HexLow(Size),
     /// Lower case, without leading zeros.
     HexMin,
+    /// The same behind `0x`.
+    HexC,
     /// Octal behind a `0`.
     OctC,
     /// A character that prints, or `0x` and hex.

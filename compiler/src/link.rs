@@ -5,7 +5,7 @@ use crate::emit::{Draft, Line, Plain, TableDraft};
 use std::collections::HashMap;
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
-use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot};
+use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
 
 /// Literals up to this length are cut into pieces of 16 bytes; longer ones go to the string pool.
 const MAX_INLINE: usize = 48;
@@ -21,6 +21,9 @@ pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> (Vec<Instr>, Vec<Sp
             Plain::Label(label) => {
                 linker.flush(line.span);
                 linker.labels.insert(*label, linker.code.len() as u32);
+            }
+            Plain::Op(instr) if instr.op == Op::Reach as u8 => {
+                at += linker.field(&draft.lines[at..], instr, draft.first_temp) - 1;
             }
             Plain::Op(instr) => {
                 let (instr, n) = fuse(&draft.lines[at..], draft.first_temp).unwrap_or((*instr, 1));
@@ -67,6 +70,36 @@ impl Linker<'_> {
         self.text.clear();
         self.code.push(instr);
         self.spans.push(span);
+    }
+
+    /// Links a `reach` with the texts, the read and the print that follow it; gives the number of lines that went into
+    /// that.
+    fn field(&mut self, lines: &[Line], reach: &Instr, first_temp: u16) -> usize {
+        let span = lines[0].span;
+        let texts = lines[1..].iter().map_while(|line| match &line.plain {
+            Plain::Text(text) => Some(&text[..]),
+            _ => None,
+        });
+        let texts: Vec<&[u8]> = texts.collect();
+        let behind = 1 + texts.len();
+        let Some((field, n)) = fuse_field(&lines[behind..], reach, first_temp) else {
+            self.push(*reach, span);
+            return 1;
+        };
+        let text = texts.concat();
+        if text.len() > 16 {
+            // The text is too long to be taken back: it is checked for on its own.
+            self.push(*reach, span);
+            self.text = text;
+            self.push(field, span);
+        } else if text.is_empty() {
+            self.push(field, span);
+        } else {
+            self.flush(span);
+            self.text = text;
+            self.push(field.with(Slot::C, field.c | form::TAKES_BACK), span);
+        }
+        behind + n
     }
 
     /// Prints the text that waits, before a place that jumps name.
@@ -148,6 +181,48 @@ fn with_literal(mut instr: Instr, text: &[u8]) -> Instr {
     instr.lit[..text.len()].copy_from_slice(text);
     instr.lit_len = text.len() as u8;
     instr
+}
+
+/// The checked field that a `reach` and the lines behind it come to, and how many of these it stands for.
+fn fuse_field(lines: &[Line], reach: &Instr, first_temp: u16) -> Option<(Instr, usize)> {
+    let op = |at: usize| match lines.get(at).map(|line| &line.plain) {
+        Some(Plain::Op(instr)) => Op::from_u8(instr.op).map(|op| (op, instr)),
+        _ => None,
+    };
+    let (first, load) = op(0)?;
+    let order = match first {
+        Op::Load => 0,
+        Op::LoadLe => form::LITTLE,
+        _ => return None,
+    };
+    let (at, width) = (load.b, load.c);
+    if !matches!(width, 1 | 2 | 4 | 8) || at + width != reach.b {
+        return None;
+    }
+    let field = |op| Instr::of(op, &[at, width | order, reach.d]);
+    let printed = |at: usize, bits: u32| -> Option<(Op, usize)> {
+        let (put, instr) = op(at)?;
+        let own = load.a >= first_temp && instr.b == u32::from(load.a);
+        let fused = match put {
+            _ if !own => return None,
+            Op::PutHexC => Op::FieldHexC,
+            Op::PutHexMin => Op::FieldHexMin,
+            Op::PutHexLow if instr.c == width * 2 => Op::FieldHexLow,
+            Op::PutDec => Op::FieldDec,
+            Op::PutInt if bits == 64 => Op::FieldInt,
+            Op::Sext if instr.a == load.a && instr.c == width * 8 => {
+                let (third, put) = op(at + 1)?;
+                let fits = third == Op::PutInt && put.b == u32::from(load.a);
+                return fits.then_some((Op::FieldInt, at + 2));
+            }
+            _ => return None,
+        };
+        Some((fused, at + 1))
+    };
+    match printed(1, width * 8) {
+        Some((op, n)) => Some((field(op), n)),
+        None => Some((Instr::of(Op::Field, &[load.a.into(), at, width | order, reach.d]), 1)),
+    }
 }
 
 /// The fused instruction that the lines begin with, and how many lines it stands for. Only a register that is used

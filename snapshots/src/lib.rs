@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod datakey;
 pub mod generate;
+pub mod kev;
 pub mod reader;
 pub mod reference;
 pub mod report;

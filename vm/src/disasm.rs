@@ -1,6 +1,6 @@
 //! Listings of instructions, and the page of the instruction table.
 
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot};
+use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
 use crate::{Hook, Program, Routine};
 use std::fmt::{self, Write};
 
@@ -98,6 +98,11 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
         Kind::Wide => write!(out, "{:#x}", instr.wide()),
         Kind::Off => write!(out, "@{value}"),
         Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
+        Kind::Form => {
+            let order = if value & form::LITTLE != 0 { "le" } else { "be" };
+            let back = if value & form::TAKES_BACK != 0 { " back" } else { "" };
+            write!(out, "{}{order}{back}", value & form::WIDTH)
+        }
         Kind::Target => write!(out, "->{value}"),
         Kind::Routine => write!(out, "routine {value}"),
         Kind::Table | Kind::TextTable => write!(out, "table {value}"),

@@ -54,7 +54,7 @@ pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, Record, Space};
 pub use machine::{Job, Layout, Limits, Machine, Outcome};
 pub use observe::{Observer, Step, Unobserved};
-pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot};
+pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot, form};
 pub use program::{Hook, Level, Program, Routine};
 pub use text::TextBuf;
 pub use timers::Timers;

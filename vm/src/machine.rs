@@ -3,7 +3,7 @@
 use crate::blob::HookRow;
 use crate::cursor::{Cursor, low_first};
 use crate::num::{self, store, store_slice};
-use crate::op::{EnvText, EnvValue, Instr, Op, number};
+use crate::op::{EnvText, EnvValue, Instr, Op, form, number};
 use crate::table::{self, FLAG_WORDS};
 use crate::verify::{MAX_DEPTH, N_REGS};
 use crate::{Context, Event, Observer, Program, Step, TextBuf, Timers, Unobserved};
@@ -234,6 +234,18 @@ impl Run<'_> {
                 buf = within(&mut out.buf, self.text_limit);
             }};
         }
+        // Reads a checked field and prints it, or goes where the routine goes without it.
+        macro_rules! field {
+            ($n:ident, $b:ident, $c:ident, $d:ident, |$value:ident| $print:expr) => {
+                match self.field::<CHECK>($b, $c) {
+                    Some($value) => $print,
+                    None => {
+                        o -= if $c & form::TAKES_BACK != 0 { $n } else { 0 };
+                        pc = $d as usize;
+                    }
+                }
+            };
+        }
         while let Some(instr) = code.get(pc) {
             if O::ACTIVE {
                 let text = &buf[self.event_start.min(o)..o];
@@ -308,6 +320,7 @@ impl Run<'_> {
                 number::PutHex => o += num::hex(room, 0, self.reg(b), c as usize),
                 number::PutHexFit => o += num::hex_fit(room, 0, self.reg(b)),
                 number::PutHexLow => o += num::hex_low(room, 0, self.reg(b), c as usize),
+                number::PutHexC => o += put_hex_c(room, self.reg(b)),
                 number::PutHexMin => o += num::hex_min(room, 0, self.reg(b)),
                 number::PutOctC => o += put_oct_c(room, self.reg(b)),
                 number::PutAscii => o += put_ascii(room, self.reg(b)),
@@ -403,6 +416,16 @@ impl Run<'_> {
                 number::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
                 number::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
                 number::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
+                number::Field => field!(n, b, c, d, |value| self.set(a, value)),
+                number::FieldHexC => field!(n, b, c, d, |value| o += put_hex_c(room, value)),
+                number::FieldHexMin => field!(n, b, c, d, |value| o += num::hex_min(room, 0, value)),
+                number::FieldHexLow => {
+                    field!(n, b, c, d, |value| o += num::hex_low(room, 0, value, (c & form::WIDTH) as usize * 2));
+                }
+                number::FieldDec => field!(n, b, c, d, |value| o += num::dec(room, 0, value)),
+                number::FieldInt => {
+                    field!(n, b, c, d, |value| o += num::int(room, 0, sext(value, (c & form::WIDTH) * 8)));
+                }
                 number::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
                     o += put_indexed(room, program.words(), c, d, value);
@@ -572,6 +595,12 @@ impl Run<'_> {
             | Op::Differ
             | Op::End
             | Op::Equal
+            | Op::Field
+            | Op::FieldDec
+            | Op::FieldHexC
+            | Op::FieldHexLow
+            | Op::FieldHexMin
+            | Op::FieldInt
             | Op::Hex4At
             | Op::HexAt
             | Op::IntAt
@@ -588,6 +617,7 @@ impl Run<'_> {
             | Op::PutAscii
             | Op::PutDec
             | Op::PutHex
+            | Op::PutHexC
             | Op::PutHexFit
             | Op::PutHexLow
             | Op::PutHexMin
@@ -634,6 +664,16 @@ impl Run<'_> {
     #[inline(always)]
     fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
         if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.whole(at, width).unwrap_or(0) }
+    }
+
+    /// A checked field at a fixed place; `None` where the event does not hold it, which only the checked twin meets
+    /// (rule V6).
+    #[inline(always)]
+    fn field<const CHECK: bool>(&self, at: u32, how: u32) -> Option<u64> {
+        let width = how & form::WIDTH;
+        let value = self.cursor.whole(at, width);
+        let value = if CHECK { value? } else { value.unwrap_or(0) };
+        Some(if how & form::LITTLE != 0 { low_first(value, width) } else { value })
     }
 
     /// A data word: 0 where the event does not hold it whole.
@@ -912,6 +952,13 @@ fn sext(value: u64, count: u32) -> u64 {
     ((value << spare) as i64 >> spare) as u64
 }
 
+/// Hex as C's `%#x` prints it, but zero as `0x0`.
+#[inline(always)]
+fn put_hex_c(buf: &mut [u8], value: u64) -> usize {
+    store(buf, 0, *b"0x");
+    num::hex_min(buf, 2, value)
+}
+
 /// Octal as C's `%#o` prints it.
 fn put_oct_c(buf: &mut [u8], value: u64) -> usize {
     if value == 0 {
@@ -928,8 +975,7 @@ fn put_ascii(buf: &mut [u8], value: u64) -> usize {
         store(buf, 0, [value as u8]);
         return 1;
     }
-    store(buf, 0, *b"0x");
-    num::hex_min(buf, 2, value)
+    put_hex_c(buf, value)
 }
 
 /// Whether a byte stands in a text that QNX prints.

@@ -55,6 +55,8 @@ pub enum Kind {
     Width,
     /// Bytes, 9 to 16.
     WideWidth,
+    /// How a checked field is read ([`form`]).
+    Form,
     /// Bits, 1 to 64.
     Bits,
     /// A bit's number, 0 to 63.
@@ -102,6 +104,16 @@ pub struct OpInfo {
     pub fused: bool,
     /// The operands, in the order in which they are listed.
     pub operands: &'static [(&'static str, Slot, Kind)],
+}
+
+/// How a checked field is read: its bytes, 1, 2, 4 or 8, and what else is said of it.
+pub mod form {
+    /// The bytes of the field.
+    pub const WIDTH: u32 = 0xff;
+    /// It is little-endian.
+    pub const LITTLE: u32 = 0x100;
+    /// The literal goes again where the event is too short.
+    pub const TAKES_BACK: u32 = 0x200;
 }
 
 macro_rules! for_each_op {
@@ -194,6 +206,8 @@ macro_rules! for_each_op {
             PutHexLow = "put.hexlow" plain { src: B Src, digits: C Digits };
             /// Prints `src` in lower-case hex, without leading zeros.
             PutHexMin = "put.hexmin" plain { src: B Src };
+            /// Prints `0x` and `src` as `put.hexmin` does.
+            PutHexC = "put.hexc" plain { src: B Src };
             /// Prints `src` in octal behind a `0`; zero as `0`.
             PutOctC = "put.octc" plain { src: B Src };
             /// Prints `src` as the ASCII character that it is; where it is none that prints, as `0x` and `put.hexmin` do.
@@ -304,6 +318,18 @@ macro_rules! for_each_op {
             SwitchLitAt = "switch.lit.at" fused { at: B Off, width: A Width, table: C Lits };
             /// `load` and `nibbles` without soft blanks.
             NibblesAt = "nibbles.at" fused { at: B Off, width: A Width, table: C Nibbles };
+            /// `reach` and `load` or `load.le`. Where the event is too short, the literal goes again if `form` says so.
+            Field = "field" fused { dst: A Dst, at: B Off, form: C Form, short: D Target };
+            /// `field` and `put.hexc`.
+            FieldHexC = "field.hexc" fused { at: B Off, form: C Form, short: D Target };
+            /// `field` and `put.hexmin`.
+            FieldHexMin = "field.hexmin" fused { at: B Off, form: C Form, short: D Target };
+            /// `field` and `put.hexlow` of all its digits.
+            FieldHexLow = "field.hexlow" fused { at: B Off, form: C Form, short: D Target };
+            /// `field` and `put.dec`.
+            FieldDec = "field.dec" fused { at: B Off, form: C Form, short: D Target };
+            /// `field`, `sext` and `put.int`.
+            FieldInt = "field.int" fused { at: B Off, form: C Form, short: D Target };
             /// `word` and `switch.lit`.
             SwitchLitWord = "switch.lit.word" fused { at: B Off, width: A Width, table: C Lits };
             /// `word` and `nibbles` without soft blanks.

@@ -16,7 +16,7 @@
 //! | V12 | the rows of routines, hooks and sources point inside their sections; a hook's routines are not called ones |
 
 use crate::blob::{BlobError, RoutineRow, Sections};
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot};
+use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
 use crate::table::{self, TableKind};
 
 /// Registers of the machine.
@@ -138,6 +138,10 @@ impl Verifier<'_> {
             Kind::Num | Kind::Wide | Kind::Len | Kind::Routine => Ok(()),
             Kind::Width => rule((1..=16).contains(&value), 10),
             Kind::WideWidth => rule((9..=16).contains(&value), 10),
+            Kind::Form => {
+                let (width, rest) = (value & form::WIDTH, value & !form::WIDTH);
+                rule(matches!(width, 1 | 2 | 4 | 8) && rest & !(form::LITTLE | form::TAKES_BACK) == 0, 10)
+            }
             Kind::Bits => rule((1..=64).contains(&value), 10),
             Kind::Bit => rule(value < 64, 10),
             Kind::Digits => rule((1..=32).contains(&value), 10),
@@ -191,6 +195,9 @@ fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);
     let end = match op {
         Op::Load | Op::LoadLe | Op::HexAt | Op::DecAt | Op::IntAt | Op::HexBytes => at + u64::from(site.instr.c),
+        Op::Field | Op::FieldHexC | Op::FieldHexMin | Op::FieldHexLow | Op::FieldDec | Op::FieldInt => {
+            at + u64::from(site.instr.c & form::WIDTH)
+        }
         Op::Hex4At | Op::Dec4At => at + 4,
         Op::SwitchLitAt | Op::NibblesAt => at + u64::from(site.instr.a),
         Op::LoadBits => (at + u64::from(site.instr.c)).div_ceil(8),

@@ -357,12 +357,11 @@ impl Shown {
         let how = match self.show {
             Show::Decimal if self.is_signed() => How::Int,
             Show::Decimal => How::Dec,
-            Show::Hex => How::HexMin,
+            Show::Hex => How::HexC,
             Show::Octal => How::OctC,
             Show::Char => How::Ascii,
         };
-        let prefix = (self.show == Show::Hex).then(|| Inst::Text(b"0x".to_vec()));
-        prefix.into_iter().chain([Inst::Put(value, how)]).map(|inst| Node { inst, span }).collect()
+        vec![Node { inst: Inst::Put(value, how), span }]
     }
 }
 

@@ -1,0 +1,273 @@
+//! The text of one record.
+
+use super::document::{Condition, Key, KeyField};
+use super::format::{Field, Kind, Show};
+use super::number::{Literal, mask};
+use super::resolve::Links;
+use super::Record;
+
+/// How a record is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The text, without a line end.
+    pub text: Vec<u8>,
+    /// Whether a field ran past the payload.
+    pub truncated: bool,
+    /// The fields in order.
+    pub fields: Vec<ShownField>,
+}
+
+/// One field of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownField {
+    /// Its label.
+    pub label: String,
+    /// What it holds, after bitmasks.
+    pub value: Value,
+    /// What stands behind `label:`.
+    pub text: Vec<u8>,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Number(i128),
+    /// The numbers of an array.
+    Numbers(Vec<i128>),
+    /// The bytes of a text.
+    Text(Vec<u8>),
+    /// It runs past the payload.
+    Cut,
+}
+
+/// A record as the keys see it.
+pub struct Sight<'s> {
+    keys: &'s [Key],
+    links: &'s Links,
+    record: &'s Record<'s>,
+    event: (u8, u16),
+}
+
+/// A field read: its bits, with the array's items, or its bytes.
+enum Read {
+    Number(u64),
+    Numbers(Vec<u64>),
+    Text(Vec<u8>),
+    Cut,
+}
+
+impl<'s> Sight<'s> {
+    /// The sight of a record.
+    pub fn new(keys: &'s [Key], links: &'s Links, record: &'s Record<'s>) -> Self {
+        let class = if record.class == 13 { 5 } else { record.class };
+        Sight { keys, links, record, event: (class, record.id) }
+    }
+
+    /// What is shown of the record.
+    pub fn show(&self) -> Option<Shown> {
+        let mut shown: Option<Shown> = None;
+        for key in (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event)) {
+            if !self.applies(key) {
+                continue;
+            }
+            let shown = shown.get_or_insert_default();
+            let key = &self.keys[key];
+            for (field, read) in key.fields.iter().zip(self.read(key)) {
+                let (value, text) = show_field(key, field, read);
+                shown.truncated |= value == Value::Cut;
+                if !shown.text.is_empty() {
+                    shown.text.push(b' ');
+                }
+                shown.text.extend(field.field.label.bytes());
+                shown.text.push(b':');
+                shown.text.extend(&text);
+                shown.fields.push(ShownField { label: field.field.label.clone(), value, text });
+            }
+        }
+        shown
+    }
+
+    /// Whether a key is good and its conditions hold.
+    fn applies(&self, at: usize) -> bool {
+        let key = &self.keys[at];
+        let holds = |(number, condition): (usize, &Condition)| {
+            let Some((other, field)) = self.links.reads.get(&(self.event, at, number)) else { return true };
+            if !self.applies(*other) {
+                return false;
+            }
+            let field_of = &self.keys[*other].fields[*field];
+            match self.read(&self.keys[*other]).get(*field) {
+                Some(Read::Number(bits)) => condition_holds(condition, masked(field_of, *bits), field_of.field.size),
+                _ => false,
+            }
+        };
+        !key.refused && key.conditions.iter().enumerate().all(holds)
+    }
+
+    /// Where a key begins to read.
+    fn offset(&self, key: &Key) -> u64 {
+        if !self.record.wide {
+            return key.offset;
+        }
+        match key.wide_offset {
+            Some(offset) => offset,
+            None if self.event.0 == 6 => key.offset,
+            None => 0,
+        }
+    }
+
+    /// Reads a key's fields up to the first that is cut, which is the last.
+    fn read(&self, key: &Key) -> Vec<Read> {
+        let payload = self.record.payload;
+        let mut at = usize::try_from(self.offset(key)).unwrap_or(usize::MAX);
+        let mut fields = Vec::new();
+        for field in &key.fields {
+            let rest = payload.get(at..).unwrap_or_default();
+            let (read, length) = self.read_field(&field.field, rest);
+            at = at.saturating_add(length);
+            let cut = matches!(read, Read::Cut);
+            fields.push(read);
+            if cut {
+                break;
+            }
+        }
+        fields
+    }
+
+    /// Reads one field from the rest of the payload; with the bytes that it takes.
+    fn read_field(&self, field: &Field, rest: &[u8]) -> (Read, usize) {
+        let items = match field.kind {
+            Kind::Text if rest.is_empty() => return (Read::Cut, 0),
+            Kind::Text => {
+                let nul = rest.iter().position(|byte| *byte == 0);
+                let text = &rest[..nul.unwrap_or(rest.len())];
+                return (Read::Text(text.to_vec()), nul.map_or(rest.len(), |nul| nul + 1));
+            }
+            Kind::Number => 1,
+            Kind::Array(count) | Kind::Characters(count) => count,
+        };
+        let length = usize::try_from(u128::from(items) * u128::from(field.size)).unwrap_or(usize::MAX);
+        let Some(bytes) = rest.get(..length) else { return (Read::Cut, 0) };
+        let read = match field.kind {
+            Kind::Characters(_) => {
+                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+                Read::Text(bytes[..end].to_vec())
+            }
+            Kind::Array(_) => Read::Numbers(bytes.chunks(field.size as usize).map(|item| self.number(item)).collect()),
+            _ => Read::Number(self.number(bytes)),
+        };
+        (read, length)
+    }
+
+    fn number(&self, bytes: &[u8]) -> u64 {
+        let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        match self.record.big_endian {
+            true => bytes.iter().fold(0, add),
+            false => bytes.iter().rev().fold(0, add),
+        }
+    }
+}
+
+/// A field's bits behind its bitmasks.
+fn masked(field: &KeyField, bits: u64) -> u64 {
+    match field.masks.iter().copied().reduce(|left, right| left & right) {
+        None => bits,
+        Some(0) => 0,
+        Some(mask) => (bits & mask) >> mask.trailing_zeros(),
+    }
+}
+
+fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
+    let pattern = |literal: Option<Literal>| literal.map(|literal| literal.pattern(size));
+    let holds = match (pattern(condition.mask), pattern(condition.value)) {
+        (None, None) => true,
+        (None, Some(value)) => Some(bits) == value,
+        (Some(mask), None) => mask.is_some_and(|mask| bits & mask == mask),
+        (Some(mask), Some(value)) => mask.zip(value).is_some_and(|(mask, value)| bits & mask == value),
+    };
+    let nots = [condition.mask, condition.value].iter().flatten().filter(|literal| literal.not).count();
+    holds != (nots == 1)
+}
+
+/// The value of a field, and what stands behind its label.
+fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
+    let spec = &field.field;
+    match read {
+        Read::Cut => (Value::Cut, b"<truncated>".to_vec()),
+        Read::Text(text) => {
+            let shown = escaped(&text);
+            (Value::Text(text), shown)
+        }
+        Read::Numbers(items) => {
+            let shown: Vec<String> = items.iter().map(|bits| number(spec, *bits, spec.signed)).collect();
+            let values = items.iter().map(|bits| value(spec, *bits, spec.signed)).collect();
+            (Value::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
+        }
+        Read::Number(bits) => {
+            let bits = masked(field, bits);
+            let signed = spec.signed && field.masks.is_empty();
+            let strings = matches(field, bits);
+            let mut shown = Vec::new();
+            if key.show_masked_value || strings.is_empty() {
+                shown.push(number(spec, bits, signed).into_bytes());
+            }
+            shown.extend(strings.iter().map(|string| escaped(string.as_bytes())));
+            (Value::Number(value(spec, bits, signed)), shown.join(&b' '))
+        }
+    }
+}
+
+/// The strings of the enums that match.
+fn matches(field: &KeyField, bits: u64) -> Vec<&str> {
+    let mut strings = Vec::new();
+    for entry in &field.enums {
+        let equal = match entry.literal.pattern(field.field.size) {
+            None => false,
+            Some(pattern) if entry.is_mask => bits & pattern == pattern,
+            Some(pattern) => bits == pattern,
+        };
+        if equal != entry.literal.not {
+            strings.push(entry.string.as_str());
+            if !entry.is_mask {
+                return strings;
+            }
+        }
+    }
+    if strings.is_empty() {
+        strings.extend(field.default.as_deref());
+    }
+    strings
+}
+
+/// A number's value, with its sign.
+fn value(field: &Field, bits: u64, signed: bool) -> i128 {
+    let negative = signed && bits >> (8 * field.size - 1) == 1;
+    i128::from(bits) - if negative { i128::from(mask(field.size)) + 1 } else { 0 }
+}
+
+/// A number as its field shows it.
+fn number(field: &Field, bits: u64, signed: bool) -> String {
+    match field.show {
+        Show::Decimal => value(field, bits, signed).to_string(),
+        Show::Octal if bits == 0 => "0".into(),
+        Show::Octal => format!("0{bits:o}"),
+        Show::Character if (0x20..=0x7e).contains(&bits) => char::from(bits as u8).into(),
+        Show::Hex | Show::Character => format!("{bits:#x}"),
+    }
+}
+
+/// A text with its control bytes spelt.
+fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::new();
+    for byte in text {
+        match byte {
+            b'\t' => shown.extend(b"\\t"),
+            b'\n' => shown.extend(b"\\n"),
+            b'\r' => shown.extend(b"\\r"),
+            0..0x20 | 0x7f => shown.extend(format!("\\x{byte:02x}").bytes()),
+            _ => shown.push(*byte),
+        }
+    }
+    shown
+}

@@ -1,0 +1,342 @@
+//! XML as far as definition files need it: elements with attributes, and whether the file is well-formed.
+
+/// One element with all in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its name.
+    pub name: String,
+    /// Attributes in order, decoded: references resolved, white space of the file as blanks.
+    pub attributes: Vec<(String, String)>,
+    /// The elements in it.
+    pub children: Vec<Element>,
+    /// Whether text other than white space stands between them.
+    pub text: bool,
+    /// Where its `<` stands: line and column in bytes, both from 1.
+    pub place: Place,
+    /// The bytes of its start tag.
+    pub tag: std::ops::Range<usize>,
+}
+
+/// Line and column, both from 1, columns in bytes.
+pub type Place = (u32, u32);
+
+impl Element {
+    /// The value of an attribute.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A document that is well-formed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// The element around all others.
+    pub root: Element,
+    /// Where a `DOCTYPE` stands.
+    pub doctype: Option<Place>,
+}
+
+/// Why a file is no document that can be used, and where that shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// Where reading ended.
+    pub place: Place,
+    /// The reason.
+    pub reason: &'static str,
+}
+
+/// The longest file, in bytes.
+pub const MAX_BYTES: usize = 16 << 20;
+/// The deepest element; the root is at depth 1.
+pub const MAX_DEPTH: usize = 64;
+/// The most attributes of an element.
+pub const MAX_ATTRIBUTES: usize = 64;
+
+/// Reads a file.
+///
+/// # Errors
+/// What is not well-formed, not UTF-8, beyond a limit, or declares entities.
+pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
+    let whole = |reason| Malformed { place: (1, 1), reason };
+    if bytes.len() > MAX_BYTES {
+        return Err(whole("more than 16 MiB"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| whole("not UTF-8"))?;
+    let mut reader = Reader { text, at: 0 };
+    reader.take("\u{feff}");
+    reader.declaration()?;
+    let mut document = Document::default();
+    loop {
+        reader.blanks();
+        if reader.comment_or_instruction()? {
+        } else if reader.rest().starts_with("<!DOCTYPE") {
+            if document.doctype.is_some() {
+                return reader.fail("a second DOCTYPE");
+            }
+            document.doctype = Some(reader.place(reader.at));
+            reader.doctype()?;
+        } else {
+            break;
+        }
+    }
+    document.root = reader.element(1)?;
+    loop {
+        reader.blanks();
+        if !reader.comment_or_instruction()? {
+            break;
+        }
+    }
+    if reader.rest().is_empty() { Ok(document) } else { reader.fail("something behind the root") }
+}
+
+/// A character that XML allows.
+fn is_character(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && c != '\u{fffe}' && c != '\u{ffff}')
+}
+
+fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || c == ':'
+}
+
+fn is_name(c: char) -> bool {
+    is_name_start(c) || c.is_numeric() || c == '-' || c == '.' || c == '\u{b7}'
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn place(&self, at: usize) -> Place {
+        let before = &self.text.as_bytes()[..at];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        (line as u32, (at - start + 1) as u32)
+    }
+
+    fn fail<T>(&self, reason: &'static str) -> Result<T, Malformed> {
+        Err(Malformed { place: self.place(self.at), reason })
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let there = self.rest().starts_with(text);
+        self.at += if there { text.len() } else { 0 };
+        there
+    }
+
+    fn need(&mut self, text: &'static str) -> Result<(), Malformed> {
+        if self.take(text) { Ok(()) } else { self.fail("something else is expected here") }
+    }
+
+    fn blanks(&mut self) -> bool {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(is_blank).len();
+        self.rest().len() < rest.len()
+    }
+
+    /// Up to `end` and over it.
+    fn until(&mut self, end: &'static str) -> Result<&'t str, Malformed> {
+        let rest = self.rest();
+        let Some(length) = rest.find(end) else { return self.fail("no end") };
+        self.at += length + end.len();
+        let inner = &rest[..length];
+        if inner.chars().all(is_character) { Ok(inner) } else { self.fail("a character that XML forbids") }
+    }
+
+    fn name(&mut self) -> Result<&'t str, Malformed> {
+        let rest = self.rest();
+        if !rest.starts_with(is_name_start) {
+            return self.fail("no name");
+        }
+        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    fn declaration(&mut self) -> Result<(), Malformed> {
+        let rest = self.rest();
+        if !rest.strip_prefix("<?xml").is_some_and(|rest| rest.starts_with(is_blank)) {
+            return Ok(());
+        }
+        self.take("<?xml");
+        self.blanks();
+        while !self.take("?>") {
+            let (name, value) = self.pair()?;
+            if name == "encoding" && !value.eq_ignore_ascii_case("utf-8") {
+                return self.fail("another encoding");
+            }
+            self.blanks();
+        }
+        Ok(())
+    }
+
+    /// Takes one comment or processing instruction.
+    fn comment_or_instruction(&mut self) -> Result<bool, Malformed> {
+        if self.take("<!--") {
+            let inner = self.until("--")?;
+            let _ = inner;
+            self.need(">")?;
+            return Ok(true);
+        }
+        if self.take("<?") {
+            if self.name()?.eq_ignore_ascii_case("xml") {
+                return self.fail("a declaration that is not first");
+            }
+            self.until("?>")?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// `<!DOCTYPE name …>`; an internal subset may declare anything but entities.
+    fn doctype(&mut self) -> Result<(), Malformed> {
+        self.need("<!DOCTYPE")?;
+        if !self.blanks() {
+            return self.fail("no blank behind DOCTYPE");
+        }
+        self.name()?;
+        let rest = self.rest();
+        let mut quote = None;
+        let mut depth = 0;
+        for (at, c) in rest.char_indices() {
+            match (quote, c) {
+                (Some(open), _) if open == c => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => quote = Some(c),
+                (None, '[') => depth += 1,
+                (None, ']') => depth -= 1,
+                (None, '<') if rest[at..].starts_with("<!ENTITY") => return self.fail("declared entities"),
+                (None, '>') if depth == 0 => {
+                    self.at += at + 1;
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.fail("no end")
+    }
+
+    fn element(&mut self, depth: usize) -> Result<Element, Malformed> {
+        let start = self.at;
+        if depth > MAX_DEPTH {
+            return self.fail("too deep");
+        }
+        self.need("<")?;
+        let mut element = Element { name: self.name()?.into(), place: self.place(start), ..Element::default() };
+        let closed = loop {
+            let blank = self.blanks();
+            if self.take("/>") {
+                break true;
+            }
+            if self.take(">") {
+                break false;
+            }
+            if !blank {
+                return self.fail("no blank before an attribute");
+            }
+            let (name, value) = self.pair()?;
+            if element.attribute(&name).is_some() {
+                return self.fail("an attribute twice");
+            }
+            element.attributes.push((name, value));
+            if element.attributes.len() > MAX_ATTRIBUTES {
+                return self.fail("too many attributes");
+            }
+        };
+        element.tag = start..self.at;
+        if !closed {
+            self.content(&mut element, depth)?;
+        }
+        Ok(element)
+    }
+
+    /// What stands in an element, and its end tag.
+    fn content(&mut self, element: &mut Element, depth: usize) -> Result<(), Malformed> {
+        loop {
+            let rest = self.rest();
+            if self.comment_or_instruction()? {
+            } else if self.take("<![CDATA[") {
+                element.text |= !self.until("]]>")?.trim_matches(is_blank).is_empty();
+            } else if self.take("</") {
+                if self.name()? != element.name {
+                    return self.fail("an end tag of another name");
+                }
+                self.blanks();
+                return self.need(">");
+            } else if rest.starts_with('<') {
+                element.children.push(self.element(depth + 1)?);
+            } else if rest.is_empty() {
+                return self.fail("an element without an end");
+            } else {
+                let length = rest.find('<').unwrap_or(rest.len());
+                let text = &rest[..length];
+                if text.contains("]]>") {
+                    return self.fail("]]> in a text");
+                }
+                element.text |= !self.decode(text)?.trim_matches(is_blank).is_empty();
+                self.at += length;
+            }
+        }
+    }
+
+    fn pair(&mut self) -> Result<(String, String), Malformed> {
+        let name = self.name()?;
+        self.blanks();
+        self.need("=")?;
+        self.blanks();
+        let value = if self.take("\"") {
+            self.until("\"")?
+        } else if self.take("'") {
+            self.until("'")?
+        } else {
+            return self.fail("a value without quotes");
+        };
+        if value.contains('<') {
+            return self.fail("a < in a value");
+        }
+        // The file's own white space counts as blanks, references to it do not; CR LF is one line end.
+        let value = value.replace("\r\n", " ").replace(['\t', '\n', '\r'], " ");
+        Ok((name.into(), self.decode(&value)?))
+    }
+
+    /// Resolves references.
+    fn decode(&self, text: &str) -> Result<String, Malformed> {
+        let mut decoded = String::new();
+        let mut parts = text.split('&');
+        decoded.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let Some((name, after)) = part.split_once(';') else { return self.fail("a & alone") };
+            let code = match (name.strip_prefix("#x"), name.strip_prefix('#')) {
+                (Some(digits), _) => Self::code(digits, 16),
+                (None, Some(digits)) => Self::code(digits, 10),
+                (None, None) => match name {
+                    "lt" => Some('<'),
+                    "gt" => Some('>'),
+                    "amp" => Some('&'),
+                    "quot" => Some('"'),
+                    "apos" => Some('\''),
+                    _ => None,
+                },
+            };
+            let Some(code) = code else { return self.fail("an unknown reference") };
+            decoded.push(code);
+            decoded.push_str(after);
+        }
+        if decoded.chars().all(is_character) { Ok(decoded) } else { self.fail("a character that XML forbids") }
+    }
+
+    fn code(digits: &str, radix: u32) -> Option<char> {
+        let only_digits = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+        let code = u32::from_str_radix(digits, radix).ok().filter(|_| only_digits)?;
+        char::from_u32(code).filter(|c| is_character(*c))
+    }
+}

@@ -1,0 +1,173 @@
+//! A reader of QNX logs, written for clearness: the whole file in, all records out.
+
+use std::collections::BTreeMap;
+
+/// One record of a log, put together from its slots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The class in its header.
+    pub class: u8,
+    /// The event number.
+    pub event: u16,
+    /// The CPU.
+    pub cpu: u8,
+    /// Whether it is a combine event.
+    pub wide: bool,
+    /// The low half of the clock.
+    pub stamp: u32,
+    /// The high half; `None` before the CPU's first TIME record.
+    pub high: Option<u32>,
+    /// The data of its slots.
+    pub payload: Vec<u8>,
+}
+
+/// A whole log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The header's attributes, without `TRACE_`.
+    pub header: Vec<(String, Vec<u8>)>,
+    /// Whether its numbers are big-endian.
+    pub big_endian: bool,
+    /// In the order of their last slots.
+    pub records: Vec<LogRecord>,
+    /// Combine events of which a part is missing: dropped for a second begin, or open at the end.
+    pub incomplete: u64,
+    /// Continuations and ends without a begin.
+    pub stray: u64,
+    /// Buffers that the running numbers miss.
+    pub lost_buffers: u64,
+}
+
+impl Log {
+    /// The value of a header attribute.
+    pub fn attribute(&self, key: &str) -> Option<&[u8]> {
+        self.header.iter().find(|(is, _)| is == key).map(|(_, value)| value.as_slice())
+    }
+}
+
+/// Where `needle` stands first.
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+/// The length of a `TRACE_KEY::` at the start of some bytes.
+fn key_length(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.strip_prefix(b"TRACE_")?;
+    let name = rest.iter().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_');
+    let name = name.count();
+    (name > 0 && rest[name..].starts_with(b"::")).then_some(name + 8)
+}
+
+/// Reads the header; with the bytes behind it.
+fn header(file: &[u8]) -> Result<(Vec<(String, Vec<u8>)>, &[u8]), &'static str> {
+    let head = &file[..file.len().min(64 << 10)];
+    let mut rest = &file[find(head, b"TRACE_HEADER_BEGIN::").ok_or("no header")?..];
+    let mut attributes = Vec::new();
+    loop {
+        let length = key_length(rest).ok_or("no key")?;
+        let key = String::from_utf8_lossy(&rest[6..length - 2]).into_owned();
+        rest = &rest[length..];
+        if key == "HEADER_END" {
+            return Ok((attributes, rest));
+        }
+        let end = (0..rest.len()).find(|at| key_length(&rest[*at..]).is_some()).ok_or("a cut header")?;
+        attributes.push((key, rest[..end].to_vec()));
+        rest = &rest[end..];
+    }
+}
+
+fn half(bytes: &[u8], at: usize, big_endian: bool) -> u16 {
+    let pair = [bytes[at], bytes[at + 1]];
+    if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+}
+
+fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
+    let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    if big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
+}
+
+/// Whether one clock serves all CPUs: flag 8 of qtime.
+fn one_clock(syspage: &[u8], big_endian: bool) -> bool {
+    if syspage.len() < 36 {
+        return false;
+    }
+    let at = usize::from(half(syspage, 32, big_endian)) + 60;
+    at > 60 && at + 4 <= syspage.len() && word(syspage, at, big_endian) & 8 != 0
+}
+
+/// Reads a log.
+///
+/// # Errors
+/// What is wrong with its header.
+pub fn read(file: &[u8]) -> Result<Log, &'static str> {
+    let (attributes, rest) = header(file)?;
+    let mut log = Log { header: attributes, ..Log::default() };
+    let length = log.attribute("SYSPAGE_LEN").and_then(|value| std::str::from_utf8(value).ok());
+    let length: usize = length.and_then(|value| value.trim().parse().ok()).unwrap_or(0);
+    let syspage = rest.get(..length).ok_or("a cut syspage")?;
+    let keys = ["LITTLE_ENDIAN", "BIG_ENDIAN"].map(|key| log.attribute(key).is_some());
+    let fits = |big_endian: bool| {
+        let size = |at| usize::from(half(syspage, at, big_endian));
+        syspage.len() >= 4 && 0 < size(0) && size(0) <= size(2) && size(2) <= syspage.len()
+    };
+    log.big_endian = match keys {
+        [true, false] => false,
+        [false, true] => true,
+        [false, false] => return Err("no byte order"),
+        [true, true] => match [fits(false), fits(true)] {
+            [true, false] => false,
+            [false, true] => true,
+            _ => return Err("both byte orders"),
+        },
+    };
+    let one_clock = one_clock(syspage, log.big_endian);
+    slots(&mut log, &rest[length..], one_clock);
+    Ok(log)
+}
+
+/// What tells combine events apart: CPU, class, event and stamp.
+type Open = BTreeMap<(u8, u8, u16, u32), Vec<u8>>;
+
+fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {
+    let mut open = Open::new();
+    let mut high = BTreeMap::new();
+    let mut last_buffer = None;
+    for slot in bytes.chunks_exact(16) {
+        let word = |at| word(slot, at, log.big_endian);
+        let head = word(0);
+        let (event, class, cpu) = ((head & 0x3ff) as u16, (head >> 10 & 0x1f) as u8, (head >> 24 & 0x3f) as u8);
+        let key = (cpu, class, event, word(4));
+        let clock = if one_clock { 0 } else { cpu };
+        let wide = head >> 30 != 0;
+        let payload = match head >> 30 {
+            0 => slot[8..].to_vec(),
+            1 => {
+                log.incomplete += u64::from(open.insert(key, slot[8..].to_vec()).is_some());
+                continue;
+            }
+            end => {
+                let Some(payload) = open.get_mut(&key) else {
+                    log.stray += 1;
+                    continue;
+                };
+                payload.extend(&slot[8..]);
+                if end == 2 {
+                    continue;
+                }
+                open.remove(&key).unwrap_or_default()
+            }
+        };
+        if (class, event, wide) == (1, 1, false) {
+            high.insert(clock, word(8));
+        }
+        if (class, event, wide) == (1, 2, false) {
+            let number = word(8) & 0x7ff;
+            if let Some(last) = last_buffer.replace(number) {
+                log.lost_buffers += u64::from((number + 2 * 2048 - last - 1) % 2048);
+            }
+        }
+        let high = high.get(&clock).copied();
+        log.records.push(LogRecord { class, event, cpu, wide, stamp: word(4), high, payload });
+    }
+    log.incomplete += open.len() as u64;
+}
