@@ -15,13 +15,13 @@ pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
-use crate::events::{Events, Part};
+use crate::events::{EventPrinter, Events, Part};
 use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
 use crate::records::RecordPrinter;
 use crate::report::{Monitor, ReportError};
 use format::Line;
 use std::io::Write;
-use tfbc_vm::{Limits, Machine, TextBuf, num};
+use tfbc_vm::{Limits, TextBuf, num};
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 256 << 10;
@@ -123,23 +123,40 @@ struct Printer<'p> {
     /// The clock and the byte order.
     header: KevHeader,
     events: Events,
-    machine: Machine,
-    definitions: Option<RecordPrinter<'p>>,
+    /// What the layout prints of events that no definition names.
+    rest: EventPrinter,
+    definitions: Option<Definitions<'p>>,
     class_text: TextBuf,
     event_text: TextBuf,
     data: TextBuf,
     summary: PrintSummary,
 }
 
+/// What prints the events that definitions name.
+struct Definitions<'p> {
+    text: RecordPrinter<'p>,
+    /// Class and event in the layout of 1.02.
+    heading: EventPrinter,
+}
+
 impl<'p> Printer<'p> {
     fn new(header: &KevHeader, catalog: Option<&'p Catalog<'p>>, options: &'p PrintOptions) -> Self {
         let KevHeader { big_endian, release, .. } = *header;
-        let definitions = |catalog| RecordPrinter::new(catalog, big_endian, release, options.limits);
+        let (events, limits) = (Events::of(release, big_endian), options.limits);
+        let definitions = |catalog| Definitions {
+            text: RecordPrinter::new(catalog, big_endian, release, limits),
+            heading: events.printer(Part::CompatHeading, limits),
+        };
+        let part = match options.layout {
+            Layout::Compat { one_line: true } => Part::CompatOneLine,
+            Layout::Compat { one_line: false } => Part::Compat,
+            Layout::Default(_) => Part::Arguments,
+        };
         Printer {
             layout: &options.layout,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            events: Events::of(release, big_endian),
-            machine: Machine::new(options.limits),
+            events,
+            rest: events.printer(part, limits),
             definitions: catalog.filter(|catalog| catalog.has_records()).map(definitions),
             class_text: TextBuf::new(),
             event_text: TextBuf::new(),
@@ -153,8 +170,7 @@ impl<'p> Printer<'p> {
         let defined = self.definitions.is_some() && self.define(record);
         match self.layout {
             Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { one_line: true } => self.compat(Part::CompatOneLine, record, out),
-            Layout::Compat { one_line: false } => self.compat(Part::Compat, record, out),
+            Layout::Compat { .. } => self.compat(record, out),
             Layout::Default(format) => self.line(format, record, defined, out),
         }
     }
@@ -164,14 +180,14 @@ impl<'p> Printer<'p> {
         let Some(definitions) = &mut self.definitions else { return false };
         self.data.clear();
         let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
-        definitions.definitions(&KevRecord { class, ..*record }, &mut self.data)
+        definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
     #[inline]
-    fn compat(&mut self, part: Part, record: &KevRecord<'_>, out: &mut TextBuf) {
+    fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let line = out.len();
         out.push(&prefix(record));
-        if !self.events.print(part, &mut self.machine, record, out) {
+        if !self.rest.print(record, out) {
             out.truncate(line);
             self.summary.n_unknown += 1;
         }
@@ -179,7 +195,7 @@ impl<'p> Printer<'p> {
 
     fn compat_defined(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         out.push(&prefix(record));
-        if self.events.print(Part::CompatHeading, &mut self.machine, record, out) {
+        if self.definitions.as_mut().is_some_and(|definitions| definitions.heading.print(record, out)) {
             out.truncate(out.len() - 1);
         } else {
             // 1.02 has no name for it.
@@ -224,7 +240,7 @@ impl<'p> Printer<'p> {
         if defined {
             self.defined(out);
         } else {
-            self.events.print(Part::Arguments, &mut self.machine, record, out);
+            self.rest.print(record, out);
         }
     }
 }
