@@ -74,6 +74,10 @@ pub fn print(
     header::write(log.header(), options.verbose, &mut text);
     let mut printer = Printer::new(log.header(), catalog, options);
     loop {
+        log.each_simple(|record| {
+            printer.record(record, &mut text);
+            text.len() < WRITE_AT
+        });
         match log.next().map_err(ReportError::Read)? {
             Some(KevItem::Record(record)) => printer.record(&record, &mut text),
             Some(KevItem::Slot(words)) => write_slot(words, &mut text),
@@ -250,7 +254,18 @@ impl<'p> Printer<'p> {
 fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     let mut text = *b"t:0x00000000 CPU:00 ";
     num::hex_low(&mut text, 4, record.stamp.into(), 8);
-    text[17] += record.cpu / 10;
-    text[18] += record.cpu % 10;
+    text[12..].copy_from_slice(&CPUS[usize::from(record.cpu & 63)]);
     text
 }
+
+/// The text of each CPU.
+static CPUS: [[u8; 8]; 64] = {
+    let mut texts = [*b" CPU:00 "; 64];
+    let mut cpu = 0;
+    while cpu < texts.len() {
+        texts[cpu][5] += cpu as u8 / 10;
+        texts[cpu][6] += cpu as u8 % 10;
+        cpu += 1;
+    }
+    texts
+};

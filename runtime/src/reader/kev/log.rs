@@ -274,6 +274,38 @@ impl KevLog {
         })
     }
 
+    /// Shows the records that stand next to `visit` until it returns false: simple ones of other classes than CONTROL,
+    /// as many of them in a row as are at hand. What follows is for [`KevLog::next`].
+    ///
+    /// Most records of a log are such, and taking them in rows costs a fraction of asking for each.
+    #[inline]
+    pub fn each_simple(&mut self, mut visit: impl FnMut(&KevRecord<'_>) -> bool) {
+        self.window.consume(self.pending);
+        self.pending = 0;
+        if self.detour {
+            return;
+        }
+        let big_endian = self.header.big_endian;
+        let (first_offset, first_number) = (self.window.offset(), self.counts.records);
+        let mut n = 0;
+        for bytes in self.window.bytes().as_chunks::<SLOT_BYTES>().0 {
+            let slot = Slot::read(bytes, big_endian);
+            if slot.kind() != SlotKind::Simple || slot.class() == classes::CONTROL {
+                break;
+            }
+            let offset = first_offset + n * SLOT_BYTES as u64;
+            n += 1;
+            let (class, event, cpu) = (slot.class(), slot.event(), slot.cpu());
+            let (msb, number) = (self.clocks.msb(cpu), first_number + n);
+            let bytes = &bytes[SLOT_BYTES / 2..];
+            if !visit(&KevRecord { number, offset, class, event, cpu, wide: false, stamp: slot.stamp, msb, bytes }) {
+                break;
+            }
+        }
+        self.window.consume(n as usize * SLOT_BYTES);
+        self.counts.records += n;
+    }
+
     #[inline]
     fn simple(&self, slot: Slot) -> KevRecord<'_> {
         let bytes = &self.window.bytes()[SLOT_BYTES / 2..SLOT_BYTES];
