@@ -73,7 +73,7 @@ impl Log {
     fn printed(&self, layout: Layout) -> String {
         let read = Cursor::new(self.bytes.clone());
         let mut log = KevLog::from_read(read, "a.kev", None, &KevOptions::default()).unwrap();
-        let options = PrintOptions { layout, verbose: false, limits: Limits::default() };
+        let options = PrintOptions { layout, verbose: false, limits: Limits::default(), threads: None };
         let mut out = Vec::new();
         let mut none = |notice: &tfbc::reader::Notice| panic!("{notice:?}");
         print(&mut log, None, &options, &mut out, &mut none).unwrap();
@@ -682,4 +682,73 @@ fn the_command_is_also_part_of_tfbc() {
     let expected = std::fs::read(sample("rollover.txt")).unwrap();
     let run = Command::cargo_bin("tfbc").unwrap().args(["traceprinter", "--compat=1.02", "-f"]).arg(&log).assert();
     assert!(run.success().get_output().stdout == expected);
+}
+
+// Rows and threads.
+
+/// A log of many records: simple ones, combines on two CPUs that interleave, times, lost buffers and broken combines.
+fn long_log() -> Log {
+    let mut log = Log::new(false, "7.1");
+    for n in 0..40_000u32 {
+        let (cpu, stamp) = (n % 2, n);
+        let event = log.payload(&[n, n ^ 0x5555]);
+        let mut slot = |kind: u32, class: u32, event: u32, stamp: u32, payload: &[u8]| {
+            let header = kind << 30 | cpu << 24 | class << 10 | event;
+            log.bytes.extend([&header.to_le_bytes()[..], &stamp.to_le_bytes(), payload].concat());
+        };
+        match n % 97 {
+            0 => slot(0, 1, 1, stamp, &event),
+            1 | 2 => slot(1, 7, 9, stamp, &event),
+            3 | 4 => slot(3, 7, 9, stamp - 2, &event),
+            5 if n % 5 == 0 => slot(0, 1, 2, stamp, &event),
+            6 if n % 11 == 0 => slot(3, 7, 9, stamp, &event),
+            _ => slot(0, n % 12, n % 700, stamp, &event),
+        }
+    }
+    log
+}
+
+#[test]
+fn records_in_rows_are_those_that_come_one_by_one() {
+    use tfbc::reader::kev::{KevItem, KevRecord};
+    let log = long_log();
+    let shown = |record: &KevRecord<'_>| format!("{record:?}");
+    let open = || KevLog::from_read(Cursor::new(log.bytes.clone()), "a.kev", None, &KevOptions::default()).unwrap();
+    let (mut single, mut one_by_one) = (open(), Vec::new());
+    while let Some(item) = single.next().unwrap() {
+        if let KevItem::Record(record) = item {
+            one_by_one.push(shown(&record));
+        }
+    }
+    for max in [0, 1, 7, 1 << 20] {
+        let (mut rows, mut in_rows) = (open(), Vec::new());
+        loop {
+            in_rows.extend(rows.simple_records(max).iter().map(|record| shown(&record)));
+            match rows.next().unwrap() {
+                Some(KevItem::Record(record)) => in_rows.push(shown(&record)),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        assert!(in_rows == one_by_one, "rows of {max}");
+        assert_eq!((rows.counts(), rows.tally()), (single.counts(), single.tally()));
+    }
+}
+
+#[test]
+fn the_text_does_not_depend_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.kev");
+    std::fs::write(&path, long_log().bytes).unwrap();
+    for flags in [&["--compat=1.02"][..], &["--compat=1.02", "-n"], &[], &["-p", "%c %t %Z %z"]] {
+        let run = |threads: &str| {
+            let run = traceprinter().args(flags).args(["--threads", threads, "-f"]).arg(&path).assert();
+            (run.get_output().stdout.clone(), run.get_output().stderr.clone())
+        };
+        let one = run("1");
+        assert!(one.0.iter().filter(|byte| **byte == b'\n').count() > 20_000);
+        assert!(run("2") == one && run("3") == one, "{flags:?}");
+        let piped = traceprinter().args(flags).args(["-f", "-"]).pipe_stdin(&path).unwrap().assert();
+        assert!(piped.get_output().stdout == one.0, "{flags:?}");
+    }
 }

@@ -16,15 +16,13 @@ pub use header::write_refused;
 
 use crate::catalog::Catalog;
 use crate::events::{EventPrinter, Events, Part};
-use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
-use crate::records::RecordPrinter;
+use crate::reader::kev::{KevHeader, KevLog, KevRecord, classes};
+use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
 use format::Line;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
-
-/// Bytes of text that are gathered before they are written.
-const WRITE_AT: usize = 256 << 10;
 
 /// How events are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +45,8 @@ pub struct PrintOptions {
     pub verbose: bool,
     /// What one event may cost.
     pub limits: Limits,
-}
-
-/// What a run counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PrintSummary {
-    /// Events that the layout prints nothing for.
-    pub n_unknown: u64,
-    /// Damaged places.
-    pub n_damaged: u64,
+    /// Threads that format; `None` for as many as there are processors.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// Prints a log: its header, then its events in the order in which they end, with the text of the definitions of
@@ -69,40 +60,12 @@ pub fn print(
     options: &PrintOptions,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
-) -> Result<PrintSummary, ReportError> {
+) -> Result<RecordSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
-    let mut printer = Printer::new(log.header(), catalog, options);
-    loop {
-        log.each_simple(|record| {
-            printer.record(record, &mut text);
-            text.len() < WRITE_AT
-        });
-        match log.next().map_err(ReportError::Read)? {
-            Some(KevItem::Record(record)) => printer.record(&record, &mut text),
-            Some(KevItem::Slot(words)) => write_slot(words, &mut text),
-            Some(KevItem::Notice(notice)) => {
-                write_out(&mut text, out)?;
-                out.flush().map_err(ReportError::Write)?;
-                printer.summary.n_damaged += u64::from(notice.damage);
-                monitor.notice(&notice);
-            }
-            None => break,
-        }
-        if text.len() >= WRITE_AT {
-            write_out(&mut text, out)?;
-            monitor.progress(log.offset(), log.counts().records);
-        }
-    }
-    write_out(&mut text, out)?;
-    out.flush().map_err(ReportError::Write)?;
-    Ok(printer.summary)
-}
-
-fn write_out(text: &mut TextBuf, out: &mut impl Write) -> Result<(), ReportError> {
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
-    text.clear();
-    Ok(())
+    let printer = Printer::new(log.header(), catalog, options);
+    run(log, printer, options.threads, out, monitor)
 }
 
 fn write_slot(words: [u32; 4], out: &mut TextBuf) {
@@ -123,7 +86,8 @@ fn push_hex(word: u32, out: &mut TextBuf) {
 
 /// Prints the records of one log.
 struct Printer<'p> {
-    layout: &'p Layout,
+    catalog: Option<&'p Catalog<'p>>,
+    options: &'p PrintOptions,
     /// The clock and the byte order.
     header: KevHeader,
     events: Events,
@@ -133,7 +97,7 @@ struct Printer<'p> {
     class_text: TextBuf,
     event_text: TextBuf,
     data: TextBuf,
-    summary: PrintSummary,
+    n_left_out: u64,
 }
 
 /// What prints the events that definitions name.
@@ -157,7 +121,8 @@ impl<'p> Printer<'p> {
             Layout::Default(_) => Part::Arguments,
         };
         Printer {
-            layout: &options.layout,
+            catalog,
+            options,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
             events,
             rest: events.printer(part, limits),
@@ -165,17 +130,7 @@ impl<'p> Printer<'p> {
             class_text: TextBuf::new(),
             event_text: TextBuf::new(),
             data: TextBuf::new(),
-            summary: PrintSummary::default(),
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let defined = self.definitions.is_some() && self.define(record);
-        match self.layout {
-            Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { .. } => self.compat(record, out),
-            Layout::Default(format) => self.line(format, record, defined, out),
+            n_left_out: 0,
         }
     }
 
@@ -193,7 +148,7 @@ impl<'p> Printer<'p> {
         out.push(&prefix(record));
         if !self.rest.print(record, out) {
             out.truncate(line);
-            self.summary.n_unknown += 1;
+            self.n_left_out += 1;
         }
     }
 
@@ -246,6 +201,33 @@ impl<'p> Printer<'p> {
         } else {
             self.rest.print(record, out);
         }
+    }
+}
+
+impl Clone for Printer<'_> {
+    fn clone(&self) -> Self {
+        Printer::new(&self.header, self.catalog, self.options)
+    }
+}
+
+impl RecordWriter for Printer<'_> {
+    #[inline]
+    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let defined = self.definitions.is_some() && self.define(record);
+        let options = self.options;
+        match &options.layout {
+            Layout::Compat { .. } if defined => self.compat_defined(record, out),
+            Layout::Compat { .. } => self.compat(record, out),
+            Layout::Default(format) => self.line(format, record, defined, out),
+        }
+    }
+
+    fn slot(&mut self, words: [u32; 4], out: &mut TextBuf) {
+        write_slot(words, out);
+    }
+
+    fn take_tallied(&mut self) -> Tallied {
+        Tallied { n_left_out: std::mem::take(&mut self.n_left_out), ..Tallied::default() }
     }
 }
 
