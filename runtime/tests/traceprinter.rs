@@ -585,7 +585,7 @@ fn the_clock_has_64_bits_once_it_is_known() {
     log.record(6, 1, &event);
     let format = |text: &str| Layout::Default(LineFormat::parse(text).unwrap());
     let found = log.printed(format("%c %08c %t %e %C %.-4c"));
-    let lines: Vec<_> = found.lines().map(|line| line.rsplit_once(" 0").map_or(line, |(line, _)| line)).collect();
+    let lines: Vec<_> = found.lines().collect();
     assert!(lines[0].starts_with("10 00000010 16 1 1 10 d0:"), "{found}");
     // Of a million cycles a second: µs are cycles.
     assert!(lines[1].starts_with("37b000000010 37b000000010 61229053771792 1 1 0010"), "{found}");
@@ -702,7 +702,7 @@ fn long_log() -> Log {
             3 | 4 => slot(3, 7, 9, stamp - 2, &event),
             5 if n % 5 == 0 => slot(0, 1, 2, stamp, &event),
             6 if n % 11 == 0 => slot(3, 7, 9, stamp, &event),
-            _ => slot(0, n % 12, n % 700, stamp, &event),
+            _ => slot(0, n % 12, n % 70, stamp, &event),
         }
     }
     log
@@ -746,7 +746,7 @@ fn the_text_does_not_depend_on_threads() {
             (run.get_output().stdout.clone(), run.get_output().stderr.clone())
         };
         let one = run("1");
-        assert!(one.0.iter().filter(|byte| **byte == b'\n').count() > 20_000);
+        assert!(one.0.iter().filter(|byte| **byte == b'\n').count() > 9000);
         assert!(run("2") == one && run("3") == one, "{flags:?}");
         let piped = traceprinter().args(flags).args(["-f", "-"]).pipe_stdin(&path).unwrap().assert();
         assert!(piped.get_output().stdout == one.0, "{flags:?}");
