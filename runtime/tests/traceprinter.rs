@@ -198,7 +198,7 @@ fn words(n: u32, salt: u32) -> Vec<u32> {
         state ^= state << 5;
         match at.wrapping_add(salt) % 5 {
             0 => state % 100,
-            1 => 0x6162_6300 | state % 26 + 0x61,
+            1 => 0x6162_6300 | (state % 26 + 0x61),
             2 => state | 0x8000_0000,
             3 => 0,
             _ => 0xffff_fff0 | state & 14,
