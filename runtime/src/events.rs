@@ -155,10 +155,19 @@ impl Events {
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
         let opened = self.opened(Part::Arguments);
         let id = Space::record_id(class, event);
-        // The entry that has no event of its own prints those without entry.
         let known = id != 0 && opened.entries[usize::from(id) % N_IDS] != NONE;
         let entry = opened.program.entry(Space::Record, id).filter(|_| known)?;
         std::str::from_utf8(entry.label).ok()
+    }
+
+    /// Every event that the tables know: class, event, the first release (major, minor) that calls it so, and label.
+    pub fn all(&self) -> impl Iterator<Item = (u8, u16, (u32, u32), &'static str)> {
+        // The entry that has no event of its own prints those without entry.
+        let own = self.opened(Part::Arguments).program.entries(Space::Record).filter(|entry| entry.id != 0);
+        own.map(|entry| {
+            let label = std::str::from_utf8(entry.label).unwrap_or_default();
+            ((entry.id >> 10) as u8, entry.id & 1023, entry.version, label)
+        })
     }
 
     /// The events of a class with a label. A kernel call's may stand without its number and in front of one of

@@ -752,3 +752,21 @@ fn the_text_does_not_depend_on_threads() {
         assert!(piped.get_output().stdout == one.0, "{flags:?}");
     }
 }
+
+#[test]
+fn built_in_events_are_listed_with_their_first_release() {
+    let run = Command::cargo_bin("tfbc").unwrap().arg("list").assert().success();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    let has = |name: &str, release: &str, label: &str| {
+        let line = format!("{name:<14} {release:<6} {label:<32} built in\n");
+        assert_eq!(text.matches(&line).count(), 1, "{line}");
+    };
+    has("KER_CALL:11", "6.4", "MSG_SENDV/11");
+    has("KER_CALL:523", "7.1", "MSG_SENDV/11");
+    has("KER_CALL:93", "6.4", "NET_CRED/93");
+    has("KER_CALL:93", "8.0", "MSG_QUEUE_OPEN/93");
+    has("PR_TH:26", "6.4", "VTHDEAD");
+    has("PR_TH:26", "8.0", "THMUON_MUTEX");
+    has("USER:0-1023", "6.4", "USREVENT");
+    has("QVM:1", "7.1", "GUEST_EXIT");
+}
