@@ -770,3 +770,40 @@ fn built_in_events_are_listed_with_their_first_release() {
     has("USER:0-1023", "6.4", "USREVENT");
     has("QVM:1", "7.1", "GUEST_EXIT");
 }
+
+#[cfg(feature = "compiler")]
+#[test]
+fn definitions_take_the_place_of_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let xml = folder.path().join("a.xml");
+    let text = "<eventdefinitions>\
+        <datakey format=\"%4u1x first %4u1d second\"><event class=\"6\" id=\"111\"/><event class=\"2\" id=\"120\"/>\
+        <event class=\"5\" id=\"10\"/></datakey></eventdefinitions>";
+    std::fs::write(&xml, text).unwrap();
+    let mut log = Log::new(false, "6.4");
+    let payload = log.payload(&[1, 2]);
+    // The last two are events that 1.02 does not know; class 13 counts as 5.
+    for (class, event) in [(6, 111), (6, 112), (2, 120), (13, 10)] {
+        log.record(class, event, &payload);
+    }
+    let run = |flags: &[&str]| {
+        let mut command = traceprinter();
+        let run = command.args(flags).arg("-t").arg(&xml).args(["-f", "-"]).write_stdin(log.bytes.clone()).assert();
+        let text = String::from_utf8(run.success().get_output().stdout.clone()).unwrap();
+        text.split_once(" -- KERNEL EVENTS -- \n").unwrap().1.to_owned()
+    };
+    let compat = [
+        "USREVENT:EVENT:111 first:0x1 second:2",
+        "USREVENT:EVENT:112, d0:0x00000001 d1:0x00000002",
+        "KER_CALL:EVENT 120 first:0x1 second:2",
+        "SYSTEM  :FUNC_ENTER first:0x1 second:2",
+    ];
+    assert_eq!(run(&["--compat=1.02"]), compat.map(|line| format!("{PREFIX}{line}\n")).concat());
+    let default = [
+        line("USREVENT", "EVENT:111", " first:0x1 second:2"),
+        line("USREVENT", "EVENT:112", " d0:0x00000001 d1:0x00000002"),
+        line("KER_CALL", "EVENT 120", " first:0x1 second:2"),
+        line("SYSTEM", "FUNC_ENTER", " first:0x1 second:2"),
+    ];
+    assert_eq!(run(&[]), default.concat());
+}
