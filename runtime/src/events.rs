@@ -155,8 +155,7 @@ impl Events {
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
         let opened = self.opened(Part::Arguments);
         let id = Space::record_id(class, event);
-        let known = id != 0 && opened.entries[usize::from(id) % N_IDS] != NONE;
-        let entry = opened.program.entry(Space::Record, id).filter(|_| known)?;
+        let entry = opened.program.entry_at(opened.entries[usize::from(id) % N_IDS]).filter(|_| id != 0)?;
         std::str::from_utf8(entry.label).ok()
     }
 
