@@ -20,11 +20,6 @@ fn main() {
 fn rows(table: &Table) -> String {
     let mut out = String::new();
     list(&mut out, "CLASSES: &[Class]", array(table, "class").iter().map(|row| class(row)));
-    list(
-        &mut out,
-        "EXTERNAL_CLASSES: &[ExternalClass]",
-        array(table, "external_class").iter().map(|row| external(row)),
-    );
     let events = array(table, "event");
     list(&mut out, "EVENTS: &[EventRow]", events.iter().map(|row| event(row, table)));
     let calls = array(table, "kercall");
@@ -40,11 +35,6 @@ fn list(out: &mut String, head: &str, rows: impl Iterator<Item = String>) {
 
 fn class(row: &Table) -> String {
     format!("Class {{ number: {}, name: {:?} }}", number(row, "internal"), text(row, "name"))
-}
-
-fn external(row: &Table) -> String {
-    let (own, class) = (number(row, "number"), number(row, "internal"));
-    format!("ExternalClass {{ number: {own}, name: {:?}, class: {class} }}", text(row, "name"))
 }
 
 fn event(row: &Table, table: &Table) -> String {
@@ -69,7 +59,6 @@ fn event(row: &Table, table: &Table) -> String {
         format!("until: {}", optional(row, "until").map_or("None".into(), |until| format!("Some({})", release(until)))),
         format!("fast: {}", arguments(fast)),
         format!("wide: {}", arguments(wide)),
-        format!("wide_with_partitions: {}", arguments(row.get("wide_with_aps"))),
         format!("wide_from_7: {}", arguments(row.get("wide_71"))),
         format!("known_prefix: {}", arguments(row.get("known_prefix"))),
     ];

@@ -92,12 +92,13 @@ impl Linker<'_> {
             self.push(*reach, span);
             self.text = text;
             self.push(field, span);
-        } else if text.is_empty() {
-            self.push(field, span);
         } else {
+            // What waits is printed in any case, so only the field's own text is taken back.
+            let waits = self.text.len().saturating_sub(16 - text.len());
+            let last = self.text.split_off(waits);
             self.flush(span);
-            self.text = text;
-            self.push(field.with(Slot::C, field.c | form::TAKES_BACK), span);
+            self.text = [&last[..], &text].concat();
+            self.push(field.with(Slot::C, field.c | (text.len() as u32) << form::BACK), span);
         }
         behind + n
     }

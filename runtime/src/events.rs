@@ -4,7 +4,7 @@
 
 use crate::reader::kev::{KevRecord, classes};
 use std::sync::OnceLock;
-use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Record, Space, TextBuf, Timers, num};
+use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, Record, Space, TextBuf, Timers, num};
 
 /// Names of the classes by their number.
 static CLASS_NAMES: &[(u8, &str)] = include!(concat!(env!("OUT_DIR"), "/class_names.rs"));
@@ -52,6 +52,7 @@ struct Blob {
 }
 
 /// A program with the index of the entry of each class and event; [`NONE`] where it has none.
+#[derive(Debug)]
 struct Opened {
     program: Program<'static>,
     entries: Box<[u32; N_IDS]>,
@@ -91,14 +92,13 @@ pub enum Part {
 /// ```
 /// use tfbc::events::{Events, Part};
 /// use tfbc::reader::kev::KevRecord;
-/// use tfbc_vm::{Machine, TextBuf};
 /// let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
 /// let record = KevRecord {
 ///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: false, stamp: 0, msb: None, bytes: &bytes,
 /// };
 /// let events = Events::of(Some((6, 4)), false);
-/// let mut out = TextBuf::new();
-/// assert!(events.print(Part::CompatOneLine, &mut Machine::default(), &record, &mut out));
+/// let mut out = tfbc_vm::TextBuf::new();
+/// assert!(events.printer(Part::CompatOneLine, Default::default()).print(&record, &mut out));
 /// assert_eq!(out.as_bytes(), b"THREAD  :THCREATE      pid:1 tid:2\n");
 /// assert_eq!(events.label(4, 24), Some("THCREATE"));
 /// ```
@@ -139,42 +139,34 @@ impl Events {
         blob.open()
     }
 
-    /// Appends a part of a record, with its line end; false where the part has none for it. Of an event that the
-    /// tables do not know, the arguments are its words in hex.
-    pub fn print(&self, part: Part, machine: &mut Machine, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let opened = self.opened(part);
-        let class = if part == Part::Arguments { class_of(record) } else { record.class };
-        let mut index = opened.entries[usize::from(Space::record_id(class, record.event)) % N_IDS];
-        if index == NONE {
-            if part != Part::Arguments {
-                return false;
-            }
-            index = opened.entries[0];
+    /// What prints a part of records.
+    pub fn printer(&self, part: Part, limits: Limits) -> EventPrinter {
+        EventPrinter {
+            part,
+            opened: self.opened(part),
+            big_endian: self.big_endian,
+            machine: Machine::new(limits),
+            timers: Timers::new(),
+            text: TextBuf::new(),
         }
-        let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
-        let KevRecord { bytes, wide, offset, .. } = *record;
-        let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
-        let (context, timers, layout) = (&Context::EMPTY, &mut Timers::new(), Layout::default());
-        let job = Job { event: &event, context, timers, layout, line: out.len(), out };
-        machine.run(&opened.program, index, job);
-        true
-    }
-
-    /// Appends the arguments alone, without blanks around them.
-    pub fn arguments(&self, machine: &mut Machine, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let mut text = TextBuf::new();
-        self.print(Part::Arguments, machine, record, &mut text);
-        out.push(text.as_bytes().trim_ascii());
     }
 
     /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
         let opened = self.opened(Part::Arguments);
         let id = Space::record_id(class, event);
-        // The entry that has no event of its own prints those without entry.
-        let known = id != 0 && opened.entries[usize::from(id) % N_IDS] != NONE;
-        let entry = opened.program.entry(Space::Record, id).filter(|_| known)?;
+        let entry = opened.program.entry_at(opened.entries[usize::from(id) % N_IDS]).filter(|_| id != 0)?;
         std::str::from_utf8(entry.label).ok()
+    }
+
+    /// Every event that the tables know: class, event, the first release (major, minor) that calls it so, and label.
+    pub fn all(&self) -> impl Iterator<Item = (u8, u16, (u32, u32), &'static str)> {
+        // The entry that has no event of its own prints those without entry.
+        let own = self.opened(Part::Arguments).program.entries(Space::Record).filter(|entry| entry.id != 0);
+        own.map(|entry| {
+            let label = std::str::from_utf8(entry.label).unwrap_or_default();
+            ((entry.id >> 10) as u8, entry.id & 1023, entry.version, label)
+        })
     }
 
     /// The events of a class with a label. A kernel call's may stand without its number and in front of one of
@@ -257,6 +249,50 @@ impl Events {
         let end = num::int(&mut text, end + 2, i64::from(number as i32) as u64);
         text[end] = b')';
         out.push(&text[..=end]);
+    }
+}
+
+/// Prints a part of records: the program for it, and the scratch to run it.
+#[derive(Debug)]
+pub struct EventPrinter {
+    part: Part,
+    opened: &'static Opened,
+    big_endian: bool,
+    machine: Machine,
+    timers: Timers,
+    text: TextBuf,
+}
+
+impl EventPrinter {
+    /// Appends the part of a record, with its line end; false where the part has none for it. Of an event that the
+    /// tables do not know, the arguments are its words in hex.
+    #[inline]
+    pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+        let entries = &self.opened.entries;
+        let class = if self.part == Part::Arguments { class_of(record) } else { record.class };
+        let mut index = entries[usize::from(Space::record_id(class, record.event)) % N_IDS];
+        if index == NONE {
+            if self.part != Part::Arguments {
+                return false;
+            }
+            index = entries[0];
+        }
+        let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
+        let KevRecord { bytes, wide, offset, .. } = *record;
+        let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
+        let (context, timers, layout) = (&Context::EMPTY, &mut self.timers, Layout::default());
+        let job = Job { event: &event, context, timers, layout, line: out.len(), out };
+        self.machine.run(&self.opened.program, index, job);
+        true
+    }
+
+    /// Appends the part without the blanks around it and without line end.
+    pub fn print_trimmed(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        self.print(record, &mut text);
+        out.push(text.as_bytes().trim_ascii());
+        self.text = text;
     }
 }
 

@@ -100,8 +100,10 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
         Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
         Kind::Form => {
             let order = if value & form::LITTLE != 0 { "le" } else { "be" };
-            let back = if value & form::TAKES_BACK != 0 { " back" } else { "" };
-            write!(out, "{}{order}{back}", value & form::WIDTH)
+            match value >> form::BACK {
+                0 => write!(out, "{}{order}", value & form::WIDTH),
+                back => write!(out, "{}{order} back {back}", value & form::WIDTH),
+            }
         }
         Kind::Target => write!(out, "->{value}"),
         Kind::Routine => write!(out, "routine {value}"),

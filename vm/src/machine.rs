@@ -236,11 +236,11 @@ impl Run<'_> {
         }
         // Reads a checked field and prints it, or goes where the routine goes without it.
         macro_rules! field {
-            ($n:ident, $b:ident, $c:ident, $d:ident, |$value:ident| $print:expr) => {
+            ($b:ident, $c:ident, $d:ident, |$value:ident| $print:expr) => {
                 match self.field::<CHECK>($b, $c) {
                     Some($value) => $print,
                     None => {
-                        o -= if $c & form::TAKES_BACK != 0 { $n } else { 0 };
+                        o -= ($c >> form::BACK) as usize;
                         pc = $d as usize;
                     }
                 }
@@ -416,15 +416,15 @@ impl Run<'_> {
                 number::WordHex => o += num::hex(room, 0, self.word(b, c), a as usize * 2),
                 number::WordDec => o += num::dec(room, 0, low_bits(self.word(b, c), u32::from(a) * 8)),
                 number::Word8Dec => o += num::dec(room, 0, low_bits(self.word(b, 8), u32::from(a) * 8)),
-                number::Field => field!(n, b, c, d, |value| self.set(a, value)),
-                number::FieldHexC => field!(n, b, c, d, |value| o += put_hex_c(room, value)),
-                number::FieldHexMin => field!(n, b, c, d, |value| o += num::hex_min(room, 0, value)),
+                number::Field => field!(b, c, d, |value| self.set(a, value)),
+                number::FieldHexC => field!(b, c, d, |value| o += put_hex_c(room, value)),
+                number::FieldHexMin => field!(b, c, d, |value| o += num::hex_min(room, 0, value)),
                 number::FieldHexLow => {
-                    field!(n, b, c, d, |value| o += num::hex_low(room, 0, value, (c & form::WIDTH) as usize * 2));
+                    field!(b, c, d, |value| o += num::hex_low(room, 0, value, (c & form::WIDTH) as usize * 2));
                 }
-                number::FieldDec => field!(n, b, c, d, |value| o += num::dec(room, 0, value)),
+                number::FieldDec => field!(b, c, d, |value| o += num::dec(room, 0, value)),
                 number::FieldInt => {
-                    field!(n, b, c, d, |value| o += num::int(room, 0, sext(value, (c & form::WIDTH) * 8)));
+                    field!(b, c, d, |value| o += num::int(room, 0, sext(value, (c & form::WIDTH) * 8)));
                 }
                 number::SwitchLitAt => {
                     let value = self.load::<CHECK>(b, a.into());
@@ -671,6 +671,13 @@ impl Run<'_> {
     #[inline(always)]
     fn field<const CHECK: bool>(&self, at: u32, how: u32) -> Option<u64> {
         let width = how & form::WIDTH;
+        // Nearly all fields are words.
+        if width == 4
+            && let Some(word) = self.cursor.four(at)
+        {
+            let little = how & form::LITTLE != 0;
+            return Some(if little { u32::from_le_bytes(word) } else { u32::from_be_bytes(word) }.into());
+        }
         let value = self.cursor.whole(at, width);
         let value = if CHECK { value? } else { value.unwrap_or(0) };
         Some(if how & form::LITTLE != 0 { low_first(value, width) } else { value })
@@ -913,7 +920,8 @@ impl Run<'_> {
     }
 
     /// Closes the last line and says what the event met.
-    fn finish(mut self, end: End, out: &mut TextBuf) -> Outcome {
+    #[inline]
+    fn finish(&mut self, end: End, out: &mut TextBuf) -> Outcome {
         self.select(false);
         self.outcome.truncated = self.cursor.truncated;
         self.outcome.skipped = end == End::Skip;

@@ -112,8 +112,8 @@ pub mod form {
     pub const WIDTH: u32 = 0xff;
     /// It is little-endian.
     pub const LITTLE: u32 = 0x100;
-    /// The literal goes again where the event is too short.
-    pub const TAKES_BACK: u32 = 0x200;
+    /// From this bit on: how many of the literal's last bytes go again where the event is too short.
+    pub const BACK: u32 = 16;
 }
 
 macro_rules! for_each_op {
@@ -318,7 +318,7 @@ macro_rules! for_each_op {
             SwitchLitAt = "switch.lit.at" fused { at: B Off, width: A Width, table: C Lits };
             /// `load` and `nibbles` without soft blanks.
             NibblesAt = "nibbles.at" fused { at: B Off, width: A Width, table: C Nibbles };
-            /// `reach` and `load` or `load.le`. Where the event is too short, the literal goes again if `form` says so.
+            /// `reach` and `load` or `load.le`. Where the event is too short, as many of the literal's last bytes go again as `form` says.
             Field = "field" fused { dst: A Dst, at: B Off, form: C Form, short: D Target };
             /// `field` and `put.hexc`.
             FieldHexC = "field.hexc" fused { at: B Off, form: C Form, short: D Target };

@@ -134,6 +134,11 @@ impl<'b> Program<'b> {
         Some(self.hook_at(index))
     }
 
+    /// The entry with an index ([`Hook::index`]).
+    pub fn entry_at(&self, index: u32) -> Option<Hook<'_>> {
+        ((index as usize) < self.sections.hooks.len()).then(|| self.hook_at(index as usize))
+    }
+
     /// All AIX hooks, by id.
     pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
         self.entries(Space::Hook)

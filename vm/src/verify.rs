@@ -140,7 +140,8 @@ impl Verifier<'_> {
             Kind::WideWidth => rule((9..=16).contains(&value), 10),
             Kind::Form => {
                 let (width, rest) = (value & form::WIDTH, value & !form::WIDTH);
-                rule(matches!(width, 1 | 2 | 4 | 8) && rest & !(form::LITTLE | form::TAKES_BACK) == 0, 10)
+                let (rest, back) = (rest & !form::LITTLE & ((1 << form::BACK) - 1), rest >> form::BACK);
+                rule(matches!(width, 1 | 2 | 4 | 8) && rest == 0 && back <= site.instr.lit_len.into(), 10)
             }
             Kind::Bits => rule((1..=64).contains(&value), 10),
             Kind::Bit => rule(value < 64, 10),

@@ -15,6 +15,8 @@ use tfbc_vm::EnvValue;
 #[derive(Debug)]
 pub(super) struct Routine {
     pub label: String,
+    /// The release whose row it is.
+    pub release: Release,
     /// Variables that `body` uses.
     pub n_locals: u16,
     pub body: Block,
@@ -223,6 +225,8 @@ pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<
     if layout.compatible() && (wide_values || row.release > release) {
         return None;
     }
+    // Calls with 64-bit values came with 7.0.
+    let release_known = if wide_values { row.release.max(Release::Qnx7_1) } else { row.release };
     let mut printer = Printer::new(layout);
     let label = match record {
         0 | EXIT => format!("{}/{:02}", call_label(layout, row, record == EXIT), row.number),
@@ -235,7 +239,7 @@ pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<
         printer.text(format!("{class}:{label}"));
     }
     if layout == Layout::CompatHeading {
-        return Some(Routine { label, n_locals: 0, body: printer.block });
+        return Some(Routine { label, release: release_known, n_locals: 0, body: printer.block });
     }
     let side = |row: &CallRow| if record == EXIT { row.exit } else { row.enter };
     let arguments = |printer: &mut Printer| match wide_values {
@@ -247,7 +251,7 @@ pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<
         EXIT => printer.unless_failed(arguments),
         _ => {}
     }
-    Some(Routine { label, n_locals: 0, body: printer.block })
+    Some(Routine { label, release: release_known, n_locals: 0, body: printer.block })
 }
 
 fn call_label(layout: Layout, row: &CallRow, exit: bool) -> &'static str {
@@ -309,14 +313,14 @@ pub(super) fn event(layout: Layout, release: Release, row: &EventRow) -> Option<
         Kind::Listed => printer.listed(release, row),
     }
     let n_locals = if matches!(Kind::of(row), Kind::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
-    Some(Routine { label: row.label().into(), n_locals, body: printer.block })
+    Some(Routine { label: row.label().into(), release: row.since, n_locals, body: printer.block })
 }
 
 /// What an event without a row prints.
 pub(super) fn unknown() -> Routine {
     let mut printer = Printer::new(Layout::Arguments);
     printer.words_from(0);
-    Routine { label: "EVENT".into(), n_locals: 0, body: printer.block }
+    Routine { label: "EVENT".into(), release: Release::Qnx6_4, n_locals: 0, body: printer.block }
 }
 
 /// The ways in which events are printed.

@@ -53,12 +53,12 @@ pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {
 }
 
 /// The blob that prints the events of a release's logs: entries of [`Space::Record`], whose labels are the events'
-/// names in traceprinter's lines.
+/// names in traceprinter's lines, and whose versions are the first releases with these names.
 ///
 /// # Panics
 /// Never: a test compiles every layout and release.
 pub fn compile(layout: Layout, release: Release) -> Vec<u8> {
-    let stanzas = entries(layout, release).map(|(class, event, routine)| stanza(release, class, event, routine));
+    let stanzas = entries(layout, release).map(|(class, event, routine)| stanza(class, event, routine));
     let program = Program { stanzas: stanzas.collect(), ..Program::default() };
     let (graph, _) = Graph::new(&program);
     let source = Source::new("built-in events", "");
@@ -79,13 +79,13 @@ fn entries(layout: Layout, release: Release) -> impl Iterator<Item = (u8, u16, R
     })
 }
 
-fn stanza(release: Release, class: u8, event: u16, routine: Routine) -> Stanza {
+fn stanza(class: u8, event: u16, routine: Routine) -> Stanza {
     Stanza {
         space: Space::Record,
         id: Space::record_id(class, event),
         source: SourceId(0),
         span: Span::default(),
-        version: release.version(),
+        version: routine.release.version(),
         level: Level::Appl,
         label: routine.label.into_bytes(),
         hidden: false,

@@ -6,9 +6,11 @@ use super::limits::LimitArgs;
 use super::trace::Announcer;
 use crate::output::Output;
 use crate::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
+use crate::records::RecordSummary;
 use crate::report::ReportError;
-use crate::traceprinter::{self, Layout, LineFormat, PrintOptions, PrintSummary};
+use crate::traceprinter::{self, Layout, LineFormat, PrintOptions};
 use clap::Args;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc_vm::TextBuf;
 
@@ -41,6 +43,9 @@ pub struct TraceprinterArgs {
     /// Print as the tool of QNX 6.4 does, byte for byte
     #[arg(long, value_name = "VERSION", value_parser = ["1.02"])]
     compat: Option<String>,
+    /// Threads that format; the output does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
@@ -110,13 +115,13 @@ impl TraceprinterArgs {
                 Layout::Default(LineFormat::parse(format).map_err(refused)?)
             }
         };
-        Ok(PrintOptions { layout, verbose: self.verbose, limits: self.limits.limits() })
+        Ok(PrintOptions { layout, verbose: self.verbose, limits: self.limits.limits(), threads: self.threads })
     }
 
     /// Says what the run counted. The tool of 6.4 knows nothing of damage, so its scripts do not either.
-    fn summed_up(&self, console: &Console, summary: &PrintSummary) -> Status {
-        if summary.n_unknown > 0 {
-            let n = super::count(summary.n_unknown, "event");
+    fn summed_up(&self, console: &Console, summary: &RecordSummary) -> Status {
+        if summary.n_left_out > 0 {
+            let n = super::count(summary.n_left_out, "event");
             console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));
         }
         if summary.n_damaged > 0 && self.compat.is_none() { Status::Damaged } else { Status::Well }
@@ -131,9 +136,8 @@ impl TraceprinterArgs {
         let mut text = TextBuf::new();
         let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
         super::print(text.as_bytes(), self.output.as_deref())?;
-        if let Some(code) = code {
-            console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
-        }
-        Err(Failure::Say(Message::Unreadable, said))
+        let Some(code) = code else { return Err(Failure::Say(Message::Unreadable, said)) };
+        console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
+        Ok(Status::CompatFailed)
     }
 }

@@ -1,7 +1,7 @@
 //! The text of one record: by the definitions that name its event, or by the built-in tables.
 
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::Events;
+use crate::events::{EventPrinter, Events, Part};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{
     Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved,
@@ -12,6 +12,7 @@ use tfbc_vm::{
 pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
     events: Events,
+    arguments: EventPrinter,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
@@ -23,9 +24,11 @@ pub struct RecordPrinter<'r> {
 impl<'r> RecordPrinter<'r> {
     /// A printer for a log of a byte order, and of a release (major, minor) where it tells one.
     pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<(u32, u32)>, limits: Limits) -> Self {
+        let events = Events::of(release, big_endian);
         RecordPrinter {
             catalog,
-            events: Events::of(release, big_endian),
+            events,
+            arguments: events.printer(Part::Arguments, limits),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -54,7 +57,7 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.events.arguments(&mut self.machine, record, out);
+        self.arguments.print_trimmed(record, out);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::json;
 use super::print::RecordPrinter;
-use super::{Form, RecordOptions, Tallied};
+use super::{Form, RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
 use crate::events::class_name;
 use crate::reader::kev::{KevHeader, KevRecord, classes};
@@ -136,15 +136,6 @@ impl<'r> RowWriter<'r> {
         }
     }
 
-    /// What was counted since the last call.
-    pub fn take_tallied(&mut self) -> Tallied {
-        Tallied {
-            n_reported: std::mem::take(&mut self.n_reported),
-            n_truncated: std::mem::take(&mut self.printer.n_truncated),
-            n_limited: std::mem::take(&mut self.printer.n_limited),
-        }
-    }
-
     /// The line of names, where the form has one.
     pub fn heading(&self, out: &mut TextBuf) {
         let columns = &self.options.columns;
@@ -173,27 +164,6 @@ impl<'r> RowWriter<'r> {
 
     fn end_line(&self, out: &mut TextBuf) {
         out.push(if self.options.form == Form::Csv { b"\r\n" } else { b"\n" });
-    }
-
-    /// Writes one record, if it is to be shown.
-    pub fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
-        let time_ns = record.cycles().and_then(|cycles| self.header.ns(cycles));
-        if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
-            return;
-        }
-        let record = KevRecord { class, ..*record };
-        let mut data = std::mem::take(&mut self.data);
-        data.clear();
-        let defined = self.printer.definitions(&record, &mut data);
-        if defined || !self.options.defined {
-            if !defined {
-                self.printer.arguments(&record, &mut data);
-            }
-            self.n_reported += 1;
-            self.line(&record, time_ns, defined, data.as_bytes(), out);
-        }
-        self.data = data;
     }
 
     fn line(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
@@ -284,6 +254,37 @@ impl<'r> RowWriter<'r> {
         }
         out.push(b"}\n");
         self.cell = cell;
+    }
+}
+
+impl RecordWriter for RowWriter<'_> {
+    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
+        let time_ns = record.cycles().and_then(|cycles| self.header.ns(cycles));
+        if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
+            return;
+        }
+        let record = KevRecord { class, ..*record };
+        let mut data = std::mem::take(&mut self.data);
+        data.clear();
+        let defined = self.printer.definitions(&record, &mut data);
+        if defined || !self.options.defined {
+            if !defined {
+                self.printer.arguments(&record, &mut data);
+            }
+            self.n_reported += 1;
+            self.line(&record, time_ns, defined, data.as_bytes(), out);
+        }
+        self.data = data;
+    }
+
+    fn take_tallied(&mut self) -> Tallied {
+        Tallied {
+            n_reported: std::mem::take(&mut self.n_reported),
+            n_truncated: std::mem::take(&mut self.printer.n_truncated),
+            n_limited: std::mem::take(&mut self.printer.n_limited),
+            n_left_out: 0,
+        }
     }
 }
 

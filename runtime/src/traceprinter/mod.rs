@@ -15,16 +15,14 @@ pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
-use crate::events::{Events, Part};
-use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
-use crate::records::RecordPrinter;
+use crate::events::{EventPrinter, Events, Part};
+use crate::reader::kev::{KevHeader, KevLog, KevRecord, classes};
+use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
 use format::Line;
 use std::io::Write;
-use tfbc_vm::{Limits, Machine, TextBuf, num};
-
-/// Bytes of text that are gathered before they are written.
-const WRITE_AT: usize = 256 << 10;
+use std::num::NonZeroUsize;
+use tfbc_vm::{Limits, TextBuf, num};
 
 /// How events are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +45,8 @@ pub struct PrintOptions {
     pub verbose: bool,
     /// What one event may cost.
     pub limits: Limits,
-}
-
-/// What a run counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PrintSummary {
-    /// Events that the layout prints nothing for.
-    pub n_unknown: u64,
-    /// Damaged places.
-    pub n_damaged: u64,
+    /// Threads that format; `None` for as many as there are processors.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// Prints a log: its header, then its events in the order in which they end, with the text of the definitions of
@@ -69,36 +60,12 @@ pub fn print(
     options: &PrintOptions,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
-) -> Result<PrintSummary, ReportError> {
+) -> Result<RecordSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
-    let mut printer = Printer::new(log.header(), catalog, options);
-    loop {
-        match log.next().map_err(ReportError::Read)? {
-            Some(KevItem::Record(record)) => printer.record(&record, &mut text),
-            Some(KevItem::Slot(words)) => write_slot(words, &mut text),
-            Some(KevItem::Notice(notice)) => {
-                write_out(&mut text, out)?;
-                out.flush().map_err(ReportError::Write)?;
-                printer.summary.n_damaged += u64::from(notice.damage);
-                monitor.notice(&notice);
-            }
-            None => break,
-        }
-        if text.len() >= WRITE_AT {
-            write_out(&mut text, out)?;
-            monitor.progress(log.offset(), log.counts().records);
-        }
-    }
-    write_out(&mut text, out)?;
-    out.flush().map_err(ReportError::Write)?;
-    Ok(printer.summary)
-}
-
-fn write_out(text: &mut TextBuf, out: &mut impl Write) -> Result<(), ReportError> {
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
-    text.clear();
-    Ok(())
+    let printer = Printer::new(log.header(), catalog, options);
+    run(log, printer, options.threads, out, monitor)
 }
 
 fn write_slot(words: [u32; 4], out: &mut TextBuf) {
@@ -119,43 +86,51 @@ fn push_hex(word: u32, out: &mut TextBuf) {
 
 /// Prints the records of one log.
 struct Printer<'p> {
-    layout: &'p Layout,
+    catalog: Option<&'p Catalog<'p>>,
+    options: &'p PrintOptions,
     /// The clock and the byte order.
     header: KevHeader,
     events: Events,
-    machine: Machine,
-    definitions: Option<RecordPrinter<'p>>,
+    /// What the layout prints of events that no definition names.
+    rest: EventPrinter,
+    definitions: Option<Definitions<'p>>,
     class_text: TextBuf,
     event_text: TextBuf,
     data: TextBuf,
-    summary: PrintSummary,
+    n_left_out: u64,
+}
+
+/// What prints the events that definitions name.
+struct Definitions<'p> {
+    text: RecordPrinter<'p>,
+    /// Class and event in the layout of 1.02.
+    heading: EventPrinter,
 }
 
 impl<'p> Printer<'p> {
     fn new(header: &KevHeader, catalog: Option<&'p Catalog<'p>>, options: &'p PrintOptions) -> Self {
         let KevHeader { big_endian, release, .. } = *header;
-        let definitions = |catalog| RecordPrinter::new(catalog, big_endian, release, options.limits);
+        let (events, limits) = (Events::of(release, big_endian), options.limits);
+        let definitions = |catalog| Definitions {
+            text: RecordPrinter::new(catalog, big_endian, release, limits),
+            heading: events.printer(Part::CompatHeading, limits),
+        };
+        let part = match options.layout {
+            Layout::Compat { one_line: true } => Part::CompatOneLine,
+            Layout::Compat { one_line: false } => Part::Compat,
+            Layout::Default(_) => Part::Arguments,
+        };
         Printer {
-            layout: &options.layout,
+            catalog,
+            options,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            events: Events::of(release, big_endian),
-            machine: Machine::new(options.limits),
+            events,
+            rest: events.printer(part, limits),
             definitions: catalog.filter(|catalog| catalog.has_records()).map(definitions),
             class_text: TextBuf::new(),
             event_text: TextBuf::new(),
             data: TextBuf::new(),
-            summary: PrintSummary::default(),
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let defined = self.definitions.is_some() && self.define(record);
-        match self.layout {
-            Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { one_line: true } => self.compat(Part::CompatOneLine, record, out),
-            Layout::Compat { one_line: false } => self.compat(Part::Compat, record, out),
-            Layout::Default(format) => self.line(format, record, defined, out),
+            n_left_out: 0,
         }
     }
 
@@ -164,22 +139,22 @@ impl<'p> Printer<'p> {
         let Some(definitions) = &mut self.definitions else { return false };
         self.data.clear();
         let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
-        definitions.definitions(&KevRecord { class, ..*record }, &mut self.data)
+        definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
     #[inline]
-    fn compat(&mut self, part: Part, record: &KevRecord<'_>, out: &mut TextBuf) {
+    fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let line = out.len();
         out.push(&prefix(record));
-        if !self.events.print(part, &mut self.machine, record, out) {
+        if !self.rest.print(record, out) {
             out.truncate(line);
-            self.summary.n_unknown += 1;
+            self.n_left_out += 1;
         }
     }
 
     fn compat_defined(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         out.push(&prefix(record));
-        if self.events.print(Part::CompatHeading, &mut self.machine, record, out) {
+        if self.definitions.as_mut().is_some_and(|definitions| definitions.heading.print(record, out)) {
             out.truncate(out.len() - 1);
         } else {
             // 1.02 has no name for it.
@@ -224,8 +199,35 @@ impl<'p> Printer<'p> {
         if defined {
             self.defined(out);
         } else {
-            self.events.print(Part::Arguments, &mut self.machine, record, out);
+            self.rest.print(record, out);
         }
+    }
+}
+
+impl Clone for Printer<'_> {
+    fn clone(&self) -> Self {
+        Printer::new(&self.header, self.catalog, self.options)
+    }
+}
+
+impl RecordWriter for Printer<'_> {
+    #[inline]
+    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let defined = self.definitions.is_some() && self.define(record);
+        let options = self.options;
+        match &options.layout {
+            Layout::Compat { .. } if defined => self.compat_defined(record, out),
+            Layout::Compat { .. } => self.compat(record, out),
+            Layout::Default(format) => self.line(format, record, defined, out),
+        }
+    }
+
+    fn slot(&mut self, words: [u32; 4], out: &mut TextBuf) {
+        write_slot(words, out);
+    }
+
+    fn take_tallied(&mut self) -> Tallied {
+        Tallied { n_left_out: std::mem::take(&mut self.n_left_out), ..Tallied::default() }
     }
 }
 
@@ -234,7 +236,18 @@ impl<'p> Printer<'p> {
 fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     let mut text = *b"t:0x00000000 CPU:00 ";
     num::hex_low(&mut text, 4, record.stamp.into(), 8);
-    text[17] += record.cpu / 10;
-    text[18] += record.cpu % 10;
+    text[12..].copy_from_slice(&CPUS[usize::from(record.cpu & 63)]);
     text
 }
+
+/// The text of each CPU.
+static CPUS: [[u8; 8]; 64] = {
+    let mut texts = [*b" CPU:00 "; 64];
+    let mut cpu = 0;
+    while cpu < texts.len() {
+        texts[cpu][5] += cpu as u8 / 10;
+        texts[cpu][6] += cpu as u8 % 10;
+        cpu += 1;
+    }
+    texts
+};

@@ -27,7 +27,9 @@ mod syspage;
 
 pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
 pub use header::{Attribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
-pub use log::{KevCounts, KevItem, KevLog, KevOptions, KevRecord};
+pub(crate) use log::Clocks;
+pub use log::{KevCounts, KevItem, KevLog, KevOptions, KevRecord, SimpleRecords};
+pub(crate) use slot::SLOT_BYTES;
 pub use syspage::{Cpu, QTIME_ONE_CLOCK, Qtime, Section, Syspage};
 
 /// The classes as slots number them.

@@ -1,7 +1,7 @@
 //! The 16 bytes that logs are made of.
 
 /// Bytes of a slot.
-pub(super) const SLOT_BYTES: usize = 16;
+pub(crate) const SLOT_BYTES: usize = 16;
 /// Bytes of payload in a slot.
 pub(super) const PAYLOAD_BYTES: usize = 8;
 /// Payload of a slot.
