@@ -17,7 +17,7 @@
 
 use tfbc_vm::{Event, Record};
 
-use crate::Rng;
+use crate::{KevEvent, KevHead, KevWriter, Rng};
 
 /// The class of user events.
 pub const USER: u8 = 6;
@@ -238,4 +238,18 @@ impl RecordLoad {
             Event { bytes, wide: bytes.len() > 8, record, time_ns: 0, offset }
         })
     }
+}
+
+/// A log of one CPU that holds nothing but the mix of user events, 10 us apart: its head, then the events' slots.
+pub fn user_log(n_events: u64) -> impl Iterator<Item = Vec<u8>> {
+    let writer = KevWriter { big_endian: false };
+    let head = KevHead { writer, cycles_per_sec: 100_000_000, n_cpus: 1, one_clock: true };
+    let mut rng = Rng::new(1);
+    let slots = (0..n_events).map(move |at| {
+        let (event, mut payload) = (UserEvent::any(&mut rng), Vec::new());
+        event.payload(&mut rng, &mut payload);
+        let stamp = (at * 1000) as u32;
+        writer.slots(&KevEvent { cpu: 0, class: USER, event: event.id(), stamp, payload }).concat()
+    });
+    std::iter::once(head.to_bytes()).chain(slots)
 }

@@ -18,7 +18,7 @@ mod sample;
 mod scan;
 mod writer;
 
-pub use datakeys::{RecordLoad, USER, UserEvent, definitions};
+pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
 pub use engine::{Engine, assert_same_text, blob, run_native};
 pub use header::{Header, Process, TimeBase};
 pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};
