@@ -37,7 +37,7 @@ pub(crate) const FAULTS: [&str; 25] = [
 
 /// The code whose name is `AREAS[index % 8]_FAULTS[index / 8]`.
 pub(crate) const fn code(index: usize) -> u32 {
-    0x8000_0000 | ((index % 8) as u32) << 16 | (index / 8) as u32 * 37 + 3
+    0x8000_0000 | ((index % 8) as u32) << 16 | ((index / 8) as u32 * 37 + 3)
 }
 
 /// The event definitions of the load.
