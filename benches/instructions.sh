@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Instructions per event, counted by callgrind: the machine beside the hand-written formatter.
+# Instructions per event, counted by callgrind: the machine beside the hand-written formatters.
 #
 #     benches/instructions.sh [EVENTS]
 #
@@ -46,3 +46,7 @@ row dump --load dump
 row 'mix of 4' --load mix --templates 4
 row 'mix of 200' --load mix --templates 200
 row 'mix of 4096' --load mix --templates 4096
+for event in value state masks bits numbers conditions codes name address phases octal message; do
+    row "datakeys: $event" --load datakeys --event "$event"
+done
+row 'datakeys: mix' --load datakeys

@@ -7,7 +7,7 @@ use tfbc_benches::{blob, sum, templates};
 use tfbc_vm::Program;
 
 fn load(criterion: &mut Criterion) {
-    let blob = blob(&templates(1000));
+    let blob = blob("load.trcfmt", &templates(1000));
     assert!(Program::open(&blob).is_ok());
 
     let mut group = criterion.benchmark_group("load");

@@ -18,18 +18,20 @@ fn run(criterion: &mut Criterion) {
         ("mix4096", Pick::Mix(4096)),
     ];
     for (name, pick) in loads {
-        let blob = blob(&templates(pick.n_templates()));
+        let blob = blob("load.trcfmt", &templates(pick.n_templates()));
         let load = Load::new(pick, EVENTS);
         let (mut engine, mut checked) = (Engine::new(&blob), Engine::checked(&blob));
-        assert_same_text(&mut engine, &load);
-        assert_same_text(&mut checked, &load);
+        assert_same_text(&mut engine, load.events(), NativeText::event);
+        assert_same_text(&mut checked, load.events(), NativeText::event);
 
         let mut group = criterion.benchmark_group(format!("run/{name}"));
         group.throughput(Throughput::Elements(EVENTS as u64));
         let mut text = NativeText::new();
-        group.bench_function("native", |bencher| bencher.iter(|| black_box(run_native(black_box(&load), &mut text))));
-        group.bench_function("engine", |bencher| bencher.iter(|| black_box(engine.run(black_box(&load)))));
-        group.bench_function("checked", |bencher| bencher.iter(|| black_box(checked.run(black_box(&load)))));
+        group.bench_function("native", |bencher| {
+            bencher.iter(|| black_box(run_native(black_box(&load).events(), &mut text, NativeText::event)));
+        });
+        group.bench_function("engine", |bencher| bencher.iter(|| black_box(engine.run(black_box(&load).events()))));
+        group.bench_function("checked", |bencher| bencher.iter(|| black_box(checked.run(black_box(&load).events()))));
         group.finish();
     }
 }

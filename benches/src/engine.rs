@@ -1,28 +1,28 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Job, Layout, Limits, Machine, Program, TextBuf, Timers};
+use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
 
-use crate::{Load, NativeText};
+use crate::{NativeText, USER};
 
 /// Text that is kept before a run forgets it, as a report writer hands over a full buffer.
 const TEXT_BYTES: usize = 256 << 10;
 
-/// The blob of a format file.
+/// The blob of a format file: templates (`load.trcfmt`) or event definitions (`load.xml`).
 ///
 /// # Panics
 /// A format file with errors.
-pub fn blob(format_file: &str) -> Vec<u8> {
+pub fn blob(name: &str, format_file: &str) -> Vec<u8> {
     let mut sources = Sources::new();
-    sources.add(Source::new("load.trcfmt", format_file));
+    sources.add(Source::new(name, format_file));
     let compiled = compile(&sources, &Options::default());
-    compiled.blob.unwrap_or_else(|| panic!("the load's templates compile: {:?}", compiled.diagnostics))
+    compiled.blob.unwrap_or_else(|| panic!("{name} compiles: {:?}", compiled.diagnostics))
 }
 
 /// A program with what running it takes, ready for the next event.
 #[derive(Debug)]
 pub struct Engine<'b> {
     program: Program<'b>,
-    /// Index of the hook of each id; [`u32::MAX`] where there is none.
+    /// Index of the hook or user event of each id; [`u32::MAX`] where there is none.
     hooks: Vec<u32>,
     machine: Machine,
     timers: Timers,
@@ -46,15 +46,16 @@ impl<'b> Engine<'b> {
     fn with_machine(blob: &'b [u8], machine: Machine) -> Self {
         let program = Program::open(blob).expect("a blob of the compiler verifies");
         let mut hooks = vec![u32::MAX; 1 << 16];
-        program.hooks().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
+        let entries = [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
+        entries.for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
         Engine { program, hooks, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
     /// Formats a load; gives the bytes of its text, the last part of which is kept.
-    pub fn run(&mut self, load: &Load) -> usize {
+    pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
         self.text.clear();
         let mut n_bytes = 0;
-        for event in load.events() {
+        for event in load {
             if self.text.len() >= TEXT_BYTES {
                 n_bytes += self.text.len();
                 self.text.clear();
@@ -67,7 +68,8 @@ impl<'b> Engine<'b> {
                 line: self.text.len(),
                 out: &mut self.text,
             };
-            self.machine.run(&self.program, self.hooks[usize::from(event.hook_id())], job);
+            let id = event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event));
+            self.machine.run(&self.program, self.hooks[usize::from(id)], job);
         }
         n_bytes + self.text.len()
     }
@@ -78,16 +80,20 @@ impl<'b> Engine<'b> {
     }
 }
 
-/// Formats a load by hand; gives the bytes of its text, the last part of which is kept.
-pub fn run_native(load: &Load, text: &mut NativeText) -> usize {
+/// Formats a load by hand, each event by `format`; gives the bytes of its text, the last part of which is kept.
+pub fn run_native<'e>(
+    load: impl Iterator<Item = Event<'e>>,
+    text: &mut NativeText,
+    format: impl Fn(&mut NativeText, &Event<'e>) -> Option<()>,
+) -> usize {
     text.clear();
     let mut n_bytes = 0;
-    for event in load.events() {
+    for event in load {
         if text.as_bytes().len() >= TEXT_BYTES {
             n_bytes += text.as_bytes().len();
             text.clear();
         }
-        text.event(&event);
+        format(text, &event);
     }
     n_bytes + text.as_bytes().len()
 }
@@ -96,9 +102,13 @@ pub fn run_native(load: &Load, text: &mut NativeText) -> usize {
 ///
 /// # Panics
 /// When they do not.
-pub fn assert_same_text(engine: &mut Engine<'_>, load: &Load) {
+pub fn assert_same_text<'e>(
+    engine: &mut Engine<'_>,
+    load: impl Iterator<Item = Event<'e>> + Clone,
+    format: impl Fn(&mut NativeText, &Event<'e>) -> Option<()>,
+) {
     let mut native = NativeText::new();
-    assert_eq!(engine.run(load), run_native(load, &mut native));
+    let lens = (engine.run(load.clone()), run_native(load, &mut native, format));
     let (engine, native) = (engine.text(), native.as_bytes());
     let differs = engine.iter().zip(native).position(|(a, b)| a != b);
     if let Some(at) = differs {
@@ -106,4 +116,5 @@ pub fn assert_same_text(engine: &mut Engine<'_>, load: &Load) {
             |text: &[u8]| String::from_utf8_lossy(&text[at.saturating_sub(60)..(at + 60).min(text.len())]).into_owned();
         panic!("engine:\n{}\nby hand:\n{}", line(engine), line(native));
     }
+    assert_eq!(lens.0, lens.1, "bytes of text");
 }

@@ -112,7 +112,7 @@ impl Target {
         let mut slots = Vec::with_capacity(n);
         if n > 0 {
             let index = self.n_buffers % N_BUFFERS;
-            let words = [(index << 13) | (self.n_buffers % 2048), n as u32];
+            let words = [index << 13 | (self.n_buffers % 2048), n as u32];
             slots.push(self.cpus[0].control(self.writer, BUFFER, words));
         }
         self.n_buffers += 1;

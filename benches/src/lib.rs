@@ -2,20 +2,23 @@
 //!
 //! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
 //! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
-//! hand. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length.
+//! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length.
 #![forbid(unsafe_code)]
 
+mod datakeys;
 mod engine;
 mod header;
 mod kev;
 mod kev_load;
 mod load;
 mod native;
+mod native_datakeys;
 mod rng;
 mod sample;
 mod scan;
 mod writer;
 
+pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
 pub use engine::{Engine, assert_same_text, blob, run_native};
 pub use header::{Header, Process, TimeBase};
 pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};

@@ -256,7 +256,7 @@ impl Load {
     }
 
     /// The events, in order.
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+    pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
         let mut start = 0;
         self.events.iter().map(move |&(end, time_ns)| {
             let bytes = &self.bytes[start..end];

@@ -8,7 +8,7 @@ use tfbc_vm::Event;
 use crate::load::{FLAGS, OPERATIONS, Shape};
 
 /// Room for one line that is no dump; positions stay below half of it.
-const WINDOW: usize = 512;
+pub(crate) const WINDOW: usize = 512;
 const MASK: usize = WINDOW / 2 - 1;
 
 /// Digits of a number below 1000, and how many there are.
@@ -87,7 +87,7 @@ static FLAG_NAMES: [[[u8; 32]; 16]; 2] = {
 pub struct NativeText {
     /// Initialised room; text stands in `buf[..len]`.
     buf: Vec<u8>,
-    len: usize,
+    pub(crate) len: usize,
 }
 
 impl NativeText {
@@ -113,7 +113,7 @@ impl NativeText {
         &mut self.buf[self.len..]
     }
 
-    fn window(&mut self) -> Window<'_> {
+    pub(crate) fn window(&mut self) -> Window<'_> {
         let Some(window) = self.room(WINDOW).first_chunk_mut() else { unreachable!("room gives what is asked") };
         Window { bytes: window, at: 0 }
     }
@@ -134,15 +134,15 @@ impl NativeText {
 }
 
 /// One line in the making.
-struct Window<'w> {
+pub(crate) struct Window<'w> {
     bytes: &'w mut [u8; WINDOW],
-    at: usize,
+    pub(crate) at: usize,
 }
 
 impl Window<'_> {
     /// Stores `N` bytes, of which the first `len` are text.
     #[inline(always)]
-    fn put<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
+    pub(crate) fn put<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
         const { assert!(N <= WINDOW / 2) };
         let at = self.at & MASK;
         self.bytes[at..at + N].copy_from_slice(bytes);
@@ -150,17 +150,17 @@ impl Window<'_> {
     }
 
     #[inline(always)]
-    fn literal<const N: usize>(&mut self, text: &[u8; N]) {
+    pub(crate) fn literal<const N: usize>(&mut self, text: &[u8; N]) {
         self.put(text, N);
     }
 
     #[inline(always)]
     fn hex(&mut self, value: u32) {
-        self.put(&hex_digits(value), 8);
+        self.put(&hex_digits::<UPPER>(value), 8);
     }
 
     #[inline(always)]
-    fn decimal(&mut self, value: u32) {
+    pub(crate) fn decimal(&mut self, value: u32) {
         if let Some(small) = SMALL.get(value as usize) {
             return self.put(small, usize::from(small[3]));
         }
@@ -175,17 +175,22 @@ impl Window<'_> {
     }
 }
 
-const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
+pub(crate) const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Upper-case hex digits of a number, by arithmetic on all eight at once.
+/// How many characters the digit `A` is behind `:`, the one that follows `9`.
+const UPPER: u64 = 7;
+/// The same for `a`.
+pub(crate) const LOWER: u64 = 39;
+
+/// Hex digits of a number, by arithmetic on all eight at once.
 #[inline(always)]
-fn hex_digits(value: u32) -> [u8; 8] {
+pub(crate) fn hex_digits<const LETTERS: u64>(value: u32) -> [u8; 8] {
     let x = u64::from(value.swap_bytes());
     let x = (x | x << 16) & 0x0000_FFFF_0000_FFFF;
     let x = (x | x << 8) & 0x00FF_00FF_00FF_00FF;
     let nibbles = x >> 4 & 0x000F_000F_000F_000F | (x & 0x000F_000F_000F_000F) << 8;
     let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
-    (nibbles + ASCII_ZEROS + letters * 7).to_le_bytes()
+    (nibbles + ASCII_ZEROS + letters * LETTERS).to_le_bytes()
 }
 
 /// The decimal digits of a number below 10^8, one a byte, the first in the lowest byte.

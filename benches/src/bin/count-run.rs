@@ -1,7 +1,11 @@
 //! Formats a load some number of times, for a tool that counts instructions; see `benches/instructions.sh`.
 
 use clap::{Parser, ValueEnum};
-use tfbc_benches::{Engine, Load, NativeText, Pick, Shape, assert_same_text, blob, run_native, templates};
+use tfbc_benches::{
+    Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, run_native,
+    templates,
+};
+use tfbc_vm::Event;
 
 /// Format one benchmark load again and again.
 #[derive(Debug, Parser)]
@@ -17,6 +21,9 @@ struct Cli {
     /// How many templates a mix is spread over.
     #[arg(long, default_value_t = 200)]
     templates: usize,
+    /// The user event that the load of datakeys holds; without one, a mix of all.
+    #[arg(long, value_parser = user_event)]
+    event: Option<UserEvent>,
     /// Events of the load.
     #[arg(long, default_value_t = 2000)]
     events: usize,
@@ -39,30 +46,44 @@ enum LoadName {
     Wakeup,
     Dump,
     Mix,
+    /// QNX user events.
+    Datakeys,
 }
 
-impl Cli {
-    fn pick(&self) -> Pick {
-        match self.load {
-            LoadName::DiskRead => Pick::Only(Shape::DiskRead),
-            LoadName::Ioctl => Pick::Only(Shape::Ioctl),
-            LoadName::Wakeup => Pick::Only(Shape::Wakeup),
-            LoadName::Dump => Pick::Only(Shape::Dump),
-            LoadName::Mix => Pick::Mix(self.templates),
-        }
-    }
+fn user_event(name: &str) -> Result<UserEvent, String> {
+    let mut events = UserEvent::SHARES.into_iter().map(|(event, _)| event);
+    events.find(|event| event.name() == name).ok_or_else(|| "no such event".to_owned())
 }
 
 fn main() {
     let cli = Cli::parse();
-    let load = Load::new(cli.pick(), cli.events);
-    let blob = blob(&templates(cli.pick().n_templates()));
-    let mut engine = if cli.who == Who::Checked { Engine::checked(&blob) } else { Engine::new(&blob) };
+    let pick = match cli.load {
+        LoadName::DiskRead => Pick::Only(Shape::DiskRead),
+        LoadName::Ioctl => Pick::Only(Shape::Ioctl),
+        LoadName::Wakeup => Pick::Only(Shape::Wakeup),
+        LoadName::Dump => Pick::Only(Shape::Dump),
+        LoadName::Mix => Pick::Mix(cli.templates),
+        LoadName::Datakeys => {
+            let load = RecordLoad::new(cli.event, cli.events);
+            return run(&cli, &blob("load.xml", &definitions()), load.events(), NativeText::record);
+        }
+    };
+    let load = Load::new(pick, cli.events);
+    run(&cli, &blob("load.trcfmt", &templates(pick.n_templates())), load.events(), NativeText::event);
+}
+
+fn run<'e>(
+    cli: &Cli,
+    blob: &[u8],
+    load: impl Iterator<Item = Event<'e>> + Clone,
+    format: impl Fn(&mut NativeText, &Event<'e>) -> Option<()>,
+) {
+    let mut engine = if cli.who == Who::Checked { Engine::checked(blob) } else { Engine::new(blob) };
     let mut native = NativeText::new();
-    assert_same_text(&mut engine, &load);
+    assert_same_text(&mut engine, load.clone(), &format);
     let mut pass = || match cli.who {
-        Who::Native => run_native(&load, &mut native),
-        Who::Engine | Who::Checked => engine.run(&load),
+        Who::Native => run_native(load.clone(), &mut native, &format),
+        Who::Engine | Who::Checked => engine.run(load.clone()),
     };
     let n_bytes: usize = (0..cli.passes).map(|_| pass()).sum();
     println!("{n_bytes} bytes of text");

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Parser;
-use tfbc_benches::KevLoad;
+use tfbc_benches::{KevLoad, user_log};
 
 /// Make a QNX .kev log, the same bytes for the same options everywhere.
 #[derive(Debug, Parser)]
@@ -19,14 +19,25 @@ struct Cli {
     /// Another seed gives other times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only user events, those of the benchmark `datakeys`, this many in place of slots.
+    #[arg(long, value_name = "EVENTS", conflicts_with_all = ["slots", "big_endian", "seed", "definitions"])]
+    user: Option<u64>,
+    /// Not a log, but the event definitions of those.
+    #[arg(long)]
+    definitions: bool,
     /// Where to write.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
 fn main() -> io::Result<()> {
-    let Cli { slots, big_endian, seed, out } = Cli::parse();
+    let Cli { slots, big_endian, seed, user, definitions, out } = Cli::parse();
     let mut file = BufWriter::new(File::create(out)?);
-    KevLoad { slots, big_endian, seed }.pieces().try_for_each(|piece| file.write_all(&piece))?;
+    let mut write = |piece: Vec<u8>| file.write_all(&piece);
+    match user {
+        _ if definitions => write(tfbc_benches::definitions().into_bytes())?,
+        Some(n_events) => user_log(n_events).try_for_each(write)?,
+        None => KevLoad { slots, big_endian, seed }.pieces().try_for_each(write)?,
+    }
     file.flush()
 }

@@ -1,0 +1,13 @@
+//! The machine prints of user events what the hand-written decoder prints.
+
+use tfbc_benches::{Engine, NativeText, RecordLoad, UserEvent, assert_same_text, blob, definitions};
+
+#[test]
+fn every_load_prints_the_same() {
+    let blob = blob("load.xml", &definitions());
+    for only in UserEvent::SHARES.map(|(event, _)| Some(event)).into_iter().chain([None]) {
+        let load = RecordLoad::new(only, 2000);
+        assert_same_text(&mut Engine::new(&blob), load.events(), NativeText::record);
+        assert_same_text(&mut Engine::checked(&blob), load.events(), NativeText::record);
+    }
+}
