@@ -145,8 +145,8 @@ impl Reader<'_> {
                 self.warn(child.place, "unknown element");
             }
         }
-        if element.text {
-            self.warn(element.place, "text between elements");
+        if let Some(place) = element.text {
+            self.warn(place, "text between elements");
         }
     }
 

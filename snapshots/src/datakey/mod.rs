@@ -1,5 +1,6 @@
 //! The reference for event definitions: files in, the text of one record out, every rule written the naive way.
 
+pub mod case;
 mod document;
 mod format;
 mod names;

@@ -9,8 +9,8 @@ pub struct Element {
     pub attributes: Vec<(String, String)>,
     /// The elements in it.
     pub children: Vec<Element>,
-    /// Whether text other than white space stands between them.
-    pub text: bool,
+    /// Where text other than white space stands first between them.
+    pub text: Option<Place>,
     /// Where its `<` stands: line and column in bytes, both from 1.
     pub place: Place,
     /// The bytes of its start tag.
@@ -265,7 +265,9 @@ impl<'t> Reader<'t> {
             let rest = self.rest();
             if self.comment_or_instruction()? {
             } else if self.take("<![CDATA[") {
-                element.text |= !self.until("]]>")?.trim_matches(is_blank).is_empty();
+                let at = self.at;
+                let text = self.until("]]>")?.into();
+                self.note_text(element, at, text);
             } else if self.take("</") {
                 if self.name()? != element.name {
                     return self.fail("an end tag of another name");
@@ -282,9 +284,18 @@ impl<'t> Reader<'t> {
                 if text.contains("]]>") {
                     return self.fail("]]> in a text");
                 }
-                element.text |= !self.decode(text)?.trim_matches(is_blank).is_empty();
+                let decoded = self.decode(text)?;
+                self.note_text(element, self.at, decoded);
                 self.at += length;
             }
+        }
+    }
+
+    /// Notes a text between elements that begins at a byte.
+    fn note_text(&self, element: &mut Element, at: usize, text: String) {
+        let blanks = text.len() - text.trim_start_matches(is_blank).len();
+        if blanks < text.len() {
+            element.text.get_or_insert(self.place(at + blanks));
         }
     }
 

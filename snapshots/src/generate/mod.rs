@@ -2,6 +2,7 @@
 //!
 //! A seed gives the same template and events forever, so a mismatch can be repeated from its number.
 
+pub mod datakey;
 mod event;
 mod rng;
 mod template;
