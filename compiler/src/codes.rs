@@ -126,4 +126,112 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" {{ f(v) $v }}
     UNUSED_FUNCTION = "C50", "unused function";
+    /// A `bitmask` or `enum` names a field that the format of its datakey does not have, or names none where the format has
+    /// several. Runs of white space count as one blank; else names are compared exactly.
+    ///
+    ///     <datakey format="%2u1x ipicmd">
+    ///       <event class="6" id="65"/>
+    ///       <enum name="ipcmd" value="1" string="one"/>
+    ///     </datakey>
+    UNKNOWN_FIELD = "X80", "no such field";
+    /// Bitmasks, enums and conditions are about fields that are one number, not about texts and arrays.
+    ///
+    ///     <datakey format="%1s0 mystring">
+    ///       <event class="6" id="65"/>
+    ///       <enum value="1" string="one"/>
+    ///     </datakey>
+    NOT_A_NUMBER = "X81", "field is not a number";
+    /// A class is a number of 0 to 31, or the name of one of the table, such as `USER` or `COMM`.
+    ///
+    ///     <event class="USERS" id="65"/>
+    BAD_CLASS = "X82", "no such class";
+    /// An event id is a number of 0 to 1023, or a name that stands for one event of its class: for kernel calls the label or
+    /// `__KER_` name of the call with `:enter` (or nothing), `:exit`, `:int`, `:enter64` or `:exit64`; for other classes the
+    /// name or the label that `traceprinter` prints.
+    ///
+    ///     <event class="KER_CALL" id="MSG_SENDX:exit"/>
+    BAD_EVENT_ID = "X83", "no such event";
+    /// An array of characters has elements of 1 byte. With the dialect setting `char-array=list` others show as lists.
+    ///
+    ///     <event id="65" sformat="%2u4c name"/>
+    CHAR_ARRAY = "X84", "characters of more than a byte";
+    /// The conditions of some datakeys read each other's fields in a circle. None of them can be shown first, so all of them are
+    /// refused.
+    ///
+    ///     <datakey format="%1u1x a"><event class="6" id="65"/><condition name="b" value="1"/></datakey>
+    ///     <datakey format="%1u1x b"><event class="6" id="65"/><condition name="a" value="1"/></datakey>
+    CYCLE = "X85", "circle of conditions";
+    /// All conditions, each counted once for each event of its datakey, come to more than 4,194,304.
+    TOO_MANY_CONDITIONS = "X86", "too many conditions";
+    /// A bitmask is wider than its field: the bits beyond it are cut.
+    ///
+    ///     <datakey format="%1u1x flags">
+    ///       <event class="6" id="65"/>
+    ///       <bitmask name="flags" value="0xff00"/>
+    ///     </datakey>
+    MASK_WIDTH = "X87", "mask wider than its field";
+    /// A bitmask, or all of a field's bitmasks together, leave no bit: the field's value is always 0.
+    ///
+    ///     <bitmask name="flags" value="0"/>
+    MASK_ZERO = "X88", "mask of 0";
+    /// Several bitmasks on one field leave the bits that are in all of them.
+    ///
+    ///     <bitmask name="flags" value="0xf0"/>
+    ///     <bitmask name="flags" value="0x0f"/>
+    SEVERAL_MASKS = "X89", "several bitmasks on one field";
+    /// A number that no value of the field is, signed or unsigned: it never matches, and behind `!` always.
+    ///
+    ///     <datakey format="%1u1x state">
+    ///       <event class="6" id="65"/>
+    ///       <enum name="state" value="256" string="large"/>
+    ///     </datakey>
+    NO_SUCH_VALUE = "X90", "value beyond the field";
+    /// The first `value` enum that matches ends the search, so one behind it with the same value is never reached; nor is, behind
+    /// `value="!X"`, any with a value but X.
+    ///
+    ///     <enum name="state" value="1" string="one"/>
+    ///     <enum name="state" value="1" string="uno"/>
+    UNREACHABLE_ENUM = "X91", "unreachable enum";
+    /// A field has two defaults; the first counts.
+    ///
+    ///     <enum name="state" default="other"/>
+    ///     <enum name="state" default="unknown"/>
+    SECOND_DEFAULT = "X92", "second default";
+    /// Conditions read fields of other datakeys. One on a field of its own datakey is ignored, also where another has a field of
+    /// that name.
+    ///
+    ///     <datakey format="%1u1x ipicmd">
+    ///       <event class="6" id="65"/>
+    ///       <condition name="ipicmd" mask="1"/>
+    ///     </datakey>
+    OWN_LABEL = "X93", "condition on its own datakey";
+    /// No other datakey or eventclass that names the event has a field of that name, so the condition is ignored for that event.
+    ///
+    ///     <datakey format="%1u1x ipicmd">
+    ///       <event class="6" id="65"/>
+    ///       <condition name="nosuch" mask="1"/>
+    ///     </datakey>
+    NO_CONTRIBUTOR = "X94", "condition on a field that nothing has";
+    /// Several other datakeys of one event have a field of that name. The condition reads the one that is declared first, and is
+    /// false where that one does not apply.
+    SEVERAL_CONTRIBUTORS = "X95", "condition on a field that several have";
+    /// Class 13 is another number of class 5, SYSTEM, and counts as that.
+    ///
+    ///     <event class="13" id="1"/>
+    CLASS_13 = "X96", "class 13";
+    /// A datakey names one event twice; it applies once.
+    ///
+    ///     <event class="6" id="65"/>
+    ///     <event class="6" id="0x41"/>
+    SAME_EVENT = "X97", "the same event twice";
+    /// Where `wide_offset` is not given, wide records of user events are read from `offset`, but those of other classes from byte 0.
+    /// The dialect setting `wide-offset` changes that.
+    ///
+    ///     <datakey format="%4u1x pid" offset="4"><event class="7" id="0"/></datakey>
+    WIDE_OFFSET = "X98", "wide records are read from elsewhere";
+    /// `%s label` is a text up to its NUL, and `%1s label` a number. The first is not in QNX's reference, and both are taken for one
+    /// another: write `%1s0 label` for a text.
+    ///
+    ///     <datakey format="%s mystring"><event class="6" id="65"/></datakey>
+    BARE_STRING = "X99", "`%s` without count";
 }

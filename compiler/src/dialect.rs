@@ -31,6 +31,27 @@ pub struct Dialect {
     pub(crate) lower_hex: bool,
     /// The first tab stop at `L=0`.
     pub(crate) first_tab: u16,
+    /// Whether `%s label` is a number, as `%4s1 label` is.
+    pub(crate) bare_s_number: bool,
+    /// Whether a number without a format shows in hex.
+    pub(crate) plain_hex: bool,
+    /// Whether all enums are shown that a value meets.
+    pub(crate) all_enums: bool,
+    /// Where wide records are read from without `wide_offset`.
+    pub(crate) wide_offset: WideOffset,
+    /// Whether arrays of characters show as lists.
+    pub(crate) char_lists: bool,
+}
+
+/// Where wide records are read from by a datakey without `wide_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WideOffset {
+    /// Events of class 6 from `offset`, others from 0.
+    Class,
+    /// From `offset`.
+    Offset,
+    /// From 0.
+    Zero,
 }
 
 /// Which codes a soft blank follows.
@@ -68,6 +89,11 @@ impl Default for Dialect {
             errno_names: true,
             lower_hex: false,
             first_tab: 3,
+            bare_s_number: false,
+            plain_hex: false,
+            all_enums: false,
+            wide_offset: WideOffset::Class,
+            char_lists: false,
         }
     }
 }
@@ -84,6 +110,19 @@ impl Dialect {
         ("errno", &["names", "number"], "whether E prints AIX error names (whole blob)"),
         ("hex", &["upper", "lower"], "case of hex digits"),
         ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),
+        ("bare-s", &["string", "number"], "what `%s label` is in event definitions"),
+        ("plain-number", &["decimal", "hex"], "how a number without a format shows in event definitions"),
+        (
+            "enum-search",
+            &["value", "all"],
+            "whether the first matching value enum ends the search, or all matches show",
+        ),
+        (
+            "wide-offset",
+            &["class", "offset", "zero"],
+            "where wide records are read from without wide_offset; class: user events from offset, others from 0",
+        ),
+        ("char-array", &["text", "list"], "how an array of characters shows in event definitions"),
     ];
 
     /// Sets `name` to `value`.
@@ -122,7 +161,18 @@ impl Dialect {
             "timer-key" => self.timer_by_thread = value == "thread",
             "errno" => self.errno_names = value == "names",
             "hex" => self.lower_hex = value == "lower",
-            _ => self.first_tab = if value == "8" { 8 } else { 3 },
+            "first-tab" => self.first_tab = if value == "8" { 8 } else { 3 },
+            "bare-s" => self.bare_s_number = value == "number",
+            "plain-number" => self.plain_hex = value == "hex",
+            "enum-search" => self.all_enums = value == "all",
+            "wide-offset" => {
+                self.wide_offset = match value {
+                    "offset" => WideOffset::Offset,
+                    "zero" => WideOffset::Zero,
+                    _ => WideOffset::Class,
+                }
+            }
+            _ => self.char_lists = value == "list",
         }
         Ok(())
     }
@@ -150,7 +200,12 @@ impl Dialect {
             "timer-key" => either(self.timer_by_thread, "id", "thread"),
             "errno" => either(self.errno_names, "number", "names"),
             "hex" => either(self.lower_hex, "upper", "lower"),
-            _ => self.first_tab.to_string(),
+            "first-tab" => self.first_tab.to_string(),
+            "bare-s" => either(self.bare_s_number, "string", "number"),
+            "plain-number" => either(self.plain_hex, "decimal", "hex"),
+            "enum-search" => either(self.all_enums, "value", "all"),
+            "wide-offset" => format!("{:?}", self.wide_offset).to_lowercase(),
+            _ => either(self.char_lists, "text", "list"),
         }
     }
 

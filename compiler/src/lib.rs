@@ -1,5 +1,7 @@
 //! Syntax trees in, blobs out: lower, check, emit, link. The only package that knows both sides.
 //!
+//! Sources are trcfmt files of AIX or XML event definitions of QNX, told apart by content.
+//!
 //! ```
 //! use tfbc_compiler::{Options, compile};
 //! use tfbc_grammar::{Source, Sources};
@@ -32,7 +34,9 @@ pub use dialect::{Dialect, DialectError};
 
 use build::Built;
 use codes::BAD_SETTING;
+use datakey::XmlUnit;
 use names::{Names, Unit};
+use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;
 use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, Sources};
 
@@ -49,14 +53,15 @@ pub struct Options {
 /// What a compilation gave.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// The blob; `None` when there is an error among the diagnostics.
+    /// The blob; `None` where there is an error in a trcfmt file, or an XML file of which nothing can be used. A datakey
+    /// or event of an XML file that is in error is left out alone.
     pub blob: Option<Vec<u8>>,
     /// Everything found, by source and place.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses and compiles a set of trcfmt sources into one blob; later sources win. The built-in stanzas of the reserved
-/// hooks are part of every blob.
+/// Parses and compiles a set of sources into one blob. Of trcfmt stanzas with one id the last wins; all definitions of
+/// XML files act together. The built-in stanzas of the reserved hooks are part of every blob.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
     let (stages, diagnostics) = run(sources, options, false);
     Compiled { blob: stages.and_then(|stages| stages.built).map(|built| built.blob.finish()), diagnostics }
@@ -78,14 +83,29 @@ pub enum Stage {
 /// The text of one stage of a compilation, as far as errors let it come. The built-in stanzas are left out.
 pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<Diagnostic>) {
     match stage {
-        Stage::Tokens => (sources.iter().map(|(_, source)| trcfmt::tokens(source)).collect(), Vec::new()),
+        Stage::Tokens => {
+            let tokens = |source: &Source| match Language::of(source) {
+                Language::Trcfmt => trcfmt::tokens(source),
+                Language::Xml => datakey_tree::tokens(source),
+            };
+            (sources.iter().map(|(_, source)| tokens(source)).collect(), Vec::new())
+        }
         Stage::Ast => {
             let (arena, mut diagnostics) = (Arena::new(), Vec::new());
             let mut text = String::new();
             for (id, source) in sources.iter() {
-                let (file, mut found) = trcfmt::parse(&arena, id, source);
-                diagnostics.append(&mut found);
-                text.push_str(&trcfmt::show(&file, source));
+                match Language::of(source) {
+                    Language::Trcfmt => {
+                        let (file, mut found) = trcfmt::parse(&arena, id, source);
+                        diagnostics.append(&mut found);
+                        text.push_str(&trcfmt::show(&file, source));
+                    }
+                    Language::Xml => {
+                        let (file, mut found) = datakey_tree::parse(&arena, id, source);
+                        diagnostics.append(&mut found);
+                        text.push_str(&datakey_tree::show(&file, source));
+                    }
+                }
             }
             (text, diagnostics)
         }
@@ -98,6 +118,20 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             };
             (text, diagnostics)
         }
+    }
+}
+
+/// The language of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Trcfmt,
+    Xml,
+}
+
+impl Language {
+    /// The language, by content.
+    fn of(source: &Source) -> Self {
+        if datakey_tree::looks_like_xml(source.bytes()) { Language::Xml } else { Language::Trcfmt }
     }
 }
 
@@ -114,6 +148,9 @@ fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, V
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
     let mut diagnostics = Vec::new();
+    // What is refused alone, with everything that is said of definitions.
+    let mut alone = Vec::new();
+    let mut xml_units = Vec::new();
     let mut units = vec![Unit {
         id: core_id,
         file: trcfmt::parse(&arena, core_id, &core).0,
@@ -121,14 +158,29 @@ fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, V
         builtin: true,
     }];
     for (id, source) in sources.iter() {
-        let (file, mut found) = trcfmt::parse(&arena, id, source);
-        diagnostics.append(&mut found);
-        let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
-        units.push(Unit { id, file, dialect, builtin: false });
+        match Language::of(source) {
+            Language::Trcfmt => {
+                let (file, mut found) = trcfmt::parse(&arena, id, source);
+                diagnostics.append(&mut found);
+                let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
+                units.push(Unit { id, file, dialect, builtin: false });
+            }
+            Language::Xml => {
+                let (file, mut found) = datakey_tree::parse(&arena, id, source);
+                if file.refused { &mut diagnostics } else { &mut alone }.append(&mut found);
+                let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
+                xml_units.push(XmlUnit { id, file, dialect });
+            }
+        }
     }
     let names = Names::collect(&units);
-    let (program, mut found) = lower::lower(&units, &names);
+    let (mut program, mut found) = lower::lower(&units, &names);
     diagnostics.append(&mut found);
+    let (model, mut found) = datakey::check(&xml_units);
+    alone.append(&mut found);
+    let (records, mut found) = datakey::lower(&model);
+    alone.append(&mut found);
+    program.stanzas.extend(records);
     let (graph, mut found) = graph::Graph::new(&program);
     diagnostics.append(&mut found);
     let mut built = None;
@@ -138,6 +190,7 @@ fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, V
         diagnostics.append(&mut done.diagnostics);
         built = Some(done).filter(|_| !has_errors(&diagnostics));
     }
+    diagnostics.append(&mut alone);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
     (Some(Stages { program, built }), diagnostics)
 }

@@ -9,6 +9,7 @@
 pub mod catalog;
 pub mod cli;
 pub mod columns;
+pub mod events;
 pub mod ids;
 pub mod output;
 pub mod reader;
@@ -16,3 +17,4 @@ pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+pub mod traceprinter;

@@ -1,7 +1,9 @@
 //! QNX event definitions: from the syntax trees of XML files to IR.
 
+mod check;
 mod enums;
 mod lower;
 mod model;
 
+pub(crate) use check::{XmlUnit, check};
 pub(crate) use lower::lower;

@@ -234,6 +234,9 @@ pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<
         let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
         printer.text(format!("{class}:{label}"));
     }
+    if layout == Layout::CompatHeading {
+        return Some(Routine { label, n_locals: 0, body: printer.block });
+    }
     let side = |row: &CallRow| if record == EXIT { row.exit } else { row.enter };
     let arguments = |printer: &mut Printer| match wide_values {
         false => printer.arguments(side(row).fast, side(row).wide),
@@ -386,6 +389,9 @@ impl Printer {
         if self.layout.compatible() {
             self.heading(row);
         }
+        if self.layout == Layout::CompatHeading {
+            return;
+        }
         let newer = row.wide_from_7.filter(|_| release >= Release::Qnx7_1);
         let wide = newer.or(row.wide);
         if let Some(prefix) = row.known_prefix.filter(|_| wide.is_none()) {
@@ -405,6 +411,9 @@ impl Printer {
         if self.layout.compatible() {
             self.heading(row);
         }
+        if self.layout == Layout::CompatHeading {
+            return;
+        }
         let more = |printer: &mut Printer| {
             printer.decimal(8, "priority:");
             printer.decimal(12, " policy:");
@@ -422,7 +431,8 @@ impl Printer {
     fn buffer(&mut self) {
         let (sequence, events) = match self.layout {
             Layout::Arguments => (" sequence:", " num_events:"),
-            _ => ("CONTROL: BUFFER sequence = ", ", num_events = "),
+            Layout::CompatHeading => return self.text("CONTROL: BUFFER"),
+            Layout::Compat | Layout::CompatOneLine => ("CONTROL: BUFFER sequence = ", ", num_events = "),
         };
         self.guarded(|buffer| {
             buffer.demand(4);
@@ -434,13 +444,14 @@ impl Printer {
     }
 
     fn user(&mut self) {
-        let (event, data) = match self.layout {
-            Layout::Arguments => (false, " d0:"),
-            _ => (true, ", d0:"),
-        };
-        if event {
+        let mut data = " d0:";
+        if self.layout.compatible() {
+            data = ", d0:";
             self.text("USREVENT:EVENT:");
             self.put(Value::Env(EnvValue::EventNumber), How::Dec);
+        }
+        if self.layout == Layout::CompatHeading {
+            return;
         }
         self.by_form(
             |simple| {
@@ -476,7 +487,9 @@ impl Printer {
                 printer.decimal(vector, " (");
                 printer.text(")");
             }
-            printer.interrupt_arguments(event);
+            if printer.layout != Layout::CompatHeading {
+                printer.interrupt_arguments(event);
+            }
         });
     }
 

@@ -33,6 +33,8 @@ pub enum Layout {
     Compat,
     /// The same with `-n`: on one line.
     CompatOneLine,
+    /// Of that, class and event alone.
+    CompatHeading,
     /// The arguments alone, each behind a blank; on one line. Entry 0:0 prints the words of a record that has no other
     /// entry.
     Arguments,
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn every_layout_and_release_compiles() {
         for release in Release::ALL {
-            for layout in [Layout::Compat, Layout::CompatOneLine, Layout::Arguments] {
+            for layout in [Layout::Compat, Layout::CompatOneLine, Layout::CompatHeading, Layout::Arguments] {
                 let blob = compile(layout, release);
                 let program = tfbc_vm::Program::open(&blob).unwrap();
                 assert!(program.entries(Space::Record).count() > 1024);
@@ -167,6 +169,20 @@ mod tests {
             assert_eq!(line(5, 14, &[1, 2]), None);
             assert_eq!(line(13, 10, &[1, 2]), None);
         }
+    }
+
+    #[test]
+    fn headings_of_6_4() {
+        let blob = compile(Layout::CompatHeading, Release::Qnx6_4);
+        let has = |class, event, words: &[u32], expected: &str| {
+            assert_eq!(print(&blob, class, event, words, true).as_deref(), Some(expected));
+        };
+        has(1, 2, &[33, 714], "CONTROL: BUFFER");
+        has(2, 128 + 14, &[u32::MAX, 4], "KER_EXIT:MSG_RECEIVEV/14");
+        has(3, 3, &[8200, 77, 0, 6], "INT_HANDLER_ENTR:0x0000004d (77)");
+        has(4, 2, &[1, 2, 10, 1], "THREAD  :THREADY      ");
+        has(6, 111, &[1, 2, 3, 4], "USREVENT:EVENT:111");
+        has(7, 2, &[0x10000, 5], "COMM    :REC_MESSAGE  ");
     }
 
     #[test]

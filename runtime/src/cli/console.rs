@@ -26,6 +26,8 @@ pub enum Status {
     Damaged,
     /// 1: usage, unreadable input, format errors.
     Failed,
+    /// 255: what traceprinter 1.02 ends with in place of 1.
+    CompatFailed,
 }
 
 impl From<Status> for ExitCode {
@@ -34,6 +36,7 @@ impl From<Status> for ExitCode {
             Status::Well => ExitCode::SUCCESS,
             Status::Failed => ExitCode::from(1),
             Status::Damaged => ExitCode::from(2),
+            Status::CompatFailed => ExitCode::from(255),
         }
     }
 }

@@ -3,12 +3,12 @@
 use super::console::{Console, Failure, Message};
 use super::trace::Announcer;
 use crate::catalog::Catalog;
+use crate::events::{Events, class_name};
 use crate::reader::kev::{KevItem, KevLog, KevRecord, classes};
-use crate::records::{Tables, class_name};
 use crate::report::Monitor;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tfbc_vm::{Space, TextBuf};
+use tfbc_vm::Space;
 
 /// What one pass over a log counts.
 #[derive(Default)]
@@ -89,21 +89,19 @@ impl LogInventory {
         let damaged = super::count(self.n_damaged, "place");
         let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(tally.skipped, "byte"));
         let _ = writeln!(out, "  gaps       {}, {} lost", counts.gaps, super::count(counts.lost_buffers, "buffer"));
-        self.write_events(Tables::of(header.release), catalog, out);
+        self.write_events(Events::of(header.release, header.big_endian), catalog, out);
     }
 
-    fn write_events(&self, tables: Tables, catalog: &Catalog<'_>, out: &mut String) {
+    fn write_events(&self, events: Events, catalog: &Catalog<'_>, out: &mut String) {
         for ((class, event), n) in &self.by_event {
             let name = class_name(*class).map_or_else(|| class.to_string(), str::to_owned);
-            let mut label = TextBuf::new();
-            tables.label(*class, *event, &mut label);
+            let label = events.label(*class, *event).map_or_else(|| format!("EVENT {event}"), str::to_owned);
             let entries = catalog.records(Space::Record, *class, *event);
             let formats = entries.iter().filter_map(|entry| {
                 let program = catalog.record_program(entry);
                 program.record(*class, *event).map(|hook| String::from_utf8_lossy(hook.label).into_owned())
             });
             let formats = formats.collect::<Vec<_>>().join("; ");
-            let label = String::from_utf8_lossy(label.as_bytes());
             let _ = writeln!(out, "  {:<14} {n:>12}  {label:<20} {formats}", format!("{name}:{event}"));
         }
     }

@@ -13,6 +13,7 @@ mod limits;
 mod list;
 mod report;
 mod trace;
+mod traceprinter;
 mod trcrpt;
 
 use crate::output::Output;
@@ -119,6 +120,8 @@ Examples:
     Explain(explain::ExplainArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Print QNX kernel logs, as QNX's traceprinter does
+    Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
 
 impl Command {
@@ -138,6 +141,7 @@ impl Command {
             Command::Ops => print(tfbc_vm::ops_page(), None),
             Command::Explain(args) => args.run(),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+            Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
     }
@@ -154,6 +158,17 @@ struct Trcrpt {
     args: trcrpt::TrcrptArgs,
 }
 
+/// Print QNX kernel logs, as QNX's traceprinter does
+// The command of its own; `tfbc traceprinter` takes the same flags.
+#[derive(Debug, Parser)]
+#[command(name = "traceprinter", version, max_term_width = 100)]
+struct Traceprinter {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: traceprinter::TraceprinterArgs,
+}
+
 /// Runs `tfbc` with a command line, and gives its exit status.
 pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tfbc>(args) {
@@ -167,6 +182,14 @@ pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcrpt>(args) {
         Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
         Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `traceprinter` with a command line, and gives its exit status.
+pub fn traceprinter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Traceprinter>(args) {
+        Ok(traceprinter) => end(traceprinter.args.run(traceprinter.common.color, traceprinter.common.quiet)),
+        Err(error) => refused(false, &error).into(),
     }
 }
 
@@ -245,6 +268,7 @@ mod tests {
     fn flags_are_consistent() {
         Tfbc::command().debug_assert();
         Trcrpt::command().debug_assert();
+        Traceprinter::command().debug_assert();
     }
 
     #[test]

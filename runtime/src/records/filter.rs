@@ -1,6 +1,6 @@
 //! Which records are reported.
 
-use super::tables::{Tables, class_number};
+use crate::events::{Events, class_number};
 use std::fmt;
 
 /// Classes and events of one class.
@@ -62,7 +62,7 @@ impl RecordIds {
         };
         let found = match event_text {
             None => (0..N_EVENTS as u16).collect(),
-            Some(text) => range(text).unwrap_or_else(|| Tables::of(release).events(class, text)),
+            Some(text) => range(text).unwrap_or_else(|| Events::of(release, false).numbers(class, text)),
         };
         if found.is_empty() {
             let what = event_text.unwrap_or_default();

@@ -12,12 +12,10 @@ mod filter;
 mod json;
 mod print;
 mod row;
-mod tables;
 
 pub use filter::{RecordFilter, RecordIds};
 pub use print::RecordPrinter;
 pub use row::{RecordColumn, RecordColumns};
-pub(crate) use tables::{Tables, class_name};
 
 use crate::catalog::Catalog;
 use crate::reader::kev::{KevCounts, KevItem, KevLog, KevRecord};

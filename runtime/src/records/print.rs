@@ -1,7 +1,7 @@
 //! The text of one record: by the definitions that name its event, or by the built-in tables.
 
-use super::tables::Tables;
 use crate::catalog::{Catalog, RecordEntry};
+use crate::events::Events;
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{
     Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved,
@@ -11,7 +11,7 @@ use tfbc_vm::{
 #[derive(Debug)]
 pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
-    tables: Tables,
+    events: Events,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
@@ -25,7 +25,7 @@ impl<'r> RecordPrinter<'r> {
     pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<(u32, u32)>, limits: Limits) -> Self {
         RecordPrinter {
             catalog,
-            tables: Tables::of(release),
+            events: Events::of(release, big_endian),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -34,9 +34,9 @@ impl<'r> RecordPrinter<'r> {
         }
     }
 
-    /// The built-in tables of the log's release.
-    pub(super) fn tables(&self) -> Tables {
-        self.tables
+    /// The built-in events of the log's release.
+    pub(super) fn events(&self) -> Events {
+        self.events
     }
 
     /// Appends the texts of all definitions that apply to a record, a blank between two; false, and nothing appended,
@@ -52,9 +52,9 @@ impl<'r> RecordPrinter<'r> {
         (self.n_truncated, self.n_limited) = counted;
     }
 
-    /// Appends the arguments of a record as traceprinter's default layout has them, without the blank before the first.
+    /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.tables.arguments(&mut self.machine, record, self.big_endian, out);
+        self.events.arguments(&mut self.machine, record, out);
     }
 
     #[inline]

@@ -2,9 +2,9 @@
 
 use super::json;
 use super::print::RecordPrinter;
-use super::tables::class_name;
 use super::{Form, RecordOptions, Tallied};
 use crate::catalog::Catalog;
+use crate::events::class_name;
 use crate::reader::kev::{KevHeader, KevRecord, classes};
 use std::fmt;
 use std::io::Write;
@@ -240,7 +240,7 @@ impl<'r> RowWriter<'r> {
                 None => number(record.class.into(), out),
             },
             RecordColumn::Id => number(record.event.into(), out),
-            RecordColumn::Type => self.printer.tables().label(record.class, record.event, out),
+            RecordColumn::Type => self.printer.events().type_text(record, out),
             RecordColumn::Data => {}
         }
     }

@@ -394,8 +394,7 @@ impl Reader<'_> {
 
     fn enumeration(&mut self, element: &Element, key: &mut Key) {
         self.look_around(element, &["name", "key", "value", "mask", "string", "default"], &[]);
-        let [value, mask, string, default] =
-            ["value", "mask", "string", "default"].map(|name| element.attribute(name));
+        let [value, mask, string, default] = ["value", "mask", "string", "default"].map(|name| element.attribute(name));
         let numbers = usize::from(value.is_some()) + usize::from(mask.is_some());
         let complete = match default {
             Some(default) => !default.is_empty() && numbers == 0 && string.is_none(),

@@ -1,10 +1,10 @@
 //! The text of one record.
 
+use super::Record;
 use super::document::{Condition, Key, KeyField};
 use super::format::{Field, Kind, Show};
 use super::number::{Literal, mask};
 use super::resolve::Links;
-use super::Record;
 
 /// How a record is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

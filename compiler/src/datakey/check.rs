@@ -1,0 +1,176 @@
+//! What the syntax trees of XML files mean together: names resolved, literals typed, what is in error left out.
+//!
+//! First each datakey is checked by itself; then the conditions, which read fields of other datakeys of the same event,
+//! whatever file they stand in; then circles among them. A refused datakey keeps its good events and its labels until the
+//! end, so that what refers to them is not in error too.
+
+mod conditions;
+mod events;
+mod fields;
+mod findings;
+
+use super::model::{Condition, Definition, EventPlan, Field, Key, Model};
+use crate::Dialect;
+use crate::codes::WIDE_OFFSET;
+use crate::dialect::WideOffset;
+use conditions::Conditions;
+use findings::Findings;
+use std::collections::{BTreeMap, HashMap};
+use tfbc_grammar::datakey::ast::{Datakey, EventClass, File, Item};
+use tfbc_grammar::{Diagnostic, SourceId, Span};
+
+/// One parsed XML file.
+pub(crate) struct XmlUnit<'ast> {
+    pub id: SourceId,
+    pub file: File<'ast>,
+    pub dialect: Dialect,
+}
+
+/// Class and id of an event.
+type Event = (u8, u16);
+
+/// A datakey, or an event of an eventclass, of which conditions may know.
+struct Entry<'ast> {
+    source: SourceId,
+    tag: Span,
+    refused: bool,
+    /// The format as written; empty where it is in error.
+    text: &'ast [u8],
+    /// `None` where the format is in error.
+    fields: Option<Vec<Field>>,
+    offset: u64,
+    wide_offset: Option<u64>,
+    wide_default: WideOffset,
+    show_masked_value: bool,
+    /// The events that are named without an error, each once.
+    events: Vec<Event>,
+    conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
+}
+
+impl Entry<'_> {
+    /// Where the format begins in simple and in wide records of a class, in bytes.
+    fn offsets(&self, class: u8) -> [u64; 2] {
+        let default = match self.wide_default {
+            WideOffset::Class if class == events::USER => self.offset,
+            WideOffset::Class | WideOffset::Zero => 0,
+            WideOffset::Offset => self.offset,
+        };
+        [self.offset, self.wide_offset.unwrap_or(default)]
+    }
+}
+
+/// Checks all files together, in the order given.
+pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
+    let mut findings = Findings::default();
+    let mut entries = Vec::new();
+    for unit in units {
+        for item in unit.file.items {
+            match item {
+                Item::Datakey(datakey) => entries.push(check_datakey(unit, datakey, &mut findings)),
+                Item::EventClass(class) => check_class(unit, class, &mut entries, &mut findings),
+            }
+        }
+    }
+    let mut by_event: BTreeMap<Event, Vec<usize>> = BTreeMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        entry.events.iter().for_each(|event| by_event.entry(*event).or_default().push(at));
+    }
+    let conditions = conditions::resolve(&mut entries, &by_event, &mut findings);
+    (model(entries, &by_event, &conditions), findings.finish())
+}
+
+fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: &mut Findings) -> Entry<'ast> {
+    let n_errors = findings.n_errors();
+    let mut named = events::Events::default();
+    for event in datakey.events {
+        named.name(unit.id, event, findings);
+    }
+    let fields = datakey.format.and_then(|format| fields::fields(unit, datakey.tag, &format, findings));
+    let fields = fields.map(|fields| fields::refine(unit, datakey, fields, findings));
+    let entry = Entry {
+        source: unit.id,
+        tag: datakey.tag,
+        refused: datakey.refused || findings.n_errors() != n_errors,
+        text: datakey.format.map_or(b"", |format| format.text),
+        fields,
+        offset: datakey.offset.map_or(0, |offset| offset.node),
+        wide_offset: datakey.wide_offset.map(|offset| offset.node),
+        wide_default: unit.dialect.wide_offset,
+        show_masked_value: datakey.show_masked_value,
+        events: named.finish(),
+        conditions: datakey.conditions,
+    };
+    warn_wide(&entry, datakey, findings);
+    entry
+}
+
+/// Warns of a datakey whose wide records are silently read from elsewhere.
+fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
+    let Some(offset) = datakey.offset.filter(|_| entry.wide_offset.is_none() && !entry.refused) else { return };
+    let other = entry.events.iter().find(|(class, _)| entry.offsets(*class)[0] != entry.offsets(*class)[1]);
+    let Some((class, _)) = other else { return };
+    let [simple, wide] = entry.offsets(*class);
+    let message = format!("wide records of class {class} are read from byte {wide}, simple ones from byte {simple}");
+    let warning = Diagnostic::warning(&WIDE_OFFSET, entry.source, entry.tag, message);
+    let warning = warning.with_secondary(entry.source, offset.span, "of simple records alone");
+    findings.add(warning.with_help(format!("say where wide records begin, such as `wide_offset=\"{simple}\"`")));
+}
+
+fn check_class<'ast>(
+    unit: &XmlUnit<'ast>,
+    class: &EventClass<'ast>,
+    entries: &mut Vec<Entry<'ast>>,
+    findings: &mut Findings,
+) {
+    let number = class.id.and_then(|id| events::class(unit.id, class.tag, &id, findings));
+    for event in class.events {
+        let n_errors = findings.n_errors();
+        let id = event.id.and_then(|id| events::id(unit.id, event.tag, number, &id, findings));
+        let fields = event.format.and_then(|format| fields::fields(unit, event.tag, &format, findings));
+        entries.push(Entry {
+            source: unit.id,
+            tag: event.tag,
+            refused: event.refused || findings.n_errors() != n_errors,
+            text: event.format.map_or(b"", |format| format.text),
+            fields,
+            offset: 0,
+            wide_offset: None,
+            wide_default: unit.dialect.wide_offset,
+            show_masked_value: true,
+            events: number.zip(id).into_iter().collect(),
+            conditions: &[],
+        });
+    }
+}
+
+/// What stands of the entries, and what each event is shown by.
+fn model(entries: Vec<Entry>, by_event: &BTreeMap<Event, Vec<usize>>, conditions: &Conditions) -> Model {
+    let mut n_standing = 0;
+    let mut standing = |entry: &Entry| {
+        n_standing += usize::from(!entry.refused);
+        (!entry.refused).then_some(n_standing.saturating_sub(1))
+    };
+    let definitions: Vec<Option<usize>> = entries.iter().map(&mut standing).collect();
+    let mut events = Vec::new();
+    for (event, named) in by_event {
+        let kept: Vec<usize> = named.iter().copied().filter(|entry| definitions[*entry].is_some()).collect();
+        let key_of: HashMap<usize, usize> = kept.iter().enumerate().map(|(key, entry)| (*entry, key)).collect();
+        let keys = kept.iter().map(|entry| Key {
+            definition: definitions[*entry].unwrap_or_default(),
+            offsets: entries[*entry].offsets(event.0),
+            conditions: (conditions.of(*entry, *event).iter())
+                .map(|read| Condition { field: key_of.get(&read.entry).map(|key| (*key, read.field)), test: read.test })
+                .collect(),
+        });
+        let plan = EventPlan { class: event.0, id: event.1, keys: keys.collect() };
+        events.extend(Some(plan).filter(|plan| !plan.keys.is_empty()));
+    }
+    let definitions = entries.into_iter().filter(|entry| !entry.refused).map(|entry| Definition {
+        source: entry.source,
+        span: entry.tag,
+        format: entry.text.to_vec(),
+        fields: entry.fields.unwrap_or_default(),
+        show_masked_value: entry.show_masked_value,
+    });
+    Model { definitions: definitions.collect(), events }
+}

@@ -1,0 +1,109 @@
+//! Classes and events: numbers in range, names from the table.
+
+use super::{Event, Findings};
+use crate::codes::{BAD_CLASS, BAD_EVENT_ID, CLASS_13, SAME_EVENT};
+use crate::events::{class_names, class_number, event_numbers};
+use std::collections::HashSet;
+use tfbc_grammar::datakey::ast;
+use tfbc_grammar::datakey::ast::{Key, KeyKind};
+use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
+
+/// The class of user events.
+pub(crate) const USER: u8 = 6;
+
+/// The class that system events have in records of some kernels, and theirs.
+const SYSTEM_ALIAS: u8 = 13;
+const SYSTEM: u8 = 5;
+
+const MAX_CLASS: i128 = 31;
+const MAX_ID: i128 = 1023;
+
+/// The events of one datakey, each once.
+#[derive(Default)]
+pub(crate) struct Events {
+    list: Vec<Event>,
+    known: HashSet<Event>,
+}
+
+impl Events {
+    /// Adds the event that `<event class= id=>` names.
+    pub fn name(&mut self, source: SourceId, event: &ast::Event, findings: &mut Findings) {
+        let class = class(source, event.tag, &event.class, findings);
+        let id = id(source, event.tag, class, &event.id, findings);
+        let Some(found) = class.zip(id) else { return };
+        if self.known.insert(found) {
+            self.list.push(found);
+            return;
+        }
+        let message = format!("datakey names class {} id {} twice", found.0, found.1);
+        let warning = Diagnostic::warning(&SAME_EVENT, source, event.tag, message);
+        findings.add(warning.with_help("it applies once: delete this"));
+    }
+
+    pub fn finish(self) -> Vec<Event> {
+        self.list
+    }
+}
+
+/// The number of a class; 13 is 5.
+pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findings) -> Option<u8> {
+    let number = match key.kind {
+        KeyKind::Number(number) if (0..=MAX_CLASS).contains(&number) => number as u8,
+        KeyKind::Number(number) => {
+            let message = format!("class must be 0 to {MAX_CLASS}, found {number}");
+            findings.add(error(&BAD_CLASS, source, tag, key, message));
+            return None;
+        }
+        KeyKind::Name(name) => {
+            let text = String::from_utf8_lossy(name);
+            let Some(number) = class_number(&text) else {
+                let error = error(&BAD_CLASS, source, tag, key, format!("there is no class `{text}`"));
+                let suggestion = findings.suggestion(name, class_names().map(|(_, name)| name.as_bytes()));
+                findings
+                    .add(error.with_help(suggestion.unwrap_or_else(|| "`USER` is the class of user events".into())));
+                return None;
+            };
+            number
+        }
+    };
+    if number != SYSTEM_ALIAS {
+        return Some(number);
+    }
+    let message = format!("class {SYSTEM_ALIAS} counts as class {SYSTEM}");
+    let warning = Diagnostic::warning(&CLASS_13, source, tag, message);
+    findings.add(warning.with_secondary(source, key.span, "").with_help(format!("write `{SYSTEM}`")));
+    Some(SYSTEM)
+}
+
+/// The number of an event in its class. Of an unknown class, names stand for nothing, quietly.
+pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, findings: &mut Findings) -> Option<u16> {
+    let name = match key.kind {
+        KeyKind::Number(number) if (0..=MAX_ID).contains(&number) => return Some(number as u16),
+        KeyKind::Number(number) => {
+            let message = format!("event id must be 0 to {MAX_ID}, found {number}");
+            findings.add(error(&BAD_EVENT_ID, source, tag, key, message));
+            return None;
+        }
+        KeyKind::Name(name) => String::from_utf8_lossy(name),
+    };
+    let class = class?;
+    let numbers = event_numbers(class, &name);
+    if let [number] = numbers[..] {
+        return Some(number);
+    }
+    if numbers.is_empty() {
+        let error = error(&BAD_EVENT_ID, source, tag, key, format!("class {class} has no event `{name}`"));
+        findings.add(error.with_help("`tfbc list` shows the names that are known; a number always works"));
+        return None;
+    }
+    let listed: Vec<String> = numbers.iter().take(5).map(u16::to_string).collect();
+    let more = if numbers.len() > listed.len() { ", …" } else { "" };
+    let message = format!("`{name}` stands for {} events of class {class}", numbers.len());
+    let error = error(&BAD_EVENT_ID, source, tag, key, message);
+    findings.add(error.with_help(format!("give one number of {}{more}", listed.join(", "))));
+    None
+}
+
+fn error(code: &'static CodeInfo, source: SourceId, tag: Span, key: &Key, message: String) -> Diagnostic {
+    Diagnostic::error(code, source, tag, message).with_secondary(source, key.span, "")
+}

@@ -1,0 +1,63 @@
+//! Where the checks put what they find.
+
+use tfbc_grammar::codes::LEFT_OUT;
+use tfbc_grammar::{Diagnostic, Severity, nearest};
+
+/// The most errors, and the most warnings, that are kept.
+const MAX_FINDINGS: usize = 10_000;
+
+/// The most unknown names for which the nearest known one is looked up: that is slow where there are many of both.
+const MAX_SUGGESTIONS: usize = 100;
+
+/// The findings about all files.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Diagnostic>,
+    n_errors: usize,
+    n_warnings: usize,
+    n_suggestions: usize,
+    /// The first that was left out.
+    left_out: Option<Diagnostic>,
+}
+
+impl Findings {
+    /// How many errors have been found.
+    pub fn n_errors(&self) -> usize {
+        self.n_errors
+    }
+
+    /// Keeps a finding, unless there are too many of its kind.
+    pub fn add(&mut self, diagnostic: Diagnostic) {
+        let count = match diagnostic.severity {
+            Severity::Error => &mut self.n_errors,
+            Severity::Warning => &mut self.n_warnings,
+        };
+        *count += 1;
+        if *count <= MAX_FINDINGS {
+            self.list.push(diagnostic);
+        } else if self.left_out.is_none() {
+            self.left_out = Some(diagnostic);
+        }
+    }
+
+    /// `did you mean …?`, unless no known name is near.
+    pub fn suggestion<'k>(&mut self, name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Option<String> {
+        self.n_suggestions += 1;
+        if self.n_suggestions > MAX_SUGGESTIONS {
+            return None;
+        }
+        nearest(name, known).map(|known| format!("did you mean `{}`?", String::from_utf8_lossy(known)))
+    }
+
+    /// Everything found, by source and place.
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|found| (found.primary.source, found.primary.span));
+        if let Some(first) = self.left_out {
+            let n_left_out = self.n_errors.saturating_sub(MAX_FINDINGS) + self.n_warnings.saturating_sub(MAX_FINDINGS);
+            let message = format!("{n_left_out} more errors and warnings are not shown");
+            let finding = if self.n_errors > MAX_FINDINGS { Diagnostic::error } else { Diagnostic::warning };
+            self.list.push(finding(&LEFT_OUT, first.primary.source, first.primary.span, message));
+        }
+        self.list
+    }
+}

@@ -1,0 +1,5 @@
+//! The command `traceprinter`.
+
+fn main() -> std::process::ExitCode {
+    tfbc::cli::traceprinter(std::env::args_os())
+}

@@ -1,0 +1,139 @@
+//! `traceprinter`: QNX's flags on our printer.
+
+use super::console::{Colour, Console, Ending, Failure, Message, Status};
+use super::formats::{self, LanguageArgs};
+use super::limits::LimitArgs;
+use super::trace::Announcer;
+use crate::output::Output;
+use crate::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
+use crate::report::ReportError;
+use crate::traceprinter::{self, Layout, LineFormat, PrintOptions, PrintSummary};
+use clap::Args;
+use std::path::PathBuf;
+use tfbc_vm::TextBuf;
+
+/// The log that tracelogger writes by default.
+const SYSTEM_LOG: &str = "/dev/shmem/tracebuffer.kev";
+
+/// Flags of `traceprinter`.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Print QNX kernel logs, as QNX's traceprinter does", after_help = EXAMPLES)]
+pub struct TraceprinterArgs {
+    /// The log, `-` for standard input
+    #[arg(short = 'f', value_name = "FILE", default_value = SYSTEM_LOG)]
+    file: PathBuf,
+    /// Write to a file
+    #[arg(short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Arguments on the event's line, as they always are in the default layout
+    #[arg(short = 'n')]
+    one_line: bool,
+    /// Show header, system page and slots in detail
+    #[arg(short = 'v')]
+    verbose: bool,
+    /// What stands before the arguments: %c cycles, %C CPU, %e number, %t time in us, %Z class, %z event, with flags,
+    /// width and precision as in printf; `t:0x%08c CPU:%02C %-16Z:%-18z` by default
+    #[arg(short = 'p', value_name = "FMT", allow_hyphen_values = true, conflicts_with = "compat")]
+    format: Option<String>,
+    /// Event definitions, XML or blob, whose text takes the place of the arguments
+    #[arg(short = 't', value_name = "XML")]
+    formats: Vec<PathBuf>,
+    /// Print as the tool of QNX 6.4 does, byte for byte
+    #[arg(long, value_name = "VERSION", value_parser = ["1.02"])]
+    compat: Option<String>,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// Examples of the help page.
+const EXAMPLES: &str = "\
+Examples:
+  traceprinter -f trace.kev                      every event on a line
+  traceprinter --compat=1.02 -n -f trace.kev     as QNX 6.4 prints it
+  traceprinter -p '%t %02C %Z %z' -f trace.kev -o trace.txt
+  traceprinter -t events.xml -f - < trace.kev    user events by their definitions";
+
+impl TraceprinterArgs {
+    /// Runs the command.
+    pub fn run(&self, color: Colour, quiet: bool) -> (Console, Ending) {
+        let console = Console::new(false, color, quiet);
+        let ending = self.print(&console);
+        let ending = match ending {
+            // Its own failures, too.
+            Err(failure) if self.compat.is_some() => match console.end(Err(failure)) {
+                Status::Well => Ok(Status::Well),
+                _ => Ok(Status::CompatFailed),
+            },
+            ending => ending,
+        };
+        (console, ending)
+    }
+
+    fn print(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(formats::dialect_help(), None);
+        }
+        let options = self.options()?;
+        let set = match &self.formats[..] {
+            [] => None,
+            formats => Some(formats::load(console, formats, &self.language)?),
+        };
+        let catalog = set.as_ref().map(|set| set.catalog()).transpose();
+        let catalog = catalog.map_err(|error| formats::refusal(console, error, false))?;
+        let what = self.output.as_deref().map_or(String::from("standard output"), |path| path.display().to_string());
+        let failed = |error| Failure::write(&error, &what);
+        let mut log = match KevLog::open(&self.file, &KevOptions { slots: self.verbose }) {
+            Ok(log) => log,
+            Err(refusal) => return self.refused(console, &refusal),
+        };
+        let mut out = Output::open(self.output.as_deref()).map_err(failed)?;
+        let mut announcer = Announcer::new(console, log.name(), log.size());
+        let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut announcer);
+        drop(announcer);
+        let summary = printed.map_err(|error| match error {
+            ReportError::Write(error) => failed(error),
+            error => Failure::Say(Message::Unreadable, format!("{}: {error}", self.file.display())),
+        })?;
+        out.commit().map_err(failed)?;
+        let ended = self.summed_up(console, &summary);
+        Ok(set.as_ref().map_or(ended, |set| ended.max(formats::loaded(set))))
+    }
+
+    fn options(&self) -> Result<PrintOptions, Failure> {
+        let layout = match (&self.compat, &self.format) {
+            (Some(_), _) => Layout::Compat { one_line: self.one_line },
+            (None, None) => Layout::Default(LineFormat::default()),
+            (None, Some(format)) => {
+                let refused = |error| Failure::Say(Message::Usage, format!("-p: {error}"));
+                Layout::Default(LineFormat::parse(format).map_err(refused)?)
+            }
+        };
+        Ok(PrintOptions { layout, verbose: self.verbose, limits: self.limits.limits() })
+    }
+
+    /// Says what the run counted. The tool of 6.4 knows nothing of damage, so its scripts do not either.
+    fn summed_up(&self, console: &Console, summary: &PrintSummary) -> Status {
+        if summary.n_unknown > 0 {
+            let n = super::count(summary.n_unknown, "event");
+            console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));
+        }
+        if summary.n_damaged > 0 && self.compat.is_none() { Status::Damaged } else { Status::Well }
+    }
+
+    /// Ends for a log that cannot be read. In the layout of 6.4, prints what its tool prints.
+    fn refused(&self, console: &Console, refusal: &KevRefusal) -> Ending {
+        let said = format!("cannot read {}: {refusal}", self.file.display());
+        if self.compat.is_none() || matches!(refusal.kind, KevRefusalKind::Io(_)) {
+            return Err(Failure::Say(Message::Unreadable, said));
+        }
+        let mut text = TextBuf::new();
+        let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
+        super::print(text.as_bytes(), self.output.as_deref())?;
+        if let Some(code) = code {
+            console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
+        }
+        Err(Failure::Say(Message::Unreadable, said))
+    }
+}

@@ -1,0 +1,342 @@
+//! The line format that traceprinter's `-p` takes.
+
+use std::fmt;
+use tfbc_vm::{TextBuf, num};
+
+/// What begins an event's line in the default layout.
+pub const DEFAULT: &str = "t:0x%08c CPU:%02C %-16Z:%-18z";
+
+/// Widths and precisions up to here are taken.
+const MAX_WIDTH: u32 = 4096;
+
+/// What stands before an event's arguments, as C's `printf` would write it.
+///
+/// `%c` is the clock in hex, `%C` the CPU, `%e` the event's number in its class, `%t` the time in µs, `%Z` the class, `%z`
+/// the event, `%%` a percent sign. Between `%` and letter stand flags (`-`, `0`, blank, `+`, `#`), a width, and a
+/// precision behind a dot: of texts the longest length, of numbers the least digits. A negative precision cuts leading
+/// characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineFormat {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(Vec<u8>),
+    Field(Field),
+}
+
+/// What a conversion shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conversion {
+    Cycles,
+    Cpu,
+    Number,
+    Time,
+    Class,
+    Event,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Field {
+    conversion: Conversion,
+    /// `-`
+    left: bool,
+    /// `0`
+    zero: bool,
+    /// `+` or a blank, which stand before numbers that are not negative.
+    sign: Option<u8>,
+    /// `#`
+    alternate: bool,
+    width: usize,
+    precision: Option<Precision>,
+}
+
+/// What a precision does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    /// A text's first characters, a number's least digits.
+    Plain(usize),
+    /// The last characters.
+    Last(usize),
+}
+
+/// Why a format was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatError(String);
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+/// What an event's line is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'l> {
+    pub cycles: u64,
+    pub cpu: u8,
+    pub event: u16,
+    /// `None` where the clock's rate is not known.
+    pub time_us: Option<u64>,
+    pub class_text: &'l [u8],
+    pub event_text: &'l [u8],
+}
+
+impl LineFormat {
+    /// Reads a format.
+    ///
+    /// ```
+    /// use tfbc::traceprinter::LineFormat;
+    /// assert!(LineFormat::parse("%t %-16Z:%z").is_ok());
+    /// let error = LineFormat::parse("%08x").unwrap_err();
+    /// assert_eq!(error.to_string(), "`%08x` at column 1: expected one of c, C, e, t, Z, z and % as its letter");
+    /// ```
+    ///
+    /// # Errors
+    /// A conversion that does not exist or is not complete, a width above 4096.
+    pub fn parse(text: &str) -> Result<Self, FormatError> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('%') {
+            push_text(&mut pieces, &rest[..at]);
+            let column = text.len() - rest.len() + at + 1;
+            let behind = &rest[at + 1..];
+            let (spec, letter, after) = split(behind).map_err(|spelt| refused(&format!("%{spelt}"), column))?;
+            let spelt = || format!("%{spec}{letter}");
+            match (letter, spec) {
+                ('%', "") => push_text(&mut pieces, "%"),
+                _ => {
+                    let conversion = conversion(letter).ok_or_else(|| refused(&spelt(), column))?;
+                    let field = field(conversion, spec).ok_or_else(|| bad_spec(&spelt(), column))?;
+                    pieces.push(Piece::Field(field));
+                }
+            }
+            rest = after;
+        }
+        push_text(&mut pieces, rest);
+        Ok(LineFormat { pieces })
+    }
+
+    pub(super) fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push(text),
+                Piece::Field(field) => field.write(line, out),
+            }
+        }
+    }
+}
+
+impl Default for LineFormat {
+    /// [`DEFAULT`].
+    fn default() -> Self {
+        let field = |conversion, left, zero, width| {
+            Piece::Field(Field { conversion, left, zero, sign: None, alternate: false, width, precision: None })
+        };
+        let text = |text: &str| Piece::Text(text.into());
+        LineFormat {
+            pieces: vec![
+                text("t:0x"),
+                field(Conversion::Cycles, false, true, 8),
+                text(" CPU:"),
+                field(Conversion::Cpu, false, true, 2),
+                text(" "),
+                field(Conversion::Class, true, false, 16),
+                text(":"),
+                field(Conversion::Event, true, false, 18),
+            ],
+        }
+    }
+}
+
+fn refused(spelt: &str, column: usize) -> FormatError {
+    FormatError(format!("`{spelt}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
+}
+
+fn bad_spec(spelt: &str, column: usize) -> FormatError {
+    FormatError(format!(
+        "`{spelt}` at column {column}: expected flags, a width up to {MAX_WIDTH} and `.` with a precision up to that"
+    ))
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        Some(Piece::Text(last)) => last.extend_from_slice(text.as_bytes()),
+        _ if text.is_empty() => {}
+        _ => pieces.push(Piece::Text(text.into())),
+    }
+}
+
+/// A conversion's spec, its letter, and what follows it; what there is of it where it has no letter.
+fn split(text: &str) -> Result<(&str, char, &str), &str> {
+    let spec = |c: char| c.is_ascii_digit() || "-0 +#.".contains(c);
+    let at = text.find(|c: char| !spec(c)).ok_or(text)?;
+    let letter = text[at..].chars().next().ok_or(text)?;
+    Ok((&text[..at], letter, &text[at + letter.len_utf8()..]))
+}
+
+fn conversion(letter: char) -> Option<Conversion> {
+    Some(match letter {
+        'c' => Conversion::Cycles,
+        'C' => Conversion::Cpu,
+        'e' => Conversion::Number,
+        't' => Conversion::Time,
+        'Z' => Conversion::Class,
+        'z' => Conversion::Event,
+        _ => return None,
+    })
+}
+
+/// A conversion with its flags, width and precision.
+fn field(conversion: Conversion, spec: &str) -> Option<Field> {
+    let numbers = spec.trim_start_matches(['-', '0', ' ', '+', '#']);
+    let flags = &spec[..spec.len() - numbers.len()];
+    let has = |flag| flags.contains(flag);
+    let (width, precision) = match numbers.split_once('.') {
+        Some((width, precision)) => (width, Some(precision)),
+        None => (numbers, None),
+    };
+    let precision = match precision {
+        Some(text) => Some(match text.strip_prefix('-') {
+            Some(last) => Precision::Last(number(last)?),
+            None => Precision::Plain(number(text)?),
+        }),
+        None => None,
+    };
+    Some(Field {
+        conversion,
+        left: has('-'),
+        zero: has('0'),
+        sign: if has('+') { Some(b'+') } else { has(' ').then_some(b' ') },
+        alternate: has('#'),
+        width: number(width)?,
+        precision,
+    })
+}
+
+/// A width or precision: none is 0.
+fn number(text: &str) -> Option<usize> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse::<u32>().ok().filter(|number| digits && *number <= MAX_WIDTH).map(|number| number as usize)
+}
+
+impl Field {
+    #[inline]
+    fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
+        let mut digits = [0; 48];
+        let end = match self.conversion {
+            Conversion::Cycles => num::hex_min(&mut digits, 0, line.cycles),
+            Conversion::Cpu => num::dec(&mut digits, 0, line.cpu.into()),
+            Conversion::Number => num::dec(&mut digits, 0, line.event.into()),
+            Conversion::Time => match line.time_us {
+                Some(time) => num::dec(&mut digits, 0, time),
+                None => return self.write_text(b"-", out),
+            },
+            Conversion::Class => return self.write_text(line.class_text, out),
+            Conversion::Event => return self.write_text(line.event_text, out),
+        };
+        self.write_number(&digits[..end], out);
+    }
+
+    fn write_text(&self, text: &[u8], out: &mut TextBuf) {
+        let text = match self.precision {
+            Some(Precision::Plain(most)) => &text[..text.len().min(most)],
+            Some(Precision::Last(most)) => &text[text.len().saturating_sub(most)..],
+            None => text,
+        };
+        let blanks = self.width.saturating_sub(text.len());
+        if !self.left {
+            out.pad(blanks);
+        }
+        out.push(text);
+        if self.left {
+            out.pad(blanks);
+        }
+    }
+
+    fn write_number(&self, digits: &[u8], out: &mut TextBuf) {
+        let (digits, least) = match self.precision {
+            Some(Precision::Plain(least)) => (digits, least),
+            Some(Precision::Last(most)) => (&digits[digits.len().saturating_sub(most)..], 0),
+            None => (digits, 0),
+        };
+        let is_hex = self.conversion == Conversion::Cycles;
+        let before: &[u8] = match self.sign {
+            _ if is_hex && self.alternate && digits != b"0" => b"0x",
+            Some(b'+') if !is_hex => b"+",
+            Some(b' ') if !is_hex => b" ",
+            _ => b"",
+        };
+        let mut zeros = least.saturating_sub(digits.len());
+        let mut blanks = self.width.saturating_sub(before.len() + zeros + digits.len());
+        if self.zero && !self.left && self.precision.is_none() {
+            zeros += std::mem::take(&mut blanks);
+        }
+        if !self.left {
+            out.pad(blanks);
+        }
+        out.push(before);
+        (0..zeros).for_each(|_| out.push(b"0"));
+        out.push(digits);
+        if self.left {
+            out.pad(blanks);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(format: &str, expected: &str) {
+        let line = Line {
+            cycles: 0x37b0_4f81_e014,
+            cpu: 3,
+            event: 24,
+            time_us: Some(83_123),
+            class_text: b"THREAD",
+            event_text: b"THCREATE",
+        };
+        let mut out = TextBuf::new();
+        LineFormat::parse(format).unwrap().write(&line, &mut out);
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{format}");
+    }
+
+    #[test]
+    fn the_default_is_what_its_text_says() {
+        assert_eq!(LineFormat::parse(DEFAULT), Ok(LineFormat::default()));
+    }
+
+    #[test]
+    fn conversions_print_as_in_c() {
+        check("%c %C %e %t %Z %z %%", "37b04f81e014 3 24 83123 THREAD THCREATE %");
+        check("t:0x%08c CPU:%02C %-16Z:%-18z|", "t:0x37b04f81e014 CPU:03 THREAD          :THCREATE          |");
+        check("%#16c|%-4C|%+e|% t", "  0x37b04f81e014|3   |+24| 83123");
+        check("%10Z|%.3Z|%6.2z|%.8e|%8.4C|%.0Z|", "    THREAD|THR|    TH|00000024|    0003||");
+        check("100%%%-6e|", "100%24    |");
+    }
+
+    #[test]
+    fn negative_precisions_keep_the_end() {
+        check("%.-4z|%.-40z|%6.-2z|%.-4c|%.-8c", "EATE|THCREATE|    TE|e014|4f81e014");
+    }
+
+    #[test]
+    fn bad_formats_are_refused_with_their_place() {
+        let error = |format: &str| LineFormat::parse(format).unwrap_err().to_string();
+        assert!(error("ab%d").starts_with("`%d` at column 3"));
+        assert!(error("%").starts_with("`%` at column 1"));
+        assert!(error("%-12").starts_with("`%-12` at column 1"));
+        assert!(error("%5000c").contains("a width up to 4096"));
+        assert!(error("%1.2.3c").starts_with("`%1.2.3c` at column 1"));
+        assert!(error("%.+3c").starts_with("`%.+3c`"));
+        assert!(error("%-%").starts_with("`%-%`"));
+        assert!(error("%ü").starts_with("`%ü`"));
+    }
+}
