@@ -13,6 +13,8 @@
 
 use std::path::Path;
 
+use tfbc_grammar::{Source, Sources};
+
 use super::xml::Place;
 use super::{Definitions, Finding, Record, Severity};
 use crate::case::{bytes, number};
@@ -93,6 +95,16 @@ impl Case {
         }
         assert_eq!(case.events.len(), case.expect.len(), "{}: one line for each event", case.name);
         case
+    }
+
+    /// The definition files as sources.
+    pub fn sources(&self) -> Sources {
+        let mut sources = Sources::new();
+        for (at, file) in self.files.iter().enumerate() {
+            let name = if at == 0 { "case.xml".into() } else { format!("case{}.xml", at + 1) };
+            sources.add(Source::new(name, file.clone()));
+        }
+        sources
     }
 
     /// Says how the records' texts differ from those that the case asks for, by what shows one of them.

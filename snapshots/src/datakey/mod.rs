@@ -14,6 +14,8 @@ pub use names::class_name;
 pub use number::Literal;
 pub use show::{Shown, ShownField, Value};
 
+use tfbc_grammar::{Diagnostic, Sources};
+
 use document::{Contents, Reader};
 use resolve::Links;
 use show::Sight;
@@ -52,17 +54,25 @@ impl Definitions {
     pub fn read(files: &[impl AsRef<[u8]>]) -> Self {
         let mut contents = Contents::default();
         let mut tags = Vec::new();
+        let mut refused = false;
         for (file, bytes) in files.iter().enumerate() {
             let mut reader = Reader { file, contents: &mut contents };
             let mut of_file = Vec::new();
             match xml::read(bytes.as_ref()) {
                 Ok(document) => {
-                    reader.document(&document);
+                    refused |= !reader.document(&document);
                     collect_tags(&document.root, &mut of_file);
                 }
-                Err(Malformed { place, reason }) => reader.error(place, reason),
+                Err(Malformed { place, reason }) => {
+                    reader.error(place, reason);
+                    refused = true;
+                }
             }
             tags.push(of_file);
+        }
+        // No report is made without a whole file that it was asked to use.
+        if refused {
+            contents.keys.clear();
         }
         let links = resolve::resolve(&mut contents);
         Definitions { keys: contents.keys, links, findings: contents.findings, tags }
@@ -91,6 +101,22 @@ impl Definitions {
     pub fn tag_at(&self, file: usize, byte: usize) -> Option<xml::Place> {
         self.tags.get(file)?.iter().find(|(tag, _)| tag.contains(&byte)).map(|(_, place)| *place)
     }
+}
+
+/// What the compiler tells about sources, in the form of [`case::Case::check_diagnostics`]: its severity, and the place
+/// where it shows with that of the start tag around it.
+pub fn told(definitions: &Definitions, sources: &Sources, diagnostics: &[Diagnostic]) -> Vec<(Severity, Vec<xml::Place>)> {
+    let places = |found: &Diagnostic| {
+        let place = sources.get(found.primary.source).map(|source| source.line_column(found.primary.span.start));
+        let file = sources.iter().position(|(id, _)| id == found.primary.source).unwrap_or_default();
+        let tag = definitions.tag_at(file, found.primary.span.start as usize);
+        place.into_iter().chain(tag).collect()
+    };
+    let severity = |found: &Diagnostic| match found.severity {
+        tfbc_grammar::Severity::Error => Severity::Error,
+        tfbc_grammar::Severity::Warning => Severity::Warning,
+    };
+    diagnostics.iter().map(|found| (severity(found), places(found))).collect()
 }
 
 fn collect_tags(element: &Element, tags: &mut Vec<Tag>) {

@@ -50,7 +50,8 @@ pub fn resolve(contents: &mut Contents) -> Links {
                 if literals.any(|literal| literal.pattern(field.size).is_none()) {
                     told.insert((place, Severity::Warning, "never equal"));
                 }
-                if field.kind != Kind::Number {
+                // One mistake, one report: what is refused already stays quiet.
+                if field.kind != Kind::Number && !key.refused {
                     told.insert((place, Severity::Error, "a condition on a string or an array"));
                     on_text.insert(at);
                 }

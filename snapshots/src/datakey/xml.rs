@@ -62,7 +62,8 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
         return Err(whole("more than 16 MiB"));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| whole("not UTF-8"))?;
-    let mut reader = Reader { text, at: 0 };
+    let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+    let mut reader = Reader { text, at: 0, lines: [0].into_iter().chain(newlines).collect() };
     reader.take("\u{feff}");
     reader.declaration()?;
     let mut document = Document::default();
@@ -109,6 +110,8 @@ fn is_blank(c: char) -> bool {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// Where each line begins.
+    lines: Vec<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -117,10 +120,8 @@ impl<'t> Reader<'t> {
     }
 
     fn place(&self, at: usize) -> Place {
-        let before = &self.text.as_bytes()[..at];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        (line as u32, (at - start + 1) as u32)
+        let line = self.lines.partition_point(|start| *start <= at);
+        (line as u32, (at - self.lines[line - 1] + 1) as u32)
     }
 
     fn fail<T>(&self, reason: &'static str) -> Result<T, Malformed> {

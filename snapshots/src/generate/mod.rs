@@ -4,6 +4,7 @@
 
 pub mod datakey;
 mod event;
+pub mod kev;
 mod rng;
 mod template;
 
