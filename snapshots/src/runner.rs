@@ -48,13 +48,7 @@ impl<'p> Runner<'p> {
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.record(class, record.id)?;
         let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };
-        let event = Event {
-            bytes: record.payload,
-            wide: record.wide,
-            record: Some(header),
-            time_ns: 0,
-            offset: 0,
-        };
+        let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
         let processes = ProcessNames::new();
         let start = self.out.len();
         let job = Job {

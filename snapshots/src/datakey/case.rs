@@ -112,7 +112,8 @@ impl Case {
     /// # Errors
     /// All differences.
     pub fn check(&self, mut show: impl FnMut(&Record) -> Option<(Vec<u8>, bool)>) -> Result<(), String> {
-        let text = |text: Option<&Vec<u8>>| text.map_or("(none)".into(), |text| String::from_utf8_lossy(text).into_owned());
+        let text =
+            |text: Option<&Vec<u8>>| text.map_or("(none)".into(), |text| String::from_utf8_lossy(text).into_owned());
         let mut differences = String::new();
         for (at, (event, wanted)) in self.events.iter().zip(&self.expect).enumerate() {
             let got = show(&event.record());

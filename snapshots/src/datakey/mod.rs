@@ -44,6 +44,7 @@ pub struct Definitions {
     /// Everything that is told about the files.
     pub findings: Vec<Finding>,
     tags: Vec<Vec<Tag>>,
+    refused: bool,
 }
 
 /// A start tag: its bytes and its place.
@@ -75,12 +76,17 @@ impl Definitions {
             contents.keys.clear();
         }
         let links = resolve::resolve(&mut contents);
-        Definitions { keys: contents.keys, links, findings: contents.findings, tags }
+        Definitions { keys: contents.keys, links, findings: contents.findings, tags, refused }
     }
 
     /// The datakeys and eventclass entries in the order of declaration, refused ones too.
     pub fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    /// Whether a whole file is refused, so that there is nothing to show by any.
+    pub fn refused_a_file(&self) -> bool {
+        self.refused
     }
 
     /// The events that some entry names that is not refused.
@@ -105,7 +111,11 @@ impl Definitions {
 
 /// What the compiler tells about sources, in the form of [`case::Case::check_diagnostics`]: its severity, and the place
 /// where it shows with that of the start tag around it.
-pub fn told(definitions: &Definitions, sources: &Sources, diagnostics: &[Diagnostic]) -> Vec<(Severity, Vec<xml::Place>)> {
+pub fn told(
+    definitions: &Definitions,
+    sources: &Sources,
+    diagnostics: &[Diagnostic],
+) -> Vec<(Severity, Vec<xml::Place>)> {
     let places = |found: &Diagnostic| {
         let place = sources.get(found.primary.source).map(|source| source.line_column(found.primary.span.start));
         let file = sources.iter().position(|(id, _)| id == found.primary.source).unwrap_or_default();

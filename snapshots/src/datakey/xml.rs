@@ -96,11 +96,18 @@ fn is_character(c: char) -> bool {
 }
 
 fn is_name_start(c: char) -> bool {
-    c.is_alphabetic() || c == '_' || c == ':'
+    matches!(c, ':' | 'A'..='Z' | '_' | 'a'..='z' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
+        | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}' | '\u{200c}' | '\u{200d}' | '\u{2070}'..='\u{218f}'
+        | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}' | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}'
+        | '\u{10000}'..='\u{effff}')
 }
 
 fn is_name(c: char) -> bool {
-    is_name_start(c) || c.is_numeric() || c == '-' || c == '.' || c == '\u{b7}'
+    is_name_start(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+}
+
+fn is_version(version: &str) -> bool {
+    version.strip_prefix("1.").is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_blank(c: char) -> bool {
@@ -169,15 +176,31 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         self.take("<?xml");
-        self.blanks();
-        while !self.take("?>") {
-            let (name, value) = self.pair()?;
-            if name == "encoding" && !value.eq_ignore_ascii_case("utf-8") {
-                return self.fail("another encoding");
+        let mut pairs = Vec::new();
+        loop {
+            let blank = self.blanks();
+            if self.take("?>") {
+                break;
             }
-            self.blanks();
+            if !blank {
+                return self.fail("no blank in the declaration");
+            }
+            pairs.push(self.pair()?);
         }
-        Ok(())
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let rest = match pairs.as_slice() {
+            [("version", version), rest @ ..] if is_version(version) => rest,
+            _ => return self.fail("no version"),
+        };
+        let rest = match rest {
+            [("encoding", encoding), rest @ ..] if encoding.eq_ignore_ascii_case("utf-8") => rest,
+            [("encoding", _), ..] => return self.fail("another encoding"),
+            rest => rest,
+        };
+        match rest {
+            [] | [("standalone", "yes" | "no")] => Ok(()),
+            _ => self.fail("something else in the declaration"),
+        }
     }
 
     /// Takes one comment or processing instruction.
@@ -191,6 +214,9 @@ impl<'t> Reader<'t> {
         if self.take("<?") {
             if self.name()?.eq_ignore_ascii_case("xml") {
                 return self.fail("a declaration that is not first");
+            }
+            if !self.rest().starts_with(is_blank) && !self.rest().starts_with("?>") {
+                return self.fail("no name of an instruction");
             }
             self.until("?>")?;
             return Ok(true);

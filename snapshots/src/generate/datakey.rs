@@ -49,8 +49,20 @@ const LABELS: [&str; 14] =
     ["a", "b", "rc", "seq_id", "my label", "p[0]", "x:y", "étage", "len=", "\"q\"", "d", "kind", "A&B", "state <1>"];
 
 const STRINGS: [&str; 14] = [
-    "ONE", "two words", "REQUEST_RENDER", "ünïcode", "x:y", "<lt>", "A&B", "it's", "\"q\"", "-", "100%", " blank ",
-    "0x5", "名",
+    "ONE",
+    "two words",
+    "REQUEST_RENDER",
+    "ünïcode",
+    "x:y",
+    "<lt>",
+    "A&B",
+    "it's",
+    "\"q\"",
+    "-",
+    "100%",
+    " blank ",
+    "0x5",
+    "名",
 ];
 
 /// Ids of events; few, so that datakeys meet.
@@ -58,9 +70,46 @@ const EVENTS: [(u8, u16); 8] = [(6, 65), (6, 65), (6, 1), (7, 65), (5, 3), (2, 5
 
 /// Numbers at the edges of something.
 const EDGES: [i128; 40] = [
-    0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 0xf, 0x10, 0x20, 0x41, 0x7e, 0x7f, 0x80, 0xf0, 0xff, 0x100, 0x7fff,
-    0x8000, 0xff00, 0xffff, 0x10000, 0x7fff_ffff, 0xffff_ffff, 0x1_0000_0000, -1, -2, -0x80, -0x81, -0x8000,
-    -0x8000_0000, 0xffff_ffff_ffff_ffff, -0x8000_0000_0000_0000,
+    0,
+    0,
+    0,
+    1,
+    1,
+    1,
+    2,
+    2,
+    3,
+    3,
+    4,
+    5,
+    7,
+    8,
+    0xf,
+    0x10,
+    0x20,
+    0x41,
+    0x7e,
+    0x7f,
+    0x80,
+    0xf0,
+    0xff,
+    0x100,
+    0x7fff,
+    0x8000,
+    0xff00,
+    0xffff,
+    0x10000,
+    0x7fff_ffff,
+    0xffff_ffff,
+    0x1_0000_0000,
+    -1,
+    -2,
+    -0x80,
+    -0x81,
+    -0x8000,
+    -0x8000_0000,
+    0xffff_ffff_ffff_ffff,
+    -0x8000_0000_0000_0000,
 ];
 
 /// Files that hold every feature sooner or later.
