@@ -21,11 +21,14 @@ pub struct LogRecord {
     pub payload: Vec<u8>,
 }
 
+/// A key without its `TRACE_`, and its value.
+pub type Attribute = (String, Vec<u8>);
+
 /// A whole log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
     /// The attributes between the header's begin and end, without `TRACE_`.
-    pub header: Vec<(String, Vec<u8>)>,
+    pub header: Vec<Attribute>,
     /// Whether its numbers are big-endian.
     pub big_endian: bool,
     /// In the order of their last slots.
@@ -59,7 +62,7 @@ fn key_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the header; with the bytes behind it.
-fn header(file: &[u8]) -> Result<(Vec<(String, Vec<u8>)>, &[u8]), &'static str> {
+fn header(file: &[u8]) -> Result<(Vec<Attribute>, &[u8]), &'static str> {
     let head = &file[..file.len().min(64 << 10)];
     const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
     let mut rest = &file[find(head, BEGIN).ok_or("no header")? + BEGIN.len()..];

@@ -126,7 +126,7 @@ fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), String>
             let whole = |found: &&Finding| {
                 !reference.keys().iter().any(|key| key.file == found.file) && found.severity == Severity::Error
             };
-            let found = reference.findings.iter().filter(whole).next_back().expect("a reason");
+            let found = reference.findings.iter().rfind(whole).expect("a reason");
             let lines: Vec<&str> = case.definitions.files[found.file].split('\n').collect();
             let line = lines.get(found.place.0 as usize - 1).copied().unwrap_or_default();
             return Err(format!("only the reference refuses a file: {found:?}: {line:?}\n{}", case.describe()));

@@ -48,7 +48,7 @@ struct FieldModel {
 const LABELS: [&str; 14] =
     ["a", "b", "rc", "seq_id", "my label", "p[0]", "x:y", "étage", "len=", "\"q\"", "d", "kind", "A&B", "state <1>"];
 
-const STRINGS: [&str; 14] = [
+const STRINGS: [&str; 16] = [
     "ONE",
     "two words",
     "REQUEST_RENDER",
@@ -63,6 +63,8 @@ const STRINGS: [&str; 14] = [
     " blank ",
     "0x5",
     "名",
+    "tab\tline\n",
+    "\r\u{7f}",
 ];
 
 /// Ids of events; few, so that datakeys meet.
@@ -221,7 +223,12 @@ impl Writer<'_> {
             let (name, value) = attributes.swap_remove(self.rng.below(attributes.len()));
             let blank = *self.rng.pick(&[" ", " ", " ", "\n      ", "\t"]);
             let equals = *self.rng.pick(&["=", "=", "=", " = "]);
-            let value = value.replace('&', "&amp;").replace('<', "&lt;").replace('\t', "&#9;").replace('\n', "&#xa;");
+            let value = value
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('\t', "&#9;")
+                .replace('\n', "&#xa;")
+                .replace('\r', "&#13;");
             let value = match value.contains('"') && !value.contains('\'') && self.rng.chance(50) {
                 true => format!("'{value}'"),
                 false => format!("\"{}\"", value.replace('"', "&quot;")),
@@ -316,7 +323,7 @@ impl Writer<'_> {
     /// Size, sign, count and fmt of one field, with the bytes of an item and their number.
     fn spec(&mut self, arrays: bool) -> (String, u32, usize) {
         if self.rng.chance(12) {
-            return ((*self.rng.pick(&["1s0", "1u0", "1s0", "s"])).into(), 0, 1);
+            return ((*self.rng.pick(&["1s0", "1u0", "1s0", "10", "s"])).into(), 0, 1);
         }
         let size = *self.rng.pick(&["1", "1", "2", "4", "8", ""]);
         let sign = *self.rng.pick(&["u", "s", ""]);
@@ -325,6 +332,7 @@ impl Writer<'_> {
         if arrays && self.rng.chance(30) && (fmt != "c" || bytes == 1) {
             let most = if self.rng.chance(10) { 30 } else { 4 };
             let count = 2 + self.rng.below(most);
+            let count = if self.rng.chance(2) { 1 << (7 + self.rng.below(20)) } else { count };
             // Without size and sign, a first digit that is a size would be taken for it.
             let sign = if size.is_empty() && sign.is_empty() { "u" } else { sign };
             return (format!("{size}{sign}{count}{fmt}"), bytes, count);
@@ -369,7 +377,7 @@ impl Writer<'_> {
         let mut key = KeyModel { fields, ..KeyModel::default() };
         let mut attributes = vec![(if arrays { "sformat" } else { "format" }, format)];
         if self.rng.chance(40) {
-            key.offset = *self.rng.pick(&[0, 1, 2, 3, 4, 8, 12, 100]);
+            key.offset = *self.rng.pick(&[0, 1, 2, 3, 4, 8, 12, 100, 1 << 32, u64::MAX]);
             attributes.push(("offset", self.number(key.offset.into())));
         }
         key.wide_offset = key.offset;
@@ -378,7 +386,7 @@ impl Writer<'_> {
             attributes.push(("wide_offset", self.number(key.wide_offset.into())));
         }
         if self.rng.chance(40) {
-            attributes.push(("show_masked_value", (*self.rng.pick(&["false", "FALSE", "true"])).into()));
+            attributes.push(("show_masked_value", (*self.rng.pick(&["false", "FALSE", "true", " false\n"])).into()));
         }
         if self.fault() {
             let (name, value) = *self.rng.pick(&[("wide_offsets", "-1"), ("show_masked_values", "no")]);
@@ -481,7 +489,9 @@ impl Writer<'_> {
                 (from..from + 5 + self.rng.below(60) as i128).map(|value| (false, value)).collect()
             }
             20..22 => (0..10 + self.rng.below(60)).map(|_| (false, i128::from(self.rng.bits()) & most)).collect(),
-            22 => (0..200 + self.rng.below(200) as i128).map(|value| (self.rng.chance(1), value * 3 & most)).collect(),
+            22 => {
+                (0..200 + self.rng.below(200) as i128).map(|value| (self.rng.chance(1), (value * 3) & most)).collect()
+            }
             _ => (0..20 + self.rng.below(30)).map(|_| (self.rng.chance(30), self.value(size))).collect(),
         }
     }
