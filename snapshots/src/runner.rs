@@ -1,6 +1,6 @@
 //! The machine, asked as the reference is.
 
-use tfbc_vm::{BlobError, Context, Event, Job, Layout, Machine, ProcessNames, Program, TextBuf, Timers};
+use tfbc_vm::{BlobError, Context, Event, Job, Layout, Machine, ProcessNames, Program, Space, TextBuf, Timers};
 
 use crate::datakey;
 use crate::reference::{Line, Printed};
@@ -44,9 +44,24 @@ impl<'p> Runner<'p> {
     /// Shows a QNX record: its text without the line end, and whether it counts as truncated. Nothing for a record that
     /// no definition names, or of which all conditions fail.
     pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+        self.run_record(Space::Record, record)
+    }
+
+    /// The fields of a QNX record: of each its label, its raw value and what is shown.
+    pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
+        let (text, _) = self.run_record(Space::Fields, record)?;
+        let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
+        let parts = |field: &[u8]| {
+            let mut parts = field.splitn(3, |byte| *byte == Space::UNIT).map(<[u8]>::to_vec);
+            std::array::from_fn(|_| parts.next().unwrap_or_default())
+        };
+        Some(fields.map(parts).collect())
+    }
+
+    fn run_record(&mut self, space: Space, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
         // What runs a program for a record sends those of class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
-        let hook = self.program.record(class, record.id)?;
+        let hook = self.program.entry(space, Space::record_id(class, record.id))?;
         let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };
         let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
         let processes = ProcessNames::new();

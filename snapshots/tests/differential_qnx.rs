@@ -9,7 +9,7 @@ use tfbc::render;
 use tfbc_compiler::{Compiled, Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::xml::Place;
-use tfbc_snapshots::datakey::{Definitions, Finding, Record, Severity, told};
+use tfbc_snapshots::datakey::{Definitions, Finding, Record, Severity, ShownField, told};
 use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::{GeneratedDefinitions, GeneratedRecord, definitions, record};
 use tfbc_snapshots::generate::kev::log;
@@ -108,6 +108,11 @@ fn show(shown: Option<&(Vec<u8>, bool)>) -> String {
     })
 }
 
+/// A field as the machine lists it.
+fn spelt(field: &ShownField) -> [Vec<u8>; 3] {
+    [field.label.clone().into(), field.value.spelt().into(), field.text.clone()]
+}
+
 fn compare(seed: u64) -> Result<(), String> {
     let case = Case::new(seed);
     let (reference, sources, compiled) = compare_case(&case)?;
@@ -136,8 +141,19 @@ fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), String>
     let mut runners = [("fast", open(Machine::default())?), ("checked", open(Machine::checked(Limits::default()))?)];
     for record in &case.records {
         let record = as_record(record);
-        let wanted = reference.show(&record).map(|shown| (shown.text, shown.truncated));
+        let shown = reference.show(&record);
+        let fields: Option<Vec<[Vec<u8>; 3]>> = shown.as_ref().map(|shown| shown.fields.iter().map(spelt).collect());
+        let wanted = shown.map(|shown| (shown.text, shown.truncated));
         for (name, runner) in &mut runners {
+            let got = runner.fields(&record);
+            if got != fields {
+                let show = |fields: Option<Vec<[Vec<u8>; 3]>>| -> String {
+                    let fields = fields.into_iter().flatten();
+                    fields.map(|field| format!("{} ", field.join(&b'|').escape_ascii())).collect()
+                };
+                let (got, wanted) = (show(got), show(fields));
+                return Err(format!("fields {wanted}\n{name} {got}\n{record:?}\n{}{}", lines(), case.describe()));
+            }
             let got = runner.show(&record);
             if got != wanted {
                 let Record { class, id, wide, big_endian, payload } = record;
