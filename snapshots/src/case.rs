@@ -279,13 +279,13 @@ fn expect(options: &[&str], body: &str) -> Expect {
     expect
 }
 
-fn number(text: &str) -> u64 {
+pub(crate) fn number(text: &str) -> u64 {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
     u64::from_str_radix(digits, radix).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The bytes of hex digits and quoted texts.
-fn bytes(body: &str) -> Vec<u8> {
+pub(crate) fn bytes(body: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, part) in body.split('"').enumerate() {
         if at % 2 == 1 {

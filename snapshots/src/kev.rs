@@ -15,17 +15,20 @@ pub struct LogRecord {
     pub wide: bool,
     /// The low half of the clock.
     pub stamp: u32,
-    /// The high half; `None` before the CPU's first TIME record.
+    /// The high half, as it was at the first slot, or else at the last; `None` before the CPU's first TIME record.
     pub high: Option<u32>,
     /// The data of its slots.
     pub payload: Vec<u8>,
 }
 
+/// A key without its `TRACE_`, and its value.
+pub type Attribute = (String, Vec<u8>);
+
 /// A whole log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
-    /// The header's attributes, without `TRACE_`.
-    pub header: Vec<(String, Vec<u8>)>,
+    /// The attributes between the header's begin and end, without `TRACE_`.
+    pub header: Vec<Attribute>,
     /// Whether its numbers are big-endian.
     pub big_endian: bool,
     /// In the order of their last slots.
@@ -59,9 +62,10 @@ fn key_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the header; with the bytes behind it.
-fn header(file: &[u8]) -> Result<(Vec<(String, Vec<u8>)>, &[u8]), &'static str> {
+fn header(file: &[u8]) -> Result<(Vec<Attribute>, &[u8]), &'static str> {
     let head = &file[..file.len().min(64 << 10)];
-    let mut rest = &file[find(head, b"TRACE_HEADER_BEGIN::").ok_or("no header")?..];
+    const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
+    let mut rest = &file[find(head, BEGIN).ok_or("no header")? + BEGIN.len()..];
     let mut attributes = Vec::new();
     loop {
         let length = key_length(rest).ok_or("no key")?;
@@ -126,7 +130,7 @@ pub fn read(file: &[u8]) -> Result<Log, &'static str> {
 }
 
 /// What tells combine events apart: CPU, class, event and stamp.
-type Open = BTreeMap<(u8, u8, u16, u32), Vec<u8>>;
+type Open = BTreeMap<(u8, u8, u16, u32), (Option<u32>, Vec<u8>)>;
 
 fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {
     let mut open = Open::new();
@@ -139,14 +143,15 @@ fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {
         let key = (cpu, class, event, word(4));
         let clock = if one_clock { 0 } else { cpu };
         let wide = head >> 30 != 0;
-        let payload = match head >> 30 {
-            0 => slot[8..].to_vec(),
+        let at_begin = high.get(&clock).copied();
+        let (of_begin, payload) = match head >> 30 {
+            0 => (None, slot[8..].to_vec()),
             1 => {
-                log.incomplete += u64::from(open.insert(key, slot[8..].to_vec()).is_some());
+                log.incomplete += u64::from(open.insert(key, (at_begin, slot[8..].to_vec())).is_some());
                 continue;
             }
             end => {
-                let Some(payload) = open.get_mut(&key) else {
+                let Some((_, payload)) = open.get_mut(&key) else {
                     log.stray += 1;
                     continue;
                 };
@@ -166,7 +171,7 @@ fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {
                 log.lost_buffers += u64::from((number + 2 * 2048 - last - 1) % 2048);
             }
         }
-        let high = high.get(&clock).copied();
+        let high = of_begin.or_else(|| high.get(&clock).copied());
         log.records.push(LogRecord { class, event, cpu, wide, stamp: word(4), high, payload });
     }
     log.incomplete += open.len() as u64;

@@ -1,7 +1,8 @@
 //! The machine, asked as the reference is.
 
-use tfbc_vm::{BlobError, Context, Event, Job, Machine, Program, TextBuf, Timers};
+use tfbc_vm::{BlobError, Context, Event, Job, Layout, Machine, ProcessNames, Program, Space, TextBuf, Timers};
 
+use crate::datakey;
 use crate::reference::{Line, Printed};
 
 /// Runs one program's hooks for a report.
@@ -38,5 +39,64 @@ impl<'p> Runner<'p> {
             limited: outcome.limited,
             divided_by_zero: outcome.divided_by_zero,
         }
+    }
+
+    /// Shows a QNX record: its text without the line end, and whether it counts as truncated. Nothing for a record that
+    /// no definition names, or of which all conditions fail.
+    pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+        self.run_record(Space::Record, record)
+    }
+
+    /// The fields of a QNX record: of each its label, its raw value and what is shown.
+    pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
+        let (text, _) = self.run_record(Space::Fields, record)?;
+        let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
+        let parts = |field: &[u8]| {
+            let mut parts = field.splitn(3, |byte| *byte == Space::UNIT).map(<[u8]>::to_vec);
+            std::array::from_fn(|_| parts.next().unwrap_or_default())
+        };
+        Some(fields.map(parts).collect())
+    }
+
+    fn run_record(&mut self, space: Space, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+        // What runs a program for a record sends those of class 13 to class 5.
+        let class = if record.class == 13 { 5 } else { record.class };
+        let hook = self.program.entry(space, Space::record_id(class, record.id))?;
+        let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };
+        let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
+        let processes = ProcessNames::new();
+        let start = self.out.len();
+        let job = Job {
+            event: &event,
+            context: &nothing(&processes),
+            timers: &mut self.timers,
+            layout: Layout::default(),
+            line: start,
+            out: &mut self.out,
+        };
+        let outcome = self.machine.run(&self.program, hook.index, job);
+        let text = &self.out.as_bytes()[start..];
+        (!outcome.skipped).then(|| (text.strip_suffix(b"\n").unwrap_or(text).to_vec(), outcome.truncated))
+    }
+}
+
+/// The context of a record: definitions ask for none.
+fn nothing(processes: &ProcessNames) -> Context<'_> {
+    Context {
+        trace_env: 0,
+        total_cpus: 0,
+        traced_cpus: 0,
+        reported_cpus: 0,
+        large_data_types: 0,
+        buffering: 0,
+        ip_address: 0,
+        pid: 0,
+        tid: 0,
+        cpu: 0,
+        priority: 0,
+        svc: b"",
+        exec_path: b"",
+        log_file: b"",
+        processes,
     }
 }

@@ -3,8 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
+use tfbc::reader::kev::{KevItem, KevLog, KevOptions, KevRecord};
+use tfbc_compiler::{Options, compile};
+use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::{Definitions, Record, class_name};
 use tfbc_snapshots::kev;
+use tfbc_snapshots::runner::Runner;
+use tfbc_vm::{Limits, Machine};
+
+const HEADING: &[u8] = b"class\tid\tdata\n";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/qnx")
@@ -35,11 +42,19 @@ fn column(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(spell).collect()
 }
 
+/// The line of a record that a definition names.
+fn line(record: &Record, text: &[u8]) -> Vec<u8> {
+    let mut line = format!("{}\t{}\t", class_name(record.class), record.id).into_bytes();
+    line.extend(column(text));
+    line.push(b'\n');
+    line
+}
+
 /// The report that the reference gives.
-fn report(xml: &[u8], log: &[u8]) -> Vec<u8> {
+fn by_reference(xml: &[u8], log: &[u8]) -> Vec<u8> {
     let definitions = Definitions::read(&[xml]);
     let log = kev::read(log).expect("the cases' headers are whole");
-    let mut lines = b"class\tid\tdata\n".to_vec();
+    let mut lines = HEADING.to_vec();
     for found in &log.records {
         let record = Record {
             class: found.class,
@@ -48,10 +63,25 @@ fn report(xml: &[u8], log: &[u8]) -> Vec<u8> {
             big_endian: log.big_endian,
             payload: &found.payload,
         };
-        let Some(shown) = definitions.show(&record) else { continue };
-        lines.extend(format!("{}\t{}\t", class_name(found.class), found.event).bytes());
-        lines.extend(column(&shown.text));
-        lines.push(b'\n');
+        lines.extend(definitions.show(&record).map(|shown| line(&record, &shown.text)).unwrap_or_default());
+    }
+    lines
+}
+
+/// The report that compiler, reader and machine give.
+fn by_machine(xml: &[u8], log: &[u8], machine: Machine) -> Vec<u8> {
+    let mut sources = Sources::new();
+    sources.add(Source::new("case.xml", xml));
+    let blob = compile(&sources, &Options::default()).blob.expect("something in each case is good");
+    let mut runner = Runner::new(&blob, machine).expect("a blob of the compiler's opens");
+    let input = std::io::Cursor::new(log.to_vec());
+    let mut log = KevLog::from_read(input, "case.kev", None, &KevOptions::default()).expect("a whole header");
+    let big_endian = log.header().big_endian;
+    let mut lines = HEADING.to_vec();
+    while let Some(item) = log.next().expect("bytes in memory") {
+        let KevItem::Record(KevRecord { class, event, wide, bytes, .. }) = item else { continue };
+        let record = Record { class, id: event, wide, big_endian, payload: bytes };
+        lines.extend(runner.show(&record).map(|(text, _)| line(&record, &text)).unwrap_or_default());
     }
     lines
 }
@@ -67,8 +97,7 @@ fn first_difference(got: &[u8], want: &[u8]) -> String {
     format!("line {}\n got {}\nwant {}", at + 1, of(&got), of(&want))
 }
 
-#[test]
-fn the_reference_prints_every_case_as_expected() {
+fn check(report: impl Fn(&[u8], &[u8]) -> Vec<u8>) {
     let mut failures = Vec::new();
     for name in names() {
         let got = report(&read(&format!("{name}.xml")), &read(&format!("{name}.kev")));
@@ -78,4 +107,15 @@ fn the_reference_prints_every_case_as_expected() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn the_reference_prints_every_case_as_expected() {
+    check(by_reference);
+}
+
+#[test]
+fn the_machine_prints_every_case_as_expected() {
+    check(|xml, log| by_machine(xml, log, Machine::default()));
+    check(|xml, log| by_machine(xml, log, Machine::checked(Limits::default())));
 }

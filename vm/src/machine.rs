@@ -560,7 +560,8 @@ impl Run<'_> {
                     out.push(text);
                 }
             }
-            Op::Cut => self.cursor.truncated = true,
+            // No read went too far: what else is read, and its loops, go on.
+            Op::Cut => self.outcome.truncated = true,
             Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
             Op::Nibbles => {
                 self.put_many_nibbles(out, instr, self.reg(b));
@@ -923,7 +924,7 @@ impl Run<'_> {
     #[inline]
     fn finish(&mut self, end: End, out: &mut TextBuf) -> Outcome {
         self.select(false);
-        self.outcome.truncated = self.cursor.truncated;
+        self.outcome.truncated |= self.cursor.truncated;
         self.outcome.skipped = end == End::Skip;
         if self.outcome.skipped {
             out.truncate(self.event_start);

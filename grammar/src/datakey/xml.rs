@@ -388,7 +388,8 @@ impl<'s> Xml<'s> {
     /// Checks `<?name …?>`. The declaration at the document's start has been checked before.
     fn instruction(&self, span: Span) -> Result<(), Fault> {
         let text = self.slice(span);
-        let name = text.trim_start_matches("<?").trim_end_matches("?>").split(is_blank).next().unwrap_or("");
+        let inside = text.strip_prefix("<?").and_then(|rest| rest.strip_suffix("?>")).unwrap_or(text);
+        let name = inside.split(is_blank).next().unwrap_or("");
         if name.eq_ignore_ascii_case("xml") && span.start > self.base {
             let error = self.ill_formed(span, "XML declaration is not at the document's start");
             return Err(Box::new(error.with_help("nothing can stand before it, not even a blank")));
@@ -422,8 +423,15 @@ impl<'s> Xml<'s> {
         let attributes = self.attributes(content, "xml".len(), self.base + 2)?;
         let whole = self.span(0, "<?xml".len() + len + 2);
         let version = attributes.first().filter(|first| first.name == "version");
-        if !version.is_some_and(|version| version.value.text.starts_with("1.")) {
+        let minor = version.and_then(|version| version.value.text.strip_prefix("1."));
+        if !minor.is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit())) {
             let error = self.ill_formed(whole, "XML declaration does not begin with `version=\"1.0\"`");
+            return Err(Box::new(error));
+        }
+        let further: Vec<&str> = attributes[1..].iter().map(|attribute| attribute.name).collect();
+        if !matches!(further[..], [] | ["encoding"] | ["standalone"] | ["encoding", "standalone"]) {
+            let error =
+                self.ill_formed(whole, "XML declaration holds more than a version, an encoding and `standalone`");
             return Err(Box::new(error));
         }
         let declared = attributes.iter().find(|attribute| attribute.name == "encoding");

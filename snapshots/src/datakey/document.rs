@@ -114,14 +114,15 @@ impl Reader<'_> {
         self.contents.findings.push(Finding { file: self.file, severity: Severity::Error, place, says });
     }
 
-    /// Reads a document.
-    pub fn document(&mut self, document: &Document) {
+    /// Reads a document; `false` when it is none of event definitions.
+    pub fn document(&mut self, document: &Document) -> bool {
         if let Some(place) = document.doctype {
             self.warn(place, "DOCTYPE is ignored");
         }
         let root = &document.root;
         if !["eventdefinitions", "eventdefinition", "eventformatting"].contains(&root.name.as_str()) {
-            return self.error(root.place, "unknown root");
+            self.error(root.place, "unknown root");
+            return false;
         }
         self.look_around(root, &[], &["datakey", "eventclass"]);
         for child in &root.children {
@@ -131,6 +132,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
+        true
     }
 
     /// Warns about what an element does not know.
@@ -145,8 +147,8 @@ impl Reader<'_> {
                 self.warn(child.place, "unknown element");
             }
         }
-        if element.text {
-            self.warn(element.place, "text between elements");
+        if let Some(place) = element.text {
+            self.warn(place, "text between elements");
         }
     }
 

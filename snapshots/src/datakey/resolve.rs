@@ -45,7 +45,13 @@ pub fn resolve(contents: &mut Contents) -> Links {
                 if found.len() > 1 {
                     told.insert((place, Severity::Warning, "several datakeys have this label"));
                 }
-                if contents.keys[first.0].fields[first.1].field.kind != Kind::Number {
+                let field = &contents.keys[first.0].fields[first.1].field;
+                let mut literals = condition.value.iter().chain(&condition.mask);
+                if literals.any(|literal| literal.pattern(field.size).is_none()) {
+                    told.insert((place, Severity::Warning, "never equal"));
+                }
+                // One mistake, one report: what is refused already stays quiet.
+                if field.kind != Kind::Number && !key.refused {
                     told.insert((place, Severity::Error, "a condition on a string or an array"));
                     on_text.insert(at);
                 }

@@ -41,6 +41,19 @@ pub enum Value {
     Cut,
 }
 
+impl Value {
+    /// The value as the list of fields spells it: a decimal number, `[1, 2]`, a quote for a text, nothing for a field that
+    /// is cut.
+    pub fn spelt(&self) -> String {
+        match self {
+            Value::Number(value) => value.to_string(),
+            Value::Numbers(values) => format!("{values:?}"),
+            Value::Text(_) => "\"".into(),
+            Value::Cut => String::new(),
+        }
+    }
+}
+
 /// A record as the keys see it.
 pub struct Sight<'s> {
     keys: &'s [Key],

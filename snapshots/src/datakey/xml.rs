@@ -9,8 +9,8 @@ pub struct Element {
     pub attributes: Vec<(String, String)>,
     /// The elements in it.
     pub children: Vec<Element>,
-    /// Whether text other than white space stands between them.
-    pub text: bool,
+    /// Where text other than white space stands first between them.
+    pub text: Option<Place>,
     /// Where its `<` stands: line and column in bytes, both from 1.
     pub place: Place,
     /// The bytes of its start tag.
@@ -62,7 +62,8 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
         return Err(whole("more than 16 MiB"));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| whole("not UTF-8"))?;
-    let mut reader = Reader { text, at: 0 };
+    let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+    let mut reader = Reader { text, at: 0, lines: [0].into_iter().chain(newlines).collect() };
     reader.take("\u{feff}");
     reader.declaration()?;
     let mut document = Document::default();
@@ -95,11 +96,18 @@ fn is_character(c: char) -> bool {
 }
 
 fn is_name_start(c: char) -> bool {
-    c.is_alphabetic() || c == '_' || c == ':'
+    matches!(c, ':' | 'A'..='Z' | '_' | 'a'..='z' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
+        | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}' | '\u{200c}' | '\u{200d}' | '\u{2070}'..='\u{218f}'
+        | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}' | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}'
+        | '\u{10000}'..='\u{effff}')
 }
 
 fn is_name(c: char) -> bool {
-    is_name_start(c) || c.is_numeric() || c == '-' || c == '.' || c == '\u{b7}'
+    is_name_start(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+}
+
+fn is_version(version: &str) -> bool {
+    version.strip_prefix("1.").is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_blank(c: char) -> bool {
@@ -109,6 +117,8 @@ fn is_blank(c: char) -> bool {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// Where each line begins.
+    lines: Vec<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -117,10 +127,8 @@ impl<'t> Reader<'t> {
     }
 
     fn place(&self, at: usize) -> Place {
-        let before = &self.text.as_bytes()[..at];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        (line as u32, (at - start + 1) as u32)
+        let line = self.lines.partition_point(|start| *start <= at);
+        (line as u32, (at - self.lines[line - 1] + 1) as u32)
     }
 
     fn fail<T>(&self, reason: &'static str) -> Result<T, Malformed> {
@@ -168,15 +176,31 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         self.take("<?xml");
-        self.blanks();
-        while !self.take("?>") {
-            let (name, value) = self.pair()?;
-            if name == "encoding" && !value.eq_ignore_ascii_case("utf-8") {
-                return self.fail("another encoding");
+        let mut pairs = Vec::new();
+        loop {
+            let blank = self.blanks();
+            if self.take("?>") {
+                break;
             }
-            self.blanks();
+            if !blank {
+                return self.fail("no blank in the declaration");
+            }
+            pairs.push(self.pair()?);
         }
-        Ok(())
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let rest = match pairs.as_slice() {
+            [("version", version), rest @ ..] if is_version(version) => rest,
+            _ => return self.fail("no version"),
+        };
+        let rest = match rest {
+            [("encoding", encoding), rest @ ..] if encoding.eq_ignore_ascii_case("utf-8") => rest,
+            [("encoding", _), ..] => return self.fail("another encoding"),
+            rest => rest,
+        };
+        match rest {
+            [] | [("standalone", "yes" | "no")] => Ok(()),
+            _ => self.fail("something else in the declaration"),
+        }
     }
 
     /// Takes one comment or processing instruction.
@@ -190,6 +214,9 @@ impl<'t> Reader<'t> {
         if self.take("<?") {
             if self.name()?.eq_ignore_ascii_case("xml") {
                 return self.fail("a declaration that is not first");
+            }
+            if !self.rest().starts_with(is_blank) && !self.rest().starts_with("?>") {
+                return self.fail("no name of an instruction");
             }
             self.until("?>")?;
             return Ok(true);
@@ -265,7 +292,9 @@ impl<'t> Reader<'t> {
             let rest = self.rest();
             if self.comment_or_instruction()? {
             } else if self.take("<![CDATA[") {
-                element.text |= !self.until("]]>")?.trim_matches(is_blank).is_empty();
+                let at = self.at;
+                let text = self.until("]]>")?.into();
+                self.note_text(element, at, text);
             } else if self.take("</") {
                 if self.name()? != element.name {
                     return self.fail("an end tag of another name");
@@ -282,9 +311,18 @@ impl<'t> Reader<'t> {
                 if text.contains("]]>") {
                     return self.fail("]]> in a text");
                 }
-                element.text |= !self.decode(text)?.trim_matches(is_blank).is_empty();
+                let decoded = self.decode(text)?;
+                self.note_text(element, self.at, decoded);
                 self.at += length;
             }
+        }
+    }
+
+    /// Notes a text between elements that begins at a byte.
+    fn note_text(&self, element: &mut Element, at: usize, text: String) {
+        let blanks = text.len() - text.trim_start_matches(is_blank).len();
+        if blanks < text.len() {
+            element.text.get_or_insert(self.place(at + blanks));
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! A seed gives the same template and events forever, so a mismatch can be repeated from its number.
 
+pub mod datakey;
 mod event;
+pub mod kev;
 mod rng;
 mod template;
 

@@ -8,6 +8,21 @@ use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Bitmask, Datakey, EnumTest, Format, Literal, Name, Sign, Spec};
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 
+/// An enum's string as it is shown: with the escapes that strings of a record have.
+fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'\t' => shown.extend(b"\\t"),
+            b'\n' => shown.extend(b"\\n"),
+            b'\r' => shown.extend(b"\\r"),
+            0..0x20 | 0x7f => shown.extend(format!("\\x{byte:02x}").bytes()),
+            _ => shown.push(*byte),
+        }
+    }
+    shown
+}
+
 /// The fields of a format; `None` where one cannot be shown, which is reported.
 pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut Findings) -> Option<Vec<Field>> {
     let n_errors = findings.n_errors();
@@ -175,13 +190,13 @@ impl Refiner<'_> {
             EnumTest::Mask(literal) => Test::Mask { bits: self.bits(node.tag, literal, at, bytes), not: literal.not },
             EnumTest::Default => return self.default(node, at),
         };
-        self.fields[at].enums.push(Enum { test, text: node.text.to_vec() });
+        self.fields[at].enums.push(Enum { test, text: escaped(node.text) });
     }
 
     fn default(&mut self, node: &ast::Enum, at: usize) {
         let field = &mut self.fields[at];
         if field.default.is_none() {
-            field.default = Some(node.text.to_vec());
+            field.default = Some(escaped(node.text));
             return;
         }
         let message = format!("second default of field `{}`: the first counts", show_label(&field.label));
