@@ -54,6 +54,7 @@ fn event(row: &Table, table: &Table) -> String {
         format!("last_number: {}", row.get("last_number").map_or(first, integer)),
         format!("name: {:?}", text(row, "name")),
         format!("label: {:?}", optional(row, "traceprinter")),
+        format!("ide: {:?}", optional(row, "ide")),
         format!("label_6_4: {:?}", optional(row, "label_6_4")),
         format!("since: {}", release(text(row, "since"))),
         format!("until: {}", optional(row, "until").map_or("None".into(), |until| format!("Some({})", release(until)))),

@@ -2,7 +2,7 @@
 //! compiler, too.
 
 use std::path::Path;
-use tfbc_compiler::events::{Layout, Release, class_names, compile};
+use tfbc_compiler::events::{Layout, Release, class_names, compile, listing};
 
 /// The blobs: file name, layout and release.
 const BLOBS: [(&str, Layout, Release); 6] = [
@@ -23,6 +23,7 @@ fn main() {
     for (name, layout, release) in BLOBS {
         write(&format!("{name}.tfbc"), &compile(layout, release));
     }
+    write("events.txt", listing().as_bytes());
     let names: Vec<_> = class_names().collect();
     write("class_names.rs", format!("&{names:?}").as_bytes());
 }

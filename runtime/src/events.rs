@@ -9,6 +9,10 @@ use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, Record, Spa
 /// Names of the classes by their number.
 static CLASS_NAMES: &[(u8, &str)] = include!(concat!(env!("OUT_DIR"), "/class_names.rs"));
 
+/// Every event and kernel call of the tables, a line each: event, label, IDE label, releases, and the arguments of simple
+/// and of wide records.
+pub static LISTING: &str = include_str!(concat!(env!("OUT_DIR"), "/events.txt"));
+
 /// The name of a class, such as `USER`.
 ///
 /// ```

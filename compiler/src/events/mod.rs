@@ -11,9 +11,11 @@
 //! # Ok::<(), tfbc_vm::BlobError>(())
 //! ```
 
+mod listing;
 mod lower;
 mod table;
 
+pub use listing::listing;
 pub use table::Release;
 pub(crate) use table::{class_number, event_numbers};
 

@@ -72,6 +72,8 @@ pub(crate) struct EventRow {
     pub name: &'static str,
     /// What traceprinter calls it.
     pub label: Option<&'static str>,
+    /// What the System Profiler of the IDE calls it.
+    pub ide: Option<&'static str>,
     /// What the traceprinter of 6.4 calls it, where that differs.
     pub label_6_4: Option<&'static str>,
     pub since: Release,

@@ -3,10 +3,11 @@
 use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use crate::ids::IdSet;
+use crate::records::RecordIds;
 use clap::Args;
 use std::fs;
 use std::path::PathBuf;
-use tfbc_vm::Program;
+use tfbc_vm::{Program, Space};
 
 /// Flags of `tfbc disasm`.
 #[derive(Debug, Clone, Args)]
@@ -16,7 +17,7 @@ pub struct DisasmArgs {
     /// Blob or format file
     #[arg(value_name = "FORMAT")]
     format: PathBuf,
-    /// Only these hooks: hh, hhh or hhhh, separated by commas
+    /// Only these hooks: hh, hhh or hhhh, separated by commas; or events of QNX, such as USER:65
     #[arg(value_name = "ID")]
     ids: Option<String>,
 }
@@ -29,17 +30,28 @@ impl DisasmArgs {
         let mut out = String::new();
         match &self.ids {
             None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
+            Some(event) if event.contains(':') => {
+                let mut ids = RecordIds::default();
+                ids.add(event, None).map_err(|text| Failure::Say(Message::BadIdList, text))?;
+                for (class, event) in ids.iter() {
+                    for entry in catalog.records(Space::Record, class, event) {
+                        let program = catalog.record_program(entry);
+                        out.extend(program.record(class, event).map(|record| program.disassemble(Some(&record))));
+                    }
+                }
+            }
             Some(list) => {
                 let ids = IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?;
                 for id in ids.iter() {
                     let Some(program) = catalog.get(id).map(|entry| catalog.program(entry)) else { continue };
                     out.extend(program.hook(id).map(|hook| program.disassemble(Some(&hook))));
                 }
-                if out.is_empty() {
-                    let text = format!("{} has no stanza for {list}", self.format.display());
-                    return Err(Failure::Say(Message::Formats, text));
-                }
             }
+        }
+        if out.is_empty() {
+            let ids = self.ids.as_deref().unwrap_or_default();
+            let text = format!("{} formats nothing of {ids}", self.format.display());
+            return Err(Failure::Say(Message::Formats, text));
         }
         super::print(out, None)
     }
@@ -83,8 +95,9 @@ fn describe(program: &Program<'_>) -> String {
     let n_instrs: usize = program.routines().map(|routine| routine.code.len()).sum();
     let sources: Vec<_> = program.sources().map(String::from_utf8_lossy).collect();
     format!(
-        "{} hooks, {} routines, {n_instrs} instructions, from {}",
+        "{} hooks, {} QNX events, {} routines, {n_instrs} instructions, from {}",
         program.hooks().count(),
+        program.entries(Space::Record).count(),
         program.routines().count(),
         sources.join(", ")
     )

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tfbc_compiler::{Stage, compile, emit};
 use tfbc_grammar::Sources;
-use tfbc_vm::Program;
+use tfbc_vm::{Program, Space};
 
 /// Flags of `tfbc compile`.
 #[derive(Debug, Clone, Args)]
@@ -96,9 +96,16 @@ impl CompileArgs {
         let status = formats::show(console, &findings, self.language.strict);
         let Some(blob) = compiled.blob.filter(|_| status == Status::Well) else { return Ok(Status::Failed) };
         super::print(&blob, self.output.as_deref())?;
-        let n_stanzas = Program::open(&blob).map_or(0, |program| program.hooks().filter(|hook| !hook.builtin).count());
-        let stanzas = super::count(n_stanzas as u64, "stanza");
-        console.note(format_args!("{stanzas}, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms", blob.len()));
+        let (n_stanzas, n_records) = Program::open(&blob).map_or((0, 0), |program| {
+            let n_stanzas = program.hooks().filter(|hook| !hook.builtin).count();
+            (n_stanzas as u64, program.entries(Space::Record).count() as u64)
+        });
+        let what = match (n_stanzas, n_records) {
+            (_, 0) => super::count(n_stanzas, "stanza"),
+            (0, _) => super::count(n_records, "QNX event"),
+            _ => format!("{}, {}", super::count(n_stanzas, "stanza"), super::count(n_records, "QNX event")),
+        };
+        console.note(format_args!("{what}, {n_bytes} bytes of source -> {} bytes, {millis:.1} ms", blob.len()));
         Ok(status)
     }
 }

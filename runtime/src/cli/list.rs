@@ -3,14 +3,13 @@
 use super::console::{Console, Ending};
 use super::formats::{self, LanguageArgs};
 use crate::catalog::Catalog;
-use crate::events::{Events, class_name};
+use crate::events::{LISTING, class_name};
 use crate::ids::display_id;
 use clap::Args;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tfbc_vm::{Level, Space};
+use tfbc_vm::{Hook, Level, Space};
 
-/// Flags of `tfbc list`.
+/// Flags of `tfbc list`: without format files, the built-in ones of both vendors.
 #[derive(Debug, Clone, Args)]
 pub struct ListArgs {
     /// Format file, source or blob; later ones win
@@ -47,43 +46,23 @@ impl ListArgs {
             let label = String::from_utf8_lossy(hook.label);
             out.push_str(&format!("{:<4} {version:<6} {level:<4} {label:<32} {place}\n", display_id(hook.id)));
         }
-        for hook in catalog.programs().iter().flat_map(|program| program.entries(Space::Record)) {
-            let place = format!("{}:{}", String::from_utf8_lossy(hook.source), hook.line);
-            let label = String::from_utf8_lossy(hook.label);
-            out.push_str(&format!("{:<14} {label:<32} {place}\n", record_name((hook.id >> 10) as u8, hook.id & 1023)));
+        for program in catalog.programs() {
+            program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
         }
         if self.formats.is_empty() {
-            list_events(&mut out);
+            out.push_str(LISTING);
         }
-        super::print(out, None)
+        super::print(out, None)?;
+        Ok(formats::loaded(&set))
     }
 }
 
-/// Class and event, such as `USER:65`.
-fn record_name(class: u8, event: u16) -> String {
-    match class_name(class) {
-        Some(name) => format!("{name}:{event}"),
-        None => format!("{class}:{event}"),
-    }
-}
-
-/// The built-in events of QNX, with the first release that calls them so.
-fn list_events(out: &mut String) {
-    let releases = [(6, 4), (7, 1), (8, 0)].map(|release| Events::of(Some(release), false));
-    let mut first_releases = BTreeMap::new();
-    for (class, event, release, label) in releases.iter().flat_map(Events::all) {
-        first_releases.entry((class, event, label)).or_insert(release);
-    }
-    let mut rows = first_releases.into_iter().peekable();
-    while let Some(((class, first, label), (major, minor))) = rows.next() {
-        let mut last = first;
-        while let Some(next) = rows.next_if(|(next, _)| *next == (class, last + 1, label)) {
-            last = next.0.1;
-        }
-        let more = if last > first { format!("-{last}") } else { String::new() };
-        let name = record_name(class, first) + &more;
-        out.push_str(&format!("{name:<14} {:<6} {label:<32} built in\n", format!("{major}.{minor}")));
-    }
+/// What definitions show of one event of QNX.
+fn record_line(record: &Hook<'_>) -> String {
+    let (class, event) = ((record.id >> 10) as u8, record.id & 1023);
+    let id = format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned));
+    let (label, source) = (String::from_utf8_lossy(record.label), String::from_utf8_lossy(record.source));
+    format!("{id:<14}  {label:<48}  {source}:{}\n", record.line)
 }
 
 /// `hhh label`, by id, in lower-case hex. Labels are bytes, as in their source.

@@ -36,7 +36,7 @@ struct CommonArgs {
     quiet: bool,
 }
 
-/// Format traces with AIX trace format templates, compiled to bytecode.
+/// Format AIX traces and QNX kernel logs with the vendors' own templates, compiled to bytecode.
 #[derive(Debug, Parser)]
 #[command(name = "tfbc", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Tfbc {
@@ -52,6 +52,7 @@ Examples:
   tfbc report -t my.trcfmt trace.log             format it with your own
   tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
   tfbc event -t my.trcfmt --env 32 010a00000000000a
+  tfbc report -t defs.xml log.kev                a QNX log with its event definitions
   tfbc explain S07                               what a diagnostic means";
 
 #[derive(Debug, Subcommand)]
@@ -68,29 +69,33 @@ Examples:
     #[command(after_help = "\
 Examples:
   tfbc check a.trcfmt
-  tfbc check --message-format short --strict *.trcfmt")]
+  tfbc check --message-format short --strict *.trcfmt
+  tfbc check defs.xml                            event definitions of QNX")]
     Check(compile::CheckArgs),
-    /// Format whole traces
+    /// Format whole traces and logs
     #[command(after_help = "\
 Examples:
   tfbc report trace.log                          with the built-in format file
   tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
   tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
-  tfbc report -h - < trace.stream                standard input, no heading")]
+  tfbc report -h - < trace.stream                standard input, no heading
+  tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
+  tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(report::ReportArgs),
     /// Format one event given in hex
     #[command(after_help = "\
 Examples:
   tfbc event -t a.trcfmt --env 32 010a0000 0000000a
-  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace")]
+  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace
+  tfbc event -t defs.xml --class USER --id 65 '00 03 04 00'")]
     Event(event::EventArgs),
-    /// List what can be formatted: ids, versions, levels, labels
+    /// List what can be formatted: hooks and events with their labels
     #[command(after_help = "\
 Examples:
   tfbc list                                      the built-in format file
   tfbc list -t a.trcfmt")]
     List(list::ListArgs),
-    /// Describe a trace: header, kind, time range, events per id, damaged places
+    /// Describe a trace or log: header, kind, time range, events per id, damaged places
     #[command(after_help = "\
 Examples:
   tfbc info trace.log
@@ -100,7 +105,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   tfbc disasm a.tfbc
-  tfbc disasm a.tfbc 15b                         one hook")]
+  tfbc disasm a.tfbc 15b                         one hook
+  tfbc disasm a.xml USER:65                      one event of QNX")]
     Disasm(blob::DisasmArgs),
     /// Verify blobs
     #[command(after_help = "\

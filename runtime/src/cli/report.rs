@@ -108,7 +108,7 @@ impl ReportArgs {
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.map(|item| ids.add(item, log.header().release)).collect::<Result<(), _>>().map_err(usage)?;
+            items.into_iter().try_for_each(|item| ids.add(item, log.header().release)).map_err(usage)?;
             Ok((!lists.is_empty()).then_some(ids))
         };
         let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
@@ -211,6 +211,6 @@ mod tests {
         assert_eq!(cpus(&["0,2-3".to_owned()]), Ok(Some(0b1101)));
         assert!(cpus(&["64".to_owned()]).is_err());
         assert_eq!(To::parse("tsv"), Ok(To::Form(Form::Tsv)));
-        assert!(To::parse("tvs").unwrap_err().contains("did you mean `tsv`"));
+        assert!(To::parse("ndjsn").unwrap_err().contains("did you mean `ndjson`"));
     }
 }
