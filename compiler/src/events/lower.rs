@@ -356,7 +356,7 @@ impl Kind {
             "_TRACE_INT_ENTRY_64" => Kind::Interrupt(Interrupt::Entry64),
             "_TRACE_INT_HANDLER_ENTRY_64" => Kind::Interrupt(Interrupt::HandlerEntry64),
             "_NTO_TRACE_USERFIRST" => Kind::User,
-            name if row.external_class == THREAD || row.external_class == VTHREAD => {
+            name if row.external_class == THREAD => {
                 let whole_life = name.ends_with("CREATE") || name.ends_with("DESTROY");
                 if whole_life { Kind::Listed } else { Kind::State }
             }
@@ -526,11 +526,10 @@ impl Printer {
         self.put(TWO_WORDS, How::HexLow(Size::Bytes(8)));
     }
 
-    /// The sigevent behind the interrupt's number.
+    /// The sigevent behind the interrupt's number. Of a record that lost a slot, what is missing is 0.
     fn sigevent(&mut self) {
         let notify = |low, count| Value::Bits { value: Box::new(WORD), low, count };
         self.go_to(4);
-        self.demand(4);
         self.push(Inst::Assign(FIRST, notify(0, 8)));
         let bodies = [
             self.nested(|it| it.text("NONE")),
@@ -559,7 +558,6 @@ impl Printer {
 
     fn signal(&mut self, text: &str, with_code: bool) {
         self.go_to(8);
-        self.demand(4);
         self.text(text);
         self.put(WORD, How::Dec);
         if with_code {
@@ -571,7 +569,6 @@ impl Printer {
     /// ` code:value`, as C's `%#x` prints them.
     fn code_and_value(&mut self) {
         self.go_to(12);
-        self.demand(6);
         self.text(" ");
         self.push(Inst::Assign(SECOND, WORD));
         self.push(Inst::Assign(FIRST, code()));
@@ -582,7 +579,6 @@ impl Printer {
 
     fn pulse(&mut self) {
         self.go_to(8);
-        self.demand(12);
         self.text("PULSE ");
         self.push(Inst::Assign(FIRST, WORD));
         self.alternate_hex(Value::Slot(FIRST));
@@ -595,7 +591,6 @@ impl Printer {
 
     fn thread(&mut self) {
         self.go_to(12);
-        self.demand(6);
         self.text("THREAD ");
         self.go_to(16);
         self.put(code(), How::HexMin);

@@ -150,7 +150,7 @@ mod tests {
             let partition =
                 "THREAD  :THREADY       pid:1 tid:2 priority:10 policy:1 partition:3 sched_flags:0x0000000a";
             has(4, 2, &[1, 2, 10, 1, 3, 10], partition);
-            has(4, 28, &[1, 2], "VTHREAD :THREADY       pid:1 tid:2 ");
+            has(4, 28, &[1, 2], "VTHREAD :THREADY       pid:1 tid:2");
             has(2, 0, &[1, 2], "KER_CALL:NOP/00 dummy:0x00000001 empty:0x00000002");
             has(2, 128 + 83, &[1, 2], "KER_EXIT:SYNC_CONDVAR_SIG/83 ret_val:1 empty:0x00000002");
             has(2, 128 + 14, &[u32::MAX, 4], "KER_EXIT:MSG_RECEIVEV/14 ret_val:-1, errno:4");
