@@ -12,7 +12,7 @@ use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
 
 /// Plain instructions of one routine.
-const MAX_ROUTINE: usize = 1 << 16;
+const MAX_ROUTINE: usize = 1 << 18;
 
 /// Plain instructions of a program, all environments together: its blob stays below some hundred megabytes.
 const MAX_PROGRAM: usize = 1 << 22;

@@ -65,7 +65,7 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" {{ f(PID) $PID }}
     BAD_PARAMETER = "C15", "bad parameter name";
-    /// A stanza or function compiles to more than 65,536 instructions, or all of a file set to more than 4,194,304.
+    /// A stanza or function compiles to more than 262,144 instructions, or all of a file set to more than 4,194,304.
     /// Split the stanza, or put what repeats into a template subroutine, a function or a `LOOP`.
     TOO_LARGE = "C16", "template too large";
     /// The stanza or function, with what it calls, needs more registers than the machine has. Split it.

@@ -35,6 +35,8 @@ pub(crate) enum TableDraft {
     Number(Vec<(u64, u32)>, u32),
     Text(Vec<(Vec<u8>, u32)>, u32),
     Flags(Vec<(u64, u64, FlagEnd, FlagEnd)>),
+    /// Texts by number, and the default.
+    Texts(Vec<(u64, Vec<u8>)>, Vec<u8>),
     /// Texts by index, the default last.
     Lits(Vec<Vec<u8>>),
     Nibbles(Vec<[Vec<u8>; 16]>),
@@ -865,10 +867,26 @@ impl Emitter<'_> {
             return;
         }
         let src = self.eval(value);
+        if let Some((texts, default)) = self.case_texts(cases, switch) {
+            let table = self.table(TableDraft::Texts(texts, default));
+            return self.op(Op::PutCase, &[src.into(), table]);
+        }
         self.arms(switch, cases, |emitter, cases, default| {
             let table = emitter.table(TableDraft::Number(cases, default));
             Instr::of(Op::Switch, &[src.into(), table])
         });
+    }
+
+    /// The texts of a switch whose cases print nothing but texts, and its default's; where no soft blank is about.
+    fn case_texts(&self, cases: &[(u64, usize)], switch: &Switch) -> Option<(Vec<(u64, Vec<u8>)>, Vec<u8>)> {
+        let text = |body: usize| match &switch.bodies[body][..] {
+            [] => Some(Vec::new()),
+            [Node { inst: Inst::Text(text), .. }] => Some(text.clone()),
+            _ => None,
+        };
+        let default = switch.default.map_or(Some(Vec::new()), text).filter(|_| self.soft == Soft::No)?;
+        let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
+        Some((texts, default))
     }
 
     /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft

@@ -119,7 +119,7 @@ impl Linker<'_> {
                 let value = instr.slot(*slot);
                 let resolved = match kind {
                     Kind::Target => self.labels[&value],
-                    Kind::Table | Kind::TextTable | Kind::Flags | Kind::Lits | Kind::Nibbles => {
+                    Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags | Kind::Lits | Kind::Nibbles => {
                         self.table(&tables[value as usize])
                     }
                     _ => continue,
@@ -134,8 +134,18 @@ impl Linker<'_> {
         let blob = &mut *self.blob;
         match draft {
             TableDraft::Number(cases, default) => {
-                let cases: Vec<_> = cases.iter().map(|(key, label)| (*key, self.labels[label])).collect();
-                let (kind, words) = table::number_table(&cases, self.labels[default]);
+                let cases: Vec<_> = cases.iter().map(|(key, label)| (*key, self.labels[label].into())).collect();
+                let (kind, words) = table::number_table(&cases, self.labels[default].into());
+                blob.table(kind, words)
+            }
+            TableDraft::Texts(texts, default) => {
+                let mut string = |text: &[u8]| {
+                    let [offset, len] = blob.string(text);
+                    table::pack_str(offset, len)
+                };
+                let default = string(default);
+                let cases: Vec<_> = texts.iter().map(|(key, text)| (*key, string(text))).collect();
+                let (kind, words) = table::number_table(&cases, default);
                 blob.table(kind, words)
             }
             TableDraft::Text(cases, default) => {

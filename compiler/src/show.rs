@@ -188,6 +188,12 @@ fn routine(out: &mut String, draft: &Draft) {
                 }
                 let _ = write!(out, " else->L{default}");
             }
+            TableDraft::Texts(texts, default) => {
+                for (key, text) in texts {
+                    let _ = write!(out, " {key:#x}:{}", quoted(text));
+                }
+                let _ = write!(out, " else {}", quoted(default));
+            }
             TableDraft::Text(cases, default) => {
                 for (key, label) in cases {
                     let _ = write!(out, " {}->L{label}", quoted(key));

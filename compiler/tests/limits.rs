@@ -17,12 +17,12 @@ fn check(source: &str, expected: &[(&str, u32)]) {
 #[test]
 fn a_stanza_has_an_end() {
     check(&format!("010 1.0 \"A\" {}\n", "X1 ".repeat(10_000)), &[]);
-    check(&format!("010 1.0 \"A\"\n020 1.0 \"B\" {}\n", "X1 ".repeat(70_000)), &[("C16", 2)]);
+    check(&format!("010 1.0 \"A\"\n020 1.0 \"B\" {}\n", "X1 ".repeat(270_000)), &[("C16", 2)]);
 }
 
 #[test]
 fn so_has_a_function() {
-    let body = "X1 ".repeat(70_000);
+    let body = "X1 ".repeat(270_000);
     check(&format!("010 1.0 \"A\" f()\n020 1.0 \"B\" {{{{ f() {body} }}}}\n"), &[("C16", 2)]);
 }
 

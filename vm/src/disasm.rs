@@ -108,6 +108,7 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
         Kind::Target => write!(out, "->{value}"),
         Kind::Routine => write!(out, "routine {value}"),
         Kind::Table | Kind::TextTable => write!(out, "table {value}"),
+        Kind::CaseTexts => write!(out, "texts of table {value}"),
         Kind::Flags => write!(out, "flags {value}"),
         Kind::Lits => write!(out, "texts {value}+{}", instr.d),
         Kind::Nibbles => write!(out, "nibbles {value}+{}", instr.d),

@@ -352,6 +352,19 @@ impl Run<'_> {
                     let Some(to) = to else { break };
                     pc = to as usize;
                 }
+                number::PutCase => {
+                    let text = case_text(program, c, self.reg(b));
+                    if text.len() <= SHORT {
+                        o += store_slice(room, 0, text);
+                    } else {
+                        slow!(|out| out.push(text));
+                    }
+                }
+                number::FlagsAny => {
+                    let met = met_texts(program, c, self.reg(b)).next().is_some();
+                    self.set(a, met.into());
+                }
+                number::Nibbles if d == 2 && a == 0 => o += put_two_nibbles(room, program.words(), c, self.reg(b)),
                 number::SwitchLit => o += put_indexed(room, program.words(), c, d, self.reg(b)),
                 number::Loop => {
                     let count = self.reg(b) as i64;
@@ -550,10 +563,6 @@ impl Run<'_> {
                 buf[(self.reg(b) as usize).min(o)..o].make_ascii_lowercase();
                 self.select(false);
             }
-            Op::FlagsAny => {
-                let met = met_texts(self.program, c, self.reg(b)).next().is_some();
-                self.set(a, met.into());
-            }
             Op::FlagsList => {
                 for (at, text) in met_texts(self.program, c, self.reg(b)).enumerate() {
                     out.push(if at > 0 { b" " } else { b"" });
@@ -602,6 +611,7 @@ impl Run<'_> {
             | Op::FieldHexLow
             | Op::FieldHexMin
             | Op::FieldInt
+            | Op::FlagsAny
             | Op::Hex4At
             | Op::HexAt
             | Op::IntAt
@@ -616,6 +626,7 @@ impl Run<'_> {
             | Op::PtrAdd
             | Op::PtrSet
             | Op::PutAscii
+            | Op::PutCase
             | Op::PutDec
             | Op::PutHex
             | Op::PutHexC
@@ -923,6 +934,20 @@ impl Run<'_> {
     /// Closes the last line and says what the event met.
     #[inline]
     fn finish(&mut self, end: End, out: &mut TextBuf) -> Outcome {
+        let plain = end == End::Done && !self.selecting && out.len <= self.text_limit && out.len > self.line.text;
+        if plain {
+            self.outcome.truncated |= self.cursor.truncated;
+            out.room(1);
+            store(&mut out.buf, out.len, [b'\n']);
+            out.len += 1;
+            return self.outcome;
+        }
+        self.finish_slow(end, out)
+    }
+
+    /// The same where a line may be empty, a limit was reached or the event is dropped.
+    #[cold]
+    fn finish_slow(&mut self, end: End, out: &mut TextBuf) -> Outcome {
         self.select(false);
         self.outcome.truncated |= self.cursor.truncated;
         self.outcome.skipped = end == End::Skip;
@@ -1011,6 +1036,14 @@ fn put_escaped(out: &mut TextBuf, text: &[u8]) {
         rest = &rest[at + 1..];
     }
     out.push(rest);
+}
+
+/// The text that a table has for a number.
+#[inline(always)]
+fn case_text<'p>(program: &'p Program<'_>, table: u32, value: u64) -> &'p [u8] {
+    let (kind, words) = program.table(table);
+    let (offset, len) = table::unpack_str(table::find_number(kind, words, value).unwrap_or(0));
+    program.strings().get(offset..offset + len).unwrap_or(b"")
 }
 
 /// The texts of a BITFLAGS table's entries that a value meets, without the empty ones.

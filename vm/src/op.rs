@@ -79,6 +79,8 @@ pub enum Kind {
     Table,
     /// A switch table of texts.
     TextTable,
+    /// A table of numbers whose targets are texts.
+    CaseTexts,
     /// Short texts by index (word offset here, count in slot d, one more for the default).
     Lits,
     /// BITFLAGS entries.
@@ -265,6 +267,8 @@ macro_rules! for_each_op {
             SwitchText = "switch.text" plain { mark: B Src, table: C TextTable };
             /// Prints the text with index `src`, or the default behind the last.
             SwitchLit = "switch.lit" plain { src: B Src, table: C Lits };
+            /// Prints the text that the table has for `src`.
+            PutCase = "put.case" plain { src: B Src, table: C CaseTexts };
             /// Prints the texts of the BITFLAGS entries that `src` meets.
             Flags = "flags" plain { src: B Src, table: C Flags };
             /// 1 where `src` meets an entry that prints text, else 0.

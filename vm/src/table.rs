@@ -73,21 +73,22 @@ pub const fn unpack_str(word: u64) -> (usize, usize) {
     ((word >> 32) as usize, word as u32 as usize)
 }
 
-/// The words of a switch on numbers. Keys are distinct; `default` is the target of every other value.
-pub fn number_table(cases: &[(u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+/// The words of a switch on numbers. Keys are distinct; `default` is the target of every other value. Targets are
+/// instructions, or packed strings.
+pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>) {
     let base = cases.iter().map(|(key, _)| *key).min().unwrap_or(0);
     let last = cases.iter().map(|(key, _)| *key).max().unwrap_or(0);
     if last - base < dense_limit(cases.len()) {
         let count = if cases.is_empty() { 0 } else { last - base + 1 };
-        let mut words = vec![u64::from(default); 3 + count as usize];
+        let mut words = vec![default; 3 + count as usize];
         words[0] = base;
         words[1] = count;
         for (key, target) in cases {
-            words[3 + (key - base) as usize] = u64::from(*target);
+            words[3 + (key - base) as usize] = *target;
         }
         return (TableKind::Dense, words);
     }
-    let row = |at: usize, _| vec![cases[at].0, u64::from(cases[at].1)];
+    let row = |at: usize, _| vec![cases[at].0, cases[at].1];
     (TableKind::Hash, hash_table(cases.len(), 2, default, row))
 }
 
@@ -97,11 +98,11 @@ pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<
         let (text, string, target) = cases[at];
         vec![text_hash(text, multiplier), u64::from(target), string]
     };
-    (TableKind::Text, hash_table(cases.len(), 3, default, row))
+    (TableKind::Text, hash_table(cases.len(), 3, default.into(), row))
 }
 
 /// A table of `n` rows of `width` words; `row` gives them, key first, for a multiplier.
-fn hash_table(n: usize, width: usize, default: u32, row: impl Fn(usize, u64) -> Vec<u64>) -> Vec<u64> {
+fn hash_table(n: usize, width: usize, default: u64, row: impl Fn(usize, u64) -> Vec<u64>) -> Vec<u64> {
     // A fixed seed: the same source gives the same blob.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut slot_bits = (n * 2).next_power_of_two().trailing_zeros().max(1);
@@ -110,7 +111,7 @@ fn hash_table(n: usize, width: usize, default: u32, row: impl Fn(usize, u64) -> 
         for _ in 0..16 {
             let multiplier = next_odd(&mut random);
             let rows: Vec<_> = (0..n).map(|at| row(at, multiplier)).collect();
-            let head = [multiplier, u64::from(64 - bucket_bits), u64::from(64 - slot_bits), default.into()];
+            let head = [multiplier, u64::from(64 - bucket_bits), u64::from(64 - slot_bits), default];
             if let Some(words) = try_hash(&rows, width, head, &mut random) {
                 return words;
             }
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     fn check_numbers(keys: impl Iterator<Item = u64>, expected: TableKind) {
-        let cases: Vec<_> = keys.enumerate().map(|(at, key)| (key, at as u32)).collect();
+        let cases: Vec<_> = keys.enumerate().map(|(at, key)| (key, at as u64)).collect();
         let (kind, words) = number_table(&cases, 99_999);
         assert_eq!(kind, expected);
         for (key, target) in &cases {

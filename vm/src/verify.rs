@@ -154,6 +154,7 @@ impl Verifier<'_> {
             Kind::Target => self.target(site, u64::from(value), op == Op::LoopNext),
             Kind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
             Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
+            Kind::CaseTexts => rule(self.texts(value), 8),
             Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
             Kind::Lits => {
                 // 16 bytes a text, and the default behind the last.
@@ -180,6 +181,17 @@ impl Verifier<'_> {
             to > site.pc
         };
         if holds { Ok(()) } else { Err(4) }
+    }
+
+    /// V8 of a table whose targets are texts.
+    fn texts(&self, index: u32) -> bool {
+        let Some(row) = self.sections.tables.get(index as usize) else { return false };
+        let by_number = matches!(TableKind::from_u32(row.kind), Some(TableKind::Dense | TableKind::Hash));
+        let held = |word: &u64| {
+            let (offset, len) = table::unpack_str(*word);
+            offset + len <= self.sections.strings.len()
+        };
+        by_number && self.tables[index as usize].as_ref().is_some_and(|targets| targets.iter().all(held))
     }
 
     /// V8 and V9.

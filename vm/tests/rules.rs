@@ -86,7 +86,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
     let with_table = |target: u32| {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
-        let (kind, words) = tfbc_vm::table::number_table(&[(1, target)], 1);
+        let (kind, words) = tfbc_vm::table::number_table(&[(1, target.into())], 1);
         let table = blob.table(kind, words);
         let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
         let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 2]);

@@ -156,11 +156,18 @@ impl<'m> Lowering<'m> {
             // A field that no definition contributes: the local stays 0.
             return;
         }
+        if let [Condition { field: Some((from, field)), test }] = conditions[..]
+            && self.applies[from].is_none()
+        {
+            // Locals are 0 at first.
+            let body = self.condition(from, field, test, all);
+            return self.push(Inst::Guarded { body, short: Block::new() });
+        }
         self.push(Inst::Assign(all, Value::Const(1)));
         for condition in conditions {
             let Some((from, field)) = condition.field else { continue };
             self.push(Inst::Assign(HOLDS, Value::Const(0)));
-            let body = self.condition(from, field, condition.test);
+            let body = self.condition(from, field, condition.test, HOLDS);
             self.push(Inst::Guarded { body, short: Block::new() });
             self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
             if let Some(applies) = self.applies[from] {
@@ -170,7 +177,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Reads a field and tests it; leaves where the payload does not hold it.
-    fn condition(&mut self, key: usize, field: usize, test: Test) -> Block {
+    fn condition(&mut self, key: usize, field: usize, test: Test, into: Slot) -> Block {
         let outer = std::mem::take(&mut self.block);
         self.seek(key);
         let definition = self.definition(key);
@@ -180,7 +187,7 @@ impl<'m> Lowering<'m> {
         let field = &definition.fields[field];
         self.push(Inst::Demand(field.shape.len()));
         self.push(Inst::Assign(VALUE, masked(field)));
-        self.push(Inst::Assign(HOLDS, tested(test)));
+        self.push(Inst::Assign(into, tested(test)));
         std::mem::replace(&mut self.block, outer)
     }
 
@@ -221,12 +228,15 @@ impl<'m> Lowering<'m> {
 
     /// Shows a key's fields.
     fn key(&mut self, key: usize) -> Lowered<()> {
+        // Behind a key that is always shown the blank is certain.
+        let shown = |keys: std::ops::Range<usize>| self.applies[keys].iter().any(Option::is_none);
+        let (blank, soft) = (shown(0..key), !shown(0..key + 1));
         let body = self.inside(|inside| {
             inside.seek(key);
             let definition = inside.definition(key);
             for (at, field) in definition.fields.iter().enumerate() {
                 inside.span = field.span;
-                inside.field(definition, field, at > 0)?;
+                inside.field(definition, field, at > 0 || blank)?;
             }
             Ok(())
         })?;
@@ -240,7 +250,7 @@ impl<'m> Lowering<'m> {
             Ok(())
         })?;
         self.push(Inst::Guarded { body, short });
-        if self.space == Space::Record {
+        if self.space == Space::Record && soft {
             self.push(Inst::Soft);
         }
         Ok(())
@@ -393,6 +403,9 @@ fn tested(test: Test) -> Value {
     };
     match test {
         Test::Value { bits: Some(bits), not } => compare(value, bits, not),
+        Test::Mask { bits: Some(bits), not: false } if bits.is_power_of_two() => {
+            Value::Bits { value: Box::new(value), low: bits.trailing_zeros() as u8, count: 1 }
+        }
         Test::Mask { bits: Some(bits), not } => compare(and(value, Value::Const(bits)), bits, not),
         Test::Both { mask: Some(mask), bits: Some(bits), not } => compare(and(value, Value::Const(mask)), bits, not),
         Test::Value { not, .. } | Test::Mask { not, .. } | Test::Both { not, .. } => Value::Const(not.into()),

@@ -4,9 +4,9 @@ use crate::reader::Notice;
 use crate::reader::kev::{Clocks, KevRecord, SLOT_BYTES, SimpleRecords};
 
 /// Records of one batch, at most.
-const MAX_RECORDS: usize = 1 << 13;
+const MAX_RECORDS: usize = 1 << 11;
 /// Bytes of payload of one batch, unless one record has more.
-const MAX_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 128 << 10;
 
 /// Some records with their payloads, and what is to be said behind them.
 #[derive(Debug, Default)]
