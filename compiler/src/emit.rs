@@ -867,8 +867,8 @@ impl Emitter<'_> {
             return;
         }
         let src = self.eval(value);
-        if let Some((texts, default)) = self.case_texts(cases, switch) {
-            let table = self.table(TableDraft::Texts(texts, default));
+        if let Some(texts) = self.case_texts(cases, switch) {
+            let table = self.table(texts);
             return self.op(Op::PutCase, &[src.into(), table]);
         }
         self.arms(switch, cases, |emitter, cases, default| {
@@ -878,7 +878,7 @@ impl Emitter<'_> {
     }
 
     /// The texts of a switch whose cases print nothing but texts, and its default's; where no soft blank is about.
-    fn case_texts(&self, cases: &[(u64, usize)], switch: &Switch) -> Option<(Vec<(u64, Vec<u8>)>, Vec<u8>)> {
+    fn case_texts(&self, cases: &[(u64, usize)], switch: &Switch) -> Option<TableDraft> {
         let text = |body: usize| match &switch.bodies[body][..] {
             [] => Some(Vec::new()),
             [Node { inst: Inst::Text(text), .. }] => Some(text.clone()),
@@ -886,7 +886,7 @@ impl Emitter<'_> {
         };
         let default = switch.default.map_or(Some(Vec::new()), text).filter(|_| self.soft == Soft::No)?;
         let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
-        Some((texts, default))
+        Some(TableDraft::Texts(texts, default))
     }
 
     /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft

@@ -251,7 +251,7 @@ mod tests {
         let (kind, words) = number_table(&cases, 99_999);
         assert_eq!(kind, expected);
         for (key, target) in &cases {
-            assert_eq!(find_number(kind, &words, *key), Some(u64::from(*target)));
+            assert_eq!(find_number(kind, &words, *key), Some(*target));
             let near = key.wrapping_add(1);
             if !cases.iter().any(|(key, _)| *key == near) {
                 assert_eq!(find_number(kind, &words, near), Some(99_999));
