@@ -210,7 +210,11 @@ fn read(path: &Path) -> Result<Content, LoadError> {
     file.by_ref().take(tfbc_vm::LABEL.len() as u64).read_to_end(&mut bytes).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
-    let other = if is_trace(&bytes) { Some("trace: give it without -t") } else { compressed(&bytes) };
+    let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") {
+        Some("trace: give it without -t")
+    } else {
+        compressed(&bytes)
+    };
     if let Some(what) = other {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }

@@ -51,7 +51,7 @@ impl fmt::Display for OpenError {
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
             OpenError::Unknown => f.write_str(
-                "not a proper trace file: no known first word, and no 32-bit stream that begins with hook 001, 003 or \
+                "not a proper trace file: no known first word, no header of a QNX log, and no 32-bit stream that begins with hook 001, 003 or \
                  00A and steps cleanly; --format stream32 reads it all the same",
             ),
         }
