@@ -163,16 +163,6 @@ impl Events {
         std::str::from_utf8(entry.label).ok()
     }
 
-    /// Every event that the tables know: class, event, the first release (major, minor) that calls it so, and label.
-    pub fn all(&self) -> impl Iterator<Item = (u8, u16, (u32, u32), &'static str)> {
-        // The entry that has no event of its own prints those without entry.
-        let own = self.opened(Part::Arguments).program.entries(Space::Record).filter(|entry| entry.id != 0);
-        own.map(|entry| {
-            let label = std::str::from_utf8(entry.label).unwrap_or_default();
-            ((entry.id >> 10) as u8, entry.id & 1023, entry.version, label)
-        })
-    }
-
     /// The events of a class with a label. A kernel call's may stand without its number and in front of one of
     /// `:enter`, `:exit` and `:int`; without those, all its records are meant.
     pub fn numbers(&self, class: u8, label: &str) -> Vec<u16> {
@@ -192,7 +182,7 @@ impl Events {
 
     /// Appends a record's label, or `EVENT n`; behind that of an interrupt, its number.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = class_of(record);
+        let class = record.meant_class();
         push_label(self.label(class, record.event), record.event, out);
         if is_interrupt(class, record.event) {
             out.push(b" ");
@@ -202,7 +192,7 @@ impl Events {
 
     /// Appends what stands for a record's class in traceprinter's default layout: `THREAD`, `KER_EXIT`, `USREVENT`.
     pub fn class_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = class_of(record);
+        let class = record.meant_class();
         let label = || self.label(class, record.event).unwrap_or_default();
         let text = match (class, record.event) {
             (classes::KER_CALL, event) => match event >> 7 & 3 {
@@ -222,7 +212,7 @@ impl Events {
             },
             (class, _) => match class_name(class) {
                 Some(name) => name,
-                None => return push_number(class.into(), out),
+                None => return out.dec(class.into()),
             },
         };
         out.push(text.as_bytes());
@@ -231,11 +221,11 @@ impl Events {
     /// Appends what stands for a record's event in that layout: its label; `EVENT n` where the tables do not know it;
     /// of interrupts their number, of user events theirs.
     pub fn event_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = class_of(record);
+        let class = record.meant_class();
         match (class, record.event) {
             (classes::USER, event) => {
                 out.push(b"EVENT:");
-                push_number(event.into(), out);
+                out.dec(event.into());
             }
             (class, event) if is_interrupt(class, event) => self.interrupt(event, record.bytes, out),
             (class, event) => push_label(self.label(class, event), event, out),
@@ -273,7 +263,7 @@ impl EventPrinter {
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let entries = &self.opened.entries;
-        let class = if self.part == Part::Arguments { class_of(record) } else { record.class };
+        let class = if self.part == Part::Arguments { record.meant_class() } else { record.class };
         let mut index = entries[usize::from(Space::record_id(class, record.event)) % N_IDS];
         if index == NONE {
             if self.part != Part::Arguments {
@@ -300,11 +290,6 @@ impl EventPrinter {
     }
 }
 
-/// A record's class: what 6.4 writes as class 13 is meant as 5.
-fn class_of(record: &KevRecord<'_>) -> u8 {
-    if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class }
-}
-
 /// Whether an event's argument list begins with an interrupt's number, which stands in the event's place.
 fn is_interrupt(class: u8, event: u16) -> bool {
     class == classes::INT && (1..=6).contains(&event)
@@ -316,13 +301,7 @@ fn push_label(label: Option<&str>, event: u16, out: &mut TextBuf) {
         Some(label) => out.push(label.as_bytes()),
         None => {
             out.push(b"EVENT ");
-            push_number(event.into(), out);
+            out.dec(event.into());
         }
     }
-}
-
-fn push_number(number: u64, out: &mut TextBuf) {
-    let mut text = [0; 32];
-    let end = num::dec(&mut text, 0, number);
-    out.push(&text[..end]);
 }

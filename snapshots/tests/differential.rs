@@ -7,7 +7,7 @@ use std::fmt::Write;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::trcfmt::ast::Stanza;
 use tfbc_grammar::{Arena, Severity, Source, Sources};
-use tfbc_snapshots::generate::{GeneratedEvent, Rng, Template, event, facts, template};
+use tfbc_snapshots::generate::{GeneratedEvent, Rng, Template, event, facts, seeds, template};
 use tfbc_snapshots::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Event, Layout, Limits, Machine};
@@ -17,17 +17,6 @@ const CASES: u64 = 2000;
 
 /// Events of each template.
 const EVENTS: usize = 8;
-
-fn env(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
-fn seeds() -> std::ops::Range<u64> {
-    match env("TFBC_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..env("TFBC_CASES").unwrap_or(CASES),
-    }
-}
 
 /// Which limit an event may reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,18 +190,18 @@ fn compare_all(seeds: std::ops::Range<u64>, reach: Reach) {
 
 #[test]
 fn the_machine_prints_what_the_reference_prints() {
-    compare_all(seeds(), Reach::Turns);
+    compare_all(seeds(CASES), Reach::Turns);
 }
 
 #[test]
 fn the_text_limit_cuts_at_the_same_byte() {
-    let seeds = seeds();
+    let seeds = seeds(CASES);
     compare_all(seeds.start..seeds.end.min(seeds.start + 500), Reach::Text);
 }
 
 #[test]
 fn generated_templates_parse_and_the_reference_formats_them() {
-    for seed in seeds().take(300) {
+    for seed in seeds(CASES).take(300) {
         let case = case(seed, Reach::Turns);
         let arena = Arena::new();
         let sources = sources(&case.template);
@@ -230,7 +219,7 @@ fn generated_templates_parse_and_the_reference_formats_them() {
 #[test]
 fn a_blob_read_back_from_a_file_prints_the_same() {
     let path = std::env::temp_dir().join(format!("tfbc-differential-{}.tfbc", std::process::id()));
-    for seed in seeds().take(50) {
+    for seed in seeds(CASES).take(50) {
         let case = case(seed, Reach::Turns);
         let sources = sources(&case.template);
         let blob = compile(&sources, &Options::default()).blob.expect("generated templates compile");

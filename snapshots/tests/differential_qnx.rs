@@ -10,9 +10,9 @@ use tfbc_compiler::{Compiled, Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::xml::Place;
 use tfbc_snapshots::datakey::{Definitions, Finding, Record, Severity, ShownField, told};
-use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::{GeneratedDefinitions, GeneratedRecord, definitions, record};
 use tfbc_snapshots::generate::kev::log;
+use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::kev::{self, Log, LogRecord};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine};
@@ -22,17 +22,6 @@ const CASES: u64 = 2000;
 
 /// Records for each set of definitions.
 const RECORDS: usize = 8;
-
-fn env(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
-fn seeds() -> std::ops::Range<u64> {
-    match env("TFBC_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..env("TFBC_CASES").unwrap_or(CASES),
-    }
-}
 
 /// Checks all of some seeds, and shows the shortest difference.
 fn check_all(seeds: std::ops::Range<u64>, check: impl Fn(u64) -> Result<(), String> + Sync) {
@@ -173,7 +162,7 @@ fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), String>
 
 #[test]
 fn the_product_refuses_and_prints_what_the_reference_does() {
-    check_all(seeds(), compare);
+    check_all(seeds(CASES), compare);
 }
 
 /// Whether a place is in an entry that is refused, of any file.
@@ -289,7 +278,7 @@ fn compare_mutated(seed: u64) -> Result<(), String> {
 
 #[test]
 fn altered_definitions_mean_the_same_to_both() {
-    let seeds = seeds();
+    let seeds = seeds(CASES);
     check_all(seeds.start..seeds.end.min(seeds.start + seeds.end.div_ceil(16)), compare_mutated);
 }
 
@@ -351,13 +340,13 @@ fn compare_logs(seed: u64) -> Result<(), String> {
 
 #[test]
 fn the_reader_reads_what_the_reference_reads() {
-    check_all(seeds(), compare_logs);
+    check_all(seeds(CASES), compare_logs);
 }
 
 #[test]
 fn generated_definitions_reach_every_feature() {
     let (mut shown, mut truncated, mut refused, mut texts) = (0, 0, 0, 0);
-    let seeds = seeds().take(500);
+    let seeds = seeds(CASES).take(500);
     let cases = seeds.clone().count();
     for seed in seeds {
         let case = Case::new(seed);

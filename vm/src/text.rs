@@ -71,6 +71,13 @@ impl TextBuf {
         self.len += bytes.len();
     }
 
+    /// Appends an unsigned decimal.
+    #[inline]
+    pub fn dec(&mut self, n: u64) {
+        self.room(0);
+        self.len = crate::num::dec(&mut self.buf, self.len, n);
+    }
+
     /// Appends `n` blanks.
     #[inline]
     pub fn pad(&mut self, n: usize) {

@@ -4,7 +4,7 @@ use super::console::{Console, Failure, Message};
 use super::trace::Announcer;
 use crate::catalog::Catalog;
 use crate::events::{Events, class_name};
-use crate::reader::kev::{KevItem, KevLog, KevRecord, classes};
+use crate::reader::kev::{KevItem, KevLog, KevRecord};
 use crate::report::Monitor;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -51,7 +51,7 @@ impl LogInventory {
     }
 
     fn count(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>) {
-        let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
+        let class = record.meant_class();
         *self.by_event.entry((class, record.event)).or_default() += 1;
         self.cpus |= 1 << (record.cpu & 63);
         match time_ns {

@@ -5,7 +5,7 @@ use super::print::RecordPrinter;
 use super::{Form, RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
 use crate::events::class_name;
-use crate::reader::kev::{KevHeader, KevRecord, classes};
+use crate::reader::kev::{KevHeader, KevRecord};
 use std::fmt;
 use std::io::Write;
 use tfbc_vm::{Space, TextBuf, num};
@@ -193,7 +193,7 @@ impl<'r> RowWriter<'r> {
 
     fn value(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, out: &mut TextBuf) {
         match column {
-            RecordColumn::Event => number(record.number, out),
+            RecordColumn::Event => out.dec(record.number),
             RecordColumn::Time => match time_ns {
                 None => out.push(b"-"),
                 Some(ns) => {
@@ -204,12 +204,12 @@ impl<'r> RowWriter<'r> {
                     out.push(&text[..end]);
                 }
             },
-            RecordColumn::Cpu => number(record.cpu.into(), out),
+            RecordColumn::Cpu => out.dec(record.cpu.into()),
             RecordColumn::Class => match class_name(record.class) {
                 Some(name) => out.push(name.as_bytes()),
-                None => number(record.class.into(), out),
+                None => out.dec(record.class.into()),
             },
-            RecordColumn::Id => number(record.event.into(), out),
+            RecordColumn::Id => out.dec(record.event.into()),
             RecordColumn::Type => self.printer.events().type_text(record, out),
             RecordColumn::Data => {}
         }
@@ -259,7 +259,7 @@ impl<'r> RowWriter<'r> {
 
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
+        let class = record.meant_class();
         let time_ns = record.cycles().and_then(|cycles| self.header.ns(cycles));
         if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
             return;
@@ -303,12 +303,6 @@ fn field_object(field: &[u8], out: &mut TextBuf) {
     out.push(b",\"text\":");
     json::string(text, out);
     out.push(b"}");
-}
-
-fn number(value: u64, out: &mut TextBuf) {
-    let mut text = [0; 32];
-    let end = num::dec(&mut text, 0, value);
-    out.push(&text[..end]);
 }
 
 /// A value in its column; the last column has no blanks behind it.

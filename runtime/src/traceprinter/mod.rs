@@ -16,7 +16,7 @@ pub use header::write_refused;
 
 use crate::catalog::Catalog;
 use crate::events::{EventPrinter, Events, Part};
-use crate::reader::kev::{KevHeader, KevLog, KevRecord, classes};
+use crate::reader::kev::{KevHeader, KevLog, KevRecord};
 use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
 use format::Line;
@@ -138,7 +138,7 @@ impl<'p> Printer<'p> {
     fn define(&mut self, record: &KevRecord<'_>) -> bool {
         let Some(definitions) = &mut self.definitions else { return false };
         self.data.clear();
-        let class = if record.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { record.class };
+        let class = record.meant_class();
         definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 

@@ -11,3 +11,12 @@ mod template;
 pub use event::{Facts, GeneratedEvent, event, facts};
 pub use rng::Rng;
 pub use template::{Template, template};
+
+/// The seeds of a run: `TFBC_SEED` alone, or as many as `TFBC_CASES` says, or else an ordinary run's.
+pub fn seeds(ordinary: u64) -> std::ops::Range<u64> {
+    let env = |name: &str| std::env::var(name).ok()?.parse().ok();
+    match env("TFBC_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..env("TFBC_CASES").unwrap_or(ordinary),
+    }
+}

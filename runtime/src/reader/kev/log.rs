@@ -63,6 +63,12 @@ impl KevRecord<'_> {
     pub fn cycles(&self) -> Option<u64> {
         self.msb.map(|msb| u64::from(msb) << 32 | u64::from(self.stamp))
     }
+
+    /// The class that is meant: what 6.4 writes as [`classes::STRAY_SYSTEM`] is [`classes::SYSTEM`].
+    #[inline]
+    pub fn meant_class(&self) -> u8 {
+        if self.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { self.class }
+    }
 }
 
 /// What a log held, and what of it could not be delivered.
