@@ -18,3 +18,4 @@ pub mod records;
 pub mod render;
 pub mod report;
 pub mod traceprinter;
+pub mod unix_compress;
