@@ -21,3 +21,4 @@ pub mod render;
 pub mod report;
 mod spelling;
 pub mod traceprinter;
+pub mod unix_compress;
