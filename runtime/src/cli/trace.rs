@@ -122,6 +122,8 @@ pub struct Wanted<'w> {
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
     /// For logs of QNX.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
+    /// Whether to say of each trace what it is and how much was reported of it.
+    pub tell: bool,
 }
 
 /// Writes the reports of traces, one after another, to `-o` or standard output.
@@ -143,7 +145,7 @@ pub fn run(
             Some(out) => out,
             None => out.insert(Output::open(output).map_err(|error| Failure::write(&error, &what))?),
         };
-        let n_damaged = trace.report(console, catalog, out).map_err(|error| match error {
+        let n_damaged = trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
             ReportError::Write(error) => Failure::write(&error, &what),
             ReportError::Read(error) => {
                 Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
@@ -178,7 +180,13 @@ impl Planned {
     }
 
     /// Writes the report, and gives the number of damaged places.
-    fn report(&mut self, console: &Console, catalog: &Catalog<'_>, out: &mut Output) -> Result<u64, ReportError> {
+    fn report(
+        &mut self,
+        console: &Console,
+        catalog: &Catalog<'_>,
+        tell: bool,
+        out: &mut Output,
+    ) -> Result<u64, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
                 let mut announcer = Announcer::new(console, logs.name(), logs.size());
@@ -186,6 +194,10 @@ impl Planned {
                 announcer.progress.clear();
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
+                if tell {
+                    let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
+                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+                }
                 Ok(summary.n_damaged)
             }
             Planned::Kev(log, options) => {
