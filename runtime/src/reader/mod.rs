@@ -4,8 +4,10 @@ pub mod aix;
 mod any;
 pub mod kev;
 mod notice;
+mod packed;
 mod window;
 
 pub use any::{AnyRefusal, AnyTrace};
 pub use notice::{Notice, Tally};
-pub use window::Input;
+pub use packed::{Compression, Unpacker};
+pub use window::{Input, Packing, ReadSeek};

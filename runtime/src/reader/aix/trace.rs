@@ -6,11 +6,10 @@ use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
-use crate::reader::window::{Input, Window};
+use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -180,6 +179,8 @@ pub struct Trace {
     notices: VecDeque<Notice>,
     survey: Survey,
     tally: Tally,
+    /// Whether it was said that a compressed file is damaged.
+    fault_said: bool,
 }
 
 impl Trace {
@@ -188,27 +189,30 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let input = if path == Path::new("-") {
-            Input::Stream(Box::new(io::stdin()))
-        } else {
-            Input::from_file(File::open(path)?)?
-        };
-        Self::from_input(path.to_string_lossy(), input, options)
+        Self::from_input(path.to_string_lossy(), Input::open(path)?, options)
     }
 
     /// Reads a trace from any input. `name` is what `$LOGFILE` shows.
     ///
     /// # Errors
     /// The input cannot be read, or is no trace.
-    pub fn from_input(name: impl Into<String>, mut input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
-        let mut size = input.size()?;
-        let mut window = Window::new(input);
+    pub fn from_input(name: impl Into<String>, input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::from_window(name, Window::new(input), options)
+    }
+
+    /// Reads a trace of which nothing has been consumed.
+    pub(in crate::reader) fn from_window(
+        name: impl Into<String>,
+        mut window: Window,
+        options: &ReadOptions,
+    ) -> Result<Self, OpenError> {
+        let mut size = window.input_mut().size()?;
         let kind = match options.format {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
         };
         if kind.is_log() && size.is_none() {
-            window = spool(window)?;
+            window = window.spool()?;
             size = window.input_mut().size()?;
         }
         let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
@@ -228,6 +232,7 @@ impl Trace {
             notices: VecDeque::new(),
             survey: Survey::default(),
             tally: Tally::default(),
+            fault_said: false,
         };
         if kind.is_log() {
             trace.plan_log()?
@@ -251,6 +256,16 @@ impl Trace {
     /// Bytes of the whole file, where that is known.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// How the file is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        self.window.packing()
+    }
+
+    /// How far the reading of the file is, in bytes of the file as it stands.
+    pub fn progress(&self) -> u64 {
+        self.window.progress()
     }
 
     /// A log's header.
@@ -337,6 +352,9 @@ impl Trace {
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
+                    if self.says_fault() {
+                        continue;
+                    }
                     return Ok(Found::End);
                 }
                 self.open_area()?;
@@ -360,6 +378,16 @@ impl Trace {
 
     fn damage(&mut self, message: String) {
         self.notices.push_back(Notice { damage: true, message });
+    }
+
+    /// Says, once, why the bytes of a compressed file end early.
+    fn says_fault(&mut self) -> bool {
+        let fault = if self.fault_said { None } else { self.window.fault() };
+        self.fault_said = true;
+        fault.is_some_and(|fault| {
+            self.damage(fault);
+            true
+        })
     }
 
     fn open_area(&mut self) -> io::Result<()> {
@@ -418,6 +446,7 @@ impl Trace {
         match size {
             Some(size) => self.skip(size)?,
             None => {
+                self.window.look_for_fault();
                 self.tally.read += skipped;
                 self.tally.skipped += skipped;
                 self.in_area = false;
@@ -600,7 +629,7 @@ impl Trace {
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.number) = (0, false, 0, 0);
+        (self.next_area, self.in_area, self.pending, self.number, self.fault_said) = (0, false, 0, 0, false);
         if survey.stamped && survey.factors.is_none() {
             let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
             self.notices.push_front(Notice { damage: false, message });
@@ -619,6 +648,13 @@ impl Trace {
 }
 
 fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+    sniff_kind(window).map_err(|error| match window.fault() {
+        Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),
+        None => error,
+    })
+}
+
+fn sniff_kind(window: &mut Window) -> Result<Kind, OpenError> {
     let mut ended = false;
     loop {
         match sniff(window.bytes(), ended) {
@@ -632,15 +668,4 @@ fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
             Sniffed::More => ended = !window.fill()?,
         }
     }
-}
-
-/// Copies a log that comes through a pipe to an unnamed temporary file, since logs are read by position.
-fn spool(window: Window) -> io::Result<Window> {
-    let (head, input) = window.into_parts();
-    let mut file = tempfile::tempfile()?;
-    io::Write::write_all(&mut file, &head)?;
-    if let Input::Stream(mut rest) = input {
-        io::copy(&mut rest, &mut file)?;
-    }
-    Ok(Window::new(Input::Seekable(Box::new(file))))
 }
