@@ -1,6 +1,6 @@
 //! A trace of any kind, told apart by its first bytes.
 
-use super::aix::{OpenError, ReadOptions, Trace, is_trace, may_be_stream32};
+use super::aix::{OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use super::window::{Input, Window};
 use std::fmt;
@@ -51,7 +51,7 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
-        let input = Input::open(path)?;
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
         let name = path.to_string_lossy();
         let mut window = Window::new(input);
         if options.format.is_none() && begins_kev(&mut window)? {
@@ -64,8 +64,18 @@ impl AnyTrace {
     ///
     /// # Errors
     /// The input cannot be read, or is no log.
-    pub fn open_kev(path: &Path) -> Result<Self, AnyRefusal> {
-        Self::kev(KevLog::open(path, &KevOptions::default()))
+    pub fn open_kev(path: &Path, follow: bool) -> Result<Self, AnyRefusal> {
+        let input = if follow { Input::follow(path)? } else { Input::open(path)? };
+        Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &KevOptions::default()))
+    }
+
+    /// Whether a file's first bytes are those of a trace.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn is_trace(path: &Path) -> io::Result<bool> {
+        let mut window = Window::new(Input::open(path)?);
+        Ok(begins_kev(&mut window)? || find_kind(&mut window).is_ok())
     }
 
     fn aix(trace: Trace) -> Self {

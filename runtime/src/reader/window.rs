@@ -1,5 +1,7 @@
 //! A sliding window over a file or a pipe: what is read and not yet consumed stands in one piece.
 
+use super::follow::Follower;
+use super::notice::Notice;
 use super::packed::{Compression, Unpacker};
 use std::fmt;
 use std::fs::File;
@@ -22,6 +24,8 @@ pub enum Input {
     Stream(Box<dyn Read + Send>),
     /// A compressed file or pipe: what is read of it is unpacked.
     Packed(Box<Unpacker>),
+    /// A growing file: reading waits at its end.
+    Growing(Box<Follower>),
 }
 
 impl Input {
@@ -64,6 +68,34 @@ impl Input {
         })
     }
 
+    /// Opens a file that grows, or a pipe.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read, or is compressed.
+    pub fn follow(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Self::from_read(io::stdin());
+        }
+        let mut file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Self::from_read(file);
+        }
+        let magic = Compression::read_magic(&mut file)?;
+        file.seek(SeekFrom::Start(0))?;
+        match Compression::of(&magic) {
+            None => Ok(Input::Growing(Box::new(Follower::new(file, path)))),
+            Some(compression) => {
+                let text = format!("a file that {compression} made cannot be followed");
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+        }
+    }
+
+    /// Whether reading may wait for another program.
+    pub(in crate::reader) fn is_live(&self) -> bool {
+        !matches!(self, Input::Seekable(_))
+    }
+
     /// Reads at most `max` bytes, to the end where there are not so many.
     ///
     /// # Errors
@@ -96,7 +128,7 @@ impl Input {
                 input.seek(SeekFrom::Start(here))?;
                 Ok(Some(size))
             }
-            Input::Stream(_) | Input::Packed(_) => Ok(None),
+            Input::Stream(_) | Input::Packed(_) | Input::Growing(_) => Ok(None),
         }
     }
 }
@@ -108,6 +140,7 @@ impl Read for Input {
                 Input::Seekable(input) => input.read(into),
                 Input::Stream(input) => input.read(into),
                 Input::Packed(input) => input.read(into),
+                Input::Growing(input) => input.read(into),
             };
             match got {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -185,6 +218,21 @@ impl Window {
         self.packing()?.fault
     }
 
+    /// What is to be said of an input that has ended, beside where its bytes end.
+    pub fn ending(&self) -> Option<Notice> {
+        match &self.input {
+            Input::Growing(follower) => {
+                follower.ending().map(|what| Notice { damage: false, message: what.to_owned() })
+            }
+            _ => self.fault().map(|message| Notice { damage: true, message }),
+        }
+    }
+
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.input.is_live()
+    }
+
     /// Reads on to the end of a compressed file whose bytes no longer make sense: it may say why.
     pub fn look_for_fault(&mut self) {
         if self.input.unpacker().is_some_and(|unpacker| unpacker.packed_size().is_some()) {
@@ -249,7 +297,7 @@ impl Window {
 
     /// Begins to look ahead; [`Window::rewind`] comes back here.
     pub fn pin(&mut self) -> u64 {
-        if !matches!(self.input, Input::Seekable(_)) {
+        if self.is_live() {
             self.pin = Some(self.start);
         }
         self.offset

@@ -25,6 +25,8 @@ pub struct ReadOptions {
     pub cpuid_word: CpuidWord,
     /// Whether generic events longer than a trace buffer takes are accepted.
     pub lenient: bool,
+    /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
+    pub follow: bool,
 }
 
 /// Why a trace cannot be read at all.
@@ -40,6 +42,8 @@ pub enum OpenError {
     Other(&'static str),
     /// The first bytes are those of no trace.
     Unknown,
+    /// Only streams grow at their end.
+    CannotFollow(Kind),
 }
 
 impl fmt::Display for OpenError {
@@ -49,6 +53,10 @@ impl fmt::Display for OpenError {
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
+            OpenError::CannotFollow(kind) => write!(
+                f,
+                "an {kind} cannot be followed, since its header and buffers are written over: follow a stream, such as that of `trace -o -`"
+            ),
             OpenError::Unknown => f.write_str(
                 "not a proper trace file: no known first word, no header of a QNX log, and no 32-bit stream that begins with hook 001, 003 or \
                  00A and steps cleanly; --format stream32 reads it all the same",
@@ -179,8 +187,8 @@ pub struct Trace {
     notices: VecDeque<Notice>,
     survey: Survey,
     tally: Tally,
-    /// Whether it was said that a compressed file is damaged.
-    fault_said: bool,
+    /// Whether it was said what became of a compressed or growing file.
+    ending_said: bool,
 }
 
 impl Trace {
@@ -189,7 +197,8 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        Self::from_input(path.to_string_lossy(), Input::open(path)?, options)
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
+        Self::from_input(path.to_string_lossy(), input, options)
     }
 
     /// Reads a trace from any input. `name` is what `$LOGFILE` shows.
@@ -211,6 +220,9 @@ impl Trace {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
         };
+        if kind.is_log() && options.follow {
+            return Err(OpenError::CannotFollow(kind));
+        }
         if kind.is_log() && size.is_none() {
             window = window.spool()?;
             size = window.input_mut().size()?;
@@ -232,14 +244,14 @@ impl Trace {
             notices: VecDeque::new(),
             survey: Survey::default(),
             tally: Tally::default(),
-            fault_said: false,
+            ending_said: false,
         };
         if kind.is_log() {
             trace.plan_log()?
         } else {
             trace.plan_stream()?
         }
-        trace.look_ahead()?;
+        trace.look_ahead(options.follow)?;
         Ok(trace)
     }
 
@@ -256,6 +268,15 @@ impl Trace {
     /// Bytes of the whole file, where that is known.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.window.is_live()
+            && self.in_area
+            && self.notices.is_empty()
+            && matches!(self.rules.step(&self.window.bytes()[self.pending..]), Step::Short(_))
     }
 
     /// How the file is compressed.
@@ -352,7 +373,7 @@ impl Trace {
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
-                    if self.says_fault() {
+                    if self.says_ending() {
                         continue;
                     }
                     return Ok(Found::End);
@@ -380,14 +401,12 @@ impl Trace {
         self.notices.push_back(Notice { damage: true, message });
     }
 
-    /// Says, once, why the bytes of a compressed file end early.
-    fn says_fault(&mut self) -> bool {
-        let fault = if self.fault_said { None } else { self.window.fault() };
-        self.fault_said = true;
-        fault.is_some_and(|fault| {
-            self.damage(fault);
-            true
-        })
+    /// Says, once, what is to be said of an input that has ended.
+    fn says_ending(&mut self) -> bool {
+        let ending = if self.ending_said { None } else { self.window.ending() };
+        self.ending_said = true;
+        self.notices.extend(ending);
+        !self.notices.is_empty()
     }
 
     fn open_area(&mut self) -> io::Result<()> {
@@ -603,8 +622,9 @@ impl Trace {
         }
     }
 
-    /// Reads on until the first time factors and the first event that is no header event are known, and comes back.
-    fn look_ahead(&mut self) -> io::Result<()> {
+    /// Reads on until the first time factors and the first event that is no header event are known, and comes back. Of a
+    /// growing file, factors that are not at hand then are not waited for.
+    fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.pin();
         let notices = self.notices.clone();
         let tally = self.tally;
@@ -623,13 +643,15 @@ impl Trace {
             {
                 survey.factors = Some(factors);
             }
-            if (begun && survey.factors.is_some()) || self.window.pinned() > MAX_LOOK_AHEAD {
+            if (begun && (survey.factors.is_some() || (follow && self.waits())))
+                || self.window.pinned() > MAX_LOOK_AHEAD
+            {
                 break;
             }
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.number, self.fault_said) = (0, false, 0, 0, false);
+        (self.next_area, self.in_area, self.pending, self.number, self.ending_said) = (0, false, 0, 0, false);
         if survey.stamped && survey.factors.is_none() {
             let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
             self.notices.push_front(Notice { damage: false, message });
@@ -647,7 +669,8 @@ impl Trace {
     }
 }
 
-fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+/// What the first bytes say of a trace's kind.
+pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
     sniff_kind(window).map_err(|error| match window.fault() {
         Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),
         None => error,

@@ -293,6 +293,20 @@ impl KevLog {
         self.size
     }
 
+    /// Whether reading may wait for another program.
+    pub(crate) fn is_live(&self) -> bool {
+        self.window.is_live()
+    }
+
+    /// Whether the next record must be waited for: it is not at hand, and the log comes from another program.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.window.is_live()
+            && !self.ended
+            && self.notices.is_empty()
+            && self.window.bytes().len() < self.pending + SLOT_BYTES
+    }
+
     /// How the file is compressed.
     pub fn packing(&self) -> Option<Packing> {
         self.window.packing()
@@ -572,9 +586,7 @@ impl KevLog {
             self.window.consume(left);
             self.counts.cut_bytes = left as u64;
         }
-        if let Some(fault) = self.window.fault() {
-            self.damage(fault);
-        }
+        self.notices.extend(self.window.ending());
         if self.counts.gaps > MAX_GAP_NOTICES {
             let KevCounts { gaps, lost_buffers, .. } = self.counts;
             self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));
