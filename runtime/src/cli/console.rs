@@ -51,6 +51,8 @@ pub enum Message {
     BadDate = 32,
     /// Times of the PURR register are asked for, and the trace has none.
     NoPurr = 48,
+    /// Events are chosen by CPU, and so not by date.
+    DatesIgnored = 51,
     /// Templates read past the end of events.
     PastEnd = 75,
     /// A trace event that is none.

@@ -42,14 +42,32 @@ pub struct SystemInfo {
 /// What one event says of the trace, its system or its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'e> {
-    StartTime { seconds: u32, utsname: &'e [u8] },
+    StartTime {
+        seconds: u32,
+        utsname: &'e [u8],
+    },
     Command(&'e [u8]),
     IpAddress(u32),
     Buffering(u32),
-    CpuCounts { total: u32, traced: u32 },
+    CpuCounts {
+        total: u32,
+        traced: u32,
+    },
     LargeDataTypes(u32),
-    Process { pid: u64, tid: u64, path: &'e [u8] },
-    Exec { pid: u64, path: &'e [u8] },
+    Process {
+        pid: u64,
+        tid: u64,
+        path: &'e [u8],
+    },
+    Exec {
+        pid: u64,
+        path: &'e [u8],
+    },
+    /// A file of one processor's events, named by the base file.
+    CpuFile {
+        cpu: u32,
+        name: &'e [u8],
+    },
     Factors(Factors),
 }
 
@@ -84,6 +102,7 @@ impl<'e> Record<'e> {
         Some(match kind {
             5 => Record::IpAddress(word32(payload, 0)?),
             6 => Record::Buffering(word32(payload, 0)?),
+            0x10 => Record::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
             0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
             0x13 => Record::LargeDataTypes(word32(payload, 0)?),
             1 | 0x16 => Record::Process {
@@ -118,7 +137,7 @@ impl SystemInfo {
                 self.traced_cpus = Some(traced);
             }
             Record::LargeDataTypes(large) => self.large_data_types = Some(large),
-            Record::Process { .. } | Record::Exec { .. } | Record::Factors(_) => {}
+            Record::Process { .. } | Record::Exec { .. } | Record::CpuFile { .. } | Record::Factors(_) => {}
         }
     }
 }
