@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn all_mistakes_are_told_in_one_run() {
-        let text = "106 dispach\n  15 raise\n106.12345 reset\n106 dispatch pdi=D1\n106 dispatch pid=D6\n106\n\
+        let text = "106 dispach\n  15 raise\n106.12345 reset\n106 dispatch pidd=D1\n106 dispatch pid=D6\n106\n\
                     134 exec\n106 dispatch pid\n106 dispatch pid=D1 pid=D2\n[demon x]\n00A kind=x reset\n\
                     101 enter\n101 enter name=D1\n101 enter address=U3@4\n101 enter name=S@W2+\n";
         let found = mistakes(text);
@@ -322,7 +322,7 @@ mod tests {
             "1:5: unknown action `dispach`; did you mean `dispatch`?",
             "2:3: `15` is no hook id",
             "3:1: `12345` is no subhook",
-            "4:14: `dispatch` has no `pdi`, but pid, tid, priority, cpu; did you mean `pid`?",
+            "4:14: `dispatch` has no `pidd`, but pid, tid, priority, cpu; did you mean `pid`?",
             "5:14: `D6` is no place of a number",
             "6:1: hook `106` has no action",
             "7:5: `exec` needs `path=`",
