@@ -5,11 +5,11 @@ use crate::columns::{Columns, Row, trim};
 use crate::context::{AddressNames, ContextState, ContextTable};
 pub use crate::filter::Filter;
 use crate::ids::display_id;
-use crate::reader::aix::{Item, Notice, RawEvent, SystemInfo, Trace, TraceState, hooks};
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
-use tfbc_vm::{Context, Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
@@ -107,24 +107,23 @@ impl<F: FnMut(&Notice)> Monitor for F {
     }
 }
 
-/// Writes the report of one trace.
+/// Writes one report of all events of the logs.
 ///
 /// # Errors
-/// The trace cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
+/// A log cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
 /// `monitor`, and [`Summary::n_damaged`] counts them.
 pub fn report(
-    trace: &mut Trace,
+    logs: &mut Logs,
     catalog: &Catalog<'_>,
     options: &ReportOptions,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<Summary, ReportError> {
-    let state = TraceState::new(trace.kind().kernel(), trace.survey());
-    let mut report = Report::new(catalog, options, state, trace.name());
-    while let Some(item) = trace.next().map_err(ReportError::Read)? {
+    let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
-            Item::Event(event) => report.event(&event),
-            Item::Notice(notice) => {
+            LogItem::Event(event) => report.event(&event),
+            LogItem::Notice { notice, .. } => {
                 report.summary.n_damaged += u64::from(notice.damage);
                 report.write_to(out)?;
                 out.flush().map_err(ReportError::Write)?;
@@ -141,10 +140,10 @@ pub fn report(
             break;
         }
         if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
-            monitor.progress(trace.offset(), report.summary.n_events);
+            monitor.progress(logs.tally().read, report.summary.n_events);
         }
     }
-    report.finish(trace, out)
+    report.finish(logs, out)
 }
 
 /// One report while it is written.
@@ -156,7 +155,7 @@ struct Report<'r> {
     by_facts: bool,
     state: TraceState,
     context: ContextState,
-    log_file: Vec<u8>,
+    logs: Vec<LogInfo>,
     columns: Columns,
     /// Layouts by level: they are the same for every event.
     layouts: [Layout; 5],
@@ -178,16 +177,16 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, state: TraceState, name: &str) -> Self {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
             options,
             filter: options.filter.clone(),
             by_facts: options.filter.asks_for_facts(),
-            state,
+            state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
-            log_file: name.as_bytes().to_vec(),
+            logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
             columns,
             machine: Machine::new(options.limits),
@@ -204,54 +203,55 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn event(&mut self, event: &RawEvent<'_>) {
+    fn event(&mut self, timed: &TimedEvent<'_>) {
+        let TimedEvent { event, time, .. } = timed;
         self.summary.n_events += 1;
-        let time = self.state.advance(event);
+        self.state.advance(event);
         self.context.advance(event);
         let shown = self.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
         let shown = shown
             && (!self.options.defined || self.catalog.defines(event.id))
-            && (!self.by_facts || self.admits(event, time.elapsed_ns));
+            && (!self.by_facts || self.admits(timed));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {
-            self.report_event(event, &vm_event, entry, time.elapsed_ns);
+            self.report_event(timed, &vm_event, entry);
         } else if shown {
-            self.report_columns(event, &vm_event, entry, time.elapsed_ns);
+            self.report_columns(timed, &vm_event, entry);
         } else if entry.has_effects {
-            self.run_unseen(event, &vm_event, entry);
+            self.run_unseen(timed, &vm_event, entry);
         }
     }
 
     /// Whether the filter admits an event for more than its id.
     #[cold]
-    fn admits(&mut self, event: &RawEvent<'_>, elapsed_ns: u64) -> bool {
+    fn admits(&mut self, timed: &TimedEvent<'_>) -> bool {
         if self.filter.asks_for_dates() {
             match self.state.system().start_time {
                 Some(start) => self.filter.date(start),
                 // The header's events come first.
-                None if matches!(event.id, hooks::HEADER | hooks::UTILITY) => return false,
+                None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return false,
                 None => self.no_start = true,
             }
         }
-        !self.no_start && self.filter.admits(&self.context.facts(event), elapsed_ns)
+        !self.no_start && self.filter.admits(&self.context.facts(&timed.event), timed.time.elapsed_ns)
     }
 
     #[inline]
-    fn report_event(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
+    fn report_event(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
         if !self.begun || self.options.page_size > 0 {
             self.page_break();
         }
         let line = self.text.len();
-        self.write_columns(line, event, entry.level, elapsed_ns);
+        self.write_columns(line, timed, entry.level);
         let behind_columns = self.text.len();
-        let outcome = self.run(event, vm_event, entry, Some(line));
+        let outcome = self.run(timed, vm_event, entry, Some(line));
         if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
             // No text, no line for it.
             self.text.truncate(behind_columns);
         }
-        self.count(event.id, outcome, elapsed_ns);
+        self.count(timed, outcome);
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -259,15 +259,16 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn write_columns(&mut self, line: usize, event: &RawEvent<'_>, level: Level, elapsed_ns: u64) {
+    fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
         if level != Level::Zero {
+            let elapsed_ns = timed.time.elapsed_ns;
             let row = Row {
-                id: event.id,
+                id: timed.event.id,
                 elapsed_ns,
                 delta_ns: i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns),
-                facts: self.context.facts(event),
-                file: &self.log_file,
-                reported_cpus: self.state.system().traced_cpus.unwrap_or(0),
+                facts: self.context.facts(&timed.event),
+                file: self.logs[timed.log].name.as_bytes(),
+                reported_cpus: self.state.reported_cpus(timed),
             };
             self.columns.write(line, &row, &mut self.text);
         }
@@ -275,20 +276,11 @@ impl<'r> Report<'r> {
 
     /// Runs the program of an event: into the report, whose line begins at `line`, or unseen.
     #[inline]
-    fn run(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
-        let (facts, paths) = self.context.facts_and_paths(event);
-        let context = Context {
-            pid: facts.pid.unwrap_or(0),
-            cpu: facts.cpu.unwrap_or(0),
-            priority: facts.priority,
-            svc: facts.svc,
-            exec_path: facts.path,
-            processes: paths,
-            ..self.state.context(event, &self.log_file)
-        };
+    fn run(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
         let job = Job {
             event: vm_event,
-            context: &context,
+            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
             timers: &mut self.timers,
             layout: line.map_or(Layout::default(), |_| self.layouts[entry.level as usize]),
             line: line.unwrap_or(0),
@@ -298,37 +290,37 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn count(&mut self, id: u16, outcome: Outcome, elapsed_ns: u64) {
+    fn count(&mut self, timed: &TimedEvent<'_>, outcome: Outcome) {
         self.summary.n_truncated += u64::from(outcome.truncated);
         self.summary.n_limited += u64::from(outcome.limited);
         self.summary.n_divided += u64::from(outcome.divided_by_zero);
         self.summary.stopped |= outcome.stop;
         if !outcome.skipped {
             self.summary.n_reported += 1;
-            self.last_elapsed_ns = elapsed_ns;
-            if let Some(count) = self.counts.get_mut(usize::from(id)) {
+            self.last_elapsed_ns = timed.time.elapsed_ns;
+            if let Some(count) = self.counts.get_mut(usize::from(timed.event.id)) {
                 *count += 1;
             }
         }
     }
 
     /// A report without text: the template still decides whether there is a line.
-    fn report_columns(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
-        let outcome = self.run_unseen(event, vm_event, entry);
+    fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
+        let outcome = self.run_unseen(timed, vm_event, entry);
         if !outcome.skipped && entry.level != Level::Zero {
             self.page_break();
             let line = self.text.len();
-            self.write_columns(line, event, entry.level, elapsed_ns);
+            self.write_columns(line, timed, entry.level);
             trim(line, &mut self.text);
             self.text.push(b"\n");
             self.lines_on_page += 1;
         }
-        self.count(event.id, outcome, elapsed_ns);
+        self.count(timed, outcome);
     }
 
-    fn run_unseen(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
         self.unseen.clear();
-        self.run(event, vm_event, entry, None)
+        self.run(timed, vm_event, entry, None)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
@@ -352,20 +344,20 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    fn finish(mut self, trace: &Trace, out: &mut impl Write) -> Result<Summary, ReportError> {
+    fn finish(mut self, logs: &Logs, out: &mut impl Write) -> Result<Summary, ReportError> {
         if !self.begun {
             self.page_break();
         }
         write_histogram(&self.counts, self.catalog, &mut self.text);
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
-        let tally = trace.tally();
+        let tally = logs.tally();
         let accounted = tally.header + tally.events + tally.skipped;
         if accounted != tally.read {
             return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
         }
         self.summary.bytes = (tally.read, tally.skipped);
-        self.summary.n_clamped = self.state.clamped();
+        self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
     }
 }

@@ -3,7 +3,7 @@
 use super::console::{Console, Ending, Failure, Message, Progress, Status};
 use crate::catalog::Catalog;
 use crate::output::Output;
-use crate::reader::aix::{CpuidWord, Kind, ReadOptions, Trace};
+use crate::reader::aix::{CpuidWord, Kind, Logs, ReadOptions};
 use crate::reader::kev::KevLog;
 use crate::reader::{AnyTrace, Notice};
 use crate::records::{self, RecordOptions, RecordSummary};
@@ -164,14 +164,14 @@ pub fn run(
 
 /// An opened trace with what is wanted of it.
 enum Planned {
-    Aix(Box<Trace>, ReportOptions),
+    Aix(Box<Logs>, ReportOptions),
     Kev(Box<KevLog>, RecordOptions),
 }
 
 impl Planned {
     fn open(path: &Path, args: &TraceArgs, wanted: &Wanted<'_>) -> Result<Self, Failure> {
         Ok(match open(path, args)? {
-            AnyTrace::Aix(trace) => Planned::Aix(trace, (wanted.aix)()?),
+            AnyTrace::Aix(logs) => Planned::Aix(logs, (wanted.aix)()?),
             AnyTrace::Kev(log) => {
                 let options = (wanted.kev)(&log)?;
                 Planned::Kev(log, options)
@@ -188,15 +188,16 @@ impl Planned {
         out: &mut Output,
     ) -> Result<u64, ReportError> {
         match self {
-            Planned::Aix(trace, options) => {
-                let mut announcer = Announcer::new(console, trace.name(), trace.size());
-                let ran = report(trace, catalog, options, out, &mut announcer);
+            Planned::Aix(logs, options) => {
+                let mut announcer = Announcer::new(console, logs.name(), logs.size());
+                let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
-                announce(console, trace.name(), &summary);
+                announce(console, logs.name(), &summary);
                 if tell {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    console.note(format!("{}: {}, {read}, {reported} reported", trace.name(), trace.kind()));
+                    let kind = logs.logs()[0].kind;
+                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
                 }
                 Ok(summary.n_damaged)
             }

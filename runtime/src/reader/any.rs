@@ -1,7 +1,7 @@
 //! A trace of any kind, told apart by its first bytes.
 
 use super::Input;
-use super::aix::{OpenError, ReadOptions, Trace, is_trace, may_be_stream32};
+use super::aix::{Logs, OpenError, ReadOptions, Trace, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use std::fmt;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// An opened trace.
 pub enum AnyTrace {
     /// A trace of AIX.
-    Aix(Box<Trace>),
+    Aix(Box<Logs>),
     /// A log of QNX.
     Kev(Box<KevLog>),
 }
@@ -51,7 +51,7 @@ impl AnyTrace {
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
         let name = path.to_string_lossy();
         if options.format.is_some() {
-            return Trace::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
         }
         let mut input: Box<dyn Read + Send> = if path == Path::new("-") {
             Box::new(io::stdin())
@@ -62,7 +62,7 @@ impl AnyTrace {
                 return if is_kev(&head) {
                     Self::kev(KevLog::open(path, &KevOptions::default()))
                 } else {
-                    Trace::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix)
+                    Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix)
                 };
             }
             Box::new(file)
@@ -74,7 +74,7 @@ impl AnyTrace {
             return Self::kev(KevLog::from_read(whole, &name, None, &KevOptions::default()));
         }
         let input = Input::Stream(Box::new(whole));
-        Trace::from_input(name, input, options).map(Self::aix).map_err(AnyRefusal::Aix)
+        Trace::from_input(name, input, options).map(|trace| Self::aix(trace.into())).map_err(AnyRefusal::Aix)
     }
 
     /// Opens a log of QNX, whatever its first bytes are.
@@ -85,8 +85,8 @@ impl AnyTrace {
         Self::kev(KevLog::open(path, &KevOptions::default()))
     }
 
-    fn aix(trace: Trace) -> Self {
-        AnyTrace::Aix(Box::new(trace))
+    fn aix(logs: Logs) -> Self {
+        AnyTrace::Aix(Box::new(logs))
     }
 
     fn kev(log: Result<KevLog, KevRefusal>) -> Result<Self, AnyRefusal> {
