@@ -200,7 +200,8 @@ impl Planned {
                 announce(console, logs.name(), &summary);
                 if tell {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+                    let kind = logs.logs()[0].kind;
+                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
                 }
                 Ok(summary.n_damaged)
             }
