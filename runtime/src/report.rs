@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, trim};
 use crate::ids::IdSet;
-use crate::reader::aix::{Item, Notice, RawEvent, SystemInfo, Trace, TraceState, hooks};
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
 use std::fmt;
 use std::io::{self, Write};
 use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
@@ -114,24 +114,24 @@ impl<F: FnMut(&Notice)> Monitor for F {
     }
 }
 
-/// Writes the report of one trace.
+/// Writes one report of all events of the logs.
 ///
 /// # Errors
-/// The trace cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
+/// A log cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
 /// `monitor`, and [`Summary::n_damaged`] counts them.
 pub fn report(
-    trace: &mut Trace,
+    logs: &mut Logs,
     catalog: &Catalog<'_>,
     options: &ReportOptions,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<Summary, ReportError> {
-    let state = TraceState::new(trace.kind().kernel(), trace.survey());
-    let mut report = Report::new(catalog, options, state, trace.name());
-    while let Some(item) = trace.next().map_err(ReportError::Read)? {
+    let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    let live = logs.is_live();
+    while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
-            Item::Event(event) => report.event(&event),
-            Item::Notice(notice) => {
+            LogItem::Event(event) => report.event(&event),
+            LogItem::Notice { notice, .. } => {
                 report.summary.n_damaged += u64::from(notice.damage);
                 report.write_to(out)?;
                 out.flush().map_err(ReportError::Write)?;
@@ -140,15 +140,18 @@ pub fn report(
         }
         if report.text.len() >= WRITE_AT {
             report.write_to(out)?;
+        } else if live && logs.waits() {
+            report.write_to(out)?;
+            out.flush().map_err(ReportError::Write)?;
         }
         if report.summary.stopped {
             break;
         }
         if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
-            monitor.progress(trace.offset(), report.summary.n_events);
+            monitor.progress(logs.progress(), report.summary.n_events);
         }
     }
-    report.finish(trace, out)
+    report.finish(logs, out)
 }
 
 /// One report while it is written.
@@ -156,7 +159,7 @@ struct Report<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r ReportOptions,
     state: TraceState,
-    log_file: Vec<u8>,
+    logs: Vec<LogInfo>,
     columns: Columns,
     /// Layouts by level: they are the same for every event.
     layouts: [Layout; 5],
@@ -174,13 +177,13 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, state: TraceState, name: &str) -> Self {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
             options,
-            state,
-            log_file: name.as_bytes().to_vec(),
+            state: TraceState::default(),
+            logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
             columns,
             machine: Machine::new(options.limits),
@@ -195,40 +198,41 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn event(&mut self, event: &RawEvent<'_>) {
+    fn event(&mut self, timed: &TimedEvent<'_>) {
+        let TimedEvent { event, time, .. } = timed;
         self.summary.n_events += 1;
-        let time = self.state.advance(event);
+        self.state.advance(event);
         let shown = self.options.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
         let shown = shown && (!self.options.defined || self.catalog.defines(event.id));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {
-            self.report_event(event, &vm_event, entry, time.elapsed_ns);
+            self.report_event(timed, &vm_event, entry);
         } else if shown {
-            self.report_columns(event, &vm_event, entry, time.elapsed_ns);
+            self.report_columns(timed, &vm_event, entry);
         } else if entry.has_effects {
-            self.run_unseen(event, &vm_event, entry);
+            self.run_unseen(timed, &vm_event, entry);
         }
     }
 
     #[inline]
-    fn report_event(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
+    fn report_event(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
         if !self.begun || self.options.page_size > 0 {
             self.page_break();
         }
         let line = self.text.len();
-        self.write_columns(line, event.id, entry.level, elapsed_ns);
+        self.write_columns(line, timed, entry.level);
         let job = Job {
             event: vm_event,
-            context: &self.state.context(event, &self.log_file),
+            context: &self.state.context(timed, &self.logs[timed.log]),
             timers: &mut self.timers,
             layout: self.layouts[entry.level as usize],
             line,
             out: &mut self.text,
         };
         let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
-        self.count(outcome, elapsed_ns);
+        self.count(outcome, timed.time.elapsed_ns);
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -236,10 +240,11 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn write_columns(&mut self, line: usize, id: u16, level: Level, elapsed_ns: u64) {
+    fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
+        let elapsed_ns = timed.time.elapsed_ns;
         if level != Level::Zero {
             let delta_ns = i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns);
-            self.columns.write(line, id, elapsed_ns, delta_ns, &mut self.text);
+            self.columns.write(line, timed.event.id, elapsed_ns, delta_ns, &mut self.text);
         }
     }
 
@@ -256,24 +261,24 @@ impl<'r> Report<'r> {
     }
 
     /// A report without text: the template still decides whether there is a line.
-    fn report_columns(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
-        let outcome = self.run_unseen(event, vm_event, entry);
+    fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
+        let outcome = self.run_unseen(timed, vm_event, entry);
         if !outcome.skipped && entry.level != Level::Zero {
             self.page_break();
             let line = self.text.len();
-            self.write_columns(line, event.id, entry.level, elapsed_ns);
+            self.write_columns(line, timed, entry.level);
             trim(line, &mut self.text);
             self.text.push(b"\n");
             self.lines_on_page += 1;
         }
-        self.count(outcome, elapsed_ns);
+        self.count(outcome, timed.time.elapsed_ns);
     }
 
-    fn run_unseen(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
         self.unseen.clear();
         let job = Job {
             event: vm_event,
-            context: &self.state.context(event, &self.log_file),
+            context: &self.state.context(timed, &self.logs[timed.log]),
             timers: &mut self.timers,
             layout: Layout::default(),
             line: 0,
@@ -303,19 +308,19 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    fn finish(mut self, trace: &Trace, out: &mut impl Write) -> Result<Summary, ReportError> {
+    fn finish(mut self, logs: &Logs, out: &mut impl Write) -> Result<Summary, ReportError> {
         if !self.begun {
             self.page_break();
         }
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
-        let tally = trace.tally();
+        let tally = logs.tally();
         let accounted = tally.header + tally.events + tally.skipped;
         if accounted != tally.read {
             return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
         }
         self.summary.bytes = (tally.read, tally.skipped);
-        self.summary.n_clamped = self.state.clamped();
+        self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
     }
 }

@@ -1,13 +1,14 @@
 //! `tfbc info`: what a trace holds.
 
-use super::console::{Console, Ending, Status};
+use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::info_kev::LogInventory;
+use super::inputs;
 use super::trace::{self, Announcer, TraceArgs};
 use crate::catalog::Catalog;
 use crate::ids::display_id;
 use crate::reader::AnyTrace;
-use crate::reader::aix::{Item, RawEvent, SystemInfo, Trace, TraceState, hooks};
+use crate::reader::aix::{LogItem, Logs, SystemInfo, TimedEvent, TraceState, hooks};
 use crate::report::{Monitor, date};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,8 @@ use std::path::PathBuf;
 
 /// Threads and processors that are told apart; the ids come from the trace.
 const MAX_COUNTED: usize = 1 << 16;
+/// Events between two steps of the progress bar.
+const PROGRESS_EVERY: u64 = 1 << 14;
 /// Hook 006: events were lost.
 const BUFFER_WRAP: u16 = 0x0060;
 
@@ -29,7 +32,7 @@ pub struct InfoArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Traces, `-` for standard input. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
     /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
@@ -45,11 +48,20 @@ impl InfoArgs {
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let mut out = String::new();
         let mut status = Status::Well;
-        for path in &self.traces {
-            let n_damaged = match trace::open(path, &self.trace)? {
-                AnyTrace::Aix(mut trace) => {
-                    let survey = Inventory::take(console, &mut trace)?;
-                    survey.write(&trace, &catalog, &mut out);
+        let traces = inputs::expand(console, &self.traces, &self.trace)?;
+        for path in &traces {
+            let opened = match trace::open(path, &self.trace) {
+                Err(Failure::Say(Message::Unreadable, text)) if traces.len() > 1 => {
+                    console.error(Message::Unreadable, text);
+                    status = Status::Failed;
+                    continue;
+                }
+                opened => opened?,
+            };
+            let n_damaged = match opened {
+                AnyTrace::Aix(mut logs) => {
+                    let survey = Inventory::take(console, &mut logs)?;
+                    survey.write(&logs, &catalog, &mut out);
                     survey.n_damaged
                 }
                 AnyTrace::Kev(mut log) => {
@@ -59,7 +71,7 @@ impl InfoArgs {
                 }
             };
             if n_damaged > 0 {
-                status = Status::Damaged;
+                status = status.max(Status::Damaged);
             }
         }
         super::print(out, None)?;
@@ -80,10 +92,10 @@ struct Inventory {
 }
 
 impl Inventory {
-    fn take(console: &Console, trace: &mut Trace) -> Result<Self, super::Failure> {
-        let mut announcer = Announcer::new(console, trace.name(), trace.size());
+    fn take(console: &Console, logs: &mut Logs) -> Result<Self, Failure> {
+        let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
         let mut inventory = Self {
-            state: TraceState::new(trace.kind().kernel(), trace.survey()),
+            state: TraceState::default(),
             n_events: 0,
             n_damaged: 0,
             n_lost: 0,
@@ -92,24 +104,26 @@ impl Inventory {
             tids: BTreeSet::new(),
             cpus: BTreeSet::new(),
         };
-        let name = trace.name().to_owned();
-        let unreadable =
-            |error| super::Failure::Say(super::Message::Unreadable, format!("cannot read {name}: {error}"));
-        while let Some(item) = trace.next().map_err(unreadable)? {
+        let name = logs.name().to_owned();
+        let unreadable = |error| Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}"));
+        while let Some(item) = logs.next().map_err(unreadable)? {
             match item {
-                Item::Event(event) => inventory.count(&event),
-                Item::Notice(notice) => {
+                LogItem::Event(timed) => inventory.count(&timed),
+                LogItem::Notice { notice, .. } => {
                     inventory.n_damaged += u64::from(notice.damage);
                     announcer.notice(&notice);
                 }
             }
-            announcer.progress(trace.offset(), inventory.n_events);
+            if inventory.n_events.is_multiple_of(PROGRESS_EVERY) {
+                announcer.progress(logs.progress(), inventory.n_events);
+            }
         }
         Ok(inventory)
     }
 
-    fn count(&mut self, event: &RawEvent<'_>) {
-        let time = self.state.advance(event);
+    fn count(&mut self, timed: &TimedEvent<'_>) {
+        let TimedEvent { event, time, .. } = timed;
+        self.state.advance(event);
         self.n_events += 1;
         self.last_ns = self.last_ns.max(time.elapsed_ns);
         self.n_lost += u64::from(event.id == BUFFER_WRAP);
@@ -124,7 +138,8 @@ impl Inventory {
         }
     }
 
-    fn write(&self, trace: &Trace, catalog: &Catalog<'_>, out: &mut String) {
+    fn write(&self, logs: &Logs, catalog: &Catalog<'_>, out: &mut String) {
+        let Some(trace) = logs.traces().next() else { return };
         let _ = writeln!(out, "{}: {}", trace.name(), trace.kind());
         if let Some(size) = trace.size() {
             let _ = writeln!(out, "  size       {size} bytes");
@@ -145,7 +160,7 @@ impl Inventory {
         if !self.cpus.is_empty() {
             let _ = writeln!(out, "  cpu ids    {}", self.cpus.len());
         }
-        let (skipped, clamped) = (trace.tally().skipped, self.state.clamped());
+        let (skipped, clamped) = (logs.tally().skipped, logs.clamped());
         let _ =
             writeln!(out, "  damaged    {}, {}", super::count(self.n_damaged, "place"), super::count(skipped, "byte"));
         let _ = writeln!(out, "  gaps       {} buffer wraps (006)", self.n_lost);

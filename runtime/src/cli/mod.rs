@@ -9,6 +9,7 @@ mod explain;
 mod formats;
 mod info;
 mod info_kev;
+mod inputs;
 mod limits;
 mod list;
 mod manual;

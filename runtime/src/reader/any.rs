@@ -1,6 +1,6 @@
 //! A trace of any kind, told apart by its first bytes.
 
-use super::aix::{OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
+use super::aix::{Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use super::window::{Input, Window};
 use std::fmt;
@@ -13,7 +13,7 @@ const MAX_AIX_HEAD: usize = 4096;
 /// An opened trace.
 pub enum AnyTrace {
     /// A trace of AIX.
-    Aix(Box<Trace>),
+    Aix(Box<Logs>),
     /// A log of QNX.
     Kev(Box<KevLog>),
 }
@@ -51,13 +51,20 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
+        if options.format.is_some() {
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+        }
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
         let name = path.to_string_lossy();
         let mut window = Window::new(input);
-        if options.format.is_none() && begins_kev(&mut window)? {
+        if begins_kev(&mut window)? {
             return Self::kev(KevLog::from_window(window, &name, &KevOptions::default()));
         }
-        Trace::from_window(name, window, options).map(Self::aix).map_err(AnyRefusal::Aix)
+        if path != Path::new("-") && path.is_file() {
+            // Other files may belong to it.
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+        }
+        Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(AnyRefusal::Aix)
     }
 
     /// Opens a log of QNX, whatever its first bytes are.
@@ -78,8 +85,8 @@ impl AnyTrace {
         Ok(begins_kev(&mut window)? || find_kind(&mut window).is_ok())
     }
 
-    fn aix(trace: Trace) -> Self {
-        AnyTrace::Aix(Box::new(trace))
+    fn aix(logs: Logs) -> Self {
+        AnyTrace::Aix(Box::new(logs))
     }
 
     fn kev(log: Result<KevLog, KevRefusal>) -> Result<Self, AnyRefusal> {

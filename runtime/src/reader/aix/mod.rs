@@ -1,27 +1,29 @@
 //! AIX traces: 32- and 64-bit sequential streams and log files.
 //!
 //! ```text
-//! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent
-//!                                                                       │ TraceState::advance
-//!                                                                       └─> time, pid, heading facts
+//! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent ─Clock─> TimedEvent
+//!                                                                                        │ TraceState::advance
+//!                                                                                        └─> pid, heading facts
 //! ```
 //!
 //! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
 //! are visited in reading order. [`Trace`] yields events and, where a trace is damaged, notices: an event that cannot
-//! be read never hides those before it.
+//! be read never hides those before it. [`Logs`] is what reports read: it tells each event's time.
 
 mod clock;
 mod internal;
 mod log;
+mod logs;
 mod sniff;
 mod state;
 mod step;
 mod trace;
 
 pub use super::{Input, Notice, Tally};
-pub use clock::{Clock, EventTime, Factors};
+pub use clock::{Clock, Elapsed, EventTime, Factors};
 pub use internal::SystemInfo;
 pub use log::LogHeader;
+pub use logs::{LogInfo, LogItem, Logs, TimedEvent};
 pub use sniff::Kind;
 pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
