@@ -52,7 +52,7 @@ pub fn write_raw(
             bytes.clear();
         }
         if summary.n_events.is_multiple_of(PROGRESS_EVERY) {
-            monitor.progress(logs.tally().read, summary.n_events);
+            monitor.progress(logs.progress(), summary.n_events);
         }
     }
     // Factors may have changed on the way.

@@ -3,7 +3,7 @@
 //! ```text
 //! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent ─Clock─> TimedEvent
 //!                                                                                        │ TraceState::advance
-//!                                                                                        └─> pid, heading facts
+//!                                                                                        └─> heading facts
 //! ```
 //!
 //! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
@@ -52,6 +52,4 @@ pub mod hooks {
     pub const UTILITY: u16 = 0x00A0;
     /// An event of a 64-bit program on a 32-bit kernel.
     pub const WRAPPED: u16 = 0x00B0;
-    /// A process executes a program.
-    pub const EXEC: u16 = 0x1340;
 }
