@@ -19,3 +19,5 @@ pub mod render;
 pub mod report;
 pub mod traceprinter;
 pub mod unix_compress;
+#[cfg(feature = "compiler")]
+pub mod update;

@@ -15,6 +15,8 @@ mod report;
 mod trace;
 mod traceprinter;
 mod trcrpt;
+#[cfg(feature = "compiler")]
+mod trcupdate;
 
 use crate::output::Output;
 use clap::error::ErrorKind;
@@ -126,6 +128,9 @@ Examples:
     Explain(explain::ExplainArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+    #[cfg(feature = "compiler")]
+    Trcupdate(trcupdate::TrcupdateArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
@@ -147,6 +152,8 @@ impl Command {
             Command::Ops => print(tfbc_vm::ops_page(), None),
             Command::Explain(args) => args.run(),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+            #[cfg(feature = "compiler")]
+            Command::Trcupdate(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
@@ -162,6 +169,18 @@ struct Trcrpt {
     common: CommonArgs,
     #[command(flatten)]
     args: trcrpt::TrcrptArgs,
+}
+
+/// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+// The command of its own; `tfbc trcupdate` takes the same flags.
+#[cfg(feature = "compiler")]
+#[derive(Debug, Parser)]
+#[command(name = "trcupdate", version, max_term_width = 100)]
+struct Trcupdate {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcupdate::TrcupdateArgs,
 }
 
 /// Print QNX kernel logs, as QNX's traceprinter does
@@ -187,6 +206,15 @@ pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcrpt>(args) {
         Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcupdate` with a command line, and gives its exit status.
+#[cfg(feature = "compiler")]
+pub fn trcupdate(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcupdate>(args) {
+        Ok(trcupdate) => end(trcupdate.args.run(trcupdate.common.color, trcupdate.common.quiet)),
         Err(error) => refused(true, &error).into(),
     }
 }
@@ -274,6 +302,8 @@ mod tests {
     fn flags_are_consistent() {
         Tfbc::command().debug_assert();
         Trcrpt::command().debug_assert();
+        #[cfg(feature = "compiler")]
+        Trcupdate::command().debug_assert();
         Traceprinter::command().debug_assert();
     }
 
