@@ -31,7 +31,8 @@ pub struct InfoArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Traces, `-` for standard input
+    /// Traces, `-` for standard input. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
 }
@@ -133,6 +134,9 @@ impl Inventory {
         let _ = writeln!(out, "{}: {}", trace.name(), trace.kind());
         if let Some(size) = trace.size() {
             let _ = writeln!(out, "  size       {size} bytes");
+        }
+        if let Some(packing) = trace.packing() {
+            let _ = writeln!(out, "  packed     {packing}");
         }
         if let Some(header) = trace.log_header() {
             let _ = writeln!(

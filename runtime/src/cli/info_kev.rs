@@ -71,6 +71,9 @@ impl LogInventory {
         if let Some(size) = log.size() {
             let _ = writeln!(out, "  size       {size} bytes");
         }
+        if let Some(packing) = log.packing() {
+            let _ = writeln!(out, "  packed     {packing}");
+        }
         for (key, value) in &header.attributes {
             let _ = writeln!(out, "  {:<20} {}", key.escape_ascii().to_string(), value.escape_ascii());
         }

@@ -12,6 +12,7 @@ mod info_kev;
 mod known;
 mod limits;
 mod list;
+mod manual;
 mod report;
 mod rptopts;
 mod trace;
@@ -127,6 +128,19 @@ Examples:
   tfbc explain S07
   tfbc explain                                   list all codes")]
     Explain(explain::ExplainArgs),
+    /// Write a script for a shell that completes commands, flags and values
+    #[command(after_help = "\
+Examples:
+  tfbc completions bash > /etc/bash_completion.d/tfbc
+  tfbc completions zsh > ~/.zfunc/_tfbc
+  tfbc completions fish trcrpt > ~/.config/fish/completions/trcrpt.fish")]
+    Completions(manual::CompletionsArgs),
+    /// Print a manual page, or write them all to a directory
+    #[command(after_help = "\
+Examples:
+  tfbc man report | man -l -                     the page of one command
+  tfbc man /usr/local/share/man/man1             every page")]
+    Man(manual::ManArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
     /// Print QNX kernel logs, as QNX's traceprinter does
@@ -149,6 +163,8 @@ impl Command {
             Command::Verify(args) => args.run(&console),
             Command::Ops => print(tfbc_vm::ops_page(), None),
             Command::Explain(args) => args.run(),
+            Command::Completions(args) => args.run(programs()),
+            Command::Man(args) => args.run(programs()),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
@@ -176,6 +192,11 @@ struct Traceprinter {
     common: CommonArgs,
     #[command(flatten)]
     args: traceprinter::TraceprinterArgs,
+}
+
+/// Every command that is installed.
+fn programs() -> Vec<clap::Command> {
+    vec![Tfbc::command(), Trcrpt::command(), Traceprinter::command()]
 }
 
 /// Runs `tfbc` with a command line, and gives its exit status.
@@ -254,8 +275,6 @@ mod tests {
 
     #[test]
     fn flags_are_consistent() {
-        Tfbc::command().debug_assert();
-        Trcrpt::command().debug_assert();
-        Traceprinter::command().debug_assert();
+        programs().into_iter().for_each(clap::Command::debug_assert);
     }
 }

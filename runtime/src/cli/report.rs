@@ -84,7 +84,8 @@ pub struct ReportArgs {
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Traces, `-` for standard input
+    /// Traces, `-` for standard input. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
 }

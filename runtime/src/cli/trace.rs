@@ -26,6 +26,9 @@ pub struct TraceArgs {
     /// Accept generic events longer than a trace buffer takes
     #[arg(long, help_heading = "Traces")]
     pub lenient: bool,
+    /// Whether the trace grows, for the command that can follow it.
+    #[arg(skip)]
+    pub follow: bool,
 }
 
 /// [`Kind`] on the command line.
@@ -66,6 +69,7 @@ impl TraceArgs {
                 CpuidWordArg::None => CpuidWord::None,
             },
             lenient: self.lenient,
+            follow: self.follow,
         }
     }
 }
@@ -74,7 +78,7 @@ impl TraceArgs {
 pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     let refused = |error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
     match args.format {
-        Some(KindArg::Kev) => AnyTrace::open_kev(path),
+        Some(KindArg::Kev) => AnyTrace::open_kev(path, args.follow),
         _ => AnyTrace::open(path, &args.options()),
     }
     .map_err(refused)
@@ -196,8 +200,7 @@ impl Planned {
                 announce(console, logs.name(), &summary);
                 if tell {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    let kind = logs.logs()[0].kind;
-                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
+                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
                 }
                 Ok(summary.n_damaged)
             }

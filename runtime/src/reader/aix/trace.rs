@@ -6,11 +6,10 @@ use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
-use crate::reader::window::{Input, Window};
+use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -26,6 +25,8 @@ pub struct ReadOptions {
     pub cpuid_word: CpuidWord,
     /// Whether generic events longer than a trace buffer takes are accepted.
     pub lenient: bool,
+    /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
+    pub follow: bool,
 }
 
 /// Why a trace cannot be read at all.
@@ -41,6 +42,8 @@ pub enum OpenError {
     Other(&'static str),
     /// The first bytes are those of no trace.
     Unknown,
+    /// Only streams grow at their end.
+    CannotFollow(Kind),
 }
 
 impl fmt::Display for OpenError {
@@ -50,6 +53,10 @@ impl fmt::Display for OpenError {
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
+            OpenError::CannotFollow(kind) => write!(
+                f,
+                "an {kind} cannot be followed, since its header and buffers are written over: follow a stream, such as that of `trace -o -`"
+            ),
             OpenError::Unknown => f.write_str(
                 "not a proper trace file: no known first word, no header of a QNX log, and no 32-bit stream that begins with hook 001, 003 or \
                  00A and steps cleanly; --format stream32 reads it all the same",
@@ -180,6 +187,8 @@ pub struct Trace {
     notices: VecDeque<Notice>,
     survey: Survey,
     tally: Tally,
+    /// Whether it was said what became of a compressed or growing file.
+    ending_said: bool,
 }
 
 impl Trace {
@@ -188,11 +197,7 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let input = if path == Path::new("-") {
-            Input::Stream(Box::new(io::stdin()))
-        } else {
-            Input::from_file(File::open(path)?)?
-        };
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
         Self::from_input(path.to_string_lossy(), input, options)
     }
 
@@ -200,15 +205,26 @@ impl Trace {
     ///
     /// # Errors
     /// The input cannot be read, or is no trace.
-    pub fn from_input(name: impl Into<String>, mut input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
-        let mut size = input.size()?;
-        let mut window = Window::new(input);
+    pub fn from_input(name: impl Into<String>, input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::from_window(name, Window::new(input), options)
+    }
+
+    /// Reads a trace of which nothing has been consumed.
+    pub(in crate::reader) fn from_window(
+        name: impl Into<String>,
+        mut window: Window,
+        options: &ReadOptions,
+    ) -> Result<Self, OpenError> {
+        let mut size = window.input_mut().size()?;
         let kind = match options.format {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
         };
+        if kind.is_log() && options.follow {
+            return Err(OpenError::CannotFollow(kind));
+        }
         if kind.is_log() && size.is_none() {
-            window = spool(window)?;
+            window = window.spool()?;
             size = window.input_mut().size()?;
         }
         let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
@@ -228,13 +244,14 @@ impl Trace {
             notices: VecDeque::new(),
             survey: Survey::default(),
             tally: Tally::default(),
+            ending_said: false,
         };
         if kind.is_log() {
             trace.plan_log()?
         } else {
             trace.plan_stream()?
         }
-        trace.look_ahead()?;
+        trace.look_ahead(options.follow)?;
         Ok(trace)
     }
 
@@ -251,6 +268,25 @@ impl Trace {
     /// Bytes of the whole file, where that is known.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.window.is_live()
+            && self.in_area
+            && self.notices.is_empty()
+            && matches!(self.rules.step(&self.window.bytes()[self.pending..]), Step::Short(_))
+    }
+
+    /// How the file is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        self.window.packing()
+    }
+
+    /// How far the reading of the file is, in bytes of the file as it stands.
+    pub fn progress(&self) -> u64 {
+        self.window.progress()
     }
 
     /// A log's header.
@@ -337,6 +373,9 @@ impl Trace {
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
+                    if self.says_ending() {
+                        continue;
+                    }
                     return Ok(Found::End);
                 }
                 self.open_area()?;
@@ -360,6 +399,14 @@ impl Trace {
 
     fn damage(&mut self, message: String) {
         self.notices.push_back(Notice { damage: true, message });
+    }
+
+    /// Says, once, what is to be said of an input that has ended.
+    fn says_ending(&mut self) -> bool {
+        let ending = if self.ending_said { None } else { self.window.ending() };
+        self.ending_said = true;
+        self.notices.extend(ending);
+        !self.notices.is_empty()
     }
 
     fn open_area(&mut self) -> io::Result<()> {
@@ -418,6 +465,7 @@ impl Trace {
         match size {
             Some(size) => self.skip(size)?,
             None => {
+                self.window.look_for_fault();
                 self.tally.read += skipped;
                 self.tally.skipped += skipped;
                 self.in_area = false;
@@ -574,8 +622,9 @@ impl Trace {
         }
     }
 
-    /// Reads on until the first time factors and the first event that is no header event are known, and comes back.
-    fn look_ahead(&mut self) -> io::Result<()> {
+    /// Reads on until the first time factors and the first event that is no header event are known, and comes back. Of a
+    /// growing file, factors that are not at hand then are not waited for.
+    fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.pin();
         let notices = self.notices.clone();
         let tally = self.tally;
@@ -594,13 +643,15 @@ impl Trace {
             {
                 survey.factors = Some(factors);
             }
-            if (begun && survey.factors.is_some()) || self.window.pinned() > MAX_LOOK_AHEAD {
+            if (begun && (survey.factors.is_some() || (follow && self.waits())))
+                || self.window.pinned() > MAX_LOOK_AHEAD
+            {
                 break;
             }
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.number) = (0, false, 0, 0);
+        (self.next_area, self.in_area, self.pending, self.number, self.ending_said) = (0, false, 0, 0, false);
         if survey.stamped && survey.factors.is_none() {
             let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
             self.notices.push_front(Notice { damage: false, message });
@@ -618,7 +669,15 @@ impl Trace {
     }
 }
 
-fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+/// What the first bytes say of a trace's kind.
+pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+    sniff_kind(window).map_err(|error| match window.fault() {
+        Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),
+        None => error,
+    })
+}
+
+fn sniff_kind(window: &mut Window) -> Result<Kind, OpenError> {
     let mut ended = false;
     loop {
         match sniff(window.bytes(), ended) {
@@ -632,15 +691,4 @@ fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
             Sniffed::More => ended = !window.fill()?,
         }
     }
-}
-
-/// Copies a log that comes through a pipe to an unnamed temporary file, since logs are read by position.
-fn spool(window: Window) -> io::Result<Window> {
-    let (head, input) = window.into_parts();
-    let mut file = tempfile::tempfile()?;
-    io::Write::write_all(&mut file, &head)?;
-    if let Input::Stream(mut rest) = input {
-        io::copy(&mut rest, &mut file)?;
-    }
-    Ok(Window::new(Input::Seekable(Box::new(file))))
 }
