@@ -526,6 +526,27 @@ fn reserved_hooks_are_shown_by_their_stanzas() {
 }
 
 #[test]
+fn well_known_hooks_have_stanzas_and_a_users_stanza_wins() {
+    let files = own_trace(&[plain64(0x4B00, 3, &[4522, 7], 7, 1_000), plain64(0x1060, 3, &[4522, 7, 60], 7, 2_000)]);
+    let (out, _, status) = run("tfbc", &files, &["list"]);
+    assert_eq!(status, 0);
+    for id in [
+        "001", "002", "004", "005", "006", "007", "008", "100", "101", "102", "103", "104", "105", "106", "10C", "134",
+        "135", "139", "200", "465", "4B0",
+    ] {
+        assert!(out.lines().any(|line| line.starts_with(&format!("{id} "))), "{id}");
+    }
+    let args = ["-h", "-O", "timestamp=3,ids=off", "-d", "4B0,106"];
+    let out = report(&files, &[&args[..], &["trace"]].concat());
+    let blanks = " ".repeat(3 + 16);
+    assert_eq!(out.lines().next(), Some(&*format!("{blanks}undispatch: pid=4522 tid=7 CPUID=3")));
+    fs::write(files.path().join("own.trcfmt"), "4B0 1.0 L=APPL \"\" \"own\"\n").unwrap();
+    let out = report(&files, &[&args[..], &["-t", "default", "-t", "own.trcfmt", "trace"]].concat());
+    assert_eq!(out.lines().next(), Some("   own"));
+    assert!(out.lines().nth(1).unwrap().contains("dispatch: cmd=/usr/bin/ksh"), "{out}");
+}
+
+#[test]
 fn the_heading_says_what_the_trace_tells() {
     let head = |wide: bool| {
         let mut stream = if wide { STREAM64.to_vec() } else { Vec::new() };
