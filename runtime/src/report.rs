@@ -120,6 +120,7 @@ pub fn report(
     monitor: &mut impl Monitor,
 ) -> Result<Summary, ReportError> {
     let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    let live = logs.is_live();
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
             LogItem::Event(event) => report.event(&event),
@@ -132,6 +133,9 @@ pub fn report(
         }
         if report.text.len() >= WRITE_AT {
             report.write_to(out)?;
+        } else if live && logs.waits() {
+            report.write_to(out)?;
+            out.flush().map_err(ReportError::Write)?;
         }
         if report.no_start {
             return Err(ReportError::NoStart);
@@ -140,7 +144,7 @@ pub fn report(
             break;
         }
         if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
-            monitor.progress(logs.tally().read, report.summary.n_events);
+            monitor.progress(logs.progress(), report.summary.n_events);
         }
     }
     report.finish(logs, out)

@@ -1,8 +1,9 @@
 //! `tfbc info`: what a trace holds.
 
-use super::console::{Console, Ending, Status};
+use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::info_kev::LogInventory;
+use super::inputs;
 use super::trace::{self, Announcer, TraceArgs};
 use crate::catalog::Catalog;
 use crate::ids::display_id;
@@ -31,7 +32,7 @@ pub struct InfoArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Traces, `-` for standard input. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
     /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
@@ -47,8 +48,17 @@ impl InfoArgs {
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let mut out = String::new();
         let mut status = Status::Well;
-        for path in &self.traces {
-            let n_damaged = match trace::open(path, &self.trace)? {
+        let traces = inputs::expand(console, &self.traces, &self.trace)?;
+        for path in &traces {
+            let opened = match trace::open(path, &self.trace) {
+                Err(Failure::Say(Message::Unreadable, text)) if traces.len() > 1 => {
+                    console.error(Message::Unreadable, text);
+                    status = Status::Failed;
+                    continue;
+                }
+                opened => opened?,
+            };
+            let n_damaged = match opened {
                 AnyTrace::Aix(mut logs) => {
                     let survey = Inventory::take(console, &mut logs)?;
                     survey.write(&logs, &catalog, &mut out);
@@ -61,7 +71,7 @@ impl InfoArgs {
                 }
             };
             if n_damaged > 0 {
-                status = Status::Damaged;
+                status = status.max(Status::Damaged);
             }
         }
         super::print(out, None)?;
@@ -82,8 +92,8 @@ struct Inventory {
 }
 
 impl Inventory {
-    fn take(console: &Console, logs: &mut Logs) -> Result<Self, super::Failure> {
-        let mut announcer = Announcer::new(console, logs.name(), logs.size());
+    fn take(console: &Console, logs: &mut Logs) -> Result<Self, Failure> {
+        let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
         let mut inventory = Self {
             state: TraceState::default(),
             n_events: 0,
@@ -95,8 +105,7 @@ impl Inventory {
             cpus: BTreeSet::new(),
         };
         let name = logs.name().to_owned();
-        let unreadable =
-            |error| super::Failure::Say(super::Message::Unreadable, format!("cannot read {name}: {error}"));
+        let unreadable = |error| Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}"));
         while let Some(item) = logs.next().map_err(unreadable)? {
             match item {
                 LogItem::Event(timed) => inventory.count(&timed),
@@ -106,7 +115,7 @@ impl Inventory {
                 }
             }
             if inventory.n_events.is_multiple_of(PROGRESS_EVERY) {
-                announcer.progress(logs.tally().read, inventory.n_events);
+                announcer.progress(logs.progress(), inventory.n_events);
             }
         }
         Ok(inventory)

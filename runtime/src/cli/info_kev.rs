@@ -24,14 +24,14 @@ pub struct LogInventory {
 impl LogInventory {
     /// Reads a log to its end.
     pub fn take(console: &Console, log: &mut KevLog) -> Result<Self, Failure> {
-        let mut announcer = Announcer::new(console, log.name(), log.size());
+        let mut announcer = Announcer::new(console, log.name(), log.file_size());
         let mut inventory = Self::default();
         let header = log.header().clone();
         let name = log.name().to_owned();
         let unreadable = |error| Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}"));
         let mut n_records = 0u64;
         loop {
-            let offset = log.offset();
+            let offset = log.progress();
             match log.next().map_err(unreadable)? {
                 Some(KevItem::Record(record)) => {
                     inventory.count(&record, record.cycles().and_then(|cycles| header.ns(cycles)));

@@ -9,6 +9,7 @@ mod explain;
 mod formats;
 mod info;
 mod info_kev;
+mod inputs;
 mod known;
 mod limits;
 mod list;

@@ -69,6 +69,10 @@ pub struct ReportArgs {
     /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
+    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
+    /// come. AIX: streams. One trace
+    #[arg(long, conflicts_with = "output")]
+    follow: bool,
     /// Threads that format; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -84,7 +88,7 @@ pub struct ReportArgs {
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Traces, `-` for standard input. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
     /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
@@ -96,10 +100,14 @@ impl ReportArgs {
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
         }
+        if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
+            return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
+        }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log), tell: false };
-        let ended = trace::run(console, &catalog, &self.traces, &self.trace, &wanted, self.output.as_deref())?;
+        let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
+        let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
 

@@ -1,14 +1,16 @@
 //! What commands that read traces share: flags, opening, running a report with its messages.
 
 use super::console::{Console, Ending, Failure, Message, Progress, Status};
+use super::inputs::{self, Counts, Overview};
 use crate::catalog::Catalog;
 use crate::output::Output;
 use crate::reader::aix::{CpuidWord, Kind, Logs, ReadOptions};
 use crate::reader::kev::KevLog;
 use crate::reader::{AnyTrace, Notice};
-use crate::records::{self, RecordOptions, RecordSummary};
+use crate::records::{self, Form, RecordOptions, RecordSummary};
 use crate::report::{Monitor, ReportError, ReportOptions, Summary, report};
 use clap::{Args, ValueEnum};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Damaged places of one trace that are shown one by one.
@@ -130,7 +132,8 @@ pub struct Wanted<'w> {
     pub tell: bool,
 }
 
-/// Writes the reports of traces, one after another, to `-o` or standard output.
+/// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
+/// named and left out.
 pub fn run(
     console: &Console,
     catalog: &Catalog<'_>,
@@ -140,30 +143,61 @@ pub fn run(
     output: Option<&Path>,
 ) -> Ending {
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
+    let failed = |error| Failure::write(&error, &what);
+    let traces = inputs::expand(console, traces, args)?;
+    let several = traces.len() > 1;
     let mut out = None;
+    let mut headed = Headed::default();
+    let mut overview = Overview::default();
     let mut status = Status::Well;
-    for path in traces {
-        let mut trace = Planned::open(path, args, wanted)?;
-        // Only a trace that can be read is worth an output.
-        let out = match &mut out {
-            Some(out) => out,
-            None => out.insert(Output::open(output).map_err(|error| Failure::write(&error, &what))?),
-        };
-        let n_damaged = trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
-            ReportError::Write(error) => Failure::write(&error, &what),
-            ReportError::Read(error) => {
-                Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+    for path in &traces {
+        let mut ran = || {
+            let mut trace = Planned::open(path, args, wanted)?;
+            // Only a trace that can be read is worth an output.
+            let out = match &mut out {
+                Some(out) => out,
+                None => out.insert(Output::open(output).map_err(failed)?),
+            };
+            if several && !console.compatible {
+                out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
-        })?;
-        if n_damaged > 0 {
-            status = Status::Damaged;
+            trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
+                ReportError::Write(error) => failed(error),
+                ReportError::Read(error) => {
+                    Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+                }
+                error @ ReportError::NoStart => Failure::Say(Message::Usage, format!("{}: {error}", path.display())),
+                error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
+            })
+        };
+        match ran() {
+            Ok(counts) => {
+                status = status.max(if counts.n_damaged > 0 { Status::Damaged } else { Status::Well });
+                overview.add(path, Some(counts));
+            }
+            Err(Failure::Say(Message::Unreadable, text)) if several => {
+                console.error(Message::Unreadable, text);
+                status = Status::Failed;
+                overview.add(path, None);
+            }
+            Err(failure) => return Err(failure),
         }
     }
     if let Some(out) = out {
-        out.commit().map_err(|error| Failure::write(&error, &what))?;
+        out.commit().map_err(failed)?;
+    }
+    if several && !console.compatible {
+        console.note(overview.table());
     }
     Ok(status)
+}
+
+/// Which headings stand in the output already.
+#[derive(Debug, Default)]
+struct Headed {
+    any: bool,
+    aix: bool,
+    kev: bool,
 }
 
 /// An opened trace with what is wanted of it.
@@ -183,17 +217,36 @@ impl Planned {
         })
     }
 
-    /// Writes the report, and gives the number of damaged places.
+    /// What stands before the report of one of several traces: its name, where there are headings for people. A table
+    /// for programs has one line of names.
+    fn divide(&mut self, path: &Path, headed: &mut Headed) -> Vec<u8> {
+        let (no_heading, is_text, headed_kind) = match self {
+            Planned::Aix(_, options) => (&mut options.no_heading, true, &mut headed.aix),
+            Planned::Kev(_, options) => (&mut options.no_heading, options.form == Form::Text, &mut headed.kev),
+        };
+        let mut line = Vec::new();
+        if is_text && !*no_heading {
+            let blank = if headed.any { "\n" } else { "" };
+            line = format!("{blank}==> {} <==\n", path.display()).into_bytes();
+            headed.any = true;
+        } else {
+            *no_heading |= *headed_kind;
+            *headed_kind = true;
+        }
+        line
+    }
+
+    /// Writes the report.
     fn report(
         &mut self,
         console: &Console,
         catalog: &Catalog<'_>,
         tell: bool,
         out: &mut Output,
-    ) -> Result<u64, ReportError> {
+    ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
-                let mut announcer = Announcer::new(console, logs.name(), logs.size());
+                let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
                 let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
@@ -202,15 +255,17 @@ impl Planned {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
                     console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
                 }
-                Ok(summary.n_damaged)
+                let Summary { n_events, n_reported, n_damaged, .. } = summary;
+                Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {
-                let mut announcer = Announcer::new(console, log.name(), log.size());
+                let mut announcer = Announcer::new(console, log.name(), log.file_size());
                 let ran = records::report(log, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
                 announce_records(console, log.name(), &summary);
-                Ok(summary.n_damaged)
+                let RecordSummary { n_reported, n_damaged, counts, .. } = summary;
+                Ok(Counts { n_events: counts.records, n_reported, n_damaged })
             }
         }
     }

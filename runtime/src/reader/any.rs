@@ -51,11 +51,18 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
+        if options.format.is_some() {
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+        }
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
         let name = path.to_string_lossy();
         let mut window = Window::new(input);
-        if options.format.is_none() && begins_kev(&mut window)? {
+        if begins_kev(&mut window)? {
             return Self::kev(KevLog::from_window(window, &name, &KevOptions::default()));
+        }
+        if path != Path::new("-") && path.is_file() {
+            // Other files may belong to it.
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
         }
         Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(AnyRefusal::Aix)
     }

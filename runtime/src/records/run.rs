@@ -112,7 +112,7 @@ fn alone(
         }
         if text.len() >= WRITE_AT {
             write_out(&mut text, out)?;
-            monitor.progress(log.offset(), log.counts().records);
+            monitor.progress(log.progress(), log.counts().records);
         }
     }
     write_out(&mut text, out)?;
@@ -178,7 +178,7 @@ fn read_batches(log: &mut KevLog, to: &[SyncSender<Batch>], spares: &Receiver<Ba
         let mut batch = spares.try_recv().unwrap_or_default();
         batch.clear();
         let more = fill(log, &mut batch);
-        batch.offset = log.offset();
+        batch.offset = log.progress();
         let taken = worker.send(batch).is_ok();
         if !more? || !taken {
             break;

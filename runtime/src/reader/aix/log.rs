@@ -53,6 +53,11 @@ const fn row_len(kernel: Kernel) -> usize {
 }
 
 impl LogHeader {
+    /// Whether the log has a file of its own for each processor, and this one is their base.
+    pub fn is_base(&self) -> bool {
+        self.mode & 4 != 0
+    }
+
     /// Reads the fixed part, whose magic was looked at.
     pub(super) fn parse(kernel: Kernel, bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));

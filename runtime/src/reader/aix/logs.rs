@@ -156,6 +156,28 @@ impl Logs {
     }
 }
 
+impl Logs {
+    /// Bytes of all files as they stand, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.traces().map(Trace::file_size).sum()
+    }
+
+    /// How far the reading is, in bytes of the files as they stand.
+    pub fn progress(&self) -> u64 {
+        self.traces().map(Trace::progress).sum()
+    }
+
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.traces().any(Trace::is_live)
+    }
+
+    /// Whether the next event must be waited for.
+    pub fn waits(&self) -> bool {
+        self.traces().any(Trace::waits)
+    }
+}
+
 /// Time factors hold for the events behind them.
 #[cold]
 fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &mut Elapsed) {

@@ -270,6 +270,11 @@ impl Trace {
         self.size
     }
 
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.window.is_live()
+    }
+
     /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
     #[inline]
     pub fn waits(&self) -> bool {
@@ -282,6 +287,11 @@ impl Trace {
     /// How the file is compressed.
     pub fn packing(&self) -> Option<Packing> {
         self.window.packing()
+    }
+
+    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.size.or_else(|| self.packing()?.size)
     }
 
     /// How far the reading of the file is, in bytes of the file as it stands.

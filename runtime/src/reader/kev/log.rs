@@ -312,6 +312,11 @@ impl KevLog {
         self.window.packing()
     }
 
+    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.size.or_else(|| self.packing()?.size)
+    }
+
     /// How far the reading of the file is, in bytes of the file as it stands.
     pub fn progress(&self) -> u64 {
         self.window.progress()
