@@ -24,3 +24,5 @@ pub mod selection;
 mod spelling;
 pub mod traceprinter;
 pub mod unix_compress;
+#[cfg(feature = "compiler")]
+pub mod update;
