@@ -14,11 +14,15 @@ pub mod events;
 pub mod filter;
 pub mod ids;
 pub mod output;
+pub mod raw;
 pub mod reader;
 pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+pub mod selection;
 mod spelling;
 pub mod traceprinter;
 pub mod unix_compress;
+#[cfg(feature = "compiler")]
+pub mod update;

@@ -71,6 +71,8 @@ pub enum ReportError {
     Write(io::Error),
     /// The report is to hold the events of certain dates, and the trace does not tell when it began.
     NoStart,
+    /// The logs cannot be one stream, for this reason.
+    NoStream(String),
     /// Bytes were read that are in no event and in no message: a fault of this program.
     Unaccounted(u64),
 }
@@ -84,6 +86,7 @@ impl fmt::Display for ReportError {
                 "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
                  seconds from its start",
             ),
+            ReportError::NoStream(why) => f.write_str(why),
             ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
         }
     }

@@ -10,6 +10,7 @@ mod formats;
 mod info;
 mod info_kev;
 mod inputs;
+mod joined;
 mod known;
 mod limits;
 mod list;
@@ -19,6 +20,8 @@ mod rptopts;
 mod trace;
 mod traceprinter;
 mod trcrpt;
+#[cfg(feature = "compiler")]
+mod trcupdate;
 
 use crate::output::Output;
 use crate::spelling::closest;
@@ -144,6 +147,9 @@ Examples:
     Man(manual::ManArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+    #[cfg(feature = "compiler")]
+    Trcupdate(trcupdate::TrcupdateArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
@@ -167,6 +173,8 @@ impl Command {
             Command::Completions(args) => args.run(programs()),
             Command::Man(args) => args.run(programs()),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+            #[cfg(feature = "compiler")]
+            Command::Trcupdate(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
@@ -184,6 +192,18 @@ struct Trcrpt {
     args: trcrpt::TrcrptArgs,
 }
 
+/// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+// The command of its own; `tfbc trcupdate` takes the same flags.
+#[cfg(feature = "compiler")]
+#[derive(Debug, Parser)]
+#[command(name = "trcupdate", version, max_term_width = 100)]
+struct Trcupdate {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcupdate::TrcupdateArgs,
+}
+
 /// Print QNX kernel logs, as QNX's traceprinter does
 // The command of its own; `tfbc traceprinter` takes the same flags.
 #[derive(Debug, Parser)]
@@ -197,7 +217,13 @@ struct Traceprinter {
 
 /// Every command that is installed.
 fn programs() -> Vec<clap::Command> {
-    vec![Tfbc::command(), Trcrpt::command(), Traceprinter::command()]
+    vec![
+        Tfbc::command(),
+        Trcrpt::command(),
+        #[cfg(feature = "compiler")]
+        Trcupdate::command(),
+        Traceprinter::command(),
+    ]
 }
 
 /// Runs `tfbc` with a command line, and gives its exit status.
@@ -212,6 +238,15 @@ pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcrpt>(args) {
         Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcupdate` with a command line, and gives its exit status.
+#[cfg(feature = "compiler")]
+pub fn trcupdate(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcupdate>(args) {
+        Ok(trcupdate) => end(trcupdate.args.run(trcupdate.common.color, trcupdate.common.quiet)),
         Err(error) => refused(true, &error).into(),
     }
 }

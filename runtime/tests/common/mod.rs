@@ -153,6 +153,28 @@ pub fn set_row(bytes: &mut [u8], log: &Log, slot: usize, offset: u64, size: u64)
     bytes[at..at + row.len()].copy_from_slice(&row);
 }
 
+/// Numbers for generated inputs, the same for the same seed.
+#[derive(Debug, Clone)]
+pub struct Noise(u64);
+
+impl Noise {
+    /// A sequence of its own for each seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D)
+    }
+
+    /// A number from 0 to `n` - 1.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    /// One of some things.
+    pub fn pick<T: Copy>(&mut self, things: &[T]) -> T {
+        things[self.below(things.len() as u64) as usize]
+    }
+}
+
 /// First bytes of a 64-bit stream.
 pub const STREAM64: [u8; 4] = [0xEF, 0xDF, 0x11, 0x14];
 
