@@ -105,7 +105,7 @@ impl ReportArgs {
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log), tell: false };
+        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log), verbose: 0 };
         let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))

@@ -147,8 +147,9 @@ pub struct Wanted<'w> {
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
     /// For logs of QNX.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
-    /// Whether to say of each trace what it is and how much was reported of it.
-    pub tell: bool,
+    /// How much is said of each file: nothing, its name when it is opened, and also what it is and how much of it was
+    /// reported.
+    pub verbose: u8,
 }
 
 /// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
@@ -172,6 +173,9 @@ pub fn run(
     for path in &traces {
         let mut ran = || {
             let mut trace = Planned::open(path, args, wanted)?;
+            if let Planned::Aix(logs, _) = &trace {
+                name_files(console, logs, wanted.verbose);
+            }
             // Only a trace that can be read is worth an output.
             let out = match &mut out {
                 Some(out) => out,
@@ -180,7 +184,7 @@ pub fn run(
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
+            trace.report(console, catalog, wanted.verbose, out).map_err(|error| match error {
                 ReportError::Write(error) => failed(error),
                 ReportError::Read(error) => {
                     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
@@ -209,6 +213,21 @@ pub fn run(
         console.note(overview.table());
     }
     Ok(status)
+}
+
+/// Names the files that were opened, where that is asked for.
+pub fn name_files(console: &Console, logs: &Logs, verbose: u8) {
+    if verbose > 0 {
+        logs.logs().iter().for_each(|log| console.note(&log.name));
+    }
+}
+
+/// Says what was read, and how much of it was reported, where that is asked for.
+pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) {
+    if verbose > 1 {
+        let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
+        console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+    }
 }
 
 /// Where files of CPUs were chosen, their events need no choice; the base file has events of no CPU.
@@ -271,7 +290,7 @@ impl Planned {
         &mut self,
         console: &Console,
         catalog: &Catalog<'_>,
-        tell: bool,
+        verbose: u8,
         out: &mut Output,
     ) -> Result<Counts, ReportError> {
         match self {
@@ -281,10 +300,7 @@ impl Planned {
                 announcer.progress.clear();
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
-                if tell {
-                    let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
-                }
+                describe(console, logs, &summary, verbose);
                 let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 Ok(Counts { n_events, n_reported, n_damaged })
             }

@@ -210,7 +210,7 @@ impl TrcrptArgs {
                 let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
                 Err(Failure::Say(Message::Unreadable, text))
             },
-            tell: self.verbose > 1,
+            verbose: self.verbose,
         };
         let output = self.output.as_deref();
         let args = TraceArgs { cpus: options.filter.cpus.clone().map(|cpus| cpus.0), ..self.trace.clone() };
@@ -218,7 +218,7 @@ impl TrcrptArgs {
             let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
             let options = trace::chosen_files(&logs, &args, options.clone());
             let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
-            return joined::run(console, logs, &options, &product, output);
+            return joined::run(console, logs, &options, &product, self.verbose, output);
         }
         trace::run(console, &catalog, &self.files, &args, &wanted, output)
     }
@@ -307,7 +307,7 @@ impl TrcrptArgs {
     fn name_files(&self, console: &Console) {
         if self.verbose > 0 {
             let told = [&self.context, &self.names];
-            for file in self.formats.iter().chain(told.into_iter().flatten()).chain(&self.files) {
+            for file in self.formats.iter().chain(told.into_iter().flatten()) {
                 console.note(file.display());
             }
         }
