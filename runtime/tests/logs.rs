@@ -617,6 +617,74 @@ fn raw_streams_of_a_merge_and_of_damaged_logs() {
     assert_eq!((marks(&events), notices), (vec![1, 2, 4], vec![]));
 }
 
+fn info(path: &Path) -> (String, i32) {
+    let mut command = Command::cargo_bin("tfbc").unwrap();
+    let (out, _, status) = run(command.arg("info").arg(path));
+    (out, status)
+}
+
+fn assert_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|known| known == *line), "`{line}` in\n{text}");
+    }
+}
+
+#[test]
+fn info_describes_a_base_and_its_files() {
+    let directory = two_cpus();
+    let base = directory.path().join("trc");
+    let (text, status) = info(&base);
+    assert_eq!(status, 0, "{text}");
+    assert_lines(
+        &text,
+        &[
+            "  log        1 entries, next 1, wrapped 0 times, mode 0x4, base file of one file a CPU",
+            "  span       0.000000000 to 0.000000810 s",
+            "  events     13, of 2 threads",
+            "  cpus       events of CPU 0-1",
+            // 48 of the header, 16 of the table, three events of 32 bytes and one of 24.
+            "  cpu 0      trc-0: 184 bytes, 4 events, 0.000000010 to 0.000000510 s",
+            "  cpu 1      trc-1: 192 bytes, 4 events, 0.000000010 to 0.000000610 s",
+            "  damaged    0 places, 0 bytes",
+            "  gaps       0",
+            "  001             1  TRACE ON",
+            "  010             7  (no template)",
+        ],
+    );
+    fs::remove_file(directory.path().join("trc-0")).unwrap();
+    let (text, status) = info(&base);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("  damaged    1 place, 0 bytes\n             ") && text.contains("trc-0"), "{text}");
+}
+
+#[test]
+fn info_lists_damage_and_gaps_with_their_offsets() {
+    let lost = words64(&[0x8000_0010_0060_0000, 3, 17, 0x1a2b, 400]);
+    let mut bytes = stream64(&[
+        factors64(1, 1, 2),
+        hook64(0x0010, 100),
+        hook64(0x0020, 200),
+        hook64(0x0010, 350),
+        lost,
+        event64(1, 500),
+    ]);
+    bytes.truncate(bytes.len() - 8);
+    let directory = directory(&[("s", bytes)]);
+    let (text, status) = info(&directory.path().join("s"));
+    assert_eq!(status, 2, "{text}");
+    assert_lines(
+        &text,
+        &[
+            "  damaged    1 place, 24 bytes",
+            // 4 of the first word, 48 of the factors, three events of 24 bytes, one of 40.
+            "             truncated at offset 0xa4: 24 bytes left in the stream, event 6 needs 32",
+            "  gaps       2",
+            "             0.000000100 to 0.000000250 s: the trace was off",
+            "             0.000000300 s, offset 0x7c: 17 missed entries (006)",
+        ],
+    );
+}
+
 /// 64 CPUs of 10 MB each; run with `--ignored --nocapture` to see the memory that it takes.
 #[test]
 #[ignore = "writes 640 MB"]

@@ -8,6 +8,7 @@ mod event;
 mod explain;
 mod formats;
 mod info;
+mod info_aix;
 mod info_kev;
 mod inputs;
 mod joined;

@@ -46,6 +46,8 @@ pub mod hooks {
     pub const HEADER: u16 = 0x0030;
     /// The template of hook 000.
     pub const ID_IS_ZERO: u16 = 0x0040;
+    /// Buffers were full, and events are missing.
+    pub const BUFFER_WRAP: u16 = 0x0060;
     /// The template of ids without a stanza.
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
