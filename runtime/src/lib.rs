@@ -12,6 +12,7 @@ pub mod columns;
 pub mod context;
 pub mod events;
 pub mod filter;
+pub mod groups;
 pub mod ids;
 pub mod output;
 pub mod raw;

@@ -71,6 +71,22 @@ pub enum Message {
     PastEnd = 75,
     /// A trace event that is none.
     InvalidEvent = 77,
+    /// An event group has no hooks.
+    EmptyGroup = 78,
+    /// No action on event groups is asked for.
+    NoAction = 101,
+    /// One event group is added or changed at a time.
+    OneGroup = 105,
+    /// More than one action on event groups is asked for.
+    SeveralActions = 109,
+    /// There is an event group of this name.
+    GroupExists = 110,
+    /// There is no event group of this name.
+    UnknownGroup = 111,
+    /// A reserved event group stays as it is.
+    ReservedGroup = 113,
+    /// This is no name of an event group.
+    BadGroupName = 114,
     /// Options stand before files.
     OptionBehindFile = 187,
     /// A flag or value that does not exist.
