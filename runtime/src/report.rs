@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, Row, trim};
-use crate::context::{AddressNames, ContextState, ContextTable};
+use crate::context::{AddressNames, ContextState, ContextTable, Facts};
 pub use crate::filter::Filter;
 use crate::ids::display_id;
 use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
@@ -251,9 +251,22 @@ impl<'r> Report<'r> {
             self.page_break();
         }
         let line = self.text.len();
-        self.write_columns(line, timed, entry.level);
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let log = &self.logs[timed.log];
+        if entry.level != Level::Zero {
+            let row = row(timed, self.last_elapsed_ns, &facts, log, &self.state);
+            self.columns.write(line, &row, &mut self.text);
+        }
         let behind_columns = self.text.len();
-        let outcome = self.run(timed, vm_event, entry, Some(line));
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(timed, log, &facts, paths),
+            timers: &mut self.timers,
+            layout: self.layouts[entry.level as usize],
+            line,
+            out: &mut self.text,
+        };
+        let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
         if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
             // No text, no line for it.
             self.text.truncate(behind_columns);
@@ -263,37 +276,6 @@ impl<'r> Report<'r> {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
         }
-    }
-
-    #[inline]
-    fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
-        if level != Level::Zero {
-            let elapsed_ns = timed.time.elapsed_ns;
-            let row = Row {
-                id: timed.event.id,
-                elapsed_ns,
-                delta_ns: i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns),
-                facts: self.context.facts(&timed.event),
-                file: self.logs[timed.log].name.as_bytes(),
-                reported_cpus: self.state.reported_cpus(timed),
-            };
-            self.columns.write(line, &row, &mut self.text);
-        }
-    }
-
-    /// Runs the program of an event: into the report, whose line begins at `line`, or unseen.
-    #[inline]
-    fn run(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
-        let (facts, paths) = self.context.facts_and_paths(&timed.event);
-        let job = Job {
-            event: vm_event,
-            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
-            timers: &mut self.timers,
-            layout: line.map_or(Layout::default(), |_| self.layouts[entry.level as usize]),
-            line: line.unwrap_or(0),
-            out: if line.is_some() { &mut self.text } else { &mut self.unseen },
-        };
-        self.machine.run(self.catalog.program(entry), entry.hook, job)
     }
 
     #[inline]
@@ -317,7 +299,9 @@ impl<'r> Report<'r> {
         if !outcome.skipped && entry.level != Level::Zero {
             self.page_break();
             let line = self.text.len();
-            self.write_columns(line, timed, entry.level);
+            let facts = self.context.facts(&timed.event);
+            let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
+            self.columns.write(line, &row, &mut self.text);
             trim(line, &mut self.text);
             self.text.push(b"\n");
             self.lines_on_page += 1;
@@ -327,7 +311,16 @@ impl<'r> Report<'r> {
 
     fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
         self.unseen.clear();
-        self.run(timed, vm_event, entry, None)
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
+            timers: &mut self.timers,
+            layout: Layout::default(),
+            line: 0,
+            out: &mut self.unseen,
+        };
+        self.machine.run(self.catalog.program(entry), entry.hook, job)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
@@ -366,6 +359,26 @@ impl<'r> Report<'r> {
         self.summary.bytes = (tally.read, tally.skipped);
         self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
+    }
+}
+
+/// What the columns show of an event.
+#[inline]
+fn row<'r>(
+    timed: &TimedEvent<'_>,
+    last_elapsed_ns: u64,
+    facts: &'r Facts<'r>,
+    log: &'r LogInfo,
+    state: &TraceState,
+) -> Row<'r> {
+    let elapsed_ns = timed.time.elapsed_ns;
+    Row {
+        id: timed.event.id,
+        elapsed_ns,
+        delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
+        facts,
+        file: log.name.as_bytes(),
+        reported_cpus: state.reported_cpus(timed),
     }
 }
 

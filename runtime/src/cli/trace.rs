@@ -283,8 +283,7 @@ impl Planned {
                 announce(console, logs.name(), &summary);
                 if tell {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    let kind = logs.logs()[0].kind;
-                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
+                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
                 }
                 let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 Ok(Counts { n_events, n_reported, n_damaged })

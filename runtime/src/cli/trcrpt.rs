@@ -163,14 +163,15 @@ impl TrcrptArgs {
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
-        if self.files.is_empty() {
+        let unnamed = self.files.is_empty();
+        if unnamed {
             self.files.push(SYSTEM_LOG.into());
         }
-        let ending = self.dispatch(&console);
+        let ending = self.dispatch(&console, unnamed);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console) -> Ending {
+    fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
         if self.list_groups {
             return super::print(trcevgrp::listing(&trcevgrp::load()?), None);
         }
@@ -193,6 +194,10 @@ impl TrcrptArgs {
             return super::print(super::list::labels(&catalog), self.output.as_deref());
         }
         self.refuse_directories()?;
+        if unnamed && !Path::new(SYSTEM_LOG).exists() {
+            let text = format!("no trace is named, and there is no {SYSTEM_LOG}");
+            return Err(Failure::Say(Message::Unreadable, text));
+        }
         let options = ReportOptions {
             columns: settings.columns(),
             page_size: settings.page_size,

@@ -174,3 +174,36 @@ impl Noise {
         things[self.below(things.len() as u64) as usize]
     }
 }
+
+/// First bytes of a 64-bit stream.
+pub const STREAM64: [u8; 4] = [0xEF, 0xDF, 0x11, 0x14];
+
+/// A stamped plain event of a 64-bit trace.
+pub fn plain64(id: u16, subhook: u16, words: &[u64], tid: u64, ticks: u64) -> Vec<u8> {
+    let head = 0x8000_0000_0000_0000 | (words.len() as u64 * 8) << 32 | u64::from(id) << 16 | u64::from(subhook);
+    words64(&[&[head], words, &[tid, ticks]].concat())
+}
+
+/// A stamped generic event of a 64-bit trace.
+pub fn generic_by64(id: u16, word: u64, bytes: &[u8], tid: u64, ticks: u64) -> Vec<u8> {
+    let head = 0xC000_0000_0000_0000 | (bytes.len() as u64) << 32 | u64::from(id) << 16;
+    let mut event = words64(&[head, word]);
+    event.extend(bytes);
+    event.resize(event.len().next_multiple_of(8), 0);
+    event.extend(words64(&[tid, ticks]));
+    event
+}
+
+/// A stamped generic event of a 32-bit trace; the id has three digits.
+pub fn generic_by32(id: u32, word: u32, bytes: &[u8], tid: u32, ticks: u32) -> Vec<u8> {
+    let mut event = words32(&[id << 20 | 8 << 16 | bytes.len() as u32, word]);
+    event.extend(bytes);
+    event.resize(event.len().next_multiple_of(4), 0);
+    event.extend(words32(&[tid, ticks]));
+    event
+}
+
+/// What hook 00A, kinds 1 and 16, says of a process.
+pub fn process(pid: u64, tid: u64, path: &str) -> Vec<u8> {
+    [&words64(&[pid, tid])[..], path.as_bytes(), &[0]].concat()
+}
