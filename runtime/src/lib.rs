@@ -9,7 +9,9 @@
 pub mod catalog;
 pub mod cli;
 pub mod columns;
+pub mod context;
 pub mod events;
+pub mod filter;
 pub mod ids;
 pub mod output;
 pub mod reader;
@@ -17,5 +19,6 @@ pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+mod spelling;
 pub mod traceprinter;
 pub mod unix_compress;

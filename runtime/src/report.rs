@@ -1,39 +1,20 @@
 //! A trace in, a report out: heading, columns, and each event's text by the program of its hook.
 
 use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, trim};
-use crate::ids::IdSet;
-use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::columns::{Columns, Row, trim};
+use crate::context::{AddressNames, ContextState, ContextTable};
+pub use crate::filter::Filter;
+use crate::ids::display_id;
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
 use std::fmt;
 use std::io::{self, Write};
-use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+use std::sync::Arc;
+use tfbc_vm::{Context, Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
 /// Events between two calls of [`Monitor::progress`].
 const PROGRESS_EVERY: u64 = 1 << 14;
-
-/// Which events are reported.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// Only these ids.
-    pub only: Option<IdSet>,
-    /// All but these ids.
-    pub except: IdSet,
-}
-
-impl Filter {
-    /// Whether events of a canonical id are reported. Hooks 003 and 00A speak to the reader, and are shown only when
-    /// they are asked for.
-    #[inline]
-    pub fn shows(&self, id: u16) -> bool {
-        let wanted = match &self.only {
-            Some(only) => only.contains(id),
-            None => id != hooks::HEADER && id != hooks::UTILITY,
-        };
-        wanted && !self.except.contains(id)
-    }
-}
 
 /// What a report looks like and holds.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +29,12 @@ pub struct ReportOptions {
     pub filter: Filter,
     /// Whether only events are reported that a stanza of the given files formats.
     pub defined: bool,
+    /// Whether the events are counted by hook id behind the report.
+    pub histogram: bool,
+    /// What the events tell of processes, threads, CPUs and system calls.
+    pub context: Arc<ContextTable>,
+    /// Names of system calls, where a trace has addresses.
+    pub names: Arc<AddressNames>,
     /// What one event may cost.
     pub limits: Limits,
 }
@@ -82,6 +69,8 @@ pub enum ReportError {
     Read(io::Error),
     /// The report cannot be written.
     Write(io::Error),
+    /// The report is to hold the events of certain dates, and the trace does not tell when it began.
+    NoStart,
     /// Bytes were read that are in no event and in no message: a fault of this program.
     Unaccounted(u64),
 }
@@ -91,6 +80,10 @@ impl fmt::Display for ReportError {
         match self {
             ReportError::Read(error) => write!(f, "cannot read on: {error}"),
             ReportError::Write(error) => write!(f, "cannot write: {error}"),
+            ReportError::NoStart => f.write_str(
+                "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
+                 seconds from its start",
+            ),
             ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
         }
     }
@@ -144,6 +137,9 @@ pub fn report(
             report.write_to(out)?;
             out.flush().map_err(ReportError::Write)?;
         }
+        if report.no_start {
+            return Err(ReportError::NoStart);
+        }
         if report.summary.stopped {
             break;
         }
@@ -158,7 +154,11 @@ pub fn report(
 struct Report<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r ReportOptions,
+    filter: Filter,
+    /// Whether the filter asks for more than the hook id.
+    by_facts: bool,
     state: TraceState,
+    context: ContextState,
     logs: Vec<LogInfo>,
     columns: Columns,
     /// Layouts by level: they are the same for every event.
@@ -172,7 +172,11 @@ struct Report<'r> {
     /// Elapsed time of the event that was reported last.
     last_elapsed_ns: u64,
     begun: bool,
+    /// Dates are asked for that the trace cannot have.
+    no_start: bool,
     lines_on_page: u64,
+    /// Events that were reported, by canonical id; empty unless they are asked for.
+    counts: Vec<u64>,
     summary: Summary,
 }
 
@@ -182,7 +186,10 @@ impl<'r> Report<'r> {
         Self {
             catalog,
             options,
+            filter: options.filter.clone(),
+            by_facts: options.filter.asks_for_facts(),
             state: TraceState::default(),
+            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
             columns,
@@ -192,7 +199,9 @@ impl<'r> Report<'r> {
             unseen: TextBuf::new(),
             last_elapsed_ns: 0,
             begun: false,
+            no_start: false,
             lines_on_page: 0,
+            counts: if options.histogram { vec![0; 1 << 16] } else { Vec::new() },
             summary: Summary::default(),
         }
     }
@@ -202,9 +211,12 @@ impl<'r> Report<'r> {
         let TimedEvent { event, time, .. } = timed;
         self.summary.n_events += 1;
         self.state.advance(event);
-        let shown = self.options.filter.shows(event.id);
+        self.context.advance(event);
+        let shown = self.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
-        let shown = shown && (!self.options.defined || self.catalog.defines(event.id));
+        let shown = shown
+            && (!self.options.defined || self.catalog.defines(event.id))
+            && (!self.by_facts || self.admits(event, time.elapsed_ns));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {
@@ -216,6 +228,20 @@ impl<'r> Report<'r> {
         }
     }
 
+    /// Whether the filter admits an event for more than its id.
+    #[cold]
+    fn admits(&mut self, event: &RawEvent<'_>, elapsed_ns: u64) -> bool {
+        if self.filter.asks_for_dates() {
+            match self.state.system().start_time {
+                Some(start) => self.filter.date(start),
+                // The header's events come first.
+                None if matches!(event.id, hooks::HEADER | hooks::UTILITY) => return false,
+                None => self.no_start = true,
+            }
+        }
+        !self.no_start && self.filter.admits(&self.context.facts(event), elapsed_ns)
+    }
+
     #[inline]
     fn report_event(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
         if !self.begun || self.options.page_size > 0 {
@@ -223,16 +249,13 @@ impl<'r> Report<'r> {
         }
         let line = self.text.len();
         self.write_columns(line, timed, entry.level);
-        let job = Job {
-            event: vm_event,
-            context: &self.state.context(timed, &self.logs[timed.log]),
-            timers: &mut self.timers,
-            layout: self.layouts[entry.level as usize],
-            line,
-            out: &mut self.text,
-        };
-        let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
-        self.count(outcome, timed.time.elapsed_ns);
+        let behind_columns = self.text.len();
+        let outcome = self.run(timed, vm_event, entry, Some(line));
+        if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
+            // No text, no line for it.
+            self.text.truncate(behind_columns);
+        }
+        self.count(timed, outcome);
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -243,20 +266,54 @@ impl<'r> Report<'r> {
     fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
         let elapsed_ns = timed.time.elapsed_ns;
         if level != Level::Zero {
-            let delta_ns = i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns);
-            self.columns.write(line, timed.event.id, elapsed_ns, delta_ns, &mut self.text);
+            let row = Row {
+                id: timed.event.id,
+                elapsed_ns,
+                delta_ns: i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns),
+                facts: self.context.facts(&timed.event),
+                file: self.logs[timed.log].name.as_bytes(),
+                reported_cpus: timed.reported_cpus.or(self.state.system().traced_cpus).unwrap_or(0),
+            };
+            self.columns.write(line, &row, &mut self.text);
         }
     }
 
+    /// Runs the program of an event: into the report, whose line begins at `line`, or unseen.
     #[inline]
-    fn count(&mut self, outcome: Outcome, elapsed_ns: u64) {
+    fn run(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let context = Context {
+            pid: facts.pid.unwrap_or(0),
+            cpu: facts.cpu.unwrap_or(0),
+            priority: facts.priority,
+            svc: facts.svc,
+            exec_path: facts.path,
+            processes: paths,
+            ..self.state.context(timed, &self.logs[timed.log])
+        };
+        let job = Job {
+            event: vm_event,
+            context: &context,
+            timers: &mut self.timers,
+            layout: line.map_or(Layout::default(), |_| self.layouts[entry.level as usize]),
+            line: line.unwrap_or(0),
+            out: if line.is_some() { &mut self.text } else { &mut self.unseen },
+        };
+        self.machine.run(self.catalog.program(entry), entry.hook, job)
+    }
+
+    #[inline]
+    fn count(&mut self, timed: &TimedEvent<'_>, outcome: Outcome) {
         self.summary.n_truncated += u64::from(outcome.truncated);
         self.summary.n_limited += u64::from(outcome.limited);
         self.summary.n_divided += u64::from(outcome.divided_by_zero);
         self.summary.stopped |= outcome.stop;
         if !outcome.skipped {
             self.summary.n_reported += 1;
-            self.last_elapsed_ns = elapsed_ns;
+            self.last_elapsed_ns = timed.time.elapsed_ns;
+            if let Some(count) = self.counts.get_mut(usize::from(timed.event.id)) {
+                *count += 1;
+            }
         }
     }
 
@@ -271,20 +328,12 @@ impl<'r> Report<'r> {
             self.text.push(b"\n");
             self.lines_on_page += 1;
         }
-        self.count(outcome, timed.time.elapsed_ns);
+        self.count(timed, outcome);
     }
 
     fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
         self.unseen.clear();
-        let job = Job {
-            event: vm_event,
-            context: &self.state.context(timed, &self.logs[timed.log]),
-            timers: &mut self.timers,
-            layout: Layout::default(),
-            line: 0,
-            out: &mut self.unseen,
-        };
-        self.machine.run(self.catalog.program(entry), entry.hook, job)
+        self.run(timed, vm_event, entry, None)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
@@ -312,6 +361,7 @@ impl<'r> Report<'r> {
         if !self.begun {
             self.page_break();
         }
+        write_histogram(&self.counts, self.catalog, &mut self.text);
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
         let tally = logs.tally();
@@ -322,6 +372,24 @@ impl<'r> Report<'r> {
         self.summary.bytes = (tally.read, tally.skipped);
         self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
+    }
+}
+
+/// Reported events by hook id, the most frequent first: a blank line, then count, id and label.
+fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut TextBuf) {
+    if counts.is_empty() {
+        return;
+    }
+    out.push(b"\n");
+    let mut ids: Vec<u16> = (0..=u16::MAX).filter(|id| counts[usize::from(*id)] > 0).collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(counts[usize::from(*id)]));
+    for id in ids {
+        let start = out.len();
+        out.push(format!("{:>10}  {:<5}", counts[usize::from(id)], display_id(id)).as_bytes());
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        out.push(hook.as_ref().map_or(&b""[..], |hook| hook.label));
+        trim(start, out);
+        out.push(b"\n");
     }
 }
 
@@ -395,15 +463,5 @@ mod tests {
         let mut out = TextBuf::new();
         write_heading(&SystemInfo::default(), &mut out);
         assert!(out.is_empty());
-    }
-
-    #[test]
-    fn header_hooks_are_shown_when_asked_for() {
-        let mut filter = Filter::default();
-        assert!(filter.shows(0x0100) && !filter.shows(hooks::UTILITY) && !filter.shows(hooks::HEADER));
-        filter.only = Some(IdSet::parse("00").unwrap());
-        assert!(!filter.shows(0x0100) && filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
-        filter.except = IdSet::parse("00a").unwrap();
-        assert!(!filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
     }
 }

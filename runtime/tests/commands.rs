@@ -95,8 +95,9 @@ fn compatible_messages_have_numbers() {
     let sample = sample(32);
     for (args, number, part) in [
         (&["-C", "all", &sample][..], "0454-901", "-C"),
-        (&["-x", &sample], "0454-901", "-x"),
-        (&["-O", "exec=on", &sample], "0454-901", "exec"),
+        (&["-l", "all", &sample], "0454-901", "component traces"),
+        (&["-M", "all", &sample], "0454-901", "memory traces"),
+        (&["-@", "1", &sample], "0454-901", "workload partitions"),
         (&["-O", "timestmp=1", &sample], "0454-900", "did you mean `timestamp`"),
         (&["-O", "timestamp=7", &sample], "0454-900", "timestamp"),
         (&["-d", "15b,xyz", &sample], "0454-013", "position 5"),

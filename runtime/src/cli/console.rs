@@ -47,6 +47,10 @@ impl From<Status> for ExitCode {
 pub enum Message {
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
+    /// A date that is none.
+    BadDate = 32,
+    /// Times of the PURR register are asked for, and the trace has none.
+    NoPurr = 48,
     /// Templates read past the end of events.
     PastEnd = 75,
     /// A trace event that is none.
@@ -104,6 +108,8 @@ pub struct Console {
     pub colour: bool,
     /// Whether summaries, warnings about counts and progress stay away.
     pub quiet: bool,
+    /// Whether findings about format files are shown without their source lines.
+    pub terse: bool,
 }
 
 impl Console {
@@ -114,7 +120,7 @@ impl Console {
             Colour::Never => false,
             Colour::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
         };
-        Self { compatible, colour, quiet }
+        Self { compatible, colour, quiet, terse: false }
     }
 
     /// Writes text as it is. A standard error that is closed is nobody's loss.

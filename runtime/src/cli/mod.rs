@@ -10,15 +10,18 @@ mod formats;
 mod info;
 mod info_kev;
 mod inputs;
+mod known;
 mod limits;
 mod list;
 mod manual;
 mod report;
+mod rptopts;
 mod trace;
 mod traceprinter;
 mod trcrpt;
 
 use crate::output::Output;
+use crate::spelling::closest;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use console::{Colour, Console, Ending, Failure, Message, Status};
@@ -267,27 +270,6 @@ fn count(n: u64, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The name that is spelt most like `name`, where one comes close.
-fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    let distance = |known: &&&str| edit_distance(name.as_bytes(), known.as_bytes());
-    names.iter().min_by_key(distance).filter(|known| distance(known) <= 1 + known.len() / 4).copied()
-}
-
-/// Letters to insert, drop or replace on the way from one word to another.
-fn edit_distance(from: &[u8], to: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, byte) in from.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(byte != other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,11 +277,5 @@ mod tests {
     #[test]
     fn flags_are_consistent() {
         programs().into_iter().for_each(clap::Command::debug_assert);
-    }
-
-    #[test]
-    fn misspelt_names_have_a_neighbour() {
-        assert_eq!(closest("timestmp", &["ids", "timestamp"]), Some("timestamp"));
-        assert_eq!(closest("xyz", &["ids", "timestamp"]), None);
     }
 }

@@ -2,9 +2,12 @@
 
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::known;
 use super::limits::LimitArgs;
 use super::trace::{self, TraceArgs, Wanted};
-use crate::columns::{Columns, Timestamp};
+use super::trcrpt;
+use crate::columns::{Column, Columns, Timestamp};
+use crate::filter::{Filter, Numbers, Processes};
 use crate::reader::kev::KevLog;
 use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions};
 use crate::report::ReportOptions;
@@ -22,8 +25,8 @@ pub struct ReportArgs {
     /// Write the report to a file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Columns, in their order. AIX: id, elapsed, delta, text. QNX: event, time, cpu, class, id, type, data. `text` or
-    /// `data` alone prints nothing but that
+    /// Columns, in their order. AIX: id, filename, exec, cpu, reportedcpus, pid, tid, int, svc, elapsed, delta, text.
+    /// QNX: event, time, cpu, class, id, type, data. `text` or `data` alone prints nothing but that
     #[arg(long, value_name = "LIST")]
     columns: Option<String>,
     /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
@@ -42,10 +45,19 @@ pub struct ReportArgs {
     /// Only events that a template of the given files formats
     #[arg(long)]
     defined: bool,
-    /// Only these CPUs, such as 0,2-3 (QNX)
+    /// Only events of these processes, by id; with --exec, of these or those (AIX)
+    #[arg(long, value_name = "PIDS")]
+    pid: Vec<String>,
+    /// Only events of processes that run these programs, by name or path (AIX)
+    #[arg(long, value_name = "NAMES")]
+    exec: Vec<String>,
+    /// Only events of these threads; with ! ahead of the list, all but theirs (AIX)
+    #[arg(long, value_name = "TIDS")]
+    tid: Vec<String>,
+    /// Only events on these CPUs, such as 0,2-3
     #[arg(long, value_name = "CPUS")]
     cpu: Vec<String>,
-    /// From this time on, in seconds as the time column has them (QNX)
+    /// From this time on, in seconds as the elapsed or time column has them
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     from: Option<u64>,
     /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson (QNX)
@@ -55,6 +67,12 @@ pub struct ReportArgs {
     /// come. AIX: streams. One trace
     #[arg(long, conflicts_with = "output")]
     follow: bool,
+    /// Names of system calls by address, as trcnm lists them (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
     /// Threads that format; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -87,33 +105,64 @@ impl ReportArgs {
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log) };
+        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log), tell: false };
         let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
 
     fn report_options(&self) -> Result<ReportOptions, Failure> {
-        let of_qnx = [
-            (!self.cpu.is_empty(), "--cpu"),
-            (self.from.is_some(), "--from"),
-            (self.to.iter().any(|to| *to != To::Form(Form::Text)), "--to"),
-        ];
-        if let Some((_, flag)) = of_qnx.into_iter().find(|(given, _)| *given) {
-            return Err(Failure::Say(Message::Usage, format!("{flag} is for logs of QNX, and this is a trace of AIX")));
+        if self.to.iter().any(|to| to.form().is_some_and(|form| form != Form::Text)) {
+            let text = "--to: the forms tsv, csv and ndjson are for logs of QNX, and this is a trace of AIX";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
         }
         Ok(ReportOptions {
             columns: self.columns()?,
             page_size: self.pagesize,
             no_heading: self.no_heading,
-            filter: super::trcrpt::filter(&self.only, &self.except)?,
+            filter: self.filter()?,
             defined: self.defined,
+            context: known::context(self.context.as_deref())?,
+            names: known::names(self.names.as_deref())?,
             limits: self.limits.limits(),
+            ..ReportOptions::default()
+        })
+    }
+
+    fn filter(&self) -> Result<Filter, Failure> {
+        let usage = |flag: &str, text: String| Failure::Say(Message::Usage, format!("{flag}: {text}"));
+        let mut processes = trcrpt::processes("--pid", &self.pid)?.unwrap_or_default();
+        if let Some(name) = processes.names.first() {
+            let name = String::from_utf8_lossy(name);
+            return Err(usage("--pid", format!("`{name}` is no process id: expected a number (--exec takes names)")));
+        }
+        for item in self.exec.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
+            processes.names.insert(item.as_bytes().to_vec());
+        }
+        let mut cpus = Numbers::default();
+        self.cpu.iter().try_for_each(|list| cpus.add(list)).map_err(|text| usage("--cpu", text))?;
+        Ok(Filter {
+            processes: (processes != Processes::default()).then_some(processes),
+            threads: trcrpt::threads("--tid", &self.tid)?,
+            cpus: (!self.cpu.is_empty()).then_some(cpus),
+            from_ns: self.from,
+            to_ns: self.to.iter().rev().find_map(|to| to.time_ns()),
+            ..trcrpt::filter(&self.only, &self.except)?
         })
     }
 
     fn record_options(&self, log: &KevLog) -> Result<RecordOptions, Failure> {
         let usage = |text: String| Failure::Say(Message::Usage, text);
+        let of_aix = [
+            (!self.pid.is_empty(), "--pid"),
+            (!self.exec.is_empty(), "--exec"),
+            (!self.tid.is_empty(), "--tid"),
+            (self.names.is_some(), "--names"),
+            (self.context.is_some(), "--context"),
+        ];
+        if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
+            return Err(usage(format!("{flag} is for traces of AIX, and this is a log of QNX")));
+        }
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
@@ -141,7 +190,7 @@ impl ReportArgs {
     fn columns(&self) -> Result<Columns, Failure> {
         let timestamp = Timestamp::from_number(self.timestamp).unwrap_or_default();
         match &self.columns {
-            None => Ok(Columns::new(true, timestamp)),
+            None => Ok(Columns::new(&[Column::Id], timestamp)),
             Some(list) => {
                 Columns::parse(list, timestamp).map_err(|error| Failure::Say(Message::Usage, error.to_string()))
             }
@@ -181,7 +230,7 @@ impl To {
 }
 
 /// Seconds with up to nine decimals, in ns.
-fn seconds(text: &str) -> Result<u64, String> {
+pub fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {

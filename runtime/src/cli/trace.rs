@@ -128,6 +128,8 @@ pub struct Wanted<'w> {
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
     /// For logs of QNX.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
+    /// Whether to say of each trace what it is and how much was reported of it.
+    pub tell: bool,
 }
 
 /// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
@@ -159,7 +161,7 @@ pub fn run(
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            trace.report(console, catalog, out).map_err(|error| match error {
+            trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
                 ReportError::Write(error) => failed(error),
                 ReportError::Read(error) => {
                     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
@@ -234,7 +236,13 @@ impl Planned {
     }
 
     /// Writes the report.
-    fn report(&mut self, console: &Console, catalog: &Catalog<'_>, out: &mut Output) -> Result<Counts, ReportError> {
+    fn report(
+        &mut self,
+        console: &Console,
+        catalog: &Catalog<'_>,
+        tell: bool,
+        out: &mut Output,
+    ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
                 let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
@@ -243,6 +251,10 @@ impl Planned {
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
                 let Summary { n_events, n_reported, n_damaged, .. } = summary;
+                if tell {
+                    let read = super::count(n_events, "event");
+                    console.note(format!("{}: {}, {read}, {n_reported} reported", logs.name(), logs.log(0).kind));
+                }
                 Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {
