@@ -5,11 +5,11 @@ use crate::columns::{Columns, Row, trim};
 use crate::context::{AddressNames, ContextState, ContextTable};
 pub use crate::filter::Filter;
 use crate::ids::display_id;
-use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
-use tfbc_vm::{Context, Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
@@ -216,7 +216,7 @@ impl<'r> Report<'r> {
         let Some(entry) = self.catalog.lookup(event.id) else { return };
         let shown = shown
             && (!self.options.defined || self.catalog.defines(event.id))
-            && (!self.by_facts || self.admits(event, time.elapsed_ns));
+            && (!self.by_facts || self.admits(timed));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
         if shown && self.columns.has_text() {
@@ -230,16 +230,16 @@ impl<'r> Report<'r> {
 
     /// Whether the filter admits an event for more than its id.
     #[cold]
-    fn admits(&mut self, event: &RawEvent<'_>, elapsed_ns: u64) -> bool {
+    fn admits(&mut self, timed: &TimedEvent<'_>) -> bool {
         if self.filter.asks_for_dates() {
             match self.state.system().start_time {
                 Some(start) => self.filter.date(start),
                 // The header's events come first.
-                None if matches!(event.id, hooks::HEADER | hooks::UTILITY) => return false,
+                None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return false,
                 None => self.no_start = true,
             }
         }
-        !self.no_start && self.filter.admits(&self.context.facts(event), elapsed_ns)
+        !self.no_start && self.filter.admits(&self.context.facts(&timed.event), timed.time.elapsed_ns)
     }
 
     #[inline]
@@ -264,15 +264,15 @@ impl<'r> Report<'r> {
 
     #[inline]
     fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
-        let elapsed_ns = timed.time.elapsed_ns;
         if level != Level::Zero {
+            let elapsed_ns = timed.time.elapsed_ns;
             let row = Row {
                 id: timed.event.id,
                 elapsed_ns,
                 delta_ns: i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns),
                 facts: self.context.facts(&timed.event),
                 file: self.logs[timed.log].name.as_bytes(),
-                reported_cpus: timed.reported_cpus.or(self.state.system().traced_cpus).unwrap_or(0),
+                reported_cpus: self.state.reported_cpus(timed),
             };
             self.columns.write(line, &row, &mut self.text);
         }
@@ -282,18 +282,9 @@ impl<'r> Report<'r> {
     #[inline]
     fn run(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
         let (facts, paths) = self.context.facts_and_paths(&timed.event);
-        let context = Context {
-            pid: facts.pid.unwrap_or(0),
-            cpu: facts.cpu.unwrap_or(0),
-            priority: facts.priority,
-            svc: facts.svc,
-            exec_path: facts.path,
-            processes: paths,
-            ..self.state.context(timed, &self.logs[timed.log])
-        };
         let job = Job {
             event: vm_event,
-            context: &context,
+            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
             timers: &mut self.timers,
             layout: line.map_or(Layout::default(), |_| self.layouts[entry.level as usize]),
             line: line.unwrap_or(0),

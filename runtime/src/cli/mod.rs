@@ -86,7 +86,7 @@ Examples:
   tfbc report -h - < trace.stream                standard input, no heading
   tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
-    Report(report::ReportArgs),
+    Report(Box<report::ReportArgs>),
     /// Format one event given in hex
     #[command(after_help = "\
 Examples:

@@ -63,16 +63,16 @@ pub struct ReportArgs {
     /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson (QNX)
     #[arg(long, value_name = "SECONDS|FORM", value_parser = To::parse)]
     to: Vec<To>,
-    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
-    /// come. AIX: streams. One trace
-    #[arg(long, conflicts_with = "output")]
-    follow: bool,
     /// Names of system calls by address, as trcnm lists them (AIX)
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
     /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
+    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
+    /// come. AIX: streams. One trace
+    #[arg(long, conflicts_with = "output")]
+    follow: bool,
     /// Threads that format; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,

@@ -166,6 +166,7 @@ pub fn run(
                 ReportError::Read(error) => {
                     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
                 }
+                error @ ReportError::NoStart => Failure::Say(Message::Usage, format!("{}: {error}", path.display())),
                 error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
             })
         };
@@ -250,11 +251,12 @@ impl Planned {
                 announcer.progress.clear();
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
-                let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 if tell {
-                    let read = super::count(n_events, "event");
-                    console.note(format!("{}: {}, {read}, {n_reported} reported", logs.name(), logs.log(0).kind));
+                    let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
+                    let kind = logs.logs()[0].kind;
+                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
                 }
+                let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {

@@ -116,7 +116,7 @@ fn words(line: &str) -> Vec<(u32, &str)> {
 fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
     match words {
         [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
-            Ok(name[..name.len() - 1].as_bytes().to_vec())
+            Ok(name.as_bytes()[..name.len() - 1].to_vec())
         }
         [(column, _), ..] => Err((*column, String::from("expected a section such as `[daemon tfbc]`"))),
         [] => Ok(Vec::new()),

@@ -3,7 +3,7 @@
 //! ```text
 //! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent ─Clock─> TimedEvent
 //!                                                                                        │ TraceState::advance
-//!                                                                                        └─> pid, heading facts
+//!                                                                                        └─> heading facts
 //! ```
 //!
 //! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
@@ -47,6 +47,4 @@ pub mod hooks {
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
     pub const UTILITY: u16 = 0x00A0;
-    /// A process executes a program.
-    pub const EXEC: u16 = 0x1340;
 }
