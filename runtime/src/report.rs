@@ -4,12 +4,16 @@ use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, Row, trim};
 use crate::context::{AddressNames, ContextState, ContextTable};
 pub use crate::filter::Filter;
+use crate::forms::{DIM, Form, PLAIN};
 use crate::ids::display_id;
 use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
+use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+
+mod apart;
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
@@ -29,6 +33,14 @@ pub struct ReportOptions {
     pub filter: Filter,
     /// Whether only events are reported that a stanza of the given files formats.
     pub defined: bool,
+    /// Only events whose text, without columns and margins, has a match.
+    pub grep: Option<Regex>,
+    /// The form: as lines, or as a table.
+    pub form: Form,
+    /// Whether columns and heading step back on a terminal.
+    pub colour: bool,
+    /// Whether the events are counted by hook id, and nothing else is written.
+    pub stats: bool,
     /// Whether the events are counted by hook id behind the report.
     pub histogram: bool,
     /// What the events tell of processes, threads, CPUs and system calls.
@@ -157,6 +169,8 @@ struct Report<'r> {
     filter: Filter,
     /// Whether the filter asks for more than the hook id.
     by_facts: bool,
+    /// Whether events are formatted apart from the report.
+    apart: bool,
     state: TraceState,
     context: ContextState,
     logs: Vec<LogInfo>,
@@ -188,6 +202,7 @@ impl<'r> Report<'r> {
             options,
             filter: options.filter.clone(),
             by_facts: options.filter.asks_for_facts(),
+            apart: options.grep.is_some() || options.stats || options.form != Form::Text,
             state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
@@ -201,7 +216,7 @@ impl<'r> Report<'r> {
             begun: false,
             no_start: false,
             lines_on_page: 0,
-            counts: if options.histogram { vec![0; 1 << 16] } else { Vec::new() },
+            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             summary: Summary::default(),
         }
     }
@@ -219,7 +234,9 @@ impl<'r> Report<'r> {
             && (!self.by_facts || self.admits(timed));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        if shown && self.columns.has_text() {
+        if shown && self.apart {
+            self.report_apart(timed, &vm_event, entry);
+        } else if shown && self.columns.has_text() {
             self.report_event(timed, &vm_event, entry);
         } else if shown {
             self.report_columns(timed, &vm_event, entry);
@@ -250,12 +267,18 @@ impl<'r> Report<'r> {
         let line = self.text.len();
         self.write_columns(line, timed, entry.level);
         let behind_columns = self.text.len();
-        let outcome = self.run(timed, vm_event, entry, Some(line));
+        let outcome = self.run(timed, vm_event, entry, Some(line), self.layouts[entry.level as usize]);
         if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
             // No text, no line for it.
             self.text.truncate(behind_columns);
         }
         self.count(timed, outcome);
+        self.count_lines(line);
+    }
+
+    /// Counts the lines of an event that begins at `line`.
+    #[inline]
+    fn count_lines(&mut self, line: usize) {
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -264,29 +287,35 @@ impl<'r> Report<'r> {
 
     #[inline]
     fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
-        if level != Level::Zero {
-            let elapsed_ns = timed.time.elapsed_ns;
-            let row = Row {
-                id: timed.event.id,
-                elapsed_ns,
-                delta_ns: i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns),
-                facts: self.context.facts(&timed.event),
-                file: self.logs[timed.log].name.as_bytes(),
-                reported_cpus: self.state.reported_cpus(timed),
-            };
+        if level == Level::Zero {
+            return;
+        }
+        let row = row(&mut self.context, &self.state, &self.logs, self.last_elapsed_ns, timed);
+        if self.options.colour {
+            self.text.push(DIM);
+            self.columns.write(line + DIM.len(), &row, &mut self.text);
+            self.text.push(PLAIN);
+        } else {
             self.columns.write(line, &row, &mut self.text);
         }
     }
 
     /// Runs the program of an event: into the report, whose line begins at `line`, or unseen.
     #[inline]
-    fn run(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, line: Option<usize>) -> Outcome {
+    fn run(
+        &mut self,
+        timed: &TimedEvent<'_>,
+        vm_event: &Event<'_>,
+        entry: &Entry,
+        line: Option<usize>,
+        layout: Layout,
+    ) -> Outcome {
         let (facts, paths) = self.context.facts_and_paths(&timed.event);
         let job = Job {
             event: vm_event,
             context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
             timers: &mut self.timers,
-            layout: line.map_or(Layout::default(), |_| self.layouts[entry.level as usize]),
+            layout,
             line: line.unwrap_or(0),
             out: if line.is_some() { &mut self.text } else { &mut self.unseen },
         };
@@ -311,35 +340,56 @@ impl<'r> Report<'r> {
     /// A report without text: the template still decides whether there is a line.
     fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
         let outcome = self.run_unseen(timed, vm_event, entry);
-        if !outcome.skipped && entry.level != Level::Zero {
-            self.page_break();
-            let line = self.text.len();
-            self.write_columns(line, timed, entry.level);
-            trim(line, &mut self.text);
-            self.text.push(b"\n");
-            self.lines_on_page += 1;
+        if !outcome.skipped {
+            self.columns_line(timed, entry.level);
         }
         self.count(timed, outcome);
     }
 
+    /// A line of nothing but columns.
+    fn columns_line(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
+            self.page_break();
+            let line = self.text.len();
+            self.write_columns(line, timed, level);
+            trim(line, &mut self.text);
+            self.text.push(b"\n");
+            self.lines_on_page += 1;
+        }
+    }
+
     fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
         self.unseen.clear();
-        self.run(timed, vm_event, entry, None)
+        self.run(timed, vm_event, entry, None, Layout::default())
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
     #[cold]
     fn page_break(&mut self) {
-        if self.options.no_heading || self.columns.is_bare() {
-            self.begun = true;
-        } else if !self.begun {
-            self.begun = true;
-            write_heading(self.state.system(), &mut self.text);
-            self.columns.write_heading(&mut self.text);
-        } else if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size {
-            self.lines_on_page = 0;
-            self.columns.write_heading(&mut self.text);
+        let begins = !std::mem::replace(&mut self.begun, true);
+        if self.options.no_heading || self.options.stats {
+            return;
         }
+        match self.options.form {
+            Form::Text if self.columns.is_bare() => {}
+            Form::Text if begins => {
+                write_heading(self.state.system(), &mut self.text);
+                self.column_heading();
+            }
+            Form::Text if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size => {
+                self.lines_on_page = 0;
+                self.column_heading();
+            }
+            form @ (Form::Tsv | Form::Csv) if begins => apart::write_names(form, &self.columns, &mut self.text),
+            Form::Text | Form::Tsv | Form::Csv | Form::Ndjson => {}
+        }
+    }
+
+    fn column_heading(&mut self) {
+        let (before, behind) = if self.options.colour { (DIM, PLAIN) } else { (&b""[..], &b""[..]) };
+        self.text.push(before);
+        self.columns.write_heading(&mut self.text);
+        self.text.push(behind);
     }
 
     fn write_to(&mut self, out: &mut impl Write) -> Result<(), ReportError> {
@@ -352,7 +402,11 @@ impl<'r> Report<'r> {
         if !self.begun {
             self.page_break();
         }
-        write_histogram(&self.counts, self.catalog, &mut self.text);
+        if self.options.stats {
+            apart::write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, &mut self.text);
+        } else {
+            write_histogram(&self.counts, self.catalog, &mut self.text);
+        }
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
         let tally = logs.tally();
@@ -363,6 +417,26 @@ impl<'r> Report<'r> {
         self.summary.bytes = (tally.read, tally.skipped);
         self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
+    }
+}
+
+/// What the columns of an event show.
+#[inline]
+fn row<'r>(
+    context: &'r mut ContextState,
+    state: &TraceState,
+    logs: &'r [LogInfo],
+    last_elapsed_ns: u64,
+    timed: &TimedEvent<'_>,
+) -> Row<'r> {
+    let elapsed_ns = timed.time.elapsed_ns;
+    Row {
+        id: timed.event.id,
+        elapsed_ns,
+        delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
+        facts: context.facts(&timed.event),
+        file: logs[timed.log].name.as_bytes(),
+        reported_cpus: state.reported_cpus(timed),
     }
 }
 
