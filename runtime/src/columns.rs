@@ -71,7 +71,7 @@ impl Column {
 }
 
 /// What the columns of one event show.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Row<'r> {
     /// Canonical hook id.
     pub id: u16,
@@ -80,7 +80,7 @@ pub struct Row<'r> {
     /// Nanoseconds since the event that was reported before.
     pub delta_ns: i128,
     /// Who ran where.
-    pub facts: Facts<'r>,
+    pub facts: &'r Facts<'r>,
     /// The log that the event came from.
     pub file: &'r [u8],
     /// `$REPORTEDCPUS`
@@ -365,7 +365,7 @@ fn unknown_column(name: &str) -> String {
 
 /// Appends a column of what the events before tell.
 fn write_fact(column: Column, width: usize, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-    let facts = &row.facts;
+    let facts = row.facts;
     let number = match column {
         Column::File => return left(row.file, width, line, out),
         Column::Svc => return left(facts.svc, width, line, out),
@@ -510,6 +510,15 @@ impl Value {
 mod tests {
     use super::*;
 
+    const NOTHING: Row<'static> = Row {
+        id: 0,
+        elapsed_ns: 0,
+        delta_ns: 0,
+        facts: &Facts { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
+        file: b"",
+        reported_cpus: 0,
+    };
+
     fn row(columns: &Columns, row: &Row<'_>) -> String {
         let mut out = TextBuf::new();
         columns.write(0, row, &mut out);
@@ -517,7 +526,7 @@ mod tests {
     }
 
     fn line(columns: &Columns, id: u16, elapsed_ns: u64, delta_ns: i128) -> String {
-        row(columns, &Row { id, elapsed_ns, delta_ns, ..Row::default() })
+        row(columns, &Row { id, elapsed_ns, delta_ns, ..NOTHING })
     }
 
     fn heading(columns: &Columns) -> String {
@@ -613,7 +622,7 @@ mod tests {
             "ID  FILENAME       PROCESS NAME   CPU RCPUS PID      TID      I SYSTEM CALL       ELAPSED_SEC     \
              DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT\n"
         );
-        let shown = Row { id: 0x1060, facts: facts(), file: b"trcfile", reported_cpus: 2, ..Row::default() };
+        let shown = Row { id: 0x1060, facts: &facts(), file: b"trcfile", reported_cpus: 2, ..NOTHING };
         assert_eq!(
             row(&columns, &shown),
             "106 trcfile        ksh            3   2     4522     8191     1 kread             0.000000000       0.000000"
@@ -628,14 +637,14 @@ mod tests {
         assert_eq!((at("PROCESS NAME"), at("PID"), at("I "), at("APPL")), (4, 19, 28, 62));
         assert_eq!((at("SYSCALL"), at("KERNEL"), at("INTERRUPT")), (70, 78, 86));
         assert_eq!((at("ELAPSED_SEC") + 11, at("DELTA_MSEC") + 10), (44, 59));
-        let shown = Row { id: 0x1060, elapsed_ns: 3_109_888, delta_ns: 162_816, facts: facts(), ..Row::default() };
+        let shown = Row { id: 0x1060, elapsed_ns: 3_109_888, delta_ns: 162_816, facts: &facts(), ..NOTHING };
         let line = row(&columns, &shown);
         assert_eq!((&line[33..44], &line[51..59], line.len()), ("0.003109888", "0.162816", 59));
         assert_eq!(columns.layout(Level::Kern), Layout { first: 19, further: 78 });
         let columns = Columns::new(&[Column::Id, Column::Tid], Timestamp::Milli);
         assert_eq!(columns.layout(Level::Kern).further, 61);
         let shown =
-            Row { facts: Facts { tid: 1_929_377, ..facts() }, elapsed_ns: 7_160_342_830, delta_ns: 826, ..shown };
+            Row { facts: &Facts { tid: 1_929_377, ..facts() }, elapsed_ns: 7_160_342_830, delta_ns: 826, ..shown };
         assert_eq!(row(&columns, &shown), "106 1929377     7.160342830       0.000826");
     }
 
@@ -643,16 +652,16 @@ mod tests {
     fn what_is_unknown_is_blank_or_told_so() {
         let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
         let unknown = Facts::default();
-        assert_eq!(row(&columns, &Row { facts: unknown, ..Row::default() }).trim_end(), "-?-");
+        assert_eq!(row(&columns, &Row { facts: &unknown, ..NOTHING }).trim_end(), "-?-");
         let unnamed = Facts { pid: Some(4522), ..unknown };
-        assert_eq!(row(&columns, &Row { facts: unnamed, ..Row::default() }).trim_end(), "-4522-             4522");
+        assert_eq!(row(&columns, &Row { facts: &unnamed, ..NOTHING }).trim_end(), "-4522-             4522");
     }
 
     #[test]
     fn wide_values_move_the_rest_of_their_line() {
         let columns = Columns::new(&[Column::File, Column::Pid, Column::Tid], Timestamp::None);
         let shown = Facts { pid: Some(123_456_789), tid: u64::MAX, ..facts() };
-        let line = row(&columns, &Row { facts: shown, file: b"a/rather/long/name", ..Row::default() });
+        let line = row(&columns, &Row { facts: &shown, file: b"a/rather/long/name", ..NOTHING });
         assert_eq!(line, "a/rather/long/name 123456789 18446744073709551615 1 ");
     }
 
@@ -661,7 +670,7 @@ mod tests {
         let columns = Columns::new(&[Column::Id, Column::Cpu], Timestamp::None).on_two_lines(true);
         assert_eq!(heading(&columns), "ID  CPU\n        APPL    SYSCALL KERNEL  INTERRUPT\n");
         let unknown = Facts { cpu: None, ..facts() };
-        assert_eq!(row(&columns, &Row { id: 0x1060, facts: unknown, ..Row::default() }), "106\n");
+        assert_eq!(row(&columns, &Row { id: 0x1060, facts: &unknown, ..NOTHING }), "106\n");
         assert_eq!(columns.layout(Level::Kern), Layout { first: 24, further: 24 });
         assert!(!Columns::parse("text", Timestamp::None).unwrap().on_two_lines(true).has_two_lines());
     }

@@ -16,11 +16,15 @@ pub mod forms;
 pub mod ids;
 mod json;
 pub mod output;
+pub mod raw;
 pub mod reader;
 pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+pub mod selection;
 mod spelling;
 pub mod traceprinter;
 pub mod unix_compress;
+#[cfg(feature = "compiler")]
+pub mod update;

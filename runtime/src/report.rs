@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, Row, trim};
-use crate::context::{AddressNames, ContextState, ContextTable};
+use crate::context::{AddressNames, ContextState, ContextTable, Facts};
 pub use crate::filter::Filter;
 use crate::forms::{DIM, Form, PLAIN};
 use crate::ids::display_id;
@@ -83,6 +83,8 @@ pub enum ReportError {
     Write(io::Error),
     /// The report is to hold the events of certain dates, and the trace does not tell when it began.
     NoStart,
+    /// The logs cannot be one stream, for this reason.
+    NoStream(String),
     /// Bytes were read that are in no event and in no message: a fault of this program.
     Unaccounted(u64),
 }
@@ -96,6 +98,7 @@ impl fmt::Display for ReportError {
                 "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
                  seconds from its start",
             ),
+            ReportError::NoStream(why) => f.write_str(why),
             ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
         }
     }
@@ -241,7 +244,7 @@ impl<'r> Report<'r> {
         } else if shown {
             self.report_columns(timed, &vm_event, entry);
         } else if entry.has_effects {
-            self.run_unseen(timed, &vm_event, entry);
+            self.run_unseen(timed, &vm_event, entry, Layout::default());
         }
     }
 
@@ -265,9 +268,22 @@ impl<'r> Report<'r> {
             self.page_break();
         }
         let line = self.text.len();
-        self.write_columns(line, timed, entry.level);
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let log = &self.logs[timed.log];
+        if entry.level != Level::Zero {
+            let row = row(timed, self.last_elapsed_ns, &facts, log, &self.state);
+            write_columns(&self.columns, self.options.colour, line, &row, &mut self.text);
+        }
         let behind_columns = self.text.len();
-        let outcome = self.run(timed, vm_event, entry, Some(line), self.layouts[entry.level as usize]);
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(timed, log, &facts, paths),
+            timers: &mut self.timers,
+            layout: self.layouts[entry.level as usize],
+            line,
+            out: &mut self.text,
+        };
+        let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
         if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
             // No text, no line for it.
             self.text.truncate(behind_columns);
@@ -283,43 +299,6 @@ impl<'r> Report<'r> {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
         }
-    }
-
-    #[inline]
-    fn write_columns(&mut self, line: usize, timed: &TimedEvent<'_>, level: Level) {
-        if level == Level::Zero {
-            return;
-        }
-        let row = row(&mut self.context, &self.state, &self.logs, self.last_elapsed_ns, timed);
-        if self.options.colour {
-            self.text.push(DIM);
-            self.columns.write(line + DIM.len(), &row, &mut self.text);
-            self.text.push(PLAIN);
-        } else {
-            self.columns.write(line, &row, &mut self.text);
-        }
-    }
-
-    /// Runs the program of an event: into the report, whose line begins at `line`, or unseen.
-    #[inline]
-    fn run(
-        &mut self,
-        timed: &TimedEvent<'_>,
-        vm_event: &Event<'_>,
-        entry: &Entry,
-        line: Option<usize>,
-        layout: Layout,
-    ) -> Outcome {
-        let (facts, paths) = self.context.facts_and_paths(&timed.event);
-        let job = Job {
-            event: vm_event,
-            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
-            timers: &mut self.timers,
-            layout,
-            line: line.unwrap_or(0),
-            out: if line.is_some() { &mut self.text } else { &mut self.unseen },
-        };
-        self.machine.run(self.catalog.program(entry), entry.hook, job)
     }
 
     #[inline]
@@ -339,7 +318,7 @@ impl<'r> Report<'r> {
 
     /// A report without text: the template still decides whether there is a line.
     fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
-        let outcome = self.run_unseen(timed, vm_event, entry);
+        let outcome = self.run_unseen(timed, vm_event, entry, Layout::default());
         if !outcome.skipped {
             self.columns_line(timed, entry.level);
         }
@@ -351,16 +330,35 @@ impl<'r> Report<'r> {
         if level != Level::Zero {
             self.page_break();
             let line = self.text.len();
-            self.write_columns(line, timed, level);
+            self.columns_of(timed, level);
             trim(line, &mut self.text);
             self.text.push(b"\n");
             self.lines_on_page += 1;
         }
     }
 
-    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+    /// Appends the columns of an event whose text stands elsewhere.
+    fn columns_of(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
+            let facts = self.context.facts(&timed.event);
+            let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
+            write_columns(&self.columns, self.options.colour, self.text.len(), &row, &mut self.text);
+        }
+    }
+
+    /// Runs the program of an event beside the report.
+    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, layout: Layout) -> Outcome {
         self.unseen.clear();
-        self.run(timed, vm_event, entry, None, Layout::default())
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let job = Job {
+            event: vm_event,
+            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
+            timers: &mut self.timers,
+            layout,
+            line: 0,
+            out: &mut self.unseen,
+        };
+        self.machine.run(self.catalog.program(entry), entry.hook, job)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
@@ -420,22 +418,34 @@ impl<'r> Report<'r> {
     }
 }
 
-/// What the columns of an event show.
+/// Appends the columns of an event, whose line begins at `line`.
+#[inline]
+fn write_columns(columns: &Columns, colour: bool, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+    if colour {
+        out.push(DIM);
+        columns.write(line + DIM.len(), row, out);
+        out.push(PLAIN);
+    } else {
+        columns.write(line, row, out);
+    }
+}
+
+/// What the columns show of an event.
 #[inline]
 fn row<'r>(
-    context: &'r mut ContextState,
-    state: &TraceState,
-    logs: &'r [LogInfo],
-    last_elapsed_ns: u64,
     timed: &TimedEvent<'_>,
+    last_elapsed_ns: u64,
+    facts: &'r Facts<'r>,
+    log: &'r LogInfo,
+    state: &TraceState,
 ) -> Row<'r> {
     let elapsed_ns = timed.time.elapsed_ns;
     Row {
         id: timed.event.id,
         elapsed_ns,
         delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
-        facts: context.facts(&timed.event),
-        file: logs[timed.log].name.as_bytes(),
+        facts,
+        file: log.name.as_bytes(),
         reported_cpus: state.reported_cpus(timed),
     }
 }

@@ -26,6 +26,14 @@ const BLOCK_MODE: u8 = 0x80;
 /// Bits of the flags that mean nothing.
 const RESERVED: u8 = 0x60;
 
+/// The greatest width of a code that a compressed file's first bytes tell; `None` where these are not its.
+pub fn max_width(bytes: &[u8]) -> Option<u32> {
+    match bytes {
+        [first, second, flags, ..] if [*first, *second] == MAGIC => Some(u32::from(flags & !BLOCK_MODE & !RESERVED)),
+        _ => None,
+    }
+}
+
 /// Unpacks as it reads: the text of one code at a time, in 256 KiB of memory.
 ///
 /// What stands before a damaged place is given out first; then every read gives the error, whose text names the
@@ -288,9 +296,14 @@ impl Table {
     }
 }
 
-/// Packs bytes: codes of up to 16 bits, in block mode, as compress(1) does by default.
+/// Packs bytes in block mode, with codes of up to 16 bits, as compress(1) does by default.
 pub fn compress(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = Packer::new();
+    compress_to(bytes, MAX_WIDTH)
+}
+
+/// Packs bytes in block mode, with codes of up to `max_width` bits, from 10 to 16.
+pub fn compress_to(bytes: &[u8], max_width: u32) -> Vec<u8> {
+    let mut packer = Packer::new(max_width.clamp(MIN_WIDTH + 1, MAX_WIDTH));
     let mut rest = bytes.iter();
     if let Some(first) = rest.next() {
         let mut code = u16::from(*first);
@@ -322,6 +335,7 @@ struct Packer {
     /// Bits behind the last whole byte.
     bits: u32,
     n_bits: u32,
+    max_width: u32,
     width: u32,
     widen_at: u32,
     next: u32,
@@ -333,9 +347,10 @@ struct Packer {
 }
 
 impl Packer {
-    fn new() -> Self {
+    fn new(max_width: u32) -> Self {
         let mut packer = Self {
-            out: vec![MAGIC[0], MAGIC[1], BLOCK_MODE | MAX_WIDTH as u8],
+            out: vec![MAGIC[0], MAGIC[1], BLOCK_MODE | max_width as u8],
+            max_width,
             group: 3,
             bits: 0,
             n_bits: 0,
@@ -374,7 +389,7 @@ impl Packer {
 
     /// Adds an entry, or begins anew where the table is full and serves worse than before. `n` bytes were read.
     fn add(&mut self, slot: usize, code: u16, byte: u8, n: usize) {
-        if self.next < 1 << MAX_WIDTH {
+        if self.next < 1 << self.max_width {
             self.slots[slot] = key(code, byte) << 16 | u64::from(self.next);
             self.next += 1;
         } else if n >= self.check_at {
@@ -405,7 +420,7 @@ impl Packer {
         if self.next >= self.widen_at {
             self.end_group();
             self.width += 1;
-            self.widen_at = if self.width == MAX_WIDTH { u32::MAX } else { 1 << self.width };
+            self.widen_at = if self.width == self.max_width { u32::MAX } else { 1 << self.width };
         }
     }
 

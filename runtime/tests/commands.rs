@@ -94,7 +94,7 @@ fn usage_errors_end_with_status_1() {
 fn compatible_messages_have_numbers() {
     let sample = sample(32);
     for (args, number, part) in [
-        (&["-C", "all", &sample][..], "0454-901", "-C"),
+        (&["-C", "x", &sample][..], "0454-900", "-C"),
         (&["-l", "all", &sample], "0454-901", "component traces"),
         (&["-M", "all", &sample], "0454-901", "memory traces"),
         (&["-@", "1", &sample], "0454-901", "workload partitions"),

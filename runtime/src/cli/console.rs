@@ -48,10 +48,26 @@ impl From<Status> for ExitCode {
 pub enum Message {
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
+    /// A stanza stands twice.
+    DuplicateId = 22,
+    /// Where a hook id belongs, there is none.
+    BadHookId = 25,
+    /// A line of a file that has no such lines.
+    BadFormat = 27,
+    /// A stanza's version cannot be read.
+    BadVersion = 28,
     /// A date that is none.
     BadDate = 32,
     /// Times of the PURR register are asked for, and the trace has none.
     NoPurr = 48,
+    /// Events are chosen by CPU, and so not by date.
+    DatesIgnored = 51,
+    /// An update was refused.
+    NotUpdated = 65,
+    /// A stanza is older than the one that it is to replace.
+    OlderVersion = 66,
+    /// A stanza that is needed is missing.
+    NoSuchStanza = 67,
     /// Templates read past the end of events.
     PastEnd = 75,
     /// A trace event that is none.

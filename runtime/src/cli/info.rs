@@ -93,7 +93,7 @@ struct Inventory {
 
 impl Inventory {
     fn take(console: &Console, logs: &mut Logs) -> Result<Self, Failure> {
-        let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
+        let mut announcer = Announcer::of(console, logs);
         let mut inventory = Self {
             state: TraceState::default(),
             n_events: 0,

@@ -10,6 +10,7 @@ mod formats;
 mod info;
 mod info_kev;
 mod inputs;
+mod joined;
 mod known;
 mod limits;
 mod list;
@@ -19,6 +20,8 @@ mod rptopts;
 mod trace;
 mod traceprinter;
 mod trcrpt;
+#[cfg(feature = "compiler")]
+mod trcupdate;
 
 use crate::output::Output;
 use crate::spelling::closest;
@@ -33,7 +36,7 @@ use std::process::ExitCode;
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
 struct CommonArgs {
-    /// When to colour messages; `auto` on a terminal, unless NO_COLOR is set
+    /// When to colour messages and reports; `auto` on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
     color: Colour,
     /// Leave out warnings, summaries and progress
@@ -84,6 +87,9 @@ Examples:
   tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
   tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
   tfbc report -h - < trace.stream                standard input, no heading
+  tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
+  trace -o - | tfbc report --follow --grep exec -
+  tfbc report --stats --to tsv trace.log         how often each hook was met
   tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),
@@ -144,6 +150,9 @@ Examples:
     Man(manual::ManArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+    #[cfg(feature = "compiler")]
+    Trcupdate(trcupdate::TrcupdateArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
@@ -167,6 +176,8 @@ impl Command {
             Command::Completions(args) => args.run(programs()),
             Command::Man(args) => args.run(programs()),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+            #[cfg(feature = "compiler")]
+            Command::Trcupdate(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
@@ -184,6 +195,18 @@ struct Trcrpt {
     args: trcrpt::TrcrptArgs,
 }
 
+/// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+// The command of its own; `tfbc trcupdate` takes the same flags.
+#[cfg(feature = "compiler")]
+#[derive(Debug, Parser)]
+#[command(name = "trcupdate", version, max_term_width = 100)]
+struct Trcupdate {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcupdate::TrcupdateArgs,
+}
+
 /// Print QNX kernel logs, as QNX's traceprinter does
 // The command of its own; `tfbc traceprinter` takes the same flags.
 #[derive(Debug, Parser)]
@@ -197,7 +220,13 @@ struct Traceprinter {
 
 /// Every command that is installed.
 fn programs() -> Vec<clap::Command> {
-    vec![Tfbc::command(), Trcrpt::command(), Traceprinter::command()]
+    vec![
+        Tfbc::command(),
+        Trcrpt::command(),
+        #[cfg(feature = "compiler")]
+        Trcupdate::command(),
+        Traceprinter::command(),
+    ]
 }
 
 /// Runs `tfbc` with a command line, and gives its exit status.
@@ -212,6 +241,15 @@ pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcrpt>(args) {
         Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcupdate` with a command line, and gives its exit status.
+#[cfg(feature = "compiler")]
+pub fn trcupdate(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcupdate>(args) {
+        Ok(trcupdate) => end(trcupdate.args.run(trcupdate.common.color, trcupdate.common.quiet)),
         Err(error) => refused(true, &error).into(),
     }
 }

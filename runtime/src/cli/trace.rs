@@ -31,6 +31,9 @@ pub struct TraceArgs {
     /// Whether the trace grows, for the command that can follow it.
     #[arg(skip)]
     pub follow: bool,
+    /// CPUs whose files are read, of a log of one file a CPU: ranges with both ends.
+    #[arg(skip)]
+    pub cpus: Option<Vec<(u64, u64)>>,
 }
 
 /// [`Kind`] on the command line.
@@ -72,6 +75,7 @@ impl TraceArgs {
             },
             lenient: self.lenient,
             follow: self.follow,
+            cpus: self.cpus.clone(),
         }
     }
 }
@@ -89,7 +93,8 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
 /// Says what happens to one trace, with the bar out of the way.
 pub struct Announcer<'c> {
     console: &'c Console,
-    name: String,
+    /// Ahead of each message; of several logs, each message names its own.
+    name: Option<String>,
     progress: Progress,
     n_shown: u64,
 }
@@ -97,13 +102,27 @@ pub struct Announcer<'c> {
 impl<'c> Announcer<'c> {
     /// An announcer for a trace.
     pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
-        Self { console, name: name.to_owned(), progress: console.progress(size), n_shown: 0 }
+        Self { console, name: Some(name.to_owned()), progress: console.progress(size), n_shown: 0 }
+    }
+
+    /// An announcer for the logs of one report.
+    pub fn of(console: &'c Console, logs: &Logs) -> Self {
+        let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
+        Self { console, name, progress: console.progress(logs.file_size()), n_shown: 0 }
+    }
+
+    /// Takes the progress away.
+    pub fn end(&mut self) {
+        self.progress.clear();
     }
 }
 
 impl Monitor for Announcer<'_> {
     fn notice(&mut self, notice: &Notice) {
-        let text = format!("{}: {}", self.name, notice.message);
+        let text = match &self.name {
+            Some(name) => format!("{name}: {}", notice.message),
+            None => notice.message.clone(),
+        };
         self.n_shown += u64::from(notice.damage);
         if notice.damage && self.n_shown > MAX_SHOWN {
             return;
@@ -192,6 +211,14 @@ pub fn run(
     Ok(status)
 }
 
+/// Where files of CPUs were chosen, their events need no choice; the base file has events of no CPU.
+pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -> ReportOptions {
+    if args.cpus.is_some() && logs.has_cpu_files() {
+        options.filter.cpus = None;
+    }
+    options
+}
+
 /// Which headings stand in the output already.
 #[derive(Debug, Default)]
 struct Headed {
@@ -209,7 +236,10 @@ enum Planned {
 impl Planned {
     fn open(path: &Path, args: &TraceArgs, wanted: &Wanted<'_>) -> Result<Self, Failure> {
         Ok(match open(path, args)? {
-            AnyTrace::Aix(logs) => Planned::Aix(logs, (wanted.aix)()?),
+            AnyTrace::Aix(logs) => {
+                let options = chosen_files(&logs, args, (wanted.aix)()?);
+                Planned::Aix(logs, options)
+            }
             AnyTrace::Kev(log) => {
                 let options = (wanted.kev)(&log)?;
                 Planned::Kev(log, options)
@@ -250,15 +280,14 @@ impl Planned {
     ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
-                let mut announcer = Announcer::new(console, logs.name(), logs.file_size());
+                let mut announcer = Announcer::of(console, logs);
                 let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
                 if tell {
                     let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    let kind = logs.logs()[0].kind;
-                    console.note(format!("{}: {kind}, {read}, {reported} reported", logs.name()));
+                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
                 }
                 let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 Ok(Counts { n_events, n_reported, n_damaged })
@@ -297,7 +326,7 @@ fn announce_damage(console: &Console, name: &str, n_damaged: u64) {
 }
 
 /// Says what a run counted.
-fn announce(console: &Console, name: &str, summary: &Summary) {
+pub fn announce(console: &Console, name: &str, summary: &Summary) {
     announce_damage(console, name, summary.n_damaged);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),

@@ -2,11 +2,12 @@
 
 use super::console::{Colour, Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::joined::{self, Product};
 use super::known;
 use super::rptopts::{self, ReportSettings};
 use super::trace::{self, TraceArgs, Wanted};
 use crate::columns::Column;
-use crate::filter::{Filter, Processes, Threads, date_seconds};
+use crate::filter::{Filter, Numbers, Processes, Threads, date_seconds};
 use crate::ids::IdSet;
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
@@ -68,6 +69,15 @@ pub struct TrcrptArgs {
     /// What the hooks tell of processes and threads, on top of the built-in table (docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
+    /// Only events on these CPUs, such as 0,2-3, or all
+    #[arg(short = 'C', value_name = "CPUS")]
+    cpus: Vec<String>,
+    /// Merge the logs into one report in the order of time
+    #[arg(short = 'm')]
+    merge: bool,
+    /// Write the chosen events as a raw stream that trcrpt reads again, and no report
+    #[arg(short = 'r')]
+    raw: bool,
     /// Process names and system calls: -O exec=on,svc=on
     #[arg(short = 'x')]
     exec: bool,
@@ -97,8 +107,6 @@ pub struct TrcrptArgs {
 /// Flags that AIX's command has and this one has not.
 #[derive(Debug, Clone, Default, Args)]
 struct RefusedArgs {
-    #[arg(short = 'C', hide = true)]
-    cpus: Option<String>,
     #[arg(short = 'D', hide = true)]
     only_groups: Option<String>,
     #[arg(short = 'G', hide = true)]
@@ -107,12 +115,8 @@ struct RefusedArgs {
     except_groups: Option<String>,
     #[arg(short = 'l', hide = true)]
     components: Option<String>,
-    #[arg(short = 'm', hide = true)]
-    merge: bool,
     #[arg(short = 'M', hide = true)]
     memory: Option<String>,
-    #[arg(short = 'r', hide = true)]
-    raw: bool,
     #[arg(short = '@', hide = true)]
     wpars: Option<String>,
 }
@@ -126,14 +130,11 @@ impl RefusedArgs {
         const MEMORY: &str = "memory traces exist in AIX's kernel alone, and the layout of their files is not public";
         const WPARS: &str = "workload partitions exist on AIX alone, and where an event names its own is not public";
         [
-            (self.cpus.is_some(), 'C', MISSING),
             (self.only_groups.is_some(), 'D', MISSING),
             (self.list_groups, 'G', MISSING),
             (self.except_groups.is_some(), 'K', MISSING),
             (self.components.is_some(), 'l', COMPONENTS),
-            (self.merge, 'm', MISSING),
             (self.memory.is_some(), 'M', MEMORY),
-            (self.raw, 'r', MISSING),
             (self.wpars.is_some(), '@', WPARS),
         ]
         .into_iter()
@@ -149,6 +150,8 @@ Examples:
   trcrpt -h -O ids=off,timestamp=3 -d 010 - < trace.stream
   trcrpt -O exec=on,pid=on -p ksh,4522 trace.log
   trcrpt -x -n kernel.names trace.log       process names, and system calls by name
+  trcrpt -m -O filename=on a.log b.log      two logs in one report, in the order of time
+  trcrpt -r -C all -o trace.raw trace.log   the files of all CPUs as one stream
   trcrpt -c -t my.trcfmt                    check a format file";
 
 impl TrcrptArgs {
@@ -159,14 +162,15 @@ impl TrcrptArgs {
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
-        if self.files.is_empty() {
+        let unnamed = self.files.is_empty();
+        if unnamed {
             self.files.push(SYSTEM_LOG.into());
         }
-        let ending = self.dispatch(&console);
+        let ending = self.dispatch(&console, unnamed);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console) -> Ending {
+    fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
             return super::print(rptopts::HELP, None);
@@ -186,6 +190,10 @@ impl TrcrptArgs {
             return super::print(super::list::labels(&catalog), self.output.as_deref());
         }
         self.refuse_directories()?;
+        if unnamed && !Path::new(SYSTEM_LOG).exists() {
+            let text = format!("no trace is named, and there is no {SYSTEM_LOG}");
+            return Err(Failure::Say(Message::Unreadable, text));
+        }
         let options = ReportOptions {
             columns: settings.columns(),
             page_size: settings.page_size,
@@ -204,7 +212,15 @@ impl TrcrptArgs {
             },
             tell: self.verbose > 1,
         };
-        trace::run(console, &catalog, &self.files, &self.trace, &wanted, self.output.as_deref())
+        let output = self.output.as_deref();
+        let args = TraceArgs { cpus: options.filter.cpus.clone().map(|cpus| cpus.0), ..self.trace.clone() };
+        if self.merge || self.raw {
+            let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
+            let options = trace::chosen_files(&logs, &args, options.clone());
+            let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
+            return joined::run(console, logs, &options, &product, output);
+        }
+        trace::run(console, &catalog, &self.files, &args, &wanted, output)
     }
 
     fn refuse(&self) -> Result<(), Failure> {
@@ -232,6 +248,9 @@ impl TrcrptArgs {
             let text = "-O PURR=on: the trace holds no PURR register, so elapsed times are shown";
             console.warning(Message::NoPurr, text);
         }
+        if self.ignores_dates() && (self.start.is_some() || self.end.is_some()) {
+            console.warning(Message::DatesIgnored, "-s and -e do not go with -C, and are ignored");
+        }
         if settings.component {
             console.note("-O component=on: events name their components in component traces alone: no column");
         }
@@ -242,15 +261,36 @@ impl TrcrptArgs {
         let mut filter = filter(&self.only, &self.except)?;
         filter.from_ns = settings.from_ns;
         filter.to_ns = settings.to_ns;
-        filter.from_date = self.start.as_deref().map(|text| date('s', text)).transpose()?;
-        filter.to_date = self.end.as_deref().map(|text| date('e', text)).transpose()?;
+        if !self.ignores_dates() {
+            filter.from_date = self.start.as_deref().map(|text| date('s', text)).transpose()?;
+            filter.to_date = self.end.as_deref().map(|text| date('e', text)).transpose()?;
+        }
         if filter.asks_for_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
             return Err(Failure::Say(Message::Usage, String::from(text)));
         }
+        filter.cpus = self.cpus()?;
         filter.processes = processes("-p", &self.processes)?;
         filter.threads = threads("-T", &self.threads)?;
         Ok(filter)
+    }
+
+    /// As AIX's command does.
+    fn ignores_dates(&self) -> bool {
+        !self.cpus.is_empty()
+    }
+
+    /// The CPUs of `-C`; none for all of them.
+    fn cpus(&self) -> Result<Option<Numbers>, Failure> {
+        let mut cpus = Numbers::default();
+        for list in self.cpus.iter().filter(|list| list.trim() != "all") {
+            cpus.add(list).map_err(|message| {
+                let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
+                wrong("-C", &format!("{message}, or `all`{hint}"))
+            })?;
+        }
+        let all = self.cpus.iter().any(|list| list.trim() == "all");
+        Ok((!all && !self.cpus.is_empty()).then_some(cpus))
     }
 
     fn refuse_directories(&self) -> Result<(), Failure> {

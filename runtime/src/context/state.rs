@@ -492,7 +492,17 @@ mod tests {
 
     /// `pid name cpu depth priority svc` of an event, `-` for what is unknown.
     fn line(state: &mut ContextState, (id, tid, bytes): &(u16, u64, Vec<u8>)) -> String {
-        let event = RawEvent { number: 1, offset: 0, bytes, wide: true, id: *id, tid: *tid, ticks: None, cpu: None };
+        let event = RawEvent {
+            number: 1,
+            offset: 0,
+            bytes,
+            recorded: &[],
+            wide: true,
+            id: *id,
+            tid: *tid,
+            ticks: None,
+            cpu: None,
+        };
         state.advance(&event);
         let facts = state.facts(&event);
         let number = |number: Option<u64>| number.map_or(String::from("-"), |number| number.to_string());

@@ -60,11 +60,10 @@ impl AnyTrace {
         if begins_kev(&mut window)? {
             return Self::kev(KevLog::from_window(window, &name, &KevOptions::default()));
         }
-        if path != Path::new("-") && path.is_file() {
-            // Other files may belong to it.
-            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
-        }
-        Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(AnyRefusal::Aix)
+        Trace::from_window(name, window, options)
+            .and_then(|trace| Logs::with_cpu_files(trace, path, options))
+            .map(Self::aix)
+            .map_err(AnyRefusal::Aix)
     }
 
     /// Opens a log of QNX, whatever its first bytes are.

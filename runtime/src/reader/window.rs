@@ -185,6 +185,8 @@ pub(in crate::reader) struct Window {
     ended: bool,
     /// Of a compressed input that was spooled.
     spooled: Option<Packing>,
+    /// Bytes asked for in one read.
+    chunk: usize,
 }
 
 impl Window {
@@ -199,7 +201,18 @@ impl Window {
             pin: None,
             ended: false,
             spooled: None,
+            chunk: CHUNK,
         }
+    }
+
+    /// Reads in pieces of so many bytes from here on. What a seekable input has in memory is given back.
+    pub fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
+        self.chunk = bytes;
+        if let Input::Seekable(input) = &mut self.input {
+            input.seek(SeekFrom::Start(self.offset))?;
+            (self.buf, self.start, self.end, self.ended) = (Vec::new(), 0, 0, false);
+        }
+        Ok(())
     }
 
     /// How the input is compressed.
@@ -280,16 +293,16 @@ impl Window {
 
     fn make_room(&mut self) {
         let keep = self.pin.unwrap_or(self.start).min(self.start);
-        if self.buf.len() - self.end >= CHUNK / 2 {
+        if self.buf.len() - self.end >= self.chunk / 2 {
             return;
         }
         self.buf.copy_within(keep..self.end, 0);
         self.start -= keep;
         self.end -= keep;
         self.pin = self.pin.map(|pin| pin - keep);
-        if self.buf.len() - self.end < CHUNK / 2 {
+        if self.buf.len() - self.end < self.chunk / 2 {
             // Memory that comes zeroed from the system is not touched before it is read into.
-            let mut larger = vec![0; (self.end + CHUNK).next_power_of_two()];
+            let mut larger = vec![0; (self.end + self.chunk).next_power_of_two()];
             larger[..self.end].copy_from_slice(&self.buf[..self.end]);
             self.buf = larger;
         }

@@ -17,8 +17,7 @@ impl Report<'_> {
         let form = self.options.form;
         let as_text = form == Form::Text && self.columns.has_text() && !self.options.stats;
         let layout = if as_text { self.layouts[entry.level as usize] } else { Layout::default() };
-        self.unseen.clear();
-        let outcome = self.run(timed, vm_event, entry, None, layout);
+        let outcome = self.run_unseen(timed, vm_event, entry, layout);
         if !outcome.skipped {
             let text = without_margins(self.unseen.as_bytes(), layout);
             if self.options.grep.as_ref().is_some_and(|wanted| !wanted.is_match(&text)) {
@@ -38,7 +37,7 @@ impl Report<'_> {
     fn take_line(&mut self, timed: &TimedEvent<'_>, level: Level) {
         self.page_break();
         let line = self.text.len();
-        self.write_columns(line, timed, level);
+        self.columns_of(timed, level);
         let text = self.unseen.as_bytes();
         if !(self.columns.has_two_lines() && text == b"\n" && level != Level::Zero) {
             if text.starts_with(b"\n") {
@@ -51,7 +50,8 @@ impl Report<'_> {
 
     fn table_row(&mut self, timed: &TimedEvent<'_>, entry: &Entry) {
         self.page_break();
-        let row = row(&mut self.context, &self.state, &self.logs, self.last_elapsed_ns, timed);
+        let facts = self.context.facts(&timed.event);
+        let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
         let text = without_margins(self.unseen.as_bytes(), Layout::default());
         let out = &mut self.text;
         if self.options.form == Form::Ndjson {

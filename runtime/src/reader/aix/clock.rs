@@ -82,6 +82,20 @@ impl Clock {
         Self { factors, wraps, raw: None, ticks: 0, clamped: 0 }
     }
 
+    /// The clock with a stamp behind which all others lie: 32-bit ones are unwrapped from it, and it is the time of
+    /// events before the first stamped one.
+    pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
+        if let Some(stamp) = stamp {
+            (self.raw, self.ticks) = (Some(stamp), stamp);
+        }
+        self
+    }
+
+    /// The factors for the next event.
+    pub fn factors(&self) -> Factors {
+        self.factors
+    }
+
     /// The factors for the events that follow.
     pub fn set_factors(&mut self, factors: Factors) {
         self.factors = factors;

@@ -41,12 +41,23 @@ pub struct SystemInfo {
 /// What one event says of the trace or its system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'e> {
-    StartTime { seconds: u32, utsname: &'e [u8] },
+    StartTime {
+        seconds: u32,
+        utsname: &'e [u8],
+    },
     Command(&'e [u8]),
     IpAddress(u32),
     Buffering(u32),
-    CpuCounts { total: u32, traced: u32 },
+    CpuCounts {
+        total: u32,
+        traced: u32,
+    },
     LargeDataTypes(u32),
+    /// A file of one processor's events, named by the base file.
+    CpuFile {
+        cpu: u32,
+        name: &'e [u8],
+    },
     Factors(Factors),
 }
 
@@ -79,6 +90,7 @@ impl<'e> Record<'e> {
         Some(match kind {
             5 => Record::IpAddress(word32(payload, 0)?),
             6 => Record::Buffering(word32(payload, 0)?),
+            0x10 => Record::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
             0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
             0x13 => Record::LargeDataTypes(word32(payload, 0)?),
             0x25C => Record::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?)),
@@ -108,7 +120,7 @@ impl SystemInfo {
                 self.traced_cpus = Some(traced);
             }
             Record::LargeDataTypes(large) => self.large_data_types = Some(large),
-            Record::Factors(_) => {}
+            Record::CpuFile { .. } | Record::Factors(_) => {}
         }
     }
 }

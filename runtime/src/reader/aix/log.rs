@@ -52,10 +52,20 @@ const fn row_len(kernel: Kernel) -> usize {
     2 * kernel.word()
 }
 
+/// Mode bit of a base file.
+const MODE_BASE: u32 = 4;
+/// Mode bit of a processor's file.
+const MODE_CPU: u32 = 8;
+
 impl LogHeader {
-    /// Whether the log has a file of its own for each processor, and this one is their base.
+    /// Whether it is the base file of a log of one file a processor.
     pub fn is_base(&self) -> bool {
-        self.mode & 4 != 0
+        self.mode & MODE_BASE != 0
+    }
+
+    /// Whether it is one processor's file.
+    pub fn is_cpu_file(&self) -> bool {
+        self.mode & MODE_CPU != 0
     }
 
     /// Reads the fixed part, whose magic was looked at.

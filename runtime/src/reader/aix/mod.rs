@@ -11,9 +11,12 @@
 //! be read never hides those before it. [`Logs`] is what reports read: it tells each event's time.
 
 mod clock;
+mod cpu_files;
+mod duplicates;
 mod internal;
 mod log;
 mod logs;
+mod merge;
 mod sniff;
 mod state;
 mod step;
@@ -47,4 +50,6 @@ pub mod hooks {
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
     pub const UTILITY: u16 = 0x00A0;
+    /// An event of a 64-bit program on a 32-bit kernel.
+    pub const WRAPPED: u16 = 0x00B0;
 }

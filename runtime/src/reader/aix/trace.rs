@@ -16,8 +16,11 @@ use std::path::Path;
 /// Bytes of a pipe that are held while looking ahead for time factors.
 const MAX_LOOK_AHEAD: usize = 16 << 20;
 
+/// Names of processors' files that are taken from a base file; AIX has at most as many processors.
+const MAX_CPU_FILES: usize = 1024;
+
 /// How to read traces.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// The kind, in place of what the first bytes say.
     pub format: Option<Kind>,
@@ -27,6 +30,8 @@ pub struct ReadOptions {
     pub lenient: bool,
     /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
     pub follow: bool,
+    /// Of a log of one file a processor, only the files of these: ranges with both ends.
+    pub cpus: Option<Vec<(u64, u64)>>,
 }
 
 /// Why a trace cannot be read at all.
@@ -44,6 +49,13 @@ pub enum OpenError {
     Unknown,
     /// Only streams grow at their end.
     CannotFollow(Kind),
+    /// A processor is asked for that the log does not have.
+    NoCpu {
+        /// The number that is asked for.
+        cpu: u64,
+        /// What the log has.
+        known: String,
+    },
 }
 
 impl fmt::Display for OpenError {
@@ -52,6 +64,7 @@ impl fmt::Display for OpenError {
             OpenError::Io(error) => error.fmt(f),
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
+            OpenError::NoCpu { cpu, known } => write!(f, "no CPU {cpu} in it: it {known}"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
             OpenError::CannotFollow(kind) => write!(
                 f,
@@ -90,8 +103,10 @@ pub struct RawEvent<'t> {
     pub tid: u64,
     /// Raw time stamp.
     pub ticks: Option<u64>,
-    /// Cpu id, where the event carries it.
+    /// Cpu id, where the event carries it, or that of the processor whose file the event is in.
     pub cpu: Option<u64>,
+    /// The whole event as it stands in the file.
+    pub recorded: &'t [u8],
 }
 
 /// What stands next in a trace.
@@ -108,10 +123,29 @@ pub enum Item<'t> {
 pub struct Survey {
     /// The first time factors; they hold for the events before them, too.
     pub factors: Option<Factors>,
-    /// Whether nothing but 003 and 00A events stands before the first 001.
-    pub starts_with_trace_on: bool,
-    /// Whether an event was met that carries a time stamp.
-    stamped: bool,
+    /// The first stamp of any event.
+    pub first_stamp: Option<u64>,
+    /// The first event that is neither 003 nor 00A.
+    pub first_event: Option<FirstEvent>,
+    /// Processors that were traced, where the trace tells.
+    pub traced_cpus: Option<u32>,
+}
+
+/// The first event behind those that speak of the trace itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstEvent {
+    /// Whether it is 001: then it is elapsed 0.
+    pub is_trace_on: bool,
+    /// Its raw time stamp.
+    pub ticks: Option<u64>,
+}
+
+/// A processor's file, as the base file names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CpuFile {
+    pub cpu: u32,
+    /// The name where the log was written.
+    pub name: Vec<u8>,
 }
 
 /// A run of events to visit, or why it is left out.
@@ -152,7 +186,7 @@ enum Refusal {
     Overlap(u64, u64),
 }
 
-enum Found {
+pub(super) enum Found {
     Event(Parts),
     Notice(Notice),
     End,
@@ -186,6 +220,7 @@ pub struct Trace {
     scratch: Vec<u8>,
     notices: VecDeque<Notice>,
     survey: Survey,
+    cpu_files: Vec<CpuFile>,
     tally: Tally,
     /// Whether it was said what became of a compressed or growing file.
     ending_said: bool,
@@ -212,9 +247,20 @@ impl Trace {
     /// Reads a trace of which nothing has been consumed.
     pub(in crate::reader) fn from_window(
         name: impl Into<String>,
-        mut window: Window,
+        window: Window,
         options: &ReadOptions,
     ) -> Result<Self, OpenError> {
+        let mut trace = Self::plan(name.into(), window, options)?;
+        trace.warn_of_missing_factors();
+        Ok(trace)
+    }
+
+    /// Opens one of several files of a log, whose time factors may stand in another one.
+    pub(super) fn open_part(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::plan(path.to_string_lossy().into_owned(), Window::new(Input::open(path)?), options)
+    }
+
+    fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
         let mut size = window.input_mut().size()?;
         let kind = match options.format {
             Some(kind) => kind,
@@ -229,7 +275,7 @@ impl Trace {
         }
         let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
         let mut trace = Self {
-            name: name.into(),
+            name,
             kind,
             size,
             rules,
@@ -243,6 +289,7 @@ impl Trace {
             scratch: Vec::new(),
             notices: VecDeque::new(),
             survey: Survey::default(),
+            cpu_files: Vec::new(),
             tally: Tally::default(),
             ending_said: false,
         };
@@ -309,6 +356,21 @@ impl Trace {
         &self.survey
     }
 
+    /// Processors' files that a log names.
+    pub(super) fn cpu_files(&self) -> &[CpuFile] {
+        &self.cpu_files
+    }
+
+    /// How its events are stepped over.
+    pub fn rules(&self) -> StepRules {
+        self.rules
+    }
+
+    /// Reads in pieces of so many bytes.
+    pub(super) fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
+        self.window.set_chunk(bytes)
+    }
+
     /// Where the bytes went that were taken in so far.
     pub fn tally(&self) -> Tally {
         self.tally
@@ -343,9 +405,10 @@ impl Trace {
     }
 
     #[inline]
-    fn event(&mut self, parts: &Parts) -> RawEvent<'_> {
+    pub(super) fn event(&mut self, parts: &Parts) -> RawEvent<'_> {
         let bytes = &self.window.bytes()[..parts.size];
         RawEvent {
+            recorded: bytes,
             number: self.number,
             offset: self.window.offset(),
             wide: parts.wide,
@@ -357,9 +420,17 @@ impl Trace {
         }
     }
 
+    /// The raw time stamp and the cpu id of the event that was found.
+    #[inline]
+    pub(super) fn stamp_and_cpu(&self, parts: &Parts) -> (Option<u64>, Option<u64>) {
+        let bytes = self.window.bytes();
+        let number = |at| self.rules.number(bytes, at);
+        (parts.stamp.map(number), parts.cpu.map(|at| number(at) & 0xFFFF_FFFF))
+    }
+
     /// Finds the next event; it stands at the window's start until the next call.
     #[inline]
-    fn find(&mut self) -> io::Result<Found> {
+    pub(super) fn find(&mut self) -> io::Result<Found> {
         if self.pending > 0 {
             self.window.consume(self.pending);
             self.tally.read += self.pending as u64;
@@ -639,34 +710,48 @@ impl Trace {
         let notices = self.notices.clone();
         let tally = self.tally;
         let mut survey = Survey::default();
-        let mut begun = false;
+        let mut cpu_files = Vec::new();
+        // The names of the processors' files may stand anywhere in a base file, which holds little else.
+        let whole = self.header.is_some_and(|header| header.is_base());
         while let Found::Event(parts) = self.find_event()? {
             let event = self.event(&parts);
-            survey.stamped |= event.ticks.is_some();
-            if !begun && event.id != hooks::HEADER && event.id != hooks::UTILITY {
-                begun = true;
-                survey.starts_with_trace_on = event.id == hooks::TRACE_ON;
+            survey.first_stamp = survey.first_stamp.or(event.ticks);
+            match event.id {
+                hooks::HEADER => {}
+                hooks::UTILITY => match Record::parse(event.id, event.wide, event.bytes) {
+                    Some(Record::Factors(factors)) => survey.factors = survey.factors.or(Some(factors)),
+                    Some(Record::CpuCounts { traced, .. }) => survey.traced_cpus = Some(traced),
+                    Some(Record::CpuFile { cpu, name }) if cpu_files.len() < MAX_CPU_FILES => {
+                        cpu_files.push(CpuFile { cpu, name: name.to_vec() });
+                    }
+                    _ => {}
+                },
+                id => {
+                    let first = FirstEvent { is_trace_on: id == hooks::TRACE_ON, ticks: event.ticks };
+                    survey.first_event = survey.first_event.or(Some(first));
+                }
             }
-            if event.id == hooks::UTILITY
-                && survey.factors.is_none()
-                && let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes)
-            {
-                survey.factors = Some(factors);
-            }
-            if (begun && (survey.factors.is_some() || (follow && self.waits())))
-                || self.window.pinned() > MAX_LOOK_AHEAD
-            {
+            let surveyed = survey.first_event.is_some() && !whole;
+            let done = surveyed && (survey.factors.is_some() || (follow && self.waits()));
+            if done || self.window.pinned() > MAX_LOOK_AHEAD {
                 break;
             }
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
         (self.next_area, self.in_area, self.pending, self.number, self.ending_said) = (0, false, 0, 0, false);
-        if survey.stamped && survey.factors.is_none() {
+        if self.header.is_some_and(|header| !header.is_cpu_file()) {
+            self.cpu_files = cpu_files;
+        }
+        Ok(())
+    }
+
+    /// Says that a trace with time stamps tells nothing of their unit.
+    fn warn_of_missing_factors(&mut self) {
+        if self.survey.first_stamp.is_some() && self.survey.factors.is_none() {
             let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
             self.notices.push_front(Notice { damage: false, message });
         }
-        Ok(())
     }
 
     fn find_event(&mut self) -> io::Result<Found> {
