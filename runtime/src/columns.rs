@@ -55,6 +55,16 @@ impl Column {
         (Column::Delta, "delta"),
     ];
 
+    /// The name that `--columns` takes.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(column, _)| *column == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether values are numbers.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Column::Id | Column::File | Column::Exec | Column::Svc)
+    }
+
     fn is_right(self) -> bool {
         matches!(self, Column::Elapsed | Column::Delta)
     }
@@ -179,6 +189,11 @@ impl Columns {
         Ok(columns)
     }
 
+    /// The columns before the text.
+    pub fn list(&self) -> &[Column] {
+        &self.list
+    }
+
     /// Whether there is nothing but the formatted text: `text` alone was asked for.
     pub fn is_bare(&self) -> bool {
         self.bare
@@ -258,28 +273,54 @@ impl Columns {
         Layout { first: (GAP + margin) as u16, further: (columns + GAP + margin) as u16 }
     }
 
+    /// The value of a column that the event tells itself.
+    #[inline]
+    fn own_value(&self, column: Column, row: &Row<'_>) -> Option<Value> {
+        let mut value = Value::new();
+        match column {
+            Column::Id => value.id(row.id),
+            Column::Elapsed if self.timestamp == Timestamp::Short => value.decimal(row.elapsed_ns / 1000, 6),
+            Column::Elapsed => value.decimal(row.elapsed_ns, 9),
+            Column::Delta => {
+                let decimals = if self.timestamp == Timestamp::Micro { 3 } else { 6 };
+                value.decimal(row.delta_ns.unsigned_abs() as u64, decimals);
+                if row.delta_ns < 0 {
+                    value.push(b'-');
+                }
+            }
+            _ => return None,
+        }
+        Some(value)
+    }
+
+    /// Appends a value without blanks, for tables that programs read; nothing where it is not known.
+    pub(crate) fn write_value(&self, column: Column, row: &Row<'_>, out: &mut TextBuf) {
+        let facts = &row.facts;
+        match column {
+            Column::File => out.push(row.file),
+            Column::Exec => out.push(facts.name),
+            Column::Svc => out.push(facts.svc),
+            Column::Pid => facts.pid.into_iter().for_each(|pid| out.dec(pid)),
+            Column::Cpu => facts.cpu.into_iter().for_each(|cpu| out.dec(cpu)),
+            Column::ReportedCpus => out.dec(row.reported_cpus.into()),
+            Column::Tid => out.dec(facts.tid),
+            Column::Int => out.dec(facts.depth.into()),
+            Column::Id | Column::Elapsed | Column::Delta => {
+                let value = self.own_value(column, row);
+                out.push(value.as_ref().map_or(&b""[..], Value::as_bytes));
+            }
+        }
+    }
+
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
         for column in &self.list {
             let width = self.width(*column);
-            let mut value = Value::new();
-            match column {
-                Column::Id => value.id(row.id),
-                Column::Elapsed if self.timestamp == Timestamp::Short => value.decimal(row.elapsed_ns / 1000, 6),
-                Column::Elapsed => value.decimal(row.elapsed_ns, 9),
-                Column::Delta => {
-                    let decimals = if self.timestamp == Timestamp::Micro { 3 } else { 6 };
-                    value.decimal(row.delta_ns.unsigned_abs() as u64, decimals);
-                    if row.delta_ns < 0 {
-                        value.push(b'-');
-                    }
-                }
-                _ => {
-                    write_fact(*column, width, line, row, out);
-                    continue;
-                }
-            }
+            let Some(value) = self.own_value(*column, row) else {
+                write_fact(*column, width, line, row, out);
+                continue;
+            };
             if column.is_right() {
                 right(value.as_bytes(), width, line, out);
             } else {

@@ -4,12 +4,16 @@ use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, Row, trim};
 use crate::context::{AddressNames, ContextState, ContextTable, Facts};
 pub use crate::filter::Filter;
+use crate::forms::{DIM, Form, PLAIN};
 use crate::ids::display_id;
 use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
+use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+
+mod apart;
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
@@ -29,6 +33,14 @@ pub struct ReportOptions {
     pub filter: Filter,
     /// Whether only events are reported that a stanza of the given files formats.
     pub defined: bool,
+    /// Only events whose text, without columns and margins, has a match.
+    pub grep: Option<Regex>,
+    /// The form: as lines, or as a table.
+    pub form: Form,
+    /// Whether columns and heading step back on a terminal.
+    pub colour: bool,
+    /// Whether the events are counted by hook id, and nothing else is written.
+    pub stats: bool,
     /// Whether the events are counted by hook id behind the report.
     pub histogram: bool,
     /// What the events tell of processes, threads, CPUs and system calls.
@@ -160,6 +172,8 @@ struct Report<'r> {
     filter: Filter,
     /// Whether the filter asks for more than the hook id.
     by_facts: bool,
+    /// Whether events are formatted apart from the report.
+    apart: bool,
     state: TraceState,
     context: ContextState,
     logs: Vec<LogInfo>,
@@ -191,6 +205,7 @@ impl<'r> Report<'r> {
             options,
             filter: options.filter.clone(),
             by_facts: options.filter.asks_for_facts(),
+            apart: options.grep.is_some() || options.stats || options.form != Form::Text,
             state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
@@ -204,7 +219,7 @@ impl<'r> Report<'r> {
             begun: false,
             no_start: false,
             lines_on_page: 0,
-            counts: if options.histogram { vec![0; 1 << 16] } else { Vec::new() },
+            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             summary: Summary::default(),
         }
     }
@@ -222,12 +237,14 @@ impl<'r> Report<'r> {
             && (!self.by_facts || self.admits(timed));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        if shown && self.columns.has_text() {
+        if shown && self.apart {
+            self.report_apart(timed, &vm_event, entry);
+        } else if shown && self.columns.has_text() {
             self.report_event(timed, &vm_event, entry);
         } else if shown {
             self.report_columns(timed, &vm_event, entry);
         } else if entry.has_effects {
-            self.run_unseen(timed, &vm_event, entry);
+            self.run_unseen(timed, &vm_event, entry, Layout::default());
         }
     }
 
@@ -255,7 +272,7 @@ impl<'r> Report<'r> {
         let log = &self.logs[timed.log];
         if entry.level != Level::Zero {
             let row = row(timed, self.last_elapsed_ns, &facts, log, &self.state);
-            self.columns.write(line, &row, &mut self.text);
+            write_columns(&self.columns, self.options.colour, line, &row, &mut self.text);
         }
         let behind_columns = self.text.len();
         let job = Job {
@@ -272,6 +289,12 @@ impl<'r> Report<'r> {
             self.text.truncate(behind_columns);
         }
         self.count(timed, outcome);
+        self.count_lines(line);
+    }
+
+    /// Counts the lines of an event that begins at `line`.
+    #[inline]
+    fn count_lines(&mut self, line: usize) {
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -295,28 +318,43 @@ impl<'r> Report<'r> {
 
     /// A report without text: the template still decides whether there is a line.
     fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
-        let outcome = self.run_unseen(timed, vm_event, entry);
-        if !outcome.skipped && entry.level != Level::Zero {
-            self.page_break();
-            let line = self.text.len();
-            let facts = self.context.facts(&timed.event);
-            let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
-            self.columns.write(line, &row, &mut self.text);
-            trim(line, &mut self.text);
-            self.text.push(b"\n");
-            self.lines_on_page += 1;
+        let outcome = self.run_unseen(timed, vm_event, entry, Layout::default());
+        if !outcome.skipped {
+            self.columns_line(timed, entry.level);
         }
         self.count(timed, outcome);
     }
 
-    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+    /// A line of nothing but columns.
+    fn columns_line(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
+            self.page_break();
+            let line = self.text.len();
+            self.columns_of(timed, level);
+            trim(line, &mut self.text);
+            self.text.push(b"\n");
+            self.lines_on_page += 1;
+        }
+    }
+
+    /// Appends the columns of an event whose text stands elsewhere.
+    fn columns_of(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
+            let facts = self.context.facts(&timed.event);
+            let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
+            write_columns(&self.columns, self.options.colour, self.text.len(), &row, &mut self.text);
+        }
+    }
+
+    /// Runs the program of an event beside the report.
+    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, layout: Layout) -> Outcome {
         self.unseen.clear();
         let (facts, paths) = self.context.facts_and_paths(&timed.event);
         let job = Job {
             event: vm_event,
             context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
             timers: &mut self.timers,
-            layout: Layout::default(),
+            layout,
             line: 0,
             out: &mut self.unseen,
         };
@@ -326,16 +364,30 @@ impl<'r> Report<'r> {
     /// The heading before the first line, and the heading line again where a page is full.
     #[cold]
     fn page_break(&mut self) {
-        if self.options.no_heading || self.columns.is_bare() {
-            self.begun = true;
-        } else if !self.begun {
-            self.begun = true;
-            write_heading(self.state.system(), &mut self.text);
-            self.columns.write_heading(&mut self.text);
-        } else if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size {
-            self.lines_on_page = 0;
-            self.columns.write_heading(&mut self.text);
+        let begins = !std::mem::replace(&mut self.begun, true);
+        if self.options.no_heading || self.options.stats {
+            return;
         }
+        match self.options.form {
+            Form::Text if self.columns.is_bare() => {}
+            Form::Text if begins => {
+                write_heading(self.state.system(), &mut self.text);
+                self.column_heading();
+            }
+            Form::Text if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size => {
+                self.lines_on_page = 0;
+                self.column_heading();
+            }
+            form @ (Form::Tsv | Form::Csv) if begins => apart::write_names(form, &self.columns, &mut self.text),
+            Form::Text | Form::Tsv | Form::Csv | Form::Ndjson => {}
+        }
+    }
+
+    fn column_heading(&mut self) {
+        let (before, behind) = if self.options.colour { (DIM, PLAIN) } else { (&b""[..], &b""[..]) };
+        self.text.push(before);
+        self.columns.write_heading(&mut self.text);
+        self.text.push(behind);
     }
 
     fn write_to(&mut self, out: &mut impl Write) -> Result<(), ReportError> {
@@ -348,7 +400,11 @@ impl<'r> Report<'r> {
         if !self.begun {
             self.page_break();
         }
-        write_histogram(&self.counts, self.catalog, &mut self.text);
+        if self.options.stats {
+            apart::write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, &mut self.text);
+        } else {
+            write_histogram(&self.counts, self.catalog, &mut self.text);
+        }
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
         let tally = logs.tally();
@@ -359,6 +415,18 @@ impl<'r> Report<'r> {
         self.summary.bytes = (tally.read, tally.skipped);
         self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
+    }
+}
+
+/// Appends the columns of an event, whose line begins at `line`.
+#[inline]
+fn write_columns(columns: &Columns, colour: bool, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+    if colour {
+        out.push(DIM);
+        columns.write(line + DIM.len(), row, out);
+        out.push(PLAIN);
+    } else {
+        columns.write(line, row, out);
     }
 }
 

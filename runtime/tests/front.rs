@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::fs;
 
 /// The commands that are installed.
-const PROGRAMS: [&str; 3] = ["tfbc", "trcrpt", "traceprinter"];
+const PROGRAMS: [&str; 4] = ["tfbc", "trcrpt", "trcupdate", "traceprinter"];
 
 /// Standard output, standard error and exit status.
 fn run(program: &str, args: &[&str]) -> (String, String, i32) {
@@ -52,7 +52,8 @@ fn pages() -> Vec<(&'static str, Option<String>, String)> {
 #[test]
 fn every_command_has_examples() {
     let names = commands();
-    for expected in ["compile", "check", "report", "event", "list", "info", "completions", "man", "trcrpt"] {
+    for expected in ["compile", "check", "report", "event", "list", "info", "completions", "man", "trcrpt", "trcupdate"]
+    {
         assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
     }
     for (program, command, help) in pages() {

@@ -285,3 +285,98 @@ fn no_bytes_upset_the_unpackers() {
         }
     }
 }
+
+#[test]
+fn a_directory_stands_for_its_traces_by_name() {
+    let kev = fs::read(data("qnx/user_le.kev")).unwrap();
+    let directory = directory(&[]);
+    let traces = directory.path().join("traces");
+    fs::create_dir_all(traces.join("deeper")).unwrap();
+    for (name, bytes) in [
+        ("b", stream(2)),
+        ("a.gz", gzip(&stream(1))),
+        ("c.kev", kev),
+        ("notes.txt", b"some text".to_vec()),
+        ("deeper/d", stream(9)),
+    ] {
+        fs::write(traces.join(name), bytes).unwrap();
+    }
+    let (out, err, status) = run(tfbc(&["report", "-t", "user.trcfmt", "traces"]).current_dir(&directory));
+    assert_eq!(status, 0, "{err}");
+    let names: Vec<_> = out.lines().filter(|line| line.starts_with("==> ")).collect();
+    assert_eq!(names, ["==> traces/a.gz <==", "==> traces/b <==", "==> traces/c.kev <=="]);
+    assert!(err.contains("traces: left out, since no traces: notes.txt"), "{err}");
+    let table: Vec<Vec<&str>> = err.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(table.contains(&vec!["2", "1", "0", "traces/a.gz"]), "{err}");
+    assert!(table.contains(&vec!["3", "2", "0", "traces/b"]), "{err}");
+    assert!(table.last().unwrap().ends_with(&["total", "of", "3", "traces"]), "{err}");
+    let (_, err, status) = run(tfbc(&["report", "traces/deeper/.."]).current_dir(&directory));
+    assert_eq!(status, 0, "{err}");
+    fs::create_dir(directory.path().join("empty")).unwrap();
+    let (out, err, status) = run(tfbc(&["report", "empty"]).current_dir(&directory));
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.contains("cannot read empty: no file in this directory is a trace"), "{err}");
+}
+
+#[test]
+fn several_traces_go_on_behind_one_that_cannot_be_read() {
+    let cut = stream(4)[..stream(4).len() - 3].to_vec();
+    let directory = directory(&[("a", &stream(2)), ("b", b"no trace"), ("c", &cut)]);
+    let args = ["report", "-h", "-t", "user.trcfmt", "a", "b", "none", "c"];
+    let (out, err, status) = run(tfbc(&args).current_dir(&directory));
+    assert_eq!((out.lines().count(), status), (5, 1), "{err}");
+    for part in ["cannot read b: ", "cannot read none: ", "c: truncated at", "b (cannot be read)", "total of 4 traces"]
+    {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    // The same into one file.
+    let to_file = [&args[..], &["-o", "out"]].concat();
+    let (printed, _, status) = run(tfbc(&to_file).current_dir(&directory));
+    assert_eq!((printed.as_str(), status), ("", 1));
+    assert_eq!(fs::read_to_string(directory.path().join("out")).unwrap(), out);
+    // No summary where there is nothing to sum up, and where it is not wanted.
+    for args in [&["report", "a"][..], &["report", "--quiet", "a", "a"]] {
+        let (_, err, status) = run(tfbc(args).current_dir(&directory));
+        assert_eq!((err.as_str(), status), ("", 0));
+    }
+    let (out, err, status) = run(tfbc(&["info", "a", "b", "c"]).current_dir(&directory));
+    assert!(out.contains("a: AIX") && out.contains("c: AIX") && err.contains("cannot read b"), "{out}{err}");
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn a_mistake_on_the_command_line_ends_all() {
+    let directory = directory(&[("a", &stream(2)), ("b", &stream(2))]);
+    let (out, _, status) = run(tfbc(&["report", "--columns", "idd", "a", "b"]).current_dir(&directory));
+    assert_eq!((out.as_str(), status), ("", 1));
+}
+
+#[test]
+fn tables_of_several_logs_have_one_line_of_names() {
+    let kev = fs::read(data("qnx/user_le.kev")).unwrap();
+    let directory = directory(&[("a.kev", &kev), ("b.kev", &kev)]);
+    for form in ["tsv", "csv"] {
+        let report = |names: &[&str]| {
+            let args = [&["report", "--quiet", "--to", form], names].concat();
+            run(tfbc(&args).current_dir(&directory)).0
+        };
+        let one = report(&["a.kev"]);
+        let (head, rows) = one.split_once('\n').unwrap();
+        assert_eq!(report(&["a.kev", "b.kev"]), format!("{head}\n{rows}{rows}"));
+    }
+}
+
+#[test]
+fn files_of_processors_belong_to_their_base() {
+    let mut base = Log { wide: true, ic: factors64(1, 1, 1), ..Log::default() }.bytes();
+    base[15] = 4;
+    let member = log(3);
+    let directory = directory(&[]);
+    let path = |name: &str| directory.path().join("traces").join(name);
+    fs::create_dir(path("")).unwrap();
+    for (name, bytes) in [("base", &base), ("base-0", &member), ("plain", &member), ("plain-1", &member)] {
+        fs::write(path(name), bytes).unwrap();
+    }
+    let (_, err, _) = run(tfbc(&["report", "-t", "user.trcfmt", "traces"]).current_dir(&directory));
+    assert!(err.contains("total of 3 traces") && !err.contains("  traces/base-0"), "{err}");
+}

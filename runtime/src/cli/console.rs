@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,7 @@ impl From<Status> for ExitCode {
 /// Numbers of the messages of the compatible commands: up to 899 those that scripts written for AIX may know, from 900
 /// ours, where no number is public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "updates of format files need the compiler"))]
 pub enum Message {
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
@@ -138,6 +140,8 @@ pub struct Console {
     pub compatible: bool,
     /// Whether standard error takes colour.
     pub colour: bool,
+    /// When there is colour.
+    when: Colour,
     /// Whether summaries, warnings about counts and progress stay away.
     pub quiet: bool,
     /// Whether findings about format files are shown without their source lines.
@@ -147,12 +151,23 @@ pub struct Console {
 impl Console {
     /// A console by what the command line says.
     pub fn new(compatible: bool, colour: Colour, quiet: bool) -> Self {
-        let colour = match colour {
+        let when = colour;
+        let colour = match when {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
         };
-        Self { compatible, colour, quiet, terse: false }
+        Self { compatible, colour, when, quiet, terse: false }
+    }
+
+    /// Whether a report takes colour that goes to `output`, or to standard output.
+    pub fn colours_output(&self, output: Option<&Path>) -> bool {
+        output.is_none_or(|path| path == Path::new("-"))
+            && match self.when {
+                Colour::Always => true,
+                Colour::Never => false,
+                Colour::Auto => anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+            }
     }
 
     /// Writes text as it is. A standard error that is closed is nobody's loss.

@@ -15,7 +15,7 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
-    /// The command that is completed: tfbc, trcrpt, traceprinter
+    /// The installed command that is completed, such as trcrpt
     #[arg(value_name = "COMMAND", default_value = "tfbc")]
     command: String,
 }

@@ -38,7 +38,7 @@ use std::process::ExitCode;
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
 struct CommonArgs {
-    /// When to colour messages; `auto` on a terminal, unless NO_COLOR is set
+    /// When to colour messages and reports; `auto` on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
     color: Colour,
     /// Leave out warnings, summaries and progress
@@ -89,6 +89,9 @@ Examples:
   tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
   tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
   tfbc report -h - < trace.stream                standard input, no heading
+  tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
+  trace -o - | tfbc report --follow --grep exec -
+  tfbc report --stats --to tsv trace.log         how often each hook was met
   tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),

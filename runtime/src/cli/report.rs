@@ -12,6 +12,7 @@ use crate::reader::kev::KevLog;
 use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions};
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
+use regex::bytes::{Regex, RegexBuilder};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -60,9 +61,15 @@ pub struct ReportArgs {
     /// From this time on, in seconds as the elapsed or time column has them
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     from: Option<u64>,
-    /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson (QNX)
+    /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson
     #[arg(long, value_name = "SECONDS|FORM", value_parser = To::parse)]
     to: Vec<To>,
+    /// Only events whose text, or data, has a match; `^` and `$` match at its lines' ends
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
+    grep: Option<Regex>,
+    /// Count the events by id in place of the report, the most frequent first
+    #[arg(long, conflicts_with = "follow")]
+    stats: bool,
     /// Names of system calls by address, as trcnm lists them (AIX)
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
@@ -105,22 +112,24 @@ impl ReportArgs {
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log), verbose: 0 };
+        let colour = console.colours_output(self.output.as_deref());
+        let wanted =
+            Wanted { aix: &|| self.report_options(colour), kev: &|log| self.record_options(log, colour), verbose: 0 };
         let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
 
-    fn report_options(&self) -> Result<ReportOptions, Failure> {
-        if self.to.iter().any(|to| to.form().is_some_and(|form| form != Form::Text)) {
-            let text = "--to: the forms tsv, csv and ndjson are for logs of QNX, and this is a trace of AIX";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
-        }
+    fn report_options(&self, colour: bool) -> Result<ReportOptions, Failure> {
         Ok(ReportOptions {
             columns: self.columns()?,
             page_size: self.pagesize,
             no_heading: self.no_heading,
             filter: self.filter()?,
+            grep: self.grep.clone(),
+            form: self.form(),
+            stats: self.stats,
+            colour,
             defined: self.defined,
             context: known::context(self.context.as_deref())?,
             names: known::names(self.names.as_deref())?,
@@ -151,7 +160,7 @@ impl ReportArgs {
         })
     }
 
-    fn record_options(&self, log: &KevLog) -> Result<RecordOptions, Failure> {
+    fn record_options(&self, log: &KevLog, colour: bool) -> Result<RecordOptions, Failure> {
         let usage = |text: String| Failure::Say(Message::Usage, text);
         let of_aix = [
             (!self.pid.is_empty(), "--pid"),
@@ -172,7 +181,10 @@ impl ReportArgs {
         let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
         Ok(RecordOptions {
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
-            form: self.to.iter().rev().find_map(|to| to.form()).unwrap_or_default(),
+            form: self.form(),
+            grep: self.grep.clone(),
+            stats: self.stats,
+            colour,
             no_heading: self.no_heading,
             defined: self.defined,
             filter: RecordFilter {
@@ -185,6 +197,10 @@ impl ReportArgs {
             limits: self.limits.limits(),
             threads: self.threads,
         })
+    }
+
+    fn form(&self) -> Form {
+        self.to.iter().rev().find_map(|to| to.form()).unwrap_or_default()
     }
 
     fn columns(&self) -> Result<Columns, Failure> {
@@ -227,6 +243,11 @@ impl To {
     fn time_ns(self) -> Option<u64> {
         if let To::Ns(ns) = self { Some(ns) } else { None }
     }
+}
+
+/// A regular expression over bytes, whose `^` and `$` match at lines' ends.
+fn regex(text: &str) -> Result<Regex, String> {
+    RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
 }
 
 /// Seconds with up to nine decimals, in ns.

@@ -269,12 +269,16 @@ impl Planned {
     /// What stands before the report of one of several traces: its name, where there are headings for people. A table
     /// for programs has one line of names.
     fn divide(&mut self, path: &Path, headed: &mut Headed) -> Vec<u8> {
-        let (no_heading, is_text, headed_kind) = match self {
-            Planned::Aix(_, options) => (&mut options.no_heading, true, &mut headed.aix),
-            Planned::Kev(_, options) => (&mut options.no_heading, options.form == Form::Text, &mut headed.kev),
+        let (no_heading, form, bare, headed_kind) = match self {
+            Planned::Aix(_, options) => {
+                (&mut options.no_heading, options.form, options.columns.is_bare(), &mut headed.aix)
+            }
+            Planned::Kev(_, options) => {
+                (&mut options.no_heading, options.form, options.columns.is_bare(), &mut headed.kev)
+            }
         };
         let mut line = Vec::new();
-        if is_text && !*no_heading {
+        if form == Form::Text && !bare && !*no_heading {
             let blank = if headed.any { "\n" } else { "" };
             line = format!("{blank}==> {} <==\n", path.display()).into_bytes();
             headed.any = true;
