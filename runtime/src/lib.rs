@@ -13,6 +13,7 @@ pub mod context;
 pub mod events;
 pub mod filter;
 pub mod forms;
+pub mod groups;
 pub mod ids;
 mod json;
 pub mod output;

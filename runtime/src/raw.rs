@@ -32,7 +32,7 @@ pub fn write_raw(
     let infos = logs.logs().to_vec();
     let mut selection = Selection::new(options);
     let mut summary = Summary::default();
-    let mut bytes = Vec::from(first_word(&infos));
+    let mut bytes = first_word(&infos);
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
             LogItem::Event(timed) => {

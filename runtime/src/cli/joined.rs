@@ -48,8 +48,10 @@ pub fn run(
     mut logs: Logs,
     options: &ReportOptions,
     product: &Product<'_>,
+    verbose: u8,
     output: Option<&Path>,
 ) -> Ending {
+    trace::name_files(console, &logs, verbose);
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
     let to_stdout = output.is_none_or(|path| path == Path::new("-"));
     if matches!(product, Product::Raw) && to_stdout && std::io::stdout().is_terminal() {
@@ -68,6 +70,7 @@ pub fn run(
     announcer.end();
     let summary = ran.map_err(|error| failure(&logs, &what, error))?;
     announce(console, logs.name(), &summary);
+    trace::describe(console, &logs, &summary, verbose);
     out.commit().map_err(|error| Failure::write(&error, &what))?;
     Ok(status(&summary))
 }

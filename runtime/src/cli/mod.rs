@@ -8,6 +8,7 @@ mod event;
 mod explain;
 mod formats;
 mod info;
+mod info_aix;
 mod info_kev;
 mod inputs;
 mod joined;
@@ -19,6 +20,7 @@ mod report;
 mod rptopts;
 mod trace;
 mod traceprinter;
+mod trcevgrp;
 mod trcrpt;
 #[cfg(feature = "compiler")]
 mod trcupdate;
@@ -153,6 +155,8 @@ Examples:
     /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
     #[cfg(feature = "compiler")]
     Trcupdate(trcupdate::TrcupdateArgs),
+    /// List, add, change and remove event groups, as AIX's trcevgrp does
+    Trcevgrp(trcevgrp::TrcevgrpArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
@@ -178,6 +182,7 @@ impl Command {
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
             #[cfg(feature = "compiler")]
             Command::Trcupdate(args) => return args.run(common.color, common.quiet),
+            Command::Trcevgrp(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
@@ -207,6 +212,17 @@ struct Trcupdate {
     args: trcupdate::TrcupdateArgs,
 }
 
+/// List, add, change and remove event groups, as AIX's trcevgrp does
+// The command of its own; `tfbc trcevgrp` takes the same flags.
+#[derive(Debug, Parser)]
+#[command(name = "trcevgrp", version, max_term_width = 100)]
+struct Trcevgrp {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcevgrp::TrcevgrpArgs,
+}
+
 /// Print QNX kernel logs, as QNX's traceprinter does
 // The command of its own; `tfbc traceprinter` takes the same flags.
 #[derive(Debug, Parser)]
@@ -225,6 +241,7 @@ fn programs() -> Vec<clap::Command> {
         Trcrpt::command(),
         #[cfg(feature = "compiler")]
         Trcupdate::command(),
+        Trcevgrp::command(),
         Traceprinter::command(),
     ]
 }
@@ -250,6 +267,14 @@ pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn trcupdate(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcupdate>(args) {
         Ok(trcupdate) => end(trcupdate.args.run(trcupdate.common.color, trcupdate.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcevgrp` with a command line, and gives its exit status.
+pub fn trcevgrp(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcevgrp>(args) {
+        Ok(trcevgrp) => end(trcevgrp.args.run(trcevgrp.common.color, trcevgrp.common.quiet)),
         Err(error) => refused(true, &error).into(),
     }
 }

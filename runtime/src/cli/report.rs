@@ -114,7 +114,7 @@ impl ReportArgs {
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let colour = console.colours_output(self.output.as_deref());
         let wanted =
-            Wanted { aix: &|| self.report_options(colour), kev: &|log| self.record_options(log, colour), tell: false };
+            Wanted { aix: &|| self.report_options(colour), kev: &|log| self.record_options(log, colour), verbose: 0 };
         let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))

@@ -90,6 +90,14 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     .map_err(refused)
 }
 
+/// Which of the inputs a trace is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    at: usize,
+    n: usize,
+    grows: bool,
+}
+
 /// Says what happens to one trace, with the bar out of the way.
 pub struct Announcer<'c> {
     console: &'c Console,
@@ -109,6 +117,15 @@ impl<'c> Announcer<'c> {
     pub fn of(console: &'c Console, logs: &Logs) -> Self {
         let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
         Self { console, name, progress: console.progress(logs.file_size()), n_shown: 0 }
+    }
+
+    /// Tells which of several inputs it is, counted from 1; a growing one has no progress.
+    fn place(mut self, place: Place) -> Self {
+        self.progress.among(place.at, place.n);
+        if place.grows {
+            self.progress.leave_out();
+        }
+        self
     }
 
     /// Takes the progress away.
@@ -147,8 +164,9 @@ pub struct Wanted<'w> {
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
     /// For logs of QNX.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
-    /// Whether to say of each trace what it is and how much was reported of it.
-    pub tell: bool,
+    /// How much is said of each file: nothing, its name when it is opened, and also what it is and how much of it was
+    /// reported.
+    pub verbose: u8,
 }
 
 /// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
@@ -169,9 +187,13 @@ pub fn run(
     let mut headed = Headed::default();
     let mut overview = Overview::default();
     let mut status = Status::Well;
-    for path in &traces {
+    for (at, path) in traces.iter().enumerate() {
+        let place = Place { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
             let mut trace = Planned::open(path, args, wanted)?;
+            if let Planned::Aix(logs, _) = &trace {
+                name_files(console, logs, wanted.verbose);
+            }
             // Only a trace that can be read is worth an output.
             let out = match &mut out {
                 Some(out) => out,
@@ -180,7 +202,7 @@ pub fn run(
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            trace.report(console, catalog, wanted.tell, out).map_err(|error| match error {
+            trace.report(console, catalog, wanted.verbose, place, out).map_err(|error| match error {
                 ReportError::Write(error) => failed(error),
                 ReportError::Read(error) => {
                     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
@@ -209,6 +231,21 @@ pub fn run(
         console.note(overview.table());
     }
     Ok(status)
+}
+
+/// Names the files that were opened, where that is asked for.
+pub fn name_files(console: &Console, logs: &Logs, verbose: u8) {
+    if verbose > 0 {
+        logs.logs().iter().for_each(|log| console.note(&log.name));
+    }
+}
+
+/// Says what was read, and how much of it was reported, where that is asked for.
+pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) {
+    if verbose > 1 {
+        let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
+        console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+    }
 }
 
 /// Where files of CPUs were chosen, their events need no choice; the base file has events of no CPU.
@@ -275,25 +312,23 @@ impl Planned {
         &mut self,
         console: &Console,
         catalog: &Catalog<'_>,
-        tell: bool,
+        verbose: u8,
+        place: Place,
         out: &mut Output,
     ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
-                let mut announcer = Announcer::of(console, logs);
+                let mut announcer = Announcer::of(console, logs).place(place);
                 let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
-                if tell {
-                    let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-                    console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
-                }
+                describe(console, logs, &summary, verbose);
                 let Summary { n_events, n_reported, n_damaged, .. } = summary;
                 Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {
-                let mut announcer = Announcer::new(console, log.name(), log.file_size());
+                let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
                 let ran = records::report(log, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;

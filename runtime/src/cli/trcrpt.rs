@@ -6,6 +6,7 @@ use super::joined::{self, Product};
 use super::known;
 use super::rptopts::{self, ReportSettings};
 use super::trace::{self, TraceArgs, Wanted};
+use super::trcevgrp;
 use crate::columns::Column;
 use crate::filter::{Filter, Numbers, Processes, Threads, date_seconds};
 use crate::ids::IdSet;
@@ -42,6 +43,15 @@ pub struct TrcrptArgs {
     /// All but these hooks
     #[arg(short = 'k', value_name = "IDS")]
     except: Vec<String>,
+    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    #[arg(short = 'D', value_name = "GROUPS")]
+    only_groups: Vec<String>,
+    /// All hooks but those of these event groups
+    #[arg(short = 'K', value_name = "GROUPS")]
+    except_groups: Vec<String>,
+    /// List the event groups; goes with no other flag
+    #[arg(short = 'G', exclusive = true)]
+    list_groups: bool,
     /// List the ids and labels of the format files, and no report
     #[arg(short = 'j')]
     list: bool,
@@ -107,12 +117,6 @@ pub struct TrcrptArgs {
 /// Flags that AIX's command has and this one has not.
 #[derive(Debug, Clone, Default, Args)]
 struct RefusedArgs {
-    #[arg(short = 'D', hide = true)]
-    only_groups: Option<String>,
-    #[arg(short = 'G', hide = true)]
-    list_groups: bool,
-    #[arg(short = 'K', hide = true)]
-    except_groups: Option<String>,
     #[arg(short = 'l', hide = true)]
     components: Option<String>,
     #[arg(short = 'M', hide = true)]
@@ -124,15 +128,11 @@ struct RefusedArgs {
 impl RefusedArgs {
     /// The first flag that was given.
     fn first(&self) -> Option<(char, &'static str)> {
-        const MISSING: &str = "it is not supported";
         const COMPONENTS: &str =
             "component traces exist in AIX's kernel alone, and the layout of their directories is not public";
         const MEMORY: &str = "memory traces exist in AIX's kernel alone, and the layout of their files is not public";
         const WPARS: &str = "workload partitions exist on AIX alone, and where an event names its own is not public";
         [
-            (self.only_groups.is_some(), 'D', MISSING),
-            (self.list_groups, 'G', MISSING),
-            (self.except_groups.is_some(), 'K', MISSING),
             (self.components.is_some(), 'l', COMPONENTS),
             (self.memory.is_some(), 'M', MEMORY),
             (self.wpars.is_some(), '@', WPARS),
@@ -148,6 +148,7 @@ Examples:
   trcrpt trace.log                          format with /etc/trcfmt or the built-in format file
   trcrpt -t my.trcfmt -o report trace.log   format with a file of your own
   trcrpt -h -O ids=off,timestamp=3 -d 010 - < trace.stream
+  trcrpt -D io trace.log                    the hooks of an event group (trcevgrp)
   trcrpt -O exec=on,pid=on -p ksh,4522 trace.log
   trcrpt -x -n kernel.names trace.log       process names, and system calls by name
   trcrpt -m -O filename=on a.log b.log      two logs in one report, in the order of time
@@ -171,6 +172,9 @@ impl TrcrptArgs {
     }
 
     fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
+        if self.list_groups {
+            return super::print(trcevgrp::listing(&trcevgrp::load()?), None);
+        }
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
             return super::print(rptopts::HELP, None);
@@ -210,7 +214,7 @@ impl TrcrptArgs {
                 let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
                 Err(Failure::Say(Message::Unreadable, text))
             },
-            tell: self.verbose > 1,
+            verbose: self.verbose,
         };
         let output = self.output.as_deref();
         let args = TraceArgs { cpus: options.filter.cpus.clone().map(|cpus| cpus.0), ..self.trace.clone() };
@@ -218,7 +222,7 @@ impl TrcrptArgs {
             let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
             let options = trace::chosen_files(&logs, &args, options.clone());
             let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
-            return joined::run(console, logs, &options, &product, output);
+            return joined::run(console, logs, &options, &product, self.verbose, output);
         }
         trace::run(console, &catalog, &self.files, &args, &wanted, output)
     }
@@ -259,6 +263,10 @@ impl TrcrptArgs {
 
     fn filter(&self, settings: &ReportSettings) -> Result<Filter, Failure> {
         let mut filter = filter(&self.only, &self.except)?;
+        if let Some(ids) = trcevgrp::hooks(&self.only_groups)? {
+            filter.only.get_or_insert_default().extend(&ids);
+        }
+        filter.except.extend(&trcevgrp::hooks(&self.except_groups)?.unwrap_or_default());
         filter.from_ns = settings.from_ns;
         filter.to_ns = settings.to_ns;
         if !self.ignores_dates() {
@@ -307,7 +315,7 @@ impl TrcrptArgs {
     fn name_files(&self, console: &Console) {
         if self.verbose > 0 {
             let told = [&self.context, &self.names];
-            for file in self.formats.iter().chain(told.into_iter().flatten()).chain(&self.files) {
+            for file in self.formats.iter().chain(told.into_iter().flatten()) {
                 console.note(file.display());
             }
         }

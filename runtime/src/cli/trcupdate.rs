@@ -46,9 +46,9 @@ The update is read from FILE.trc:
   - 020                      delete the stanza of hook 020
   # text                     comment; also with * in place of #
 
-A stanza replaces one of the same or an older version. The whole resulting format file is compiled before anything is
-written; if anything is wrong, it is left as it was. FILE.undo.trc takes the update back: given to trcupdate with -o, it
-restores the format file byte for byte.
+A stanza replaces one of the same or an older version. The whole resulting format file is compiled
+before anything is written; if anything is wrong, it is left as it was. FILE.undo.trc takes the
+update back: given to trcupdate with -o, it restores the format file byte for byte.
 
 Examples:
   trcupdate -t my.trcfmt driver          apply driver.trc to a format file of your own

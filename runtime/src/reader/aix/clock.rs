@@ -82,10 +82,9 @@ impl Clock {
         Self { factors, wraps, raw: None, ticks: 0, clamped: 0 }
     }
 
-    /// The clock with a stamp behind which all others lie: 32-bit ones are unwrapped from it, and it is the time of
-    /// events before the first stamped one.
+    /// The clock with a stamp that those of a 32-bit trace are unwrapped from.
     pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
-        if let Some(stamp) = stamp {
+        if let Some(stamp) = stamp.filter(|_| self.wraps) {
             (self.raw, self.ticks) = (Some(stamp), stamp);
         }
         self

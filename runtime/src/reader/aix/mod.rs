@@ -24,6 +24,7 @@ mod trace;
 
 pub use super::{Input, Notice, Tally};
 pub use clock::{Clock, Elapsed, EventTime, Factors};
+pub(crate) use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub use logs::{LogInfo, LogItem, Logs, TimedEvent};
@@ -46,6 +47,8 @@ pub mod hooks {
     pub const HEADER: u16 = 0x0030;
     /// The template of hook 000.
     pub const ID_IS_ZERO: u16 = 0x0040;
+    /// Buffers were full, and events are missing.
+    pub const BUFFER_WRAP: u16 = 0x0060;
     /// The template of ids without a stanza.
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
