@@ -45,6 +45,7 @@ impl From<Status> for ExitCode {
 /// Numbers of the messages of the compatible commands: up to 899 those that scripts written for AIX may know, from 900
 /// ours, where no number is public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "updates of format files need the compiler"))]
 pub enum Message {
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
