@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::fs;
 
 /// The commands that are installed.
-const PROGRAMS: [&str; 4] = ["tfbc", "trcrpt", "trcupdate", "traceprinter"];
+const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
 
 /// Standard output, standard error and exit status.
 fn run(program: &str, args: &[&str]) -> (String, String, i32) {

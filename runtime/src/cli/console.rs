@@ -222,7 +222,13 @@ impl Console {
 
     /// The progress of a run through `size` bytes: a bar on a terminal, once the run takes more than a second.
     pub fn progress(&self, size: Option<u64>) -> Progress {
-        Progress { wanted: !self.quiet && io::stderr().is_terminal(), size, begun: Instant::now(), bar: None }
+        Progress {
+            wanted: !self.quiet && io::stderr().is_terminal(),
+            size,
+            begun: Instant::now(),
+            bar: None,
+            place: String::new(),
+        }
     }
 }
 
@@ -233,15 +239,29 @@ pub struct Progress {
     size: Option<u64>,
     begun: Instant,
     bar: Option<ProgressBar>,
+    /// Which one of several inputs it is.
+    place: String,
 }
 
 impl Progress {
+    /// The bar of one of several inputs, counted from 1.
+    pub fn among(&mut self, at: usize, n: usize) {
+        if n > 1 {
+            self.place = format!("{at} of {n} ");
+        }
+    }
+
+    /// Takes the bar away for good: the run has no end that could be told.
+    pub fn leave_out(&mut self) {
+        self.wanted = false;
+    }
+
     /// Moves the bar.
     pub fn advance(&mut self, offset: u64, n_events: u64) {
         if !self.wanted || (self.bar.is_none() && self.begun.elapsed() < Duration::from_secs(1)) {
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| bar(self.size, self.begun));
+        let bar = self.bar.get_or_insert_with(|| bar(self.size, self.begun).with_prefix(self.place.clone()));
         bar.set_message(format!("{} events", HumanCount(n_events)));
         bar.set_position(offset);
     }
@@ -271,8 +291,8 @@ impl Drop for Progress {
 fn bar(size: Option<u64>, begun: Instant) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr()).with_elapsed(begun.elapsed());
     let template = match size {
-        Some(_) => "{wide_bar} {bytes}/{total_bytes} {msg} {rate} {eta} left",
-        None => "{spinner} {bytes} {msg} {rate}",
+        Some(_) => "{prefix}{wide_bar} {bytes}/{total_bytes} {msg} {rate} {eta} left",
+        None => "{prefix}{spinner} {bytes} {msg} {rate}",
     };
     let style = match size {
         Some(_) => ProgressStyle::default_bar(),

@@ -3,7 +3,8 @@
 use super::console::{Console, Failure, Message};
 use super::trace::TraceArgs;
 use crate::reader::AnyTrace;
-use crate::reader::aix::{LogHeader, Trace};
+use crate::reader::aix::cpu_files;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -70,22 +71,9 @@ fn named(paths: &[PathBuf]) -> String {
 
 /// Drops the files of single processors that belong to a base file among the others.
 fn drop_members(paths: &mut Vec<PathBuf>, args: &TraceArgs) {
-    let bases: Vec<PathBuf> =
-        paths.iter().filter_map(|path| base_of(path)).filter(|base| paths.contains(base)).collect();
-    let is_base = |path: &PathBuf| {
-        Trace::open(path, &args.options()).is_ok_and(|trace| trace.log_header().is_some_and(LogHeader::is_base))
-    };
-    let mut bases: Vec<PathBuf> = bases;
-    bases.dedup();
-    bases.retain(is_base);
-    paths.retain(|path| base_of(path).is_none_or(|base| !bases.contains(&base)));
-}
-
-/// `F` of `F-12`.
-fn base_of(path: &Path) -> Option<PathBuf> {
-    let (base, number) = path.file_name()?.to_str()?.rsplit_once('-')?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| path.with_file_name(base))
+    let options = args.options();
+    let members: BTreeSet<PathBuf> = paths.iter().flat_map(|path| cpu_files(path, &options)).collect();
+    paths.retain(|path| !members.contains(path));
 }
 
 /// What the report of one trace counted.
@@ -153,13 +141,5 @@ mod tests {
             \x20          -            -         -  b (cannot be read)\n\
             \x20         10            3         1  total of 2 traces"
         );
-    }
-
-    #[test]
-    fn members_are_named_after_their_base() {
-        assert_eq!(base_of(Path::new("d/log-12")), Some(PathBuf::from("d/log")));
-        for other in ["log", "log-", "log-1a", "-"] {
-            assert_eq!(base_of(Path::new(other)), None, "{other}");
-        }
     }
 }

@@ -90,6 +90,14 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     .map_err(refused)
 }
 
+/// Which of the inputs a trace is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    at: usize,
+    n: usize,
+    grows: bool,
+}
+
 /// Says what happens to one trace, with the bar out of the way.
 pub struct Announcer<'c> {
     console: &'c Console,
@@ -109,6 +117,15 @@ impl<'c> Announcer<'c> {
     pub fn of(console: &'c Console, logs: &Logs) -> Self {
         let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
         Self { console, name, progress: console.progress(logs.file_size()), n_shown: 0 }
+    }
+
+    /// Tells which of several inputs it is, counted from 1; a growing one has no progress.
+    fn place(mut self, place: Place) -> Self {
+        self.progress.among(place.at, place.n);
+        if place.grows {
+            self.progress.leave_out();
+        }
+        self
     }
 
     /// Takes the progress away.
@@ -170,7 +187,8 @@ pub fn run(
     let mut headed = Headed::default();
     let mut overview = Overview::default();
     let mut status = Status::Well;
-    for path in &traces {
+    for (at, path) in traces.iter().enumerate() {
+        let place = Place { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
             let mut trace = Planned::open(path, args, wanted)?;
             if let Planned::Aix(logs, _) = &trace {
@@ -184,7 +202,7 @@ pub fn run(
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            trace.report(console, catalog, wanted.verbose, out).map_err(|error| match error {
+            trace.report(console, catalog, wanted.verbose, place, out).map_err(|error| match error {
                 ReportError::Write(error) => failed(error),
                 ReportError::Read(error) => {
                     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
@@ -295,11 +313,12 @@ impl Planned {
         console: &Console,
         catalog: &Catalog<'_>,
         verbose: u8,
+        place: Place,
         out: &mut Output,
     ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
-                let mut announcer = Announcer::of(console, logs);
+                let mut announcer = Announcer::of(console, logs).place(place);
                 let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
@@ -309,7 +328,7 @@ impl Planned {
                 Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {
-                let mut announcer = Announcer::new(console, log.name(), log.file_size());
+                let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
                 let ran = records::report(log, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;

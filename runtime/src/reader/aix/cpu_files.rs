@@ -3,7 +3,7 @@
 //! The base names its files in 00A events of kind 10: the processor's number and the name on the system that wrote
 //! them, of which the last part counts. A base without such events has the files that its directory has.
 
-use super::trace::Trace;
+use super::trace::{ReadOptions, Trace};
 use crate::reader::Notice;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,6 +16,15 @@ use std::path::{Path, PathBuf};
 pub(super) struct CpuFiles {
     pub files: BTreeMap<u32, PathBuf>,
     pub damage: Vec<Notice>,
+}
+
+/// The files of single processors that belong to a trace; none where it is no base file, or cannot be read.
+pub(crate) fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+    let is_base =
+        |trace: &Trace| trace.log_header().is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty();
+    let base = Trace::open(path, options).ok().filter(is_base);
+    let found = base.and_then(|base| CpuFiles::of(&base, path).ok());
+    found.map_or(Vec::new(), |found| found.files.into_values().collect())
 }
 
 impl CpuFiles {

@@ -24,6 +24,7 @@ mod trace;
 
 pub use super::{Input, Notice, Tally};
 pub use clock::{Clock, Elapsed, EventTime, Factors};
+pub(crate) use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
