@@ -13,6 +13,8 @@ pub(crate) struct Needs {
     pub ids: Option<IdSet>,
     /// Whether anything asks for processes, threads, CPUs or system calls.
     pub context: bool,
+    /// Whether an event that is shown asks for timers: then those that are not shown have to set them.
+    pub timers: bool,
 }
 
 impl Needs {
@@ -20,17 +22,22 @@ impl Needs {
     pub fn of(catalog: &Catalog<'_>, options: &ReportOptions) -> Self {
         let mut ids = IdSet::default();
         let mut context = options.columns.need_context() || options.filter.asks_for_facts();
+        let mut timers = false;
         let mut readers = Readers::default();
-        for id in 0..=u16::MAX {
-            let Some(entry) = catalog.lookup(id) else { continue };
-            let shown = options.filter.shows(id) && (!options.defined || catalog.defines(id));
-            if shown || entry.has_effects {
-                ids.insert(id);
-                context = context || readers.reads_context(catalog, entry);
-            }
+        let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
+        let shown = |id| options.filter.shows(id) && (!options.defined || catalog.defines(id));
+        for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
+            let asked = readers.asked(catalog, entry);
+            ids.insert(id);
+            context |= asked.context;
+            timers |= asked.timers;
+        }
+        for (id, entry) in entries().filter(|(id, entry)| timers && entry.has_effects && !shown(*id)) {
+            ids.insert(id);
+            context |= readers.asked(catalog, entry).context;
         }
         if options.filter.only.is_none() && !options.defined {
-            return Self { ids: None, context };
+            return Self { ids: None, context, timers };
         }
         for id in [hooks::TRACE_ON, hooks::TRACE_OFF, hooks::HEADER, hooks::UTILITY] {
             ids.insert(id);
@@ -38,35 +45,43 @@ impl Needs {
         if context {
             options.context.ids().for_each(|id| ids.insert(id));
         }
-        Self { ids: Some(ids), context }
+        Self { ids: Some(ids), context, timers }
     }
 }
 
-/// Programs' entries, and whether they read what the events before have told.
+/// What an entry asks for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    context: bool,
+    timers: bool,
+}
+
+/// What the entries of programs ask for, as far as it was looked up.
 #[derive(Default)]
 struct Readers {
-    known: HashMap<(usize, u32), bool>,
+    known: HashMap<(usize, u32), Asked>,
 }
 
 impl Readers {
-    fn reads_context(&mut self, catalog: &Catalog<'_>, entry: &Entry) -> bool {
+    fn asked(&mut self, catalog: &Catalog<'_>, entry: &Entry) -> Asked {
         let program = catalog.program(entry);
         let key = (std::ptr::from_ref(program).addr(), entry.hook);
-        *self.known.entry(key).or_insert_with(|| reads_context(program, entry.hook))
+        *self.known.entry(key).or_insert_with(|| asked(program, entry.hook))
     }
 }
 
-fn reads_context(program: &Program<'_>, hook: u32) -> bool {
-    let Some(hook) = program.entry_at(hook) else { return false };
+/// What an entry asks for, by itself or through what it calls.
+fn asked(program: &Program<'_>, hook: u32) -> Asked {
+    let mut asked = Asked::default();
+    let Some(hook) = program.entry_at(hook) else { return asked };
     let routines = Space::Hook.envs().into_iter().filter_map(|env| program.routine_of(&hook, env));
     let mut waiting: Vec<u32> = routines.map(|routine| routine.index).collect();
     let mut seen = waiting.clone();
     while let Some(index) = waiting.pop() {
         let Some(routine) = program.routines().nth(index as usize) else { continue };
         for instr in routine.code {
-            if asks(instr) {
-                return true;
-            }
+            asked.context |= asks(instr);
+            asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
             for callee in operands(instr, Kind::Routine) {
                 if !seen.contains(&callee) {
                     seen.push(callee);
@@ -75,7 +90,7 @@ fn reads_context(program: &Program<'_>, hook: u32) -> bool {
             }
         }
     }
-    false
+    asked
 }
 
 /// Whether an instruction asks for more than the event and the system.
@@ -107,9 +122,10 @@ mod tests {
 013 1.0 L=0 \"\" $011
 014 1.0 L=0 \"\" starttimer(1,1)
 015 1.0 L=0 \"\" $TID $LOGFILE $TRACEENV
+016 1.0 L=0 \"\" endtimer(1,1)
 ";
 
-    /// Whether context is needed, and which of the hooks 010 to 015 are.
+    /// Whether context is needed, and which of the hooks 010 to 016 are.
     fn needs(only: Option<&str>, columns: Columns) -> (bool, Option<String>) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.trcfmt");
@@ -120,15 +136,16 @@ mod tests {
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
         let needs = Needs::of(&catalog, &options);
         let digit = |id: u16| needs.ids.as_ref().unwrap().contains(0x0100 + 16 * id);
-        let ids = needs.ids.is_some().then(|| (0..6).filter(|id| digit(*id)).map(|id| id.to_string()).collect());
+        let ids = needs.ids.is_some().then(|| (0..7).filter(|id| digit(*id)).map(|id| id.to_string()).collect());
         (needs.context, ids)
     }
 
     #[test]
-    fn what_is_shown_or_has_effects_is_needed() {
+    fn what_is_shown_or_sets_timers_for_it_is_needed() {
         let plain = Columns::default();
-        assert_eq!(needs(Some("010"), plain.clone()), (false, Some(String::from("04"))));
-        assert_eq!(needs(Some("015"), plain.clone()), (false, Some(String::from("45"))));
+        for (only, needed) in [("010", "0"), ("015", "5"), ("014", "4"), ("016", "46")] {
+            assert_eq!(needs(Some(only), plain.clone()), (false, Some(String::from(needed))), "{only}");
+        }
         for reader in ["011", "012", "013"] {
             assert!(needs(Some(reader), plain.clone()).0, "{reader}");
         }

@@ -142,7 +142,8 @@ pub fn report(
     {
         logs.need(ids);
     }
-    let mut report = Report::new(catalog, options, logs.logs().to_vec(), needs.context);
+    let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    (report.by_context, report.by_timers) = (needs.context, needs.timers);
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
             LogItem::Event(event) => report.event(&event),
@@ -185,6 +186,8 @@ struct Report<'r> {
     state: TraceState,
     /// Whether anything asks for the context.
     by_context: bool,
+    /// Whether an event that is shown asks for timers.
+    by_timers: bool,
     context: ContextState,
     logs: Vec<LogInfo>,
     columns: Columns,
@@ -208,7 +211,7 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>, by_context: bool) -> Self {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
@@ -217,7 +220,8 @@ impl<'r> Report<'r> {
             by_facts: options.filter.asks_for_facts(),
             apart: options.grep.is_some() || options.stats || options.form != Form::Text,
             state: TraceState::default(),
-            by_context,
+            by_context: true,
+            by_timers: true,
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
@@ -256,7 +260,7 @@ impl<'r> Report<'r> {
             self.report_event(timed, &vm_event, entry);
         } else if shown {
             self.report_columns(timed, &vm_event, entry);
-        } else if entry.has_effects {
+        } else if entry.has_effects && self.by_timers {
             self.run_unseen(timed, &vm_event, entry, Layout::default());
         }
     }
