@@ -696,8 +696,10 @@ fn sixty_four_files_of_cpus_in_constant_memory() {
         let events: Vec<u8> = (0..N_EVENTS).flat_map(|n| event64(n, n * 64 + cpu)).collect();
         fs::write(directory.path().join(format!("t-{cpu}")), log(true, CPU, &[], &[events])).unwrap();
     }
-    let mut logs = open(&directory.path().join("t"));
+    // What writing the files took does not count.
+    let _ = fs::write("/proc/self/clear_refs", "5");
     let before = peak_kb();
+    let mut logs = open(&directory.path().join("t"));
     let (mut n, mut last) = (0u64, 0);
     while let Some(item) = logs.next().unwrap() {
         let LogItem::Event(timed) = item else { panic!() };

@@ -91,7 +91,8 @@ fn pages(program: clap::Command) -> Vec<Page> {
 fn page(command: clap::Command) -> Page {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let (has_flags, has_commands) = (command.get_arguments().count() > 0, command.has_subcommands());
-    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (notes, examples) = after.split_once("Examples:\n").unwrap_or(("", &after));
     let man = Man::new(command).title(&name).source(concat!("tfbc ", env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
     let rendered = man
@@ -102,14 +103,18 @@ fn page(command: clap::Command) -> Page {
         .and_then(|()| if has_flags { man.render_options_section(&mut text) } else { Ok(()) })
         .and_then(|()| if has_commands { man.render_subcommands_section(&mut text) } else { Ok(()) });
     debug_assert!(rendered.is_ok(), "writing into memory does not fail");
-    write_examples(&examples, &mut text);
+    write_lines("NOTES", notes.trim_end(), &mut text);
+    write_lines("EXAMPLES", examples, &mut text);
     Page { name, text }
 }
 
-/// The examples of the help page, with its lines as they are.
-fn write_examples(examples: &str, page: &mut Vec<u8>) {
-    page.extend_from_slice(b".SH EXAMPLES\n.nf\n");
-    for line in examples.lines().skip_while(|line| *line == "Examples:") {
+/// A section of the help page, with its lines as they are.
+fn write_lines(section: &str, lines: &str, page: &mut Vec<u8>) {
+    if lines.is_empty() {
+        return;
+    }
+    page.extend_from_slice(format!(".SH {section}\n.nf\n").as_bytes());
+    for line in lines.lines() {
         let line = line.strip_prefix("  ").unwrap_or(line).replace('\\', "\\e").replace('-', "\\-");
         if line.starts_with(['.', '\'']) {
             page.extend_from_slice(b"\\&");
