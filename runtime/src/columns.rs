@@ -218,6 +218,13 @@ impl Columns {
         self.two_lines
     }
 
+    /// Whether a column shows what the events before have told of processes, threads and CPUs.
+    pub(crate) fn need_context(&self) -> bool {
+        const OF_EVENT: [Column; 6] =
+            [Column::Id, Column::File, Column::ReportedCpus, Column::Tid, Column::Elapsed, Column::Delta];
+        !self.list.iter().all(|column| OF_EVENT.contains(column))
+    }
+
     /// Whether the text is shown.
     pub fn has_text(&self) -> bool {
         self.text

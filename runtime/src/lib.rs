@@ -16,6 +16,7 @@ pub mod forms;
 pub mod groups;
 pub mod ids;
 mod json;
+mod needs;
 pub mod output;
 pub mod raw;
 pub mod reader;

@@ -5,7 +5,8 @@
 //! processor's number, so that they keep it; a 32-bit event has no room for that. Hooks 001 to 00B are always written:
 //! without them the stream has no times and no names.
 
-use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, RawEvent, Step, TimedEvent, hooks};
+use crate::ids::IdSet;
+use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
 use crate::report::{Monitor, ReportError, ReportOptions, Summary};
 use crate::selection::Selection;
 use std::io::Write;
@@ -31,6 +32,7 @@ pub fn write_raw(
     refuse_mixed(logs)?;
     let infos = logs.logs().to_vec();
     let mut selection = Selection::new(options);
+    logs.need(needed(options));
     let mut summary = Summary::default();
     let mut bytes = first_word(&infos);
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
@@ -42,6 +44,7 @@ pub fn write_raw(
                     put(&timed, &infos[timed.log], &mut bytes);
                 }
             }
+            LogItem::Passed => summary.n_events += PASSED,
             LogItem::Notice { notice, .. } => {
                 summary.n_damaged += u64::from(notice.damage);
                 monitor.notice(&notice);
@@ -59,6 +62,7 @@ pub fn write_raw(
     refuse_mixed(logs)?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     let tally = logs.tally();
+    summary.n_events += logs.n_passed() % PASSED;
     summary.bytes = (tally.read, tally.skipped);
     summary.n_clamped = logs.clamped();
     Ok(summary)
@@ -66,6 +70,16 @@ pub fn write_raw(
 
 fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
     logs.no_stream().map_or(Ok(()), |why| Err(ReportError::NoStream(why)))
+}
+
+/// Ids of the events that may be written, or tell what the filter asks for.
+fn needed(options: &ReportOptions) -> IdSet {
+    let mut ids = IdSet::default();
+    (0..=u16::MAX).filter(|id| options.filter.shows(*id) || is_internal(*id)).for_each(|id| ids.insert(id));
+    if options.filter.asks_for_facts() {
+        options.context.ids().for_each(|id| ids.insert(id));
+    }
+    ids
 }
 
 fn first_word(infos: &[LogInfo]) -> Vec<u8> {

@@ -6,7 +6,8 @@ use crate::context::{AddressNames, ContextState, ContextTable, Facts};
 pub use crate::filter::Filter;
 use crate::forms::{DIM, Form, PLAIN};
 use crate::ids::display_id;
-use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::needs::Needs;
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, PASSED, SystemInfo, TimedEvent, TraceState, hooks};
 use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
@@ -134,11 +135,18 @@ pub fn report(
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<Summary, ReportError> {
-    let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    let needs = Needs::of(catalog, options);
     let live = logs.is_live();
+    if let Some(ids) = needs.ids
+        && !live
+    {
+        logs.need(ids);
+    }
+    let mut report = Report::new(catalog, options, logs.logs().to_vec(), needs.context);
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
             LogItem::Event(event) => report.event(&event),
+            LogItem::Passed => report.summary.n_events += PASSED,
             LogItem::Notice { notice, .. } => {
                 report.summary.n_damaged += u64::from(notice.damage);
                 report.write_to(out)?;
@@ -175,6 +183,8 @@ struct Report<'r> {
     /// Whether events are formatted apart from the report.
     apart: bool,
     state: TraceState,
+    /// Whether anything asks for the context.
+    by_context: bool,
     context: ContextState,
     logs: Vec<LogInfo>,
     columns: Columns,
@@ -198,7 +208,7 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>, by_context: bool) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
@@ -207,6 +217,7 @@ impl<'r> Report<'r> {
             by_facts: options.filter.asks_for_facts(),
             apart: options.grep.is_some() || options.stats || options.form != Form::Text,
             state: TraceState::default(),
+            by_context,
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
@@ -229,7 +240,9 @@ impl<'r> Report<'r> {
         let TimedEvent { event, time, .. } = timed;
         self.summary.n_events += 1;
         self.state.advance(event);
-        self.context.advance(event);
+        if self.by_context {
+            self.context.advance(event);
+        }
         let shown = self.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
         let shown = shown
@@ -412,6 +425,7 @@ impl<'r> Report<'r> {
         if accounted != tally.read {
             return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
         }
+        self.summary.n_events += logs.n_passed() % PASSED;
         self.summary.bytes = (tally.read, tally.skipped);
         self.summary.n_clamped = logs.clamped();
         Ok(self.summary)

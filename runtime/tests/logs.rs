@@ -109,6 +109,7 @@ fn read_all(mut logs: Logs) -> (Vec<Seen>, Vec<(bool, String)>) {
                 log: timed.log,
                 reported_cpus: timed.reported_cpus,
             }),
+            LogItem::Passed => {}
             LogItem::Notice { notice, .. } => notices.push((notice.damage, notice.message)),
         }
     }
@@ -683,6 +684,45 @@ fn info_lists_damage_and_gaps_with_their_offsets() {
             "             0.000000300 s, offset 0x7c: 17 missed entries (006)",
         ],
     );
+}
+
+/// The lines of a report that hold a word.
+fn lines_with(report: &str, word: &str) -> Vec<String> {
+    report.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
+}
+
+#[test]
+fn events_that_are_passed_over_leave_times_and_context_as_they_are() {
+    // 101 and 104 are passed over unless something asks for the system call, 5001 always.
+    let enter = words64(&[0x8000_0008_1010_0000, 0x1234, 0x1a2b, 0]);
+    let enter = |ticks: u64| [&enter[..24], &ticks.to_be_bytes()].concat();
+    let directory = directory(&[
+        (
+            "s",
+            stream64(&[
+                factors64(1, 1, 2),
+                hook64(0x0010, 50),
+                hook64(0x5001, 60),
+                enter(70),
+                event64(1, 100),
+                hook64(0x5001, 120),
+                hook64(0x1040, 130),
+                event64(2, 200),
+            ]),
+        ),
+        ("x.fmt", b"010 1.0 L=0 \"\" \"mark \" $D1 \" svc \" $SVC\n101 1.0 L=0 \"\" \"enter\"\n".to_vec()),
+        ("y.fmt", b"010 1.0 L=APPL \"\" \"mark\"\n101 1.0 L=0 \"\" \"enter\"\n".to_vec()),
+    ]);
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    for flags in [&["-t", &path("x.fmt")][..], &["-t", &path("y.fmt")], &["-t", &path("y.fmt"), "-O", "exec=on,svc=on"]]
+    {
+        let whole = run(trcrpt(&[&["-h", "-O", "timestamp=1"], flags, &[path("s").as_str()]].concat())).0;
+        let part = run(trcrpt(&[&["-h", "-O", "timestamp=1", "-d", "010"], flags, &[path("s").as_str()]].concat())).0;
+        assert_eq!(part.lines().count(), 2, "{part}");
+        assert_eq!(lines_with(&whole, "mark"), lines_with(&part, "mark"), "{flags:?}");
+    }
+    let (_, err, _) = run(trcrpt(&["-h", "-vv", "-d", "010", &path("s")]));
+    assert!(err.contains("8 events") && err.contains("2 reported"), "{err}");
 }
 
 /// 64 CPUs of 10 MB each; run with `--ignored --nocapture` to see the memory that it takes.

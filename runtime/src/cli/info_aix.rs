@@ -98,6 +98,7 @@ impl Inventory {
         while let Some(item) = logs.next().map_err(unreadable)? {
             match item {
                 LogItem::Event(timed) => inventory.count(&timed),
+                LogItem::Passed => {}
                 LogItem::Notice { notice, .. } => {
                     inventory.n_damaged += u64::from(notice.damage);
                     if inventory.notices.len() < MAX_LISTED {

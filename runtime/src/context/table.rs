@@ -149,6 +149,11 @@ impl ContextTable {
         self
     }
 
+    /// The ids of all hooks that tell something, whoever recorded.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u16> {
+        self.sections.iter().flat_map(|section| section.entries.iter().map(|entry| entry.id))
+    }
+
     /// What holds for a trace of the recorder `daemon`. A section's entries for a hook take the place of all that
     /// earlier sections have for it.
     pub(super) fn lookup(&self, daemon: &[u8]) -> Lookup {

@@ -114,6 +114,14 @@ impl Clock {
         self.factors.ns(self.ticks)
     }
 
+    /// Takes in the stamp of an event that is passed over.
+    #[inline]
+    pub fn pass(&mut self, stamp: Option<u64>) {
+        if let Some(stamp) = stamp {
+            self.unwrap(stamp);
+        }
+    }
+
     /// A 32-bit stamp went forward when that takes at most 15/16 of a wrap; else it went back a little, as the stamps
     /// of two processors may.
     #[inline]
@@ -171,6 +179,14 @@ impl Elapsed {
                 }
                 0
             }
+        }
+    }
+
+    /// Takes in an event that is passed over: it may be elapsed 0.
+    #[inline]
+    pub fn pass(&mut self, trace: usize, clock: &Clock, id: u16) {
+        if self.zero.is_none() {
+            self.at(trace, clock, id, clock.factors.ns(clock.ticks));
         }
     }
 

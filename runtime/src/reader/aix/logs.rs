@@ -11,7 +11,8 @@ use super::internal::Record;
 use super::merge::{Lane, Merge, Turn, chunk};
 use super::sniff::Kind;
 use super::step::{Kernel, StepRules};
-use super::trace::{Item, OpenError, RawEvent, ReadOptions, Trace};
+use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace};
+use crate::ids::IdSet;
 use crate::reader::{Notice, Tally};
 use std::io;
 use std::path::Path;
@@ -56,7 +57,12 @@ pub enum LogItem<'t> {
         /// What is said of it.
         notice: Notice,
     },
+    /// Another [`PASSED`] events were passed over.
+    Passed,
 }
+
+/// How many events make one [`LogItem::Passed`].
+pub const PASSED: u64 = 1 << 14;
 
 /// The logs of one report.
 ///
@@ -81,6 +87,9 @@ pub struct Logs {
     merge: Option<Box<Merge>>,
     /// Whether there are files of processors.
     has_cpus: bool,
+    /// Ids of the events that are given out; `None` for all.
+    needed: Option<IdSet>,
+    n_passed: u64,
 }
 
 const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
@@ -198,6 +207,8 @@ impl Logs {
             infos,
             merge,
             has_cpus: n_reporting > 0,
+            needed: None,
+            n_passed: 0,
         }
     }
 
@@ -263,6 +274,17 @@ impl Logs {
         })
     }
 
+    /// Passes over events of other ids, at the cost of stepping over them. Hooks 001, 002 and 00A should be among those
+    /// that are needed: times and the end of a processor's events depend on them.
+    pub fn need(&mut self, ids: IdSet) {
+        self.needed = Some(ids);
+    }
+
+    /// Events that were passed over.
+    pub fn n_passed(&self) -> u64 {
+        self.n_passed
+    }
+
     /// The next event or notice; `None` at the end.
     ///
     /// # Errors
@@ -277,32 +299,53 @@ impl Logs {
             return self.next_merged();
         }
         let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
-        let Some(item) = trace.next()? else { return Ok(None) };
-        Ok(Some(match item {
-            Item::Event(mut event) => {
-                let time_ns = clock.advance(event.ticks);
-                let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(0, clock, event.id, time_ns) };
-                if event.id == hooks::UTILITY {
-                    note_factors(&event, 0, clock, &mut self.elapsed);
-                }
-                event.cpu = event.cpu.or(cpu.map(u64::from));
-                LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })
+        let parts = loop {
+            let parts = match trace.find()? {
+                Found::Event(parts) => parts,
+                Found::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
+                Found::End => return Ok(None),
+            };
+            if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
+                break parts;
             }
-            Item::Notice(notice) => LogItem::Notice { log: 0, notice },
-        }))
+            clock.pass(trace.stamp(&parts));
+            self.elapsed.pass(0, clock, parts.id);
+            self.n_passed += 1;
+            if self.n_passed.is_multiple_of(PASSED) {
+                return Ok(Some(LogItem::Passed));
+            }
+        };
+        let mut event = trace.event(&parts);
+        let time_ns = clock.advance(event.ticks);
+        let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(0, clock, event.id, time_ns) };
+        if event.id == hooks::UTILITY {
+            note_factors(&event, 0, clock, &mut self.elapsed);
+        }
+        event.cpu = event.cpu.or(cpu.map(u64::from));
+        Ok(Some(LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })))
     }
 
     fn next_merged(&mut self) -> io::Result<Option<LogItem<'_>>> {
         let Some(merge) = &mut self.merge else { return Ok(None) };
-        let (head, parts) = match merge.next(&mut self.lanes)? {
-            Turn::Event(head, parts) => (head, parts),
-            Turn::Notice(log, mut notice) => {
-                if self.infos.len() > 1 {
-                    notice.message = format!("{}: {}", self.infos[log].name, notice.message);
+        let (head, parts) = loop {
+            let (head, parts) = match merge.next(&mut self.lanes)? {
+                Turn::Event(head, parts) => (head, parts),
+                Turn::Notice(log, mut notice) => {
+                    if self.infos.len() > 1 {
+                        notice.message = format!("{}: {}", self.infos[log].name, notice.message);
+                    }
+                    return Ok(Some(LogItem::Notice { log, notice }));
                 }
-                return Ok(Some(LogItem::Notice { log, notice }));
+                Turn::End => return Ok(None),
+            };
+            if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
+                break (head, parts);
             }
-            Turn::End => return Ok(None),
+            self.elapsed.pass(head.lane, &self.lanes[head.lane].clock, parts.id);
+            self.n_passed += 1;
+            if self.n_passed.is_multiple_of(PASSED) {
+                return Ok(Some(LogItem::Passed));
+            }
         };
         let (log, time_ns) = (head.lane, head.time_ns);
         let Lane { trace, clock, cpu, .. } = &mut self.lanes[log];

@@ -424,6 +424,12 @@ impl Trace {
         }
     }
 
+    /// The raw time stamp of the event that was found.
+    #[inline]
+    pub(super) fn stamp(&self, parts: &Parts) -> Option<u64> {
+        parts.stamp.map(|at| self.rules.number(self.window.bytes(), at))
+    }
+
     /// The raw time stamp and the cpu id of the event that was found.
     #[inline]
     pub(super) fn stamp_and_cpu(&self, parts: &Parts) -> (Option<u64>, Option<u64>) {
