@@ -952,7 +952,7 @@ impl Emitter<'_> {
         let mut by_key = vec![Vec::new(); last as usize + 2];
         for (key, body) in cases {
             let [Node { inst: Inst::Text(text), .. }] = &switch.bodies[*body][..] else { return None };
-            if text.is_empty() || text.len() > 15 {
+            if text.is_empty() || text.len() > 31 {
                 return None;
             }
             by_key[*key as usize].clone_from(text);
@@ -982,7 +982,7 @@ impl Emitter<'_> {
         }
         let all = |holds: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| holds(text));
         let soft = used.iter().filter(|(_, soft)| *soft).count();
-        if !all(&|text| text.len() <= 15) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
+        if !all(&|text| text.len() <= 31) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
         {
             return None;
         }

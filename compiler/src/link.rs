@@ -196,7 +196,12 @@ impl Linker<'_> {
             }
             TableDraft::Lits(texts) => {
                 let count = texts.len() as u64 - 1;
-                blob.words([count].into_iter().chain(texts.iter().flat_map(|text| packed::<2>(text))).collect())
+                let words: Vec<u64> = if texts.iter().all(|text| text.len() <= 15) {
+                    [count].into_iter().chain(texts.iter().flat_map(|text| packed::<2>(text))).collect()
+                } else {
+                    [count | table::LONG_TEXTS].into_iter().chain(texts.iter().flat_map(|text| packed::<4>(text))).collect()
+                };
+                blob.words(words)
             }
             TableDraft::Nibbles(nibbles) => {
                 let head = nibbles.texts.len() as u64 | u64::from(nibbles.shift) << 8;

@@ -1,4 +1,4 @@
-use crate::blob::{self, HookRow, Sections, TableRow};
+use crate::blob::{self, HookRow, Sections};
 use crate::mem::{by_rule, part, row_at};
 use crate::table::TableKind;
 use crate::{BlobError, Env, Instr, Place, Space, verify};
@@ -261,11 +261,11 @@ impl<'b> Program<'b> {
         &self.sections.words
     }
 
-    /// A table's kind and words; the verifier has checked those that instructions name.
+    /// A table's kind and words, by the number that an instruction has.
     #[inline]
     pub(crate) fn table(&self, index: u32) -> (TableKind, &[u64]) {
-        let row = self.sections.tables.get(index as usize).unwrap_or(&TableRow { kind: 0, start: 0, len: 0 });
-        let words = self.words().get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[]);
+        let row = by_rule!(V8: row_at(&self.sections.tables, index as usize));
+        let words = by_rule!(V8: part(self.words(), row.start as usize, row.len as usize));
         (TableKind::from_u32(row.kind).unwrap_or(TableKind::Dense), words)
     }
 }

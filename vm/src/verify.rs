@@ -172,8 +172,14 @@ impl Verifier<'_> {
             Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
             Kind::CaseTexts => rule(self.texts(value), 8),
             Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
-            // A count; 16 bytes a text, and the default behind the last.
-            Kind::Lits => rule(self.holds(value, |[count]| count.saturating_add(1).saturating_mul(2)), 8),
+            // A count; 16 or 32 bytes a text, and the default behind the last.
+            Kind::Lits => {
+                let words = |[head]: [u64; 1]| {
+                    let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
+                    count.saturating_add(1).saturating_mul(width)
+                };
+                rule(self.holds(value, words), 8)
+            }
             // A count and a shift; 32 bytes a text, the default first, then 16 a nibble.
             Kind::Nibbles => {
                 let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };

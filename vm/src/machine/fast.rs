@@ -336,9 +336,7 @@ impl<'r> Run<'r> {
             let room = by_rule!(LOOP: self.stage.room(out, at));
             return (self.stage.after(instr), at.add(copy_short(room, text)));
         }
-        self.stage.close(out, at);
-        out.push(text);
-        (self.stage.after(instr), self.stage.open(out, self.text_limit))
+        long_case(self, out, instr, at, text)
     }
 
     #[inline(always)]
@@ -356,10 +354,31 @@ impl<'r> Run<'r> {
         if let Some(n) = put_nibbles(by_rule!(LOOP: self.stage.room(out, at)), words, table, value) {
             return (self.stage.after(instr), at.add(n));
         }
-        self.stage.close(out, at);
-        put_many_nibbles(out, words, table, value);
-        (self.stage.after(instr), self.stage.open(out, self.text_limit))
+        many_nibbles(self, out, instr, at, (table, value))
     }
+}
+
+// What follows here is called last by the instructions that it belongs to: a call in their midst would have them save
+// registers at every turn.
+
+#[inline(never)]
+fn long_case<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At, text: &[u8]) -> (Pc, At) {
+    run.stage.close(out, at);
+    out.push(text);
+    (run.stage.after(instr), run.stage.open(out, run.text_limit))
+}
+
+#[inline(never)]
+fn many_nibbles<'r>(
+    run: &mut Run<'r>,
+    out: &mut TextBuf,
+    instr: &'r Instr,
+    at: At,
+    (table, value): (u32, u64),
+) -> (Pc, At) {
+    run.stage.close(out, at);
+    put_many_nibbles(out, run.program.words(), table, value);
+    (run.stage.after(instr), run.stage.open(out, run.text_limit))
 }
 
 /// Whatever else an instruction does, by [`Run::aside`].

@@ -2,7 +2,7 @@
 
 use crate::mem::{ROOM, at_words, by_rule};
 use crate::num::{self, store, store_slice};
-use crate::table::{self, FLAG_WORDS};
+use crate::table::{self, FLAG_WORDS, LONG_TEXTS};
 use crate::{Program, TextBuf};
 
 pub(super) fn low_bits(value: u64, count: u32) -> u64 {
@@ -97,14 +97,21 @@ pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) 
     num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
-/// The text of a list with an index, or the default behind the last: 15 bytes and a length in two words.
+/// The text of a list with an index, or the default behind the last: 15 bytes and a length in two words, or 31 and a
+/// length in four.
 #[inline(always)]
 pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     let base = base as usize;
-    let [count] = *by_rule!(V8: at_words(words, base));
-    let text = *by_rule!(V8: at_words::<2>(words, base + 1 + index.min(count) as usize * 2));
-    store(room, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
-    (text[1] >> 56) as usize & 15
+    let [head] = *by_rule!(V8: at_words(words, base));
+    let index = index.min(head & !LONG_TEXTS) as usize;
+    if head & LONG_TEXTS == 0 {
+        let text = *by_rule!(V8: at_words::<2>(words, base + 1 + index * 2));
+        store(room, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
+        return (text[1] >> 56) as usize & 15;
+    }
+    let text = *by_rule!(V8: at_words::<4>(words, base + 1 + index * 4));
+    store(room, 0, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
+    (text[3] >> 56) as usize & 31
 }
 
 /// The same; where the text is empty, the index in hex.

@@ -170,7 +170,7 @@ pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64
 /// A row by its number.
 ///
 /// # Safety
-/// There is such a row: rule V12.
+/// There is such a row: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
     debug_assert!(at < rows.len(), "rule V12");
@@ -181,7 +181,7 @@ pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
 /// A part of a section.
 ///
 /// # Safety
-/// The section holds it: rule V12.
+/// The section holds it: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
     debug_assert!(start + len <= rows.len(), "rule V12");
