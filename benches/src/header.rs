@@ -41,6 +41,8 @@ pub struct Header<'h> {
 
 const HEADER: u16 = 0x0030;
 const UTILITY: u16 = 0x00A0;
+/// What the recorder calls itself: the words of its hooks are those of `docs/hooks.md`.
+const RECORDER: &[u8] = b"tfbc\0";
 
 impl Header<'_> {
     /// Appends the header's events, stamped with the start's ticks, as traced by the thread `tid`.
@@ -54,6 +56,7 @@ impl Header<'_> {
         let TimeBase { multiplier, divisor } = self.time_base;
         put(HEADER, 1, &self.start_and_names());
         put(HEADER, 2, self.command.as_bytes());
+        put(UTILITY, 0x1E, RECORDER);
         put(UTILITY, 0x25C, &[multiplier, divisor, 2].map(u64::to_be_bytes).concat());
         put(UTILITY, 5, &self.ip_address);
         put(UTILITY, 6, &1u32.to_be_bytes());

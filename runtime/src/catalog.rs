@@ -1,9 +1,9 @@
 //! Which program prints which hook: format files, loaded and looked up by hook id.
 
+use crate::reader::Input;
 use crate::reader::aix::{compressed, hooks, is_trace};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 
@@ -20,7 +20,7 @@ pub const BUILT_IN: &str = "default";
 const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
 
 /// The largest blob that is loaded, in bytes.
-const MAX_BLOB: u64 = 1 << 30;
+pub(crate) const MAX_BLOB: u64 = 1 << 30;
 
 /// Why format files could not be loaded.
 #[derive(Debug)]
@@ -204,10 +204,8 @@ fn read(path: &Path) -> Result<Content, LoadError> {
         return built_in();
     }
     let fail = |error| LoadError::Io { path: path.to_owned(), error };
-    let mut file: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(fail)?) };
-    let mut bytes = Vec::new();
-    file.by_ref().take(tfbc_vm::LABEL.len() as u64).read_to_end(&mut bytes).map_err(fail)?;
+    let mut file = Input::open(path).map_err(fail)?;
+    let mut bytes = file.read_whole(tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
     let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") {
@@ -219,7 +217,7 @@ fn read(path: &Path) -> Result<Content, LoadError> {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
     let max = if is_blob { MAX_BLOB } else { max_source() };
-    file.take(max).read_to_end(&mut bytes).map_err(fail)?;
+    bytes.extend(file.read_whole(max).map_err(fail)?);
     if bytes.len() as u64 > max {
         return Err(LoadError::TooLarge { path: path.to_owned(), max });
     }

@@ -1,20 +1,38 @@
 //! The columns of a report: their order, widths and headings, written without a formatter.
 //!
 //! ```text
-//! ID    ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT
-//! 010   0.000105984       0.105984                   hook = 1
+//! ID  PROCESS NAME   PID      I    ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT
+//! 010 sample         4522            0.000105984       0.105984   hook = 1
 //! ```
 //!
 //! A value is never cut: a wider one moves the rest of its line, and a blank is put in where two values would touch.
 
+use crate::context::Facts;
+use crate::spelling::hint;
 use std::fmt;
 use tfbc_vm::{Layout, Level, TextBuf};
 
 /// A column before the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// The hook id, left-justified.
+    /// The hook id.
     Id,
+    /// The log that the event came from.
+    File,
+    /// The name of the process: `-PID-` where only its id is known, `-?-` where that is not either.
+    Exec,
+    /// The CPU, blank when unknown.
+    Cpu,
+    /// How many of the CPU logs go on: `$REPORTEDCPUS`.
+    ReportedCpus,
+    /// The process id, blank when unknown.
+    Pid,
+    /// The thread id.
+    Tid,
+    /// The depth of interrupts, blank at 0.
+    Int,
+    /// The system call that the thread is in, blank for none.
+    Svc,
     /// Time since the trace began, right-justified.
     Elapsed,
     /// Time since the event that was reported before, right-justified.
@@ -22,8 +40,51 @@ pub enum Column {
 }
 
 impl Column {
-    /// The columns with the names that `--columns` takes.
-    pub const NAMES: [(Column, &str); 3] = [(Column::Id, "id"), (Column::Elapsed, "elapsed"), (Column::Delta, "delta")];
+    /// The columns in the report's own order, with the names that `--columns` takes.
+    pub const NAMES: [(Column, &str); 11] = [
+        (Column::Id, "id"),
+        (Column::File, "filename"),
+        (Column::Exec, "exec"),
+        (Column::Cpu, "cpu"),
+        (Column::ReportedCpus, "reportedcpus"),
+        (Column::Pid, "pid"),
+        (Column::Tid, "tid"),
+        (Column::Int, "int"),
+        (Column::Svc, "svc"),
+        (Column::Elapsed, "elapsed"),
+        (Column::Delta, "delta"),
+    ];
+
+    /// The name that `--columns` takes.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(column, _)| *column == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether values are numbers.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Column::Id | Column::File | Column::Exec | Column::Svc)
+    }
+
+    fn is_right(self) -> bool {
+        matches!(self, Column::Elapsed | Column::Delta)
+    }
+}
+
+/// What the columns of one event show.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'r> {
+    /// Canonical hook id.
+    pub id: u16,
+    /// Nanoseconds since the trace began.
+    pub elapsed_ns: u64,
+    /// Nanoseconds since the event that was reported before.
+    pub delta_ns: i128,
+    /// Who ran where.
+    pub facts: &'r Facts<'r>,
+    /// The log that the event came from.
+    pub file: &'r [u8],
+    /// `$REPORTEDCPUS`
+    pub reported_cpus: u32,
 }
 
 /// How times are shown: the values of `-O timestamp=`.
@@ -63,6 +124,10 @@ impl std::error::Error for ColumnsError {}
 
 /// Blanks between the columns and the text's first margin.
 const GAP: usize = 3;
+/// Where the text begins that stands on a line of its own.
+const SECOND_LINE: usize = 8;
+/// The margins of the text, as the heading names them.
+const MARGINS: &[u8] = b"APPL    SYSCALL KERNEL  INTERRUPT";
 
 /// Which columns a report has, and how wide they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,29 +136,33 @@ pub struct Columns {
     timestamp: Timestamp,
     id_width: usize,
     text: bool,
+    /// Whether the text stands on a line of its own.
+    two_lines: bool,
     /// Nothing but the formatted text: no blanks before it, no margins, no heading.
     bare: bool,
 }
 
 impl Default for Columns {
     fn default() -> Self {
-        Self::new(true, Timestamp::Milli)
+        Self::new(&[Column::Id], Timestamp::Milli)
     }
 }
 
 impl Columns {
-    /// The columns that `-O ids=` and `-O timestamp=` ask for.
-    pub fn new(ids: bool, timestamp: Timestamp) -> Self {
-        let mut list = Vec::new();
-        if ids {
-            list.push(Column::Id);
-        }
-        match timestamp {
-            Timestamp::Milli | Timestamp::Micro => list.extend([Column::Elapsed, Column::Delta]),
-            Timestamp::Short => list.push(Column::Elapsed),
-            Timestamp::None => {}
-        }
-        Self { list, timestamp, id_width: 4, text: true, bare: false }
+    /// The columns that are asked for, in the report's own order, and those that come with them: the depth of
+    /// interrupts with name or id of the process, and the times of `timestamp`.
+    pub fn new(wanted: &[Column], timestamp: Timestamp) -> Self {
+        let times: &[Column] = match timestamp {
+            Timestamp::Milli | Timestamp::Micro => &[Column::Elapsed, Column::Delta],
+            Timestamp::Short => &[Column::Elapsed],
+            Timestamp::None => &[],
+        };
+        let of_process = wanted.iter().any(|column| matches!(column, Column::Exec | Column::Pid));
+        let is_shown = |column: &Column| {
+            wanted.contains(column) || times.contains(column) || (of_process && *column == Column::Int)
+        };
+        let list = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
+        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false }
     }
 
     /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
@@ -102,7 +171,7 @@ impl Columns {
     /// # Errors
     /// A name that is none or stands twice, and text that is not last.
     pub fn parse(list: &str, timestamp: Timestamp) -> Result<Self, ColumnsError> {
-        let mut columns = Self { list: Vec::new(), timestamp, id_width: 4, text: false, bare: false };
+        let mut columns = Self { list: Vec::new(), timestamp, id_width: 4, text: false, two_lines: false, bare: false };
         for name in list.split(',').map(str::trim) {
             if columns.text {
                 return Err(ColumnsError(format!("column `{name}` stands behind `text`, which is the last one")));
@@ -113,13 +182,16 @@ impl Columns {
                 }
                 Some((column, _)) => columns.list.push(*column),
                 None if name == "text" => columns.text = true,
-                None => {
-                    return Err(ColumnsError(format!("unknown column `{name}`, expected id, elapsed, delta or text")));
-                }
+                None => return Err(ColumnsError(unknown_column(name))),
             }
         }
         columns.bare = columns.list.is_empty();
         Ok(columns)
+    }
+
+    /// The columns before the text.
+    pub fn list(&self) -> &[Column] {
+        &self.list
     }
 
     /// Whether there is nothing but the formatted text: `text` alone was asked for.
@@ -134,27 +206,52 @@ impl Columns {
         self
     }
 
+    /// Puts the text on a line of its own.
+    #[must_use]
+    pub fn on_two_lines(mut self, two_lines: bool) -> Self {
+        self.two_lines = two_lines && self.text && !self.list.is_empty();
+        self
+    }
+
+    /// Whether the text stands on a line of its own.
+    pub fn has_two_lines(&self) -> bool {
+        self.two_lines
+    }
+
     /// Whether the text is shown.
     pub fn has_text(&self) -> bool {
         self.text
     }
 
     fn width(&self, column: Column) -> usize {
-        match (column, self.timestamp) {
-            (Column::Id, _) => self.id_width,
-            (Column::Elapsed, Timestamp::Short) => 10,
-            (Column::Elapsed, _) => 14,
-            (Column::Delta, _) => 15,
+        match column {
+            Column::Id => self.id_width,
+            Column::File | Column::Exec | Column::Svc => 15,
+            Column::Cpu => 4,
+            Column::ReportedCpus => 6,
+            Column::Pid | Column::Tid => 9,
+            Column::Int => 2,
+            Column::Elapsed if self.timestamp == Timestamp::Short => 10,
+            Column::Elapsed => 14,
+            Column::Delta => 15,
         }
     }
 
     fn heading(&self, column: Column) -> &'static [u8] {
-        match (column, self.timestamp) {
-            (Column::Id, _) => b"ID",
-            (Column::Elapsed, Timestamp::Short) => b"ELAPSED",
-            (Column::Elapsed, _) => b"ELAPSED_SEC",
-            (Column::Delta, Timestamp::Micro) => b"DELTA_USEC",
-            (Column::Delta, _) => b"DELTA_MSEC",
+        match column {
+            Column::Id => b"ID",
+            Column::File => b"FILENAME",
+            Column::Exec => b"PROCESS NAME",
+            Column::Cpu => b"CPU",
+            Column::ReportedCpus => b"RCPUS",
+            Column::Pid => b"PID",
+            Column::Tid => b"TID",
+            Column::Int => b"I",
+            Column::Svc => b"SYSTEM CALL",
+            Column::Elapsed if self.timestamp == Timestamp::Short => b"ELAPSED",
+            Column::Elapsed => b"ELAPSED_SEC",
+            Column::Delta if self.timestamp == Timestamp::Micro => b"DELTA_USEC",
+            Column::Delta => b"DELTA_MSEC",
         }
     }
 
@@ -169,54 +266,129 @@ impl Columns {
             Level::Kern => 16,
             Level::Int => 24,
         };
+        if self.two_lines {
+            return Layout { first: (SECOND_LINE + margin) as u16, further: (SECOND_LINE + margin) as u16 };
+        }
         let columns: usize = self.list.iter().map(|column| self.width(*column)).sum();
         Layout { first: (GAP + margin) as u16, further: (columns + GAP + margin) as u16 }
     }
 
-    /// Appends the columns of one event; `line` is where its line begins.
+    /// The value of a column that the event tells itself.
     #[inline]
-    pub fn write(&self, line: usize, id: u16, elapsed_ns: u64, delta_ns: i128, out: &mut TextBuf) {
-        for column in &self.list {
-            let mut value = Value::new();
-            match column {
-                Column::Id => {
-                    value.id(id);
-                    left(&value, self.id_width, line, out);
-                    continue;
-                }
-                Column::Elapsed if self.timestamp == Timestamp::Short => value.decimal(elapsed_ns / 1000, 6),
-                Column::Elapsed => value.decimal(elapsed_ns, 9),
-                Column::Delta => {
-                    let decimals = if self.timestamp == Timestamp::Micro { 3 } else { 6 };
-                    value.decimal(delta_ns.unsigned_abs() as u64, decimals);
-                    if delta_ns < 0 {
-                        value.push(b'-');
-                    }
+    fn own_value(&self, column: Column, row: &Row<'_>) -> Option<Value> {
+        let mut value = Value::new();
+        match column {
+            Column::Id => value.id(row.id),
+            Column::Elapsed if self.timestamp == Timestamp::Short => value.decimal(row.elapsed_ns / 1000, 6),
+            Column::Elapsed => value.decimal(row.elapsed_ns, 9),
+            Column::Delta => {
+                let decimals = if self.timestamp == Timestamp::Micro { 3 } else { 6 };
+                value.decimal(row.delta_ns.unsigned_abs() as u64, decimals);
+                if row.delta_ns < 0 {
+                    value.push(b'-');
                 }
             }
-            right(value.as_bytes(), self.width(*column), line, out);
+            _ => return None,
+        }
+        Some(value)
+    }
+
+    /// Appends a value without blanks, for tables that programs read; nothing where it is not known.
+    pub(crate) fn write_value(&self, column: Column, row: &Row<'_>, out: &mut TextBuf) {
+        let facts = &row.facts;
+        match column {
+            Column::File => out.push(row.file),
+            Column::Exec => out.push(facts.name),
+            Column::Svc => out.push(facts.svc),
+            Column::Pid => facts.pid.into_iter().for_each(|pid| out.dec(pid)),
+            Column::Cpu => facts.cpu.into_iter().for_each(|cpu| out.dec(cpu)),
+            Column::ReportedCpus => out.dec(row.reported_cpus.into()),
+            Column::Tid => out.dec(facts.tid),
+            Column::Int => out.dec(facts.depth.into()),
+            Column::Id | Column::Elapsed | Column::Delta => {
+                let value = self.own_value(column, row);
+                out.push(value.as_ref().map_or(&b""[..], Value::as_bytes));
+            }
         }
     }
 
-    /// Appends the heading line.
+    /// Appends the columns of one event; `line` is where its line begins.
+    #[inline]
+    pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        for column in &self.list {
+            let width = self.width(*column);
+            let Some(value) = self.own_value(*column, row) else {
+                write_fact(*column, width, line, row, out);
+                continue;
+            };
+            if column.is_right() {
+                right(value.as_bytes(), width, line, out);
+            } else {
+                left(value.as_bytes(), width, line, out);
+            }
+        }
+        if self.two_lines {
+            trim(line, out);
+            out.push(b"\n");
+        }
+    }
+
+    /// Appends the heading line, or two of them.
     pub fn write_heading(&self, out: &mut TextBuf) {
         let line = out.len();
         for column in &self.list {
             let (word, width) = (self.heading(*column), self.width(*column));
-            if *column == Column::Id {
-                out.push(word);
-                out.pad(width - word.len());
-            } else {
+            if column.is_right() {
                 right(word, width, line, out);
+            } else {
+                left(word, width, line, out);
             }
         }
+        if self.two_lines {
+            trim(line, out);
+            out.push(b"\n");
+        }
         if self.text {
-            out.pad(GAP);
-            out.push(b"APPL    SYSCALL KERNEL  INTERRUPT");
+            out.pad(if self.two_lines { SECOND_LINE } else { GAP });
+            out.push(MARGINS);
         }
         trim(line, out);
         out.push(b"\n");
     }
+}
+
+fn unknown_column(name: &str) -> String {
+    let mut names = Column::NAMES.map(|(_, name)| name).to_vec();
+    names.push("text");
+    format!("unknown column `{name}`, expected one of {}{}", names.join(", "), hint(name, &names))
+}
+
+/// Appends a column of what the events before tell.
+fn write_fact(column: Column, width: usize, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+    let facts = row.facts;
+    let number = match column {
+        Column::File => return left(row.file, width, line, out),
+        Column::Svc => return left(facts.svc, width, line, out),
+        Column::Exec if !facts.name.is_empty() => return left(facts.name, width, line, out),
+        Column::Exec if facts.pid.is_none() => return left(b"-?-", width, line, out),
+        Column::Exec | Column::Pid => facts.pid,
+        Column::Cpu => facts.cpu,
+        Column::ReportedCpus => Some(u64::from(row.reported_cpus)),
+        Column::Tid => Some(facts.tid),
+        Column::Int => Some(u64::from(facts.depth)).filter(|depth| *depth > 0),
+        Column::Id | Column::Elapsed | Column::Delta => None,
+    };
+    let mut value = Value::new();
+    match (number, column) {
+        (None, _) => {}
+        (Some(pid), Column::Exec) => {
+            value.push(b'-');
+            value.whole(pid);
+            value.push(b'-');
+        }
+        (Some(number), _) => value.whole(number),
+    }
+    left(value.as_bytes(), width, line, out);
 }
 
 /// Drops the blanks at the end of the line that begins at `line`.
@@ -234,9 +406,10 @@ fn keep_apart(line: usize, out: &mut TextBuf) {
 }
 
 #[inline]
-fn left(value: &Value, width: usize, line: usize, out: &mut TextBuf) {
-    let value = value.as_bytes();
-    keep_apart(line, out);
+fn left(value: &[u8], width: usize, line: usize, out: &mut TextBuf) {
+    if !value.is_empty() {
+        keep_apart(line, out);
+    }
     out.push(value);
     out.pad(width.saturating_sub(value.len()));
 }
@@ -300,7 +473,7 @@ impl Value {
     #[inline]
     fn decimal(&mut self, units: u64, decimals: u32) {
         let scale = 10u64.pow(decimals);
-        let (mut fraction, mut whole) = (units % scale, units / scale);
+        let (mut fraction, whole) = (units % scale, units / scale);
         for _ in 0..decimals / 2 {
             self.pair(fraction % 100);
             fraction /= 100;
@@ -309,6 +482,11 @@ impl Value {
             self.push(b'0' + fraction as u8);
         }
         self.push(b'.');
+        self.whole(whole);
+    }
+
+    #[inline]
+    fn whole(&mut self, mut whole: u64) {
         while whole >= 100 {
             self.pair(whole % 100);
             whole /= 100;
@@ -332,10 +510,23 @@ impl Value {
 mod tests {
     use super::*;
 
-    fn line(columns: &Columns, id: u16, elapsed_ns: u64, delta_ns: i128) -> String {
+    const NOTHING: Row<'static> = Row {
+        id: 0,
+        elapsed_ns: 0,
+        delta_ns: 0,
+        facts: &Facts { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
+        file: b"",
+        reported_cpus: 0,
+    };
+
+    fn row(columns: &Columns, row: &Row<'_>) -> String {
         let mut out = TextBuf::new();
-        columns.write(0, id, elapsed_ns, delta_ns, &mut out);
+        columns.write(0, row, &mut out);
         String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    fn line(columns: &Columns, id: u16, elapsed_ns: u64, delta_ns: i128) -> String {
+        row(columns, &Row { id, elapsed_ns, delta_ns, ..NOTHING })
     }
 
     fn heading(columns: &Columns) -> String {
@@ -355,13 +546,13 @@ mod tests {
 
     #[test]
     fn times_in_other_forms() {
-        let short = Columns::new(true, Timestamp::Short);
+        let short = Columns::new(&[Column::Id], Timestamp::Short);
         assert_eq!(heading(&short), "ID     ELAPSED   APPL    SYSCALL KERNEL  INTERRUPT\n");
         assert_eq!(line(&short, 0x0100, 1_999_999_999, 0), "010   1.999999");
-        let micro = Columns::new(false, Timestamp::Micro);
+        let micro = Columns::new(&[], Timestamp::Micro);
         assert_eq!(heading(&micro), "   ELAPSED_SEC     DELTA_USEC   APPL    SYSCALL KERNEL  INTERRUPT\n");
         assert_eq!(line(&micro, 0x0100, 105_984, 105_984), "   0.000105984        105.984");
-        assert_eq!(heading(&Columns::new(false, Timestamp::None)), "   APPL    SYSCALL KERNEL  INTERRUPT\n");
+        assert_eq!(heading(&Columns::new(&[], Timestamp::None)), "   APPL    SYSCALL KERNEL  INTERRUPT\n");
     }
 
     #[test]
@@ -396,5 +587,91 @@ mod tests {
         assert!(Columns::parse("text,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("id,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("idd", Timestamp::Milli).is_err());
+    }
+
+    const ALL: [Column; 9] = [
+        Column::Id,
+        Column::File,
+        Column::Exec,
+        Column::Cpu,
+        Column::ReportedCpus,
+        Column::Pid,
+        Column::Tid,
+        Column::Int,
+        Column::Svc,
+    ];
+
+    fn facts() -> Facts<'static> {
+        Facts {
+            tid: 8191,
+            pid: Some(4522),
+            path: b"/usr/bin/ksh",
+            name: b"ksh",
+            cpu: Some(3),
+            depth: 1,
+            svc: b"kread",
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn columns_stand_in_their_order_whatever_the_order_of_asking() {
+        let columns = Columns::new(&ALL.into_iter().rev().collect::<Vec<_>>(), Timestamp::Milli);
+        assert_eq!(
+            heading(&columns),
+            "ID  FILENAME       PROCESS NAME   CPU RCPUS PID      TID      I SYSTEM CALL       ELAPSED_SEC     \
+             DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT\n"
+        );
+        let shown = Row { id: 0x1060, facts: &facts(), file: b"trcfile", reported_cpus: 2, ..NOTHING };
+        assert_eq!(
+            row(&columns, &shown),
+            "106 trcfile        ksh            3   2     4522     8191     1 kread             0.000000000       0.000000"
+        );
+    }
+
+    #[test]
+    fn columns_stand_where_measured_reports_have_them() {
+        let columns = Columns::new(&[Column::Id, Column::Exec, Column::Pid], Timestamp::Milli);
+        let text = heading(&columns);
+        let at = |word: &str| text.find(word).unwrap();
+        assert_eq!((at("PROCESS NAME"), at("PID"), at("I "), at("APPL")), (4, 19, 28, 62));
+        assert_eq!((at("SYSCALL"), at("KERNEL"), at("INTERRUPT")), (70, 78, 86));
+        assert_eq!((at("ELAPSED_SEC") + 11, at("DELTA_MSEC") + 10), (44, 59));
+        let shown = Row { id: 0x1060, elapsed_ns: 3_109_888, delta_ns: 162_816, facts: &facts(), ..NOTHING };
+        let line = row(&columns, &shown);
+        assert_eq!((&line[33..44], &line[51..59], line.len()), ("0.003109888", "0.162816", 59));
+        assert_eq!(columns.layout(Level::Kern), Layout { first: 19, further: 78 });
+        let columns = Columns::new(&[Column::Id, Column::Tid], Timestamp::Milli);
+        assert_eq!(columns.layout(Level::Kern).further, 61);
+        let shown =
+            Row { facts: &Facts { tid: 1_929_377, ..facts() }, elapsed_ns: 7_160_342_830, delta_ns: 826, ..shown };
+        assert_eq!(row(&columns, &shown), "106 1929377     7.160342830       0.000826");
+    }
+
+    #[test]
+    fn what_is_unknown_is_blank_or_told_so() {
+        let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
+        let unknown = Facts::default();
+        assert_eq!(row(&columns, &Row { facts: &unknown, ..NOTHING }).trim_end(), "-?-");
+        let unnamed = Facts { pid: Some(4522), ..unknown };
+        assert_eq!(row(&columns, &Row { facts: &unnamed, ..NOTHING }).trim_end(), "-4522-             4522");
+    }
+
+    #[test]
+    fn wide_values_move_the_rest_of_their_line() {
+        let columns = Columns::new(&[Column::File, Column::Pid, Column::Tid], Timestamp::None);
+        let shown = Facts { pid: Some(123_456_789), tid: u64::MAX, ..facts() };
+        let line = row(&columns, &Row { facts: &shown, file: b"a/rather/long/name", ..NOTHING });
+        assert_eq!(line, "a/rather/long/name 123456789 18446744073709551615 1 ");
+    }
+
+    #[test]
+    fn the_text_may_have_a_line_of_its_own() {
+        let columns = Columns::new(&[Column::Id, Column::Cpu], Timestamp::None).on_two_lines(true);
+        assert_eq!(heading(&columns), "ID  CPU\n        APPL    SYSCALL KERNEL  INTERRUPT\n");
+        let unknown = Facts { cpu: None, ..facts() };
+        assert_eq!(row(&columns, &Row { id: 0x1060, facts: &unknown, ..NOTHING }), "106\n");
+        assert_eq!(columns.layout(Level::Kern), Layout { first: 24, further: 24 });
+        assert!(!Columns::parse("text", Timestamp::None).unwrap().on_two_lines(true).has_two_lines());
     }
 }

@@ -9,12 +9,23 @@
 pub mod catalog;
 pub mod cli;
 pub mod columns;
+pub mod context;
 pub mod events;
+pub mod filter;
+pub mod forms;
+pub mod groups;
 pub mod ids;
+mod json;
 pub mod output;
+pub mod raw;
 pub mod reader;
 pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+pub mod selection;
+mod spelling;
 pub mod traceprinter;
+pub mod unix_compress;
+#[cfg(feature = "compiler")]
+pub mod update;

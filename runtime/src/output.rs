@@ -38,6 +38,7 @@ impl Output {
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
                 let file = temporary_beside(&path)?;
+                keep_owner(file.path(), &found);
                 fs::set_permissions(file.path(), found.permissions())?;
                 Ok(Target::Temporary { file, path })
             }
@@ -63,6 +64,32 @@ impl Output {
                 Ok(())
             }
         }
+    }
+
+    /// Waits until what was written is on the disk.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub fn sync(&self) -> io::Result<()> {
+        match &self.target {
+            Target::Temporary { file, .. } => file.as_file().sync_all(),
+            Target::Stdout(_) | Target::Direct(_) => Ok(()),
+        }
+    }
+
+    /// As [`Output::commit`], but a file has its bytes on the disk before it takes its name, so that even after a power
+    /// cut it is the old one or the new one.
+    ///
+    /// # Errors
+    /// As of [`Output::commit`].
+    pub fn commit_durably(self) -> io::Result<()> {
+        self.sync()?;
+        let Target::Temporary { path, .. } = &self.target else { return self.commit() };
+        let directory = directory(path).to_owned();
+        self.commit()?;
+        // The name is on the disk when the directory is; systems that cannot say so lose nothing.
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        Ok(())
     }
 }
 
@@ -90,8 +117,23 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
     Ok(path.parent().map_or(target.clone(), |parent| parent.join(&target)))
 }
 
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives a file the owner and group of the one that it is to replace, as far as the process may.
+fn keep_owner(path: &Path, found: &fs::Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let _ = chown(path, None, Some(found.gid()));
+        let _ = chown(path, Some(found.uid()), None);
+    }
+    #[cfg(not(unix))]
+    let _ = (path, found);
+}
+
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tfbc-");
     #[cfg(unix)]
@@ -100,7 +142,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         // As for any file that a program creates: the process's mask takes its bits off.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory).map_err(without_path)
+    builder.tempfile_in(directory(path)).map_err(without_path)
 }
 
 /// The system's own words alone: the temporary file's own name would mean nothing to the user.

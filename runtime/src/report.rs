@@ -1,39 +1,24 @@
 //! A trace in, a report out: heading, columns, and each event's text by the program of its hook.
 
 use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, trim};
-use crate::ids::IdSet;
-use crate::reader::aix::{Item, Notice, RawEvent, SystemInfo, Trace, TraceState, hooks};
+use crate::columns::{Columns, Row, trim};
+use crate::context::{AddressNames, ContextState, ContextTable, Facts};
+pub use crate::filter::Filter;
+use crate::forms::{DIM, Form, PLAIN};
+use crate::ids::display_id;
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, SystemInfo, TimedEvent, TraceState, hooks};
+use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Timers};
+
+mod apart;
 
 /// Bytes of text that are gathered before they are written.
 const WRITE_AT: usize = 128 << 10;
 /// Events between two calls of [`Monitor::progress`].
 const PROGRESS_EVERY: u64 = 1 << 14;
-
-/// Which events are reported.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// Only these ids.
-    pub only: Option<IdSet>,
-    /// All but these ids.
-    pub except: IdSet,
-}
-
-impl Filter {
-    /// Whether events of a canonical id are reported. Hooks 003 and 00A speak to the reader, and are shown only when
-    /// they are asked for.
-    #[inline]
-    pub fn shows(&self, id: u16) -> bool {
-        let wanted = match &self.only {
-            Some(only) => only.contains(id),
-            None => id != hooks::HEADER && id != hooks::UTILITY,
-        };
-        wanted && !self.except.contains(id)
-    }
-}
 
 /// What a report looks like and holds.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +33,20 @@ pub struct ReportOptions {
     pub filter: Filter,
     /// Whether only events are reported that a stanza of the given files formats.
     pub defined: bool,
+    /// Only events whose text, without columns and margins, has a match.
+    pub grep: Option<Regex>,
+    /// The form: as lines, or as a table.
+    pub form: Form,
+    /// Whether columns and heading step back on a terminal.
+    pub colour: bool,
+    /// Whether the events are counted by hook id, and nothing else is written.
+    pub stats: bool,
+    /// Whether the events are counted by hook id behind the report.
+    pub histogram: bool,
+    /// What the events tell of processes, threads, CPUs and system calls.
+    pub context: Arc<ContextTable>,
+    /// Names of system calls, where a trace has addresses.
+    pub names: Arc<AddressNames>,
     /// What one event may cost.
     pub limits: Limits,
 }
@@ -82,6 +81,10 @@ pub enum ReportError {
     Read(io::Error),
     /// The report cannot be written.
     Write(io::Error),
+    /// The report is to hold the events of certain dates, and the trace does not tell when it began.
+    NoStart,
+    /// The logs cannot be one stream, for this reason.
+    NoStream(String),
     /// Bytes were read that are in no event and in no message: a fault of this program.
     Unaccounted(u64),
 }
@@ -91,6 +94,11 @@ impl fmt::Display for ReportError {
         match self {
             ReportError::Read(error) => write!(f, "cannot read on: {error}"),
             ReportError::Write(error) => write!(f, "cannot write: {error}"),
+            ReportError::NoStart => f.write_str(
+                "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
+                 seconds from its start",
+            ),
+            ReportError::NoStream(why) => f.write_str(why),
             ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
         }
     }
@@ -114,24 +122,24 @@ impl<F: FnMut(&Notice)> Monitor for F {
     }
 }
 
-/// Writes the report of one trace.
+/// Writes one report of all events of the logs.
 ///
 /// # Errors
-/// The trace cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
+/// A log cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
 /// `monitor`, and [`Summary::n_damaged`] counts them.
 pub fn report(
-    trace: &mut Trace,
+    logs: &mut Logs,
     catalog: &Catalog<'_>,
     options: &ReportOptions,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<Summary, ReportError> {
-    let state = TraceState::new(trace.kind().kernel(), trace.survey());
-    let mut report = Report::new(catalog, options, state, trace.name());
-    while let Some(item) = trace.next().map_err(ReportError::Read)? {
+    let mut report = Report::new(catalog, options, logs.logs().to_vec());
+    let live = logs.is_live();
+    while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
-            Item::Event(event) => report.event(&event),
-            Item::Notice(notice) => {
+            LogItem::Event(event) => report.event(&event),
+            LogItem::Notice { notice, .. } => {
                 report.summary.n_damaged += u64::from(notice.damage);
                 report.write_to(out)?;
                 out.flush().map_err(ReportError::Write)?;
@@ -140,23 +148,35 @@ pub fn report(
         }
         if report.text.len() >= WRITE_AT {
             report.write_to(out)?;
+        } else if live && logs.waits() {
+            report.write_to(out)?;
+            out.flush().map_err(ReportError::Write)?;
+        }
+        if report.no_start {
+            return Err(ReportError::NoStart);
         }
         if report.summary.stopped {
             break;
         }
         if report.summary.n_events.is_multiple_of(PROGRESS_EVERY) {
-            monitor.progress(trace.offset(), report.summary.n_events);
+            monitor.progress(logs.progress(), report.summary.n_events);
         }
     }
-    report.finish(trace, out)
+    report.finish(logs, out)
 }
 
 /// One report while it is written.
 struct Report<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r ReportOptions,
+    filter: Filter,
+    /// Whether the filter asks for more than the hook id.
+    by_facts: bool,
+    /// Whether events are formatted apart from the report.
+    apart: bool,
     state: TraceState,
-    log_file: Vec<u8>,
+    context: ContextState,
+    logs: Vec<LogInfo>,
     columns: Columns,
     /// Layouts by level: they are the same for every event.
     layouts: [Layout; 5],
@@ -169,18 +189,26 @@ struct Report<'r> {
     /// Elapsed time of the event that was reported last.
     last_elapsed_ns: u64,
     begun: bool,
+    /// Dates are asked for that the trace cannot have.
+    no_start: bool,
     lines_on_page: u64,
+    /// Events that were reported, by canonical id; empty unless they are asked for.
+    counts: Vec<u64>,
     summary: Summary,
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, state: TraceState, name: &str) -> Self {
+    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
             options,
-            state,
-            log_file: name.as_bytes().to_vec(),
+            filter: options.filter.clone(),
+            by_facts: options.filter.asks_for_facts(),
+            apart: options.grep.is_some() || options.stats || options.form != Form::Text,
+            state: TraceState::default(),
+            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
+            logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
             columns,
             machine: Machine::new(options.limits),
@@ -189,46 +217,84 @@ impl<'r> Report<'r> {
             unseen: TextBuf::new(),
             last_elapsed_ns: 0,
             begun: false,
+            no_start: false,
             lines_on_page: 0,
+            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             summary: Summary::default(),
         }
     }
 
     #[inline]
-    fn event(&mut self, event: &RawEvent<'_>) {
+    fn event(&mut self, timed: &TimedEvent<'_>) {
+        let TimedEvent { event, time, .. } = timed;
         self.summary.n_events += 1;
-        let time = self.state.advance(event);
-        let shown = self.options.filter.shows(event.id);
+        self.state.advance(event);
+        self.context.advance(event);
+        let shown = self.filter.shows(event.id);
         let Some(entry) = self.catalog.lookup(event.id) else { return };
-        let shown = shown && (!self.options.defined || self.catalog.defines(event.id));
+        let shown = shown
+            && (!self.options.defined || self.catalog.defines(event.id))
+            && (!self.by_facts || self.admits(timed));
         let vm_event =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        if shown && self.columns.has_text() {
-            self.report_event(event, &vm_event, entry, time.elapsed_ns);
+        if shown && self.apart {
+            self.report_apart(timed, &vm_event, entry);
+        } else if shown && self.columns.has_text() {
+            self.report_event(timed, &vm_event, entry);
         } else if shown {
-            self.report_columns(event, &vm_event, entry, time.elapsed_ns);
+            self.report_columns(timed, &vm_event, entry);
         } else if entry.has_effects {
-            self.run_unseen(event, &vm_event, entry);
+            self.run_unseen(timed, &vm_event, entry, Layout::default());
         }
     }
 
+    /// Whether the filter admits an event for more than its id.
+    #[cold]
+    fn admits(&mut self, timed: &TimedEvent<'_>) -> bool {
+        if self.filter.asks_for_dates() {
+            match self.state.system().start_time {
+                Some(start) => self.filter.date(start),
+                // The header's events come first.
+                None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return false,
+                None => self.no_start = true,
+            }
+        }
+        !self.no_start && self.filter.admits(&self.context.facts(&timed.event), timed.time.elapsed_ns)
+    }
+
     #[inline]
-    fn report_event(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
+    fn report_event(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
         if !self.begun || self.options.page_size > 0 {
             self.page_break();
         }
         let line = self.text.len();
-        self.write_columns(line, event.id, entry.level, elapsed_ns);
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
+        let log = &self.logs[timed.log];
+        if entry.level != Level::Zero {
+            let row = row(timed, self.last_elapsed_ns, &facts, log, &self.state);
+            write_columns(&self.columns, self.options.colour, line, &row, &mut self.text);
+        }
+        let behind_columns = self.text.len();
         let job = Job {
             event: vm_event,
-            context: &self.state.context(event, &self.log_file),
+            context: &self.state.context(timed, log, &facts, paths),
             timers: &mut self.timers,
             layout: self.layouts[entry.level as usize],
             line,
             out: &mut self.text,
         };
         let outcome = self.machine.run(self.catalog.program(entry), entry.hook, job);
-        self.count(outcome, elapsed_ns);
+        if self.columns.has_two_lines() && self.text.len() == behind_columns + 1 && entry.level != Level::Zero {
+            // No text, no line for it.
+            self.text.truncate(behind_columns);
+        }
+        self.count(timed, outcome);
+        self.count_lines(line);
+    }
+
+    /// Counts the lines of an event that begins at `line`.
+    #[inline]
+    fn count_lines(&mut self, line: usize) {
         if self.options.page_size > 0 {
             let lines = self.text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
             self.lines_on_page += lines as u64;
@@ -236,46 +302,59 @@ impl<'r> Report<'r> {
     }
 
     #[inline]
-    fn write_columns(&mut self, line: usize, id: u16, level: Level, elapsed_ns: u64) {
-        if level != Level::Zero {
-            let delta_ns = i128::from(elapsed_ns) - i128::from(self.last_elapsed_ns);
-            self.columns.write(line, id, elapsed_ns, delta_ns, &mut self.text);
-        }
-    }
-
-    #[inline]
-    fn count(&mut self, outcome: Outcome, elapsed_ns: u64) {
+    fn count(&mut self, timed: &TimedEvent<'_>, outcome: Outcome) {
         self.summary.n_truncated += u64::from(outcome.truncated);
         self.summary.n_limited += u64::from(outcome.limited);
         self.summary.n_divided += u64::from(outcome.divided_by_zero);
         self.summary.stopped |= outcome.stop;
         if !outcome.skipped {
             self.summary.n_reported += 1;
-            self.last_elapsed_ns = elapsed_ns;
+            self.last_elapsed_ns = timed.time.elapsed_ns;
+            if let Some(count) = self.counts.get_mut(usize::from(timed.event.id)) {
+                *count += 1;
+            }
         }
     }
 
     /// A report without text: the template still decides whether there is a line.
-    fn report_columns(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry, elapsed_ns: u64) {
-        let outcome = self.run_unseen(event, vm_event, entry);
-        if !outcome.skipped && entry.level != Level::Zero {
+    fn report_columns(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
+        let outcome = self.run_unseen(timed, vm_event, entry, Layout::default());
+        if !outcome.skipped {
+            self.columns_line(timed, entry.level);
+        }
+        self.count(timed, outcome);
+    }
+
+    /// A line of nothing but columns.
+    fn columns_line(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
             self.page_break();
             let line = self.text.len();
-            self.write_columns(line, event.id, entry.level, elapsed_ns);
+            self.columns_of(timed, level);
             trim(line, &mut self.text);
             self.text.push(b"\n");
             self.lines_on_page += 1;
         }
-        self.count(outcome, elapsed_ns);
     }
 
-    fn run_unseen(&mut self, event: &RawEvent<'_>, vm_event: &Event<'_>, entry: &Entry) -> Outcome {
+    /// Appends the columns of an event whose text stands elsewhere.
+    fn columns_of(&mut self, timed: &TimedEvent<'_>, level: Level) {
+        if level != Level::Zero {
+            let facts = self.context.facts(&timed.event);
+            let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
+            write_columns(&self.columns, self.options.colour, self.text.len(), &row, &mut self.text);
+        }
+    }
+
+    /// Runs the program of an event beside the report.
+    fn run_unseen(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry, layout: Layout) -> Outcome {
         self.unseen.clear();
+        let (facts, paths) = self.context.facts_and_paths(&timed.event);
         let job = Job {
             event: vm_event,
-            context: &self.state.context(event, &self.log_file),
+            context: &self.state.context(timed, &self.logs[timed.log], &facts, paths),
             timers: &mut self.timers,
-            layout: Layout::default(),
+            layout,
             line: 0,
             out: &mut self.unseen,
         };
@@ -285,16 +364,30 @@ impl<'r> Report<'r> {
     /// The heading before the first line, and the heading line again where a page is full.
     #[cold]
     fn page_break(&mut self) {
-        if self.options.no_heading || self.columns.is_bare() {
-            self.begun = true;
-        } else if !self.begun {
-            self.begun = true;
-            write_heading(self.state.system(), &mut self.text);
-            self.columns.write_heading(&mut self.text);
-        } else if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size {
-            self.lines_on_page = 0;
-            self.columns.write_heading(&mut self.text);
+        let begins = !std::mem::replace(&mut self.begun, true);
+        if self.options.no_heading || self.options.stats {
+            return;
         }
+        match self.options.form {
+            Form::Text if self.columns.is_bare() => {}
+            Form::Text if begins => {
+                write_heading(self.state.system(), &mut self.text);
+                self.column_heading();
+            }
+            Form::Text if self.options.page_size > 0 && self.lines_on_page >= self.options.page_size => {
+                self.lines_on_page = 0;
+                self.column_heading();
+            }
+            form @ (Form::Tsv | Form::Csv) if begins => apart::write_names(form, &self.columns, &mut self.text),
+            Form::Text | Form::Tsv | Form::Csv | Form::Ndjson => {}
+        }
+    }
+
+    fn column_heading(&mut self) {
+        let (before, behind) = if self.options.colour { (DIM, PLAIN) } else { (&b""[..], &b""[..]) };
+        self.text.push(before);
+        self.columns.write_heading(&mut self.text);
+        self.text.push(behind);
     }
 
     fn write_to(&mut self, out: &mut impl Write) -> Result<(), ReportError> {
@@ -303,20 +396,75 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    fn finish(mut self, trace: &Trace, out: &mut impl Write) -> Result<Summary, ReportError> {
+    fn finish(mut self, logs: &Logs, out: &mut impl Write) -> Result<Summary, ReportError> {
         if !self.begun {
             self.page_break();
         }
+        if self.options.stats {
+            apart::write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, &mut self.text);
+        } else {
+            write_histogram(&self.counts, self.catalog, &mut self.text);
+        }
         self.write_to(out)?;
         out.flush().map_err(ReportError::Write)?;
-        let tally = trace.tally();
+        let tally = logs.tally();
         let accounted = tally.header + tally.events + tally.skipped;
         if accounted != tally.read {
             return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
         }
         self.summary.bytes = (tally.read, tally.skipped);
-        self.summary.n_clamped = self.state.clamped();
+        self.summary.n_clamped = logs.clamped();
         Ok(self.summary)
+    }
+}
+
+/// Appends the columns of an event, whose line begins at `line`.
+#[inline]
+fn write_columns(columns: &Columns, colour: bool, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+    if colour {
+        out.push(DIM);
+        columns.write(line + DIM.len(), row, out);
+        out.push(PLAIN);
+    } else {
+        columns.write(line, row, out);
+    }
+}
+
+/// What the columns show of an event.
+#[inline]
+fn row<'r>(
+    timed: &TimedEvent<'_>,
+    last_elapsed_ns: u64,
+    facts: &'r Facts<'r>,
+    log: &'r LogInfo,
+    state: &TraceState,
+) -> Row<'r> {
+    let elapsed_ns = timed.time.elapsed_ns;
+    Row {
+        id: timed.event.id,
+        elapsed_ns,
+        delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
+        facts,
+        file: log.name.as_bytes(),
+        reported_cpus: state.reported_cpus(timed),
+    }
+}
+
+/// Reported events by hook id, the most frequent first: a blank line, then count, id and label.
+fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut TextBuf) {
+    if counts.is_empty() {
+        return;
+    }
+    out.push(b"\n");
+    let mut ids: Vec<u16> = (0..=u16::MAX).filter(|id| counts[usize::from(*id)] > 0).collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(counts[usize::from(*id)]));
+    for id in ids {
+        let start = out.len();
+        out.push(format!("{:>10}  {:<5}", counts[usize::from(id)], display_id(id)).as_bytes());
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        out.push(hook.as_ref().map_or(&b""[..], |hook| hook.label));
+        trim(start, out);
+        out.push(b"\n");
     }
 }
 
@@ -390,15 +538,5 @@ mod tests {
         let mut out = TextBuf::new();
         write_heading(&SystemInfo::default(), &mut out);
         assert!(out.is_empty());
-    }
-
-    #[test]
-    fn header_hooks_are_shown_when_asked_for() {
-        let mut filter = Filter::default();
-        assert!(filter.shows(0x0100) && !filter.shows(hooks::UTILITY) && !filter.shows(hooks::HEADER));
-        filter.only = Some(IdSet::parse("00").unwrap());
-        assert!(!filter.shows(0x0100) && filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
-        filter.except = IdSet::parse("00a").unwrap();
-        assert!(!filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
     }
 }

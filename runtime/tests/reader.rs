@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use std::io::{self, Read as _};
 use tfbc::reader::aix::{
-    CpuidWord, Input, Item, Kind, OpenError, ReadOptions, Step, StepRules, Trace, TraceState, present,
+    CpuidWord, Input, Kind, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace, present,
 };
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -221,12 +221,12 @@ fn samples_through_any_pipe() {
 }
 
 fn elapsed(bytes: &[u8]) -> Vec<u64> {
-    let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
-    let mut state = TraceState::new(trace.kind().kernel(), trace.survey());
+    let trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+    let mut logs = Logs::from(trace);
     let mut times = Vec::new();
-    while let Some(item) = trace.next().unwrap() {
-        if let Item::Event(event) = item {
-            times.push(state.advance(&event).elapsed_ns);
+    while let Some(item) = logs.next().unwrap() {
+        if let LogItem::Event(event) = item {
+            times.push(event.time.elapsed_ns);
         }
     }
     times

@@ -4,11 +4,14 @@
 
 use smallvec::SmallVec;
 
+use super::ast::HookId;
+use super::lexer::Lexer;
+use super::token::Token;
 use crate::{Source, Span};
 
 /// What a logical line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineKind {
+pub enum LineKind {
     /// Nothing but blanks.
     Blank,
     /// Its first byte that is no blank is `#`.
@@ -19,19 +22,52 @@ pub(crate) enum LineKind {
 
 /// One logical line.
 #[derive(Debug, Clone)]
-pub(crate) struct LogicalLine {
+pub struct LogicalLine {
     /// All of it, continuations included, the line end excluded.
     pub span: Span,
+    /// Offset behind the line end, where the next line begins.
+    pub end: u32,
     /// What it is.
     pub kind: LineKind,
     /// Each `\` that joins two physical lines, with the blanks behind it.
     pub joins: SmallVec<[Span; 8]>,
-    /// A `\` at the end of the file, with nothing to join.
+    /// A `\` at the end of the file, with nothing to join; not part of `span`.
     pub dangling: Option<Span>,
 }
 
-/// The logical lines of a source, in order.
-pub(crate) fn logical_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
+/// How a stanza begins, as far as it can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The event id.
+    pub id: Option<HookId>,
+    /// Version and release, compared as a pair.
+    pub version: Option<(u32, u32)>,
+}
+
+/// Reads the head of the stanza that stands at `span`, whatever follows it.
+///
+/// ```
+/// use tfbc_grammar::{Source, Span, trcfmt};
+/// let source = Source::new("a.trc", "+ F5F1 2.10 X17\n");
+/// let head = trcfmt::head(&source, Span::new(1, 15));
+/// assert_eq!((head.id.unwrap().0, head.version), (0xF5F1, Some((2, 10))));
+/// ```
+pub fn head(source: &Source, span: Span) -> Head {
+    let mut tokens = Lexer::new(source.bytes(), span);
+    let mut next = || tokens.next().and_then(Result::ok).map(|(_, token, _)| token);
+    let id = match next() {
+        Some(Token::HookId(id)) => Some(id),
+        _ => None,
+    };
+    let version = match next() {
+        Some(Token::Version(version)) => Some(version),
+        _ => None,
+    };
+    Head { id, version }
+}
+
+/// The logical lines of a source, in order. Each begins where the one before it ended, so that they are the whole source.
+pub fn logical_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
     let bytes = source.bytes();
     let mut at = 0;
     std::iter::from_fn(move || (at < bytes.len()).then(|| take_line(bytes, &mut at)))
@@ -51,7 +87,7 @@ fn take_line(bytes: &[u8], at: &mut usize) -> LogicalLine {
             (join, _) => {
                 let end = join.map_or(end, |join| join.start as usize);
                 let kind = kind(&bytes[start..end]);
-                return LogicalLine { span: span(start, end), kind, joins, dangling: join };
+                return LogicalLine { span: span(start, end), end: *at as u32, kind, joins, dangling: join };
             }
         }
     }

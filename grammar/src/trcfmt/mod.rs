@@ -21,6 +21,7 @@ mod text;
 mod token;
 mod word;
 
+pub use lines::{Head, LineKind, LogicalLine, head, logical_lines};
 pub use listing::tokens;
 pub use parse::parse;
 pub use show::show;

@@ -2,10 +2,11 @@
 
 use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
+use crate::catalog::MAX_BLOB;
 use crate::ids::IdSet;
+use crate::reader::Input;
 use crate::records::RecordIds;
 use clap::Args;
-use std::fs;
 use std::path::PathBuf;
 use tfbc_vm::{Program, Space};
 
@@ -72,7 +73,7 @@ impl VerifyArgs {
         let mut out = String::new();
         for path in &self.blobs {
             let name = path.display();
-            let bytes = fs::read(path);
+            let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_BLOB));
             let verdict = bytes.as_deref().map(|bytes| Program::open(bytes).map(|program| describe(&program)));
             match verdict {
                 Ok(Ok(text)) => out.push_str(&format!("{name}: verified, {text}\n")),

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -44,13 +45,50 @@ impl From<Status> for ExitCode {
 /// Numbers of the messages of the compatible commands: up to 899 those that scripts written for AIX may know, from 900
 /// ours, where no number is public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "updates of format files need the compiler"))]
 pub enum Message {
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
+    /// A stanza stands twice.
+    DuplicateId = 22,
+    /// Where a hook id belongs, there is none.
+    BadHookId = 25,
+    /// A line of a file that has no such lines.
+    BadFormat = 27,
+    /// A stanza's version cannot be read.
+    BadVersion = 28,
+    /// A date that is none.
+    BadDate = 32,
+    /// Times of the PURR register are asked for, and the trace has none.
+    NoPurr = 48,
+    /// Events are chosen by CPU, and so not by date.
+    DatesIgnored = 51,
+    /// An update was refused.
+    NotUpdated = 65,
+    /// A stanza is older than the one that it is to replace.
+    OlderVersion = 66,
+    /// A stanza that is needed is missing.
+    NoSuchStanza = 67,
     /// Templates read past the end of events.
     PastEnd = 75,
     /// A trace event that is none.
     InvalidEvent = 77,
+    /// An event group has no hooks.
+    EmptyGroup = 78,
+    /// No action on event groups is asked for.
+    NoAction = 101,
+    /// One event group is added or changed at a time.
+    OneGroup = 105,
+    /// More than one action on event groups is asked for.
+    SeveralActions = 109,
+    /// There is an event group of this name.
+    GroupExists = 110,
+    /// There is no event group of this name.
+    UnknownGroup = 111,
+    /// A reserved event group stays as it is.
+    ReservedGroup = 113,
+    /// This is no name of an event group.
+    BadGroupName = 114,
     /// Options stand before files.
     OptionBehindFile = 187,
     /// A flag or value that does not exist.
@@ -102,19 +140,34 @@ pub struct Console {
     pub compatible: bool,
     /// Whether standard error takes colour.
     pub colour: bool,
+    /// When there is colour.
+    when: Colour,
     /// Whether summaries, warnings about counts and progress stay away.
     pub quiet: bool,
+    /// Whether findings about format files are shown without their source lines.
+    pub terse: bool,
 }
 
 impl Console {
     /// A console by what the command line says.
     pub fn new(compatible: bool, colour: Colour, quiet: bool) -> Self {
-        let colour = match colour {
+        let when = colour;
+        let colour = match when {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
         };
-        Self { compatible, colour, quiet }
+        Self { compatible, colour, when, quiet, terse: false }
+    }
+
+    /// Whether a report takes colour that goes to `output`, or to standard output.
+    pub fn colours_output(&self, output: Option<&Path>) -> bool {
+        output.is_none_or(|path| path == Path::new("-"))
+            && match self.when {
+                Colour::Always => true,
+                Colour::Never => false,
+                Colour::Auto => anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+            }
     }
 
     /// Writes text as it is. A standard error that is closed is nobody's loss.
@@ -169,7 +222,13 @@ impl Console {
 
     /// The progress of a run through `size` bytes: a bar on a terminal, once the run takes more than a second.
     pub fn progress(&self, size: Option<u64>) -> Progress {
-        Progress { wanted: !self.quiet && io::stderr().is_terminal(), size, begun: Instant::now(), bar: None }
+        Progress {
+            wanted: !self.quiet && io::stderr().is_terminal(),
+            size,
+            begun: Instant::now(),
+            bar: None,
+            place: String::new(),
+        }
     }
 }
 
@@ -180,15 +239,29 @@ pub struct Progress {
     size: Option<u64>,
     begun: Instant,
     bar: Option<ProgressBar>,
+    /// Which one of several inputs it is.
+    place: String,
 }
 
 impl Progress {
+    /// The bar of one of several inputs, counted from 1.
+    pub fn among(&mut self, at: usize, n: usize) {
+        if n > 1 {
+            self.place = format!("{at} of {n} ");
+        }
+    }
+
+    /// Takes the bar away for good: the run has no end that could be told.
+    pub fn leave_out(&mut self) {
+        self.wanted = false;
+    }
+
     /// Moves the bar.
     pub fn advance(&mut self, offset: u64, n_events: u64) {
         if !self.wanted || (self.bar.is_none() && self.begun.elapsed() < Duration::from_secs(1)) {
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| bar(self.size, self.begun));
+        let bar = self.bar.get_or_insert_with(|| bar(self.size, self.begun).with_prefix(self.place.clone()));
         bar.set_message(format!("{} events", HumanCount(n_events)));
         bar.set_position(offset);
     }
@@ -218,8 +291,8 @@ impl Drop for Progress {
 fn bar(size: Option<u64>, begun: Instant) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr()).with_elapsed(begun.elapsed());
     let template = match size {
-        Some(_) => "{wide_bar} {bytes}/{total_bytes} {msg} {rate} {eta} left",
-        None => "{spinner} {bytes} {msg} {rate}",
+        Some(_) => "{prefix}{wide_bar} {bytes}/{total_bytes} {msg} {rate} {eta} left",
+        None => "{prefix}{spinner} {bytes} {msg} {rate}",
     };
     let style = match size {
         Some(_) => ProgressStyle::default_bar(),

@@ -133,8 +133,12 @@ fn show_where(console: &Console, findings: &Findings, shown: impl Fn(&Diagnostic
             Severity::Error => n_errors += 1,
             Severity::Warning => n_warnings += 1,
         }
-        text.push_str(&render::human(&findings.sources, diagnostic, console.colour));
-        text.push('\n');
+        if console.terse {
+            text.push_str(&render::short(&findings.sources, diagnostic));
+        } else {
+            text.push_str(&render::human(&findings.sources, diagnostic, console.colour));
+            text.push('\n');
+        }
         if text.len() > 1 << 16 {
             console.write(&text);
             text.clear();

@@ -24,14 +24,14 @@ pub struct LogInventory {
 impl LogInventory {
     /// Reads a log to its end.
     pub fn take(console: &Console, log: &mut KevLog) -> Result<Self, Failure> {
-        let mut announcer = Announcer::new(console, log.name(), log.size());
+        let mut announcer = Announcer::new(console, log.name(), log.file_size());
         let mut inventory = Self::default();
         let header = log.header().clone();
         let name = log.name().to_owned();
         let unreadable = |error| Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}"));
         let mut n_records = 0u64;
         loop {
-            let offset = log.offset();
+            let offset = log.progress();
             match log.next().map_err(unreadable)? {
                 Some(KevItem::Record(record)) => {
                     inventory.count(&record, record.cycles().and_then(|cycles| header.ns(cycles)));
@@ -70,6 +70,9 @@ impl LogInventory {
         let _ = writeln!(out, "{}: QNX kernel log, {order}", log.name());
         if let Some(size) = log.size() {
             let _ = writeln!(out, "  size       {size} bytes");
+        }
+        if let Some(packing) = log.packing() {
+            let _ = writeln!(out, "  packed     {packing}");
         }
         for (key, value) in &header.attributes {
             let _ = writeln!(out, "  {:<20} {}", key.escape_ascii().to_string(), value.escape_ascii());

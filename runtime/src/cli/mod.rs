@@ -8,15 +8,25 @@ mod event;
 mod explain;
 mod formats;
 mod info;
+mod info_aix;
 mod info_kev;
+mod inputs;
+mod joined;
+mod known;
 mod limits;
 mod list;
+mod manual;
 mod report;
+mod rptopts;
 mod trace;
 mod traceprinter;
+mod trcevgrp;
 mod trcrpt;
+#[cfg(feature = "compiler")]
+mod trcupdate;
 
 use crate::output::Output;
+use crate::spelling::closest;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use console::{Colour, Console, Ending, Failure, Message, Status};
@@ -28,7 +38,7 @@ use std::process::ExitCode;
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
 struct CommonArgs {
-    /// When to colour messages; `auto` on a terminal, unless NO_COLOR is set
+    /// When to colour messages and reports; `auto` on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
     color: Colour,
     /// Leave out warnings, summaries and progress
@@ -79,9 +89,12 @@ Examples:
   tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
   tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
   tfbc report -h - < trace.stream                standard input, no heading
+  tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
+  trace -o - | tfbc report --follow --grep exec -
+  tfbc report --stats --to tsv trace.log         how often each hook was met
   tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
-    Report(report::ReportArgs),
+    Report(Box<report::ReportArgs>),
     /// Format one event given in hex
     #[command(after_help = "\
 Examples:
@@ -124,8 +137,26 @@ Examples:
   tfbc explain S07
   tfbc explain                                   list all codes")]
     Explain(explain::ExplainArgs),
+    /// Write a script for a shell that completes commands, flags and values
+    #[command(after_help = "\
+Examples:
+  tfbc completions bash > /etc/bash_completion.d/tfbc
+  tfbc completions zsh > ~/.zfunc/_tfbc
+  tfbc completions fish trcrpt > ~/.config/fish/completions/trcrpt.fish")]
+    Completions(manual::CompletionsArgs),
+    /// Print a manual page, or write them all to a directory
+    #[command(after_help = "\
+Examples:
+  tfbc man report | man -l -                     the page of one command
+  tfbc man /usr/local/share/man/man1             every page")]
+    Man(manual::ManArgs),
     /// Write the report of AIX traces, as AIX's trcrpt does
     Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+    #[cfg(feature = "compiler")]
+    Trcupdate(trcupdate::TrcupdateArgs),
+    /// List, add, change and remove event groups, as AIX's trcevgrp does
+    Trcevgrp(trcevgrp::TrcevgrpArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
 }
@@ -146,7 +177,12 @@ impl Command {
             Command::Verify(args) => args.run(&console),
             Command::Ops => print(tfbc_vm::ops_page(), None),
             Command::Explain(args) => args.run(),
+            Command::Completions(args) => args.run(programs()),
+            Command::Man(args) => args.run(programs()),
             Command::Trcrpt(args) => return args.run(common.color, common.quiet),
+            #[cfg(feature = "compiler")]
+            Command::Trcupdate(args) => return args.run(common.color, common.quiet),
+            Command::Trcevgrp(args) => return args.run(common.color, common.quiet),
             Command::Traceprinter(args) => return args.run(common.color, common.quiet),
         };
         (console, ending)
@@ -164,6 +200,29 @@ struct Trcrpt {
     args: trcrpt::TrcrptArgs,
 }
 
+/// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+// The command of its own; `tfbc trcupdate` takes the same flags.
+#[cfg(feature = "compiler")]
+#[derive(Debug, Parser)]
+#[command(name = "trcupdate", version, max_term_width = 100)]
+struct Trcupdate {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcupdate::TrcupdateArgs,
+}
+
+/// List, add, change and remove event groups, as AIX's trcevgrp does
+// The command of its own; `tfbc trcevgrp` takes the same flags.
+#[derive(Debug, Parser)]
+#[command(name = "trcevgrp", version, max_term_width = 100)]
+struct Trcevgrp {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: trcevgrp::TrcevgrpArgs,
+}
+
 /// Print QNX kernel logs, as QNX's traceprinter does
 // The command of its own; `tfbc traceprinter` takes the same flags.
 #[derive(Debug, Parser)]
@@ -173,6 +232,18 @@ struct Traceprinter {
     common: CommonArgs,
     #[command(flatten)]
     args: traceprinter::TraceprinterArgs,
+}
+
+/// Every command that is installed.
+fn programs() -> Vec<clap::Command> {
+    vec![
+        Tfbc::command(),
+        Trcrpt::command(),
+        #[cfg(feature = "compiler")]
+        Trcupdate::command(),
+        Trcevgrp::command(),
+        Traceprinter::command(),
+    ]
 }
 
 /// Runs `tfbc` with a command line, and gives its exit status.
@@ -187,6 +258,23 @@ pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn trcrpt(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Trcrpt>(args) {
         Ok(trcrpt) => end(trcrpt.args.run(trcrpt.common.color, trcrpt.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcupdate` with a command line, and gives its exit status.
+#[cfg(feature = "compiler")]
+pub fn trcupdate(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcupdate>(args) {
+        Ok(trcupdate) => end(trcupdate.args.run(trcupdate.common.color, trcupdate.common.quiet)),
+        Err(error) => refused(true, &error).into(),
+    }
+}
+
+/// Runs `trcevgrp` with a command line, and gives its exit status.
+pub fn trcevgrp(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse::<Trcevgrp>(args) {
+        Ok(trcevgrp) => end(trcevgrp.args.run(trcevgrp.common.color, trcevgrp.common.quiet)),
         Err(error) => refused(true, &error).into(),
     }
 }
@@ -245,41 +333,12 @@ fn count(n: u64, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The name that is spelt most like `name`, where one comes close.
-fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    let distance = |known: &&&str| edit_distance(name.as_bytes(), known.as_bytes());
-    names.iter().min_by_key(distance).filter(|known| distance(known) <= 1 + known.len() / 4).copied()
-}
-
-/// Letters to insert, drop or replace on the way from one word to another.
-fn edit_distance(from: &[u8], to: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, byte) in from.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(byte != other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn flags_are_consistent() {
-        Tfbc::command().debug_assert();
-        Trcrpt::command().debug_assert();
-        Traceprinter::command().debug_assert();
-    }
-
-    #[test]
-    fn misspelt_names_have_a_neighbour() {
-        assert_eq!(closest("timestmp", &["ids", "timestamp"]), Some("timestamp"));
-        assert_eq!(closest("xyz", &["ids", "timestamp"]), None);
+        programs().into_iter().for_each(clap::Command::debug_assert);
     }
 }

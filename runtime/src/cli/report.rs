@@ -2,13 +2,17 @@
 
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::known;
 use super::limits::LimitArgs;
 use super::trace::{self, TraceArgs, Wanted};
-use crate::columns::{Columns, Timestamp};
+use super::trcrpt;
+use crate::columns::{Column, Columns, Timestamp};
+use crate::filter::{Filter, Numbers, Processes};
 use crate::reader::kev::KevLog;
 use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions};
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
+use regex::bytes::{Regex, RegexBuilder};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -22,8 +26,8 @@ pub struct ReportArgs {
     /// Write the report to a file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Columns, in their order. AIX: id, elapsed, delta, text. QNX: event, time, cpu, class, id, type, data. `text` or
-    /// `data` alone prints nothing but that
+    /// Columns, in their order. AIX: id, filename, exec, cpu, reportedcpus, pid, tid, int, svc, elapsed, delta, text.
+    /// QNX: event, time, cpu, class, id, type, data. `text` or `data` alone prints nothing but that
     #[arg(long, value_name = "LIST")]
     columns: Option<String>,
     /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
@@ -42,15 +46,40 @@ pub struct ReportArgs {
     /// Only events that a template of the given files formats
     #[arg(long)]
     defined: bool,
-    /// Only these CPUs, such as 0,2-3 (QNX)
+    /// Only events of these processes, by id; with --exec, of these or those (AIX)
+    #[arg(long, value_name = "PIDS")]
+    pid: Vec<String>,
+    /// Only events of processes that run these programs, by name or path (AIX)
+    #[arg(long, value_name = "NAMES")]
+    exec: Vec<String>,
+    /// Only events of these threads; with ! ahead of the list, all but theirs (AIX)
+    #[arg(long, value_name = "TIDS")]
+    tid: Vec<String>,
+    /// Only events on these CPUs, such as 0,2-3
     #[arg(long, value_name = "CPUS")]
     cpu: Vec<String>,
-    /// From this time on, in seconds as the time column has them (QNX)
+    /// From this time on, in seconds as the elapsed or time column has them
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     from: Option<u64>,
-    /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson (QNX)
+    /// Up to this time, in seconds; or the form of the report: text, tsv, csv, ndjson
     #[arg(long, value_name = "SECONDS|FORM", value_parser = To::parse)]
     to: Vec<To>,
+    /// Only events whose text, or data, has a match; `^` and `$` match at its lines' ends
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
+    grep: Option<Regex>,
+    /// Count the events by id in place of the report, the most frequent first
+    #[arg(long, conflicts_with = "follow")]
+    stats: bool,
+    /// Names of system calls by address, as trcnm lists them (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
+    /// come. AIX: streams. One trace
+    #[arg(long, conflicts_with = "output")]
+    follow: bool,
     /// Threads that format; the output does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -66,7 +95,8 @@ pub struct ReportArgs {
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Traces, `-` for standard input
+    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
 }
@@ -77,34 +107,71 @@ impl ReportArgs {
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
         }
+        if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
+            return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
+        }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let wanted = Wanted { aix: &|| self.report_options(), kev: &|log| self.record_options(log) };
-        let ended = trace::run(console, &catalog, &self.traces, &self.trace, &wanted, self.output.as_deref())?;
+        let colour = console.colours_output(self.output.as_deref());
+        let wanted =
+            Wanted { aix: &|| self.report_options(colour), kev: &|log| self.record_options(log, colour), verbose: 0 };
+        let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
+        let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
 
-    fn report_options(&self) -> Result<ReportOptions, Failure> {
-        let of_qnx = [
-            (!self.cpu.is_empty(), "--cpu"),
-            (self.from.is_some(), "--from"),
-            (self.to.iter().any(|to| *to != To::Form(Form::Text)), "--to"),
-        ];
-        if let Some((_, flag)) = of_qnx.into_iter().find(|(given, _)| *given) {
-            return Err(Failure::Say(Message::Usage, format!("{flag} is for logs of QNX, and this is a trace of AIX")));
-        }
+    fn report_options(&self, colour: bool) -> Result<ReportOptions, Failure> {
         Ok(ReportOptions {
             columns: self.columns()?,
             page_size: self.pagesize,
             no_heading: self.no_heading,
-            filter: super::trcrpt::filter(&self.only, &self.except)?,
+            filter: self.filter()?,
+            grep: self.grep.clone(),
+            form: self.form(),
+            stats: self.stats,
+            colour,
             defined: self.defined,
+            context: known::context(self.context.as_deref())?,
+            names: known::names(self.names.as_deref())?,
             limits: self.limits.limits(),
+            ..ReportOptions::default()
         })
     }
 
-    fn record_options(&self, log: &KevLog) -> Result<RecordOptions, Failure> {
+    fn filter(&self) -> Result<Filter, Failure> {
+        let usage = |flag: &str, text: String| Failure::Say(Message::Usage, format!("{flag}: {text}"));
+        let mut processes = trcrpt::processes("--pid", &self.pid)?.unwrap_or_default();
+        if let Some(name) = processes.names.first() {
+            let name = String::from_utf8_lossy(name);
+            return Err(usage("--pid", format!("`{name}` is no process id: expected a number (--exec takes names)")));
+        }
+        for item in self.exec.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
+            processes.names.insert(item.as_bytes().to_vec());
+        }
+        let mut cpus = Numbers::default();
+        self.cpu.iter().try_for_each(|list| cpus.add(list)).map_err(|text| usage("--cpu", text))?;
+        Ok(Filter {
+            processes: (processes != Processes::default()).then_some(processes),
+            threads: trcrpt::threads("--tid", &self.tid)?,
+            cpus: (!self.cpu.is_empty()).then_some(cpus),
+            from_ns: self.from,
+            to_ns: self.to.iter().rev().find_map(|to| to.time_ns()),
+            ..trcrpt::filter(&self.only, &self.except)?
+        })
+    }
+
+    fn record_options(&self, log: &KevLog, colour: bool) -> Result<RecordOptions, Failure> {
         let usage = |text: String| Failure::Say(Message::Usage, text);
+        let of_aix = [
+            (!self.pid.is_empty(), "--pid"),
+            (!self.exec.is_empty(), "--exec"),
+            (!self.tid.is_empty(), "--tid"),
+            (self.names.is_some(), "--names"),
+            (self.context.is_some(), "--context"),
+        ];
+        if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
+            return Err(usage(format!("{flag} is for traces of AIX, and this is a log of QNX")));
+        }
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
@@ -114,7 +181,10 @@ impl ReportArgs {
         let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
         Ok(RecordOptions {
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
-            form: self.to.iter().rev().find_map(|to| to.form()).unwrap_or_default(),
+            form: self.form(),
+            grep: self.grep.clone(),
+            stats: self.stats,
+            colour,
             no_heading: self.no_heading,
             defined: self.defined,
             filter: RecordFilter {
@@ -129,10 +199,14 @@ impl ReportArgs {
         })
     }
 
+    fn form(&self) -> Form {
+        self.to.iter().rev().find_map(|to| to.form()).unwrap_or_default()
+    }
+
     fn columns(&self) -> Result<Columns, Failure> {
         let timestamp = Timestamp::from_number(self.timestamp).unwrap_or_default();
         match &self.columns {
-            None => Ok(Columns::new(true, timestamp)),
+            None => Ok(Columns::new(&[Column::Id], timestamp)),
             Some(list) => {
                 Columns::parse(list, timestamp).map_err(|error| Failure::Say(Message::Usage, error.to_string()))
             }
@@ -171,8 +245,13 @@ impl To {
     }
 }
 
+/// A regular expression over bytes, whose `^` and `$` match at lines' ends.
+fn regex(text: &str) -> Result<Regex, String> {
+    RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
+}
+
 /// Seconds with up to nine decimals, in ns.
-fn seconds(text: &str) -> Result<u64, String> {
+pub fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {

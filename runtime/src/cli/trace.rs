@@ -1,14 +1,16 @@
 //! What commands that read traces share: flags, opening, running a report with its messages.
 
 use super::console::{Console, Ending, Failure, Message, Progress, Status};
+use super::inputs::{self, Counts, Overview};
 use crate::catalog::Catalog;
 use crate::output::Output;
-use crate::reader::aix::{CpuidWord, Kind, ReadOptions, Trace};
+use crate::reader::aix::{CpuidWord, Kind, Logs, ReadOptions};
 use crate::reader::kev::KevLog;
 use crate::reader::{AnyTrace, Notice};
-use crate::records::{self, RecordOptions, RecordSummary};
+use crate::records::{self, Form, RecordOptions, RecordSummary};
 use crate::report::{Monitor, ReportError, ReportOptions, Summary, report};
 use clap::{Args, ValueEnum};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Damaged places of one trace that are shown one by one.
@@ -26,6 +28,12 @@ pub struct TraceArgs {
     /// Accept generic events longer than a trace buffer takes
     #[arg(long, help_heading = "Traces")]
     pub lenient: bool,
+    /// Whether the trace grows, for the command that can follow it.
+    #[arg(skip)]
+    pub follow: bool,
+    /// CPUs whose files are read, of a log of one file a CPU: ranges with both ends.
+    #[arg(skip)]
+    pub cpus: Option<Vec<(u64, u64)>>,
 }
 
 /// [`Kind`] on the command line.
@@ -66,6 +74,8 @@ impl TraceArgs {
                 CpuidWordArg::None => CpuidWord::None,
             },
             lenient: self.lenient,
+            follow: self.follow,
+            cpus: self.cpus.clone(),
         }
     }
 }
@@ -74,16 +84,25 @@ impl TraceArgs {
 pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     let refused = |error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
     match args.format {
-        Some(KindArg::Kev) => AnyTrace::open_kev(path),
+        Some(KindArg::Kev) => AnyTrace::open_kev(path, args.follow),
         _ => AnyTrace::open(path, &args.options()),
     }
     .map_err(refused)
 }
 
+/// Which of the inputs a trace is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    at: usize,
+    n: usize,
+    grows: bool,
+}
+
 /// Says what happens to one trace, with the bar out of the way.
 pub struct Announcer<'c> {
     console: &'c Console,
-    name: String,
+    /// Ahead of each message; of several logs, each message names its own.
+    name: Option<String>,
     progress: Progress,
     n_shown: u64,
 }
@@ -91,13 +110,36 @@ pub struct Announcer<'c> {
 impl<'c> Announcer<'c> {
     /// An announcer for a trace.
     pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
-        Self { console, name: name.to_owned(), progress: console.progress(size), n_shown: 0 }
+        Self { console, name: Some(name.to_owned()), progress: console.progress(size), n_shown: 0 }
+    }
+
+    /// An announcer for the logs of one report.
+    pub fn of(console: &'c Console, logs: &Logs) -> Self {
+        let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
+        Self { console, name, progress: console.progress(logs.file_size()), n_shown: 0 }
+    }
+
+    /// Tells which of several inputs it is, counted from 1; a growing one has no progress.
+    fn place(mut self, place: Place) -> Self {
+        self.progress.among(place.at, place.n);
+        if place.grows {
+            self.progress.leave_out();
+        }
+        self
+    }
+
+    /// Takes the progress away.
+    pub fn end(&mut self) {
+        self.progress.clear();
     }
 }
 
 impl Monitor for Announcer<'_> {
     fn notice(&mut self, notice: &Notice) {
-        let text = format!("{}: {}", self.name, notice.message);
+        let text = match &self.name {
+            Some(name) => format!("{name}: {}", notice.message),
+            None => notice.message.clone(),
+        };
         self.n_shown += u64::from(notice.damage);
         if notice.damage && self.n_shown > MAX_SHOWN {
             return;
@@ -122,9 +164,13 @@ pub struct Wanted<'w> {
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
     /// For logs of QNX.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
+    /// How much is said of each file: nothing, its name when it is opened, and also what it is and how much of it was
+    /// reported.
+    pub verbose: u8,
 }
 
-/// Writes the reports of traces, one after another, to `-o` or standard output.
+/// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
+/// named and left out.
 pub fn run(
     console: &Console,
     catalog: &Catalog<'_>,
@@ -134,42 +180,103 @@ pub fn run(
     output: Option<&Path>,
 ) -> Ending {
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
+    let failed = |error| Failure::write(&error, &what);
+    let traces = inputs::expand(console, traces, args)?;
+    let several = traces.len() > 1;
     let mut out = None;
+    let mut headed = Headed::default();
+    let mut overview = Overview::default();
     let mut status = Status::Well;
-    for path in traces {
-        let mut trace = Planned::open(path, args, wanted)?;
-        // Only a trace that can be read is worth an output.
-        let out = match &mut out {
-            Some(out) => out,
-            None => out.insert(Output::open(output).map_err(|error| Failure::write(&error, &what))?),
-        };
-        let n_damaged = trace.report(console, catalog, out).map_err(|error| match error {
-            ReportError::Write(error) => Failure::write(&error, &what),
-            ReportError::Read(error) => {
-                Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+    for (at, path) in traces.iter().enumerate() {
+        let place = Place { at: at + 1, n: traces.len(), grows: args.follow };
+        let mut ran = || {
+            let mut trace = Planned::open(path, args, wanted)?;
+            if let Planned::Aix(logs, _) = &trace {
+                name_files(console, logs, wanted.verbose);
             }
-            error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
-        })?;
-        if n_damaged > 0 {
-            status = Status::Damaged;
+            // Only a trace that can be read is worth an output.
+            let out = match &mut out {
+                Some(out) => out,
+                None => out.insert(Output::open(output).map_err(failed)?),
+            };
+            if several && !console.compatible {
+                out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
+            }
+            trace.report(console, catalog, wanted.verbose, place, out).map_err(|error| match error {
+                ReportError::Write(error) => failed(error),
+                ReportError::Read(error) => {
+                    Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+                }
+                error @ ReportError::NoStart => Failure::Say(Message::Usage, format!("{}: {error}", path.display())),
+                error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
+            })
+        };
+        match ran() {
+            Ok(counts) => {
+                status = status.max(if counts.n_damaged > 0 { Status::Damaged } else { Status::Well });
+                overview.add(path, Some(counts));
+            }
+            Err(Failure::Say(Message::Unreadable, text)) if several => {
+                console.error(Message::Unreadable, text);
+                status = Status::Failed;
+                overview.add(path, None);
+            }
+            Err(failure) => return Err(failure),
         }
     }
     if let Some(out) = out {
-        out.commit().map_err(|error| Failure::write(&error, &what))?;
+        out.commit().map_err(failed)?;
+    }
+    if several && !console.compatible {
+        console.note(overview.table());
     }
     Ok(status)
 }
 
+/// Names the files that were opened, where that is asked for.
+pub fn name_files(console: &Console, logs: &Logs, verbose: u8) {
+    if verbose > 0 {
+        logs.logs().iter().for_each(|log| console.note(&log.name));
+    }
+}
+
+/// Says what was read, and how much of it was reported, where that is asked for.
+pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) {
+    if verbose > 1 {
+        let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
+        console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+    }
+}
+
+/// Where files of CPUs were chosen, their events need no choice; the base file has events of no CPU.
+pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -> ReportOptions {
+    if args.cpus.is_some() && logs.has_cpu_files() {
+        options.filter.cpus = None;
+    }
+    options
+}
+
+/// Which headings stand in the output already.
+#[derive(Debug, Default)]
+struct Headed {
+    any: bool,
+    aix: bool,
+    kev: bool,
+}
+
 /// An opened trace with what is wanted of it.
 enum Planned {
-    Aix(Box<Trace>, ReportOptions),
+    Aix(Box<Logs>, ReportOptions),
     Kev(Box<KevLog>, RecordOptions),
 }
 
 impl Planned {
     fn open(path: &Path, args: &TraceArgs, wanted: &Wanted<'_>) -> Result<Self, Failure> {
         Ok(match open(path, args)? {
-            AnyTrace::Aix(trace) => Planned::Aix(trace, (wanted.aix)()?),
+            AnyTrace::Aix(logs) => {
+                let options = chosen_files(&logs, args, (wanted.aix)()?);
+                Planned::Aix(logs, options)
+            }
             AnyTrace::Kev(log) => {
                 let options = (wanted.kev)(&log)?;
                 Planned::Kev(log, options)
@@ -177,24 +284,57 @@ impl Planned {
         })
     }
 
-    /// Writes the report, and gives the number of damaged places.
-    fn report(&mut self, console: &Console, catalog: &Catalog<'_>, out: &mut Output) -> Result<u64, ReportError> {
+    /// What stands before the report of one of several traces: its name, where there are headings for people. A table
+    /// for programs has one line of names.
+    fn divide(&mut self, path: &Path, headed: &mut Headed) -> Vec<u8> {
+        let (no_heading, form, bare, headed_kind) = match self {
+            Planned::Aix(_, options) => {
+                (&mut options.no_heading, options.form, options.columns.is_bare(), &mut headed.aix)
+            }
+            Planned::Kev(_, options) => {
+                (&mut options.no_heading, options.form, options.columns.is_bare(), &mut headed.kev)
+            }
+        };
+        let mut line = Vec::new();
+        if form == Form::Text && !bare && !*no_heading {
+            let blank = if headed.any { "\n" } else { "" };
+            line = format!("{blank}==> {} <==\n", path.display()).into_bytes();
+            headed.any = true;
+        } else {
+            *no_heading |= *headed_kind;
+            *headed_kind = true;
+        }
+        line
+    }
+
+    /// Writes the report.
+    fn report(
+        &mut self,
+        console: &Console,
+        catalog: &Catalog<'_>,
+        verbose: u8,
+        place: Place,
+        out: &mut Output,
+    ) -> Result<Counts, ReportError> {
         match self {
-            Planned::Aix(trace, options) => {
-                let mut announcer = Announcer::new(console, trace.name(), trace.size());
-                let ran = report(trace, catalog, options, out, &mut announcer);
+            Planned::Aix(logs, options) => {
+                let mut announcer = Announcer::of(console, logs).place(place);
+                let ran = report(logs, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
-                announce(console, trace.name(), &summary);
-                Ok(summary.n_damaged)
+                announce(console, logs.name(), &summary);
+                describe(console, logs, &summary, verbose);
+                let Summary { n_events, n_reported, n_damaged, .. } = summary;
+                Ok(Counts { n_events, n_reported, n_damaged })
             }
             Planned::Kev(log, options) => {
-                let mut announcer = Announcer::new(console, log.name(), log.size());
+                let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
                 let ran = records::report(log, catalog, options, out, &mut announcer);
                 announcer.progress.clear();
                 let summary = ran?;
                 announce_records(console, log.name(), &summary);
-                Ok(summary.n_damaged)
+                let RecordSummary { n_reported, n_damaged, counts, .. } = summary;
+                Ok(Counts { n_events: counts.records, n_reported, n_damaged })
             }
         }
     }
@@ -221,7 +361,7 @@ fn announce_damage(console: &Console, name: &str, n_damaged: u64) {
 }
 
 /// Says what a run counted.
-fn announce(console: &Console, name: &str, summary: &Summary) {
+pub fn announce(console: &Console, name: &str, summary: &Summary) {
     announce_damage(console, name, summary.n_damaged);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),

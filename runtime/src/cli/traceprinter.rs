@@ -94,7 +94,7 @@ impl TraceprinterArgs {
             Err(refusal) => return self.refused(console, &refusal),
         };
         let mut out = Output::open(self.output.as_deref()).map_err(failed)?;
-        let mut announcer = Announcer::new(console, log.name(), log.size());
+        let mut announcer = Announcer::new(console, log.name(), log.file_size());
         let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut announcer);
         drop(announcer);
         let summary = printed.map_err(|error| match error {

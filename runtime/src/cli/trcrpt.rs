@@ -2,10 +2,15 @@
 
 use super::console::{Colour, Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
+use super::joined::{self, Product};
+use super::known;
+use super::rptopts::{self, ReportSettings};
 use super::trace::{self, TraceArgs, Wanted};
-use crate::columns::{Columns, Timestamp};
+use super::trcevgrp;
+use crate::columns::Column;
+use crate::filter::{Filter, Numbers, Processes, Threads, date_seconds};
 use crate::ids::IdSet;
-use crate::report::{Filter, ReportOptions};
+use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +18,6 @@ use std::path::{Path, PathBuf};
 const SYSTEM_FORMATS: &str = "/etc/trcfmt";
 /// The log that the trace command writes by default.
 const SYSTEM_LOG: &str = "/var/adm/ras/trcfile";
-/// The most lines that a page may have.
-const MAX_PAGE: u64 = 500;
 
 /// Flags and files of `trcrpt`.
 #[derive(Debug, Clone, Default, Args)]
@@ -40,20 +43,59 @@ pub struct TrcrptArgs {
     /// All but these hooks
     #[arg(short = 'k', value_name = "IDS")]
     except: Vec<String>,
+    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    #[arg(short = 'D', value_name = "GROUPS")]
+    only_groups: Vec<String>,
+    /// All hooks but those of these event groups
+    #[arg(short = 'K', value_name = "GROUPS")]
+    except_groups: Vec<String>,
+    /// List the event groups; goes with no other flag
+    #[arg(short = 'G', exclusive = true)]
+    list_groups: bool,
     /// List the ids and labels of the format files, and no report
     #[arg(short = 'j')]
     list: bool,
     /// Check the format files, and no report
     #[arg(short = 'c')]
     check: bool,
-    /// Options: ids=on|off, timestamp=0|1|2|3, pagesize=0 to 500; `help` tells more
+    /// Options: columns, times, pages and more; `help` lists them
     #[arg(short = 'O', value_name = "NAME=VALUE,...")]
     options: Vec<String>,
-    /// Name each file that is opened
+    /// Only events of these processes: ids, names of programs, or INTR for events at interrupt level
+    #[arg(short = 'p', value_name = "LIST", allow_hyphen_values = true)]
+    processes: Vec<String>,
+    /// Only events of these threads; with ! ahead of the list, all but theirs
+    #[arg(short = 'T', value_name = "LIST", allow_hyphen_values = true)]
+    threads: Vec<String>,
+    /// Only events from this date on, GMT: month, day, hour, minute, second, year
+    #[arg(short = 's', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
+    start: Option<String>,
+    /// Only events up to this date
+    #[arg(short = 'e', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
+    end: Option<String>,
+    /// Names of system calls by address, as trcnm lists them
+    #[arg(short = 'n', value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// What the hooks tell of processes and threads, on top of the built-in table (docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Only events on these CPUs, such as 0,2-3, or all
+    #[arg(short = 'C', value_name = "CPUS")]
+    cpus: Vec<String>,
+    /// Merge the logs into one report in the order of time
+    #[arg(short = 'm')]
+    merge: bool,
+    /// Write the chosen events as a raw stream that trcrpt reads again, and no report
+    #[arg(short = 'r')]
+    raw: bool,
+    /// Process names and system calls: -O exec=on,svc=on
+    #[arg(short = 'x')]
+    exec: bool,
+    /// Name each file that is opened; twice, also tell what it is and how much of it is reported
     #[arg(short = 'v', action = ArgAction::Count)]
     verbose: u8,
-    /// Accepted without effect
-    #[arg(short = 'q', hide = true)]
+    /// Show mistakes in format files without their lines
+    #[arg(short = 'q')]
     terse: bool,
     /// Accepted without effect
     #[arg(short = 'L', hide = true, value_name = "FILE")]
@@ -75,34 +117,10 @@ pub struct TrcrptArgs {
 /// Flags that AIX's command has and this one has not.
 #[derive(Debug, Clone, Default, Args)]
 struct RefusedArgs {
-    #[arg(short = 'C', hide = true)]
-    cpus: Option<String>,
-    #[arg(short = 'D', hide = true)]
-    only_groups: Option<String>,
-    #[arg(short = 'e', hide = true)]
-    end: Option<String>,
-    #[arg(short = 's', hide = true)]
-    start: Option<String>,
-    #[arg(short = 'G', hide = true)]
-    list_groups: bool,
-    #[arg(short = 'K', hide = true)]
-    except_groups: Option<String>,
     #[arg(short = 'l', hide = true)]
     components: Option<String>,
-    #[arg(short = 'm', hide = true)]
-    merge: bool,
     #[arg(short = 'M', hide = true)]
     memory: Option<String>,
-    #[arg(short = 'n', hide = true)]
-    names: Option<String>,
-    #[arg(short = 'p', hide = true)]
-    processes: Option<String>,
-    #[arg(short = 'r', hide = true)]
-    raw: bool,
-    #[arg(short = 'T', hide = true)]
-    threads: Option<String>,
-    #[arg(short = 'x', hide = true)]
-    exec: bool,
     #[arg(short = '@', hide = true)]
     wpars: Option<String>,
 }
@@ -110,24 +128,14 @@ struct RefusedArgs {
 impl RefusedArgs {
     /// The first flag that was given.
     fn first(&self) -> Option<(char, &'static str)> {
-        const MEANINGLESS: &str = "it has no meaning outside AIX";
-        const MISSING: &str = "it is not supported";
+        const COMPONENTS: &str =
+            "component traces exist in AIX's kernel alone, and the layout of their directories is not public";
+        const MEMORY: &str = "memory traces exist in AIX's kernel alone, and the layout of their files is not public";
+        const WPARS: &str = "workload partitions exist on AIX alone, and where an event names its own is not public";
         [
-            (self.cpus.is_some(), 'C', MISSING),
-            (self.only_groups.is_some(), 'D', MISSING),
-            (self.end.is_some(), 'e', MISSING),
-            (self.start.is_some(), 's', MISSING),
-            (self.list_groups, 'G', MISSING),
-            (self.except_groups.is_some(), 'K', MISSING),
-            (self.components.is_some(), 'l', MEANINGLESS),
-            (self.merge, 'm', MISSING),
-            (self.memory.is_some(), 'M', MEANINGLESS),
-            (self.names.is_some(), 'n', MISSING),
-            (self.processes.is_some(), 'p', MISSING),
-            (self.raw, 'r', MISSING),
-            (self.threads.is_some(), 'T', MISSING),
-            (self.exec, 'x', MISSING),
-            (self.wpars.is_some(), '@', MEANINGLESS),
+            (self.components.is_some(), 'l', COMPONENTS),
+            (self.memory.is_some(), 'M', MEMORY),
+            (self.wpars.is_some(), '@', WPARS),
         ]
         .into_iter()
         .find_map(|(given, flag, why)| given.then_some((flag, why)))
@@ -140,113 +148,42 @@ Examples:
   trcrpt trace.log                          format with /etc/trcfmt or the built-in format file
   trcrpt -t my.trcfmt -o report trace.log   format with a file of your own
   trcrpt -h -O ids=off,timestamp=3 -d 010 - < trace.stream
+  trcrpt -D io trace.log                    the hooks of an event group (trcevgrp)
+  trcrpt -O exec=on,pid=on -p ksh,4522 trace.log
+  trcrpt -x -n kernel.names trace.log       process names, and system calls by name
+  trcrpt -m -O filename=on a.log b.log      two logs in one report, in the order of time
+  trcrpt -r -C all -o trace.raw trace.log   the files of all CPUs as one stream
   trcrpt -c -t my.trcfmt                    check a format file";
-
-const OPTIONS_HELP: &str = "\
-ids=on|off             the ID column (on)
-timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,
-                       2 elapsed seconds and delta microseconds, 3 no times (0)
-pagesize=0..500        lines between two headings; 0 for a single heading (0)
-";
-
-/// Options of AIX's command that may be off and no more.
-const OFF_ONLY: [&str; 13] = [
-    "exec",
-    "pid",
-    "svc",
-    "tid",
-    "cpuid",
-    "component",
-    "filename",
-    "PURR",
-    "2line",
-    "hist",
-    "reportedcpus",
-    "reportedprocessors",
-    "removedups",
-];
-
-/// Options of AIX's command that are not here at all.
-const UNSUPPORTED: [&str; 2] = ["starttime", "endtime"];
-
-/// What `-O` sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ReportSettings {
-    ids: bool,
-    timestamp: Timestamp,
-    page_size: u64,
-}
-
-impl ReportSettings {
-    fn parse(options: &[String]) -> Result<Self, Failure> {
-        let mut settings = Self { ids: true, timestamp: Timestamp::Milli, page_size: 0 };
-        for option in options.iter().flat_map(|list| list.split([',', ' '])).filter(|option| !option.is_empty()) {
-            settings.set(option)?;
-        }
-        Ok(settings)
-    }
-
-    fn set(&mut self, option: &str) -> Result<(), Failure> {
-        let usage = |expected: &str| Failure::Say(Message::Usage, format!("-O {option}: expected {expected}"));
-        let (name, value) = option.split_once('=').ok_or_else(|| usage("NAME=VALUE"))?;
-        let number = value.parse::<u64>().ok();
-        match name {
-            "ids" => self.ids = on_off(value).ok_or_else(|| usage("ids=on or ids=off"))?,
-            "timestamp" => {
-                self.timestamp =
-                    number.and_then(Timestamp::from_number).ok_or_else(|| usage("timestamp=0, 1, 2 or 3"))?;
-            }
-            "pagesize" => {
-                self.page_size =
-                    number.filter(|lines| *lines <= MAX_PAGE).ok_or_else(|| usage("pagesize=0 to pagesize=500"))?;
-            }
-            _ if OFF_ONLY.contains(&name) && value == "off" => {}
-            _ if OFF_ONLY.contains(&name) || UNSUPPORTED.contains(&name) => {
-                return Err(Failure::Say(Message::Unsupported, format!("-O {option} is not supported")));
-            }
-            _ => {
-                let hint = super::closest(name, &["ids", "timestamp", "pagesize"]);
-                let hint = hint.map_or(String::new(), |hint| format!("; did you mean `{hint}`?"));
-                let text = format!("-O {option}: unknown option `{name}`{hint} (`-O help` lists them)");
-                return Err(Failure::Say(Message::Usage, text));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn on_off(value: &str) -> Option<bool> {
-    match value {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
 
 impl TrcrptArgs {
     /// Runs the command.
     pub fn run(mut self, colour: Colour, quiet: bool) -> (Console, Ending) {
-        let console = Console::new(true, colour, quiet);
+        let mut console = Console::new(true, colour, quiet);
+        console.terse = self.terse;
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
-        if self.files.is_empty() {
+        let unnamed = self.files.is_empty();
+        if unnamed {
             self.files.push(SYSTEM_LOG.into());
         }
-        let ending = self.dispatch(&console);
+        let ending = self.dispatch(&console, unnamed);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console) -> Ending {
+    fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
+        if self.list_groups {
+            return super::print(trcevgrp::listing(&trcevgrp::load()?), None);
+        }
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
-            return super::print(OPTIONS_HELP, None);
+            return super::print(rptopts::HELP, None);
         }
         if self.language.asks_for_help() {
             return super::print(formats::dialect_help(), None);
         }
-        let settings = ReportSettings::parse(&self.options)?;
-        let filter = filter(&self.only, &self.except)?;
+        let settings = self.settings(console)?;
+        let filter = self.filter(&settings)?;
         self.name_files(console);
         if self.check {
             return formats::check(console, &self.formats, &self.language);
@@ -256,11 +193,19 @@ impl TrcrptArgs {
         if self.list {
             return super::print(super::list::labels(&catalog), self.output.as_deref());
         }
+        self.refuse_directories()?;
+        if unnamed && !Path::new(SYSTEM_LOG).exists() {
+            let text = format!("no trace is named, and there is no {SYSTEM_LOG}");
+            return Err(Failure::Say(Message::Unreadable, text));
+        }
         let options = ReportOptions {
-            columns: Columns::new(settings.ids, settings.timestamp),
+            columns: settings.columns(),
             page_size: settings.page_size,
             no_heading: self.no_heading,
+            histogram: settings.histogram,
             filter,
+            context: known::context(self.context.as_deref())?,
+            names: known::names(self.names.as_deref())?,
             ..ReportOptions::default()
         };
         let wanted = Wanted {
@@ -269,8 +214,17 @@ impl TrcrptArgs {
                 let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
                 Err(Failure::Say(Message::Unreadable, text))
             },
+            verbose: self.verbose,
         };
-        trace::run(console, &catalog, &self.files, &self.trace, &wanted, self.output.as_deref())
+        let output = self.output.as_deref();
+        let args = TraceArgs { cpus: options.filter.cpus.clone().map(|cpus| cpus.0), ..self.trace.clone() };
+        if self.merge || self.raw {
+            let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
+            let options = trace::chosen_files(&logs, &args, options.clone());
+            let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
+            return joined::run(console, logs, &options, &product, self.verbose, output);
+        }
+        trace::run(console, &catalog, &self.files, &args, &wanted, output)
     }
 
     fn refuse(&self) -> Result<(), Failure> {
@@ -287,9 +241,81 @@ impl TrcrptArgs {
         }
     }
 
+    /// What `-O` and `-x` set, with a word about what has no meaning for the traces that are read here.
+    fn settings(&self, console: &Console) -> Result<ReportSettings, Failure> {
+        let mut settings = ReportSettings::parse(&self.options)?;
+        if self.exec {
+            settings.show(Column::Exec, true);
+            settings.show(Column::Svc, true);
+        }
+        if settings.purr {
+            let text = "-O PURR=on: the trace holds no PURR register, so elapsed times are shown";
+            console.warning(Message::NoPurr, text);
+        }
+        if self.ignores_dates() && (self.start.is_some() || self.end.is_some()) {
+            console.warning(Message::DatesIgnored, "-s and -e do not go with -C, and are ignored");
+        }
+        if settings.component {
+            console.note("-O component=on: events name their components in component traces alone: no column");
+        }
+        Ok(settings)
+    }
+
+    fn filter(&self, settings: &ReportSettings) -> Result<Filter, Failure> {
+        let mut filter = filter(&self.only, &self.except)?;
+        if let Some(ids) = trcevgrp::hooks(&self.only_groups)? {
+            filter.only.get_or_insert_default().extend(&ids);
+        }
+        filter.except.extend(&trcevgrp::hooks(&self.except_groups)?.unwrap_or_default());
+        filter.from_ns = settings.from_ns;
+        filter.to_ns = settings.to_ns;
+        if !self.ignores_dates() {
+            filter.from_date = self.start.as_deref().map(|text| date('s', text)).transpose()?;
+            filter.to_date = self.end.as_deref().map(|text| date('e', text)).transpose()?;
+        }
+        if filter.asks_for_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
+            let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        filter.cpus = self.cpus()?;
+        filter.processes = processes("-p", &self.processes)?;
+        filter.threads = threads("-T", &self.threads)?;
+        Ok(filter)
+    }
+
+    /// As AIX's command does.
+    fn ignores_dates(&self) -> bool {
+        !self.cpus.is_empty()
+    }
+
+    /// The CPUs of `-C`; none for all of them.
+    fn cpus(&self) -> Result<Option<Numbers>, Failure> {
+        let mut cpus = Numbers::default();
+        for list in self.cpus.iter().filter(|list| list.trim() != "all") {
+            cpus.add(list).map_err(|message| {
+                let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
+                wrong("-C", &format!("{message}, or `all`{hint}"))
+            })?;
+        }
+        let all = self.cpus.iter().any(|list| list.trim() == "all");
+        Ok((!all && !self.cpus.is_empty()).then_some(cpus))
+    }
+
+    fn refuse_directories(&self) -> Result<(), Failure> {
+        match self.files.iter().find(|file| file.is_dir()) {
+            Some(directory) => {
+                let why = "a directory holds a component trace of AIX's kernel, whose layout is not public";
+                let text = format!("cannot read {}: {why}", directory.display());
+                Err(Failure::Say(Message::Unreadable, text))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn name_files(&self, console: &Console) {
         if self.verbose > 0 {
-            for file in self.formats.iter().chain(&self.files) {
+            let told = [&self.context, &self.names];
+            for file in self.formats.iter().chain(told.into_iter().flatten()) {
                 console.note(file.display());
             }
         }
@@ -305,38 +331,30 @@ pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
         })
     };
     let only = if only.is_empty() { None } else { Some(parse(only)?) };
-    Ok(Filter { only, except: parse(except)? })
+    Ok(Filter { only, except: parse(except)?, ..Filter::default() })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The processes of a flag's lists, which add up.
+pub fn processes(flag: &str, lists: &[String]) -> Result<Option<Processes>, Failure> {
+    let mut processes = Processes::default();
+    lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| wrong(flag, &message))?;
+    Ok((!lists.is_empty()).then_some(processes))
+}
 
-    fn settings(options: &[&str]) -> Result<ReportSettings, String> {
-        let options: Vec<_> = options.iter().map(|option| (*option).to_owned()).collect();
-        ReportSettings::parse(&options).map_err(|failure| format!("{failure:?}"))
-    }
+/// The threads of a flag's lists, which add up.
+pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure> {
+    let mut threads = Threads::default();
+    lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| wrong(flag, &message))?;
+    Ok((!lists.is_empty()).then_some(threads))
+}
 
-    #[test]
-    fn options_may_be_listed_or_repeated() {
-        let expected = ReportSettings { ids: false, timestamp: Timestamp::None, page_size: 20 };
-        assert_eq!(settings(&["ids=off,timestamp=3", "pagesize=20"]), Ok(expected));
-        assert_eq!(settings(&["exec=off"]).map(|settings| settings.ids), Ok(true));
-    }
+fn wrong(flag: &str, message: &str) -> Failure {
+    Failure::Say(Message::Usage, format!("{flag}: {message}"))
+}
 
-    #[test]
-    fn wrong_options_are_refused() {
-        for (option, part) in [
-            ("ids=maybe", "ids=on"),
-            ("timestamp=4", "0, 1, 2 or 3"),
-            ("pagesize=501", "500"),
-            ("exec=on", "not supported"),
-            ("starttime=1", "not supported"),
-            ("timestmp=1", "did you mean `timestamp`"),
-            ("ids", "NAME=VALUE"),
-        ] {
-            let message = settings(&[option]).unwrap_err();
-            assert!(message.contains(part), "{message}");
-        }
-    }
+fn date(flag: char, text: &str) -> Result<u32, Failure> {
+    date_seconds(text).ok_or_else(|| {
+        let expected = "month, day, hour, minute, second and year of two digits each (MMddhhmmssyy)";
+        Failure::Say(Message::BadDate, format!("-{flag} `{text}` is no date: expected {expected}"))
+    })
 }

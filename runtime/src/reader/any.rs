@@ -1,17 +1,19 @@
 //! A trace of any kind, told apart by its first bytes.
 
-use super::Input;
-use super::aix::{OpenError, ReadOptions, Trace, is_trace, may_be_stream32};
+use super::aix::{Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
+use super::window::{Input, Window};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io;
 use std::path::Path;
+
+/// Bytes that begin like a trace of AIX are a log of QNX where a marker stands in so many of them.
+const MAX_AIX_HEAD: usize = 4096;
 
 /// An opened trace.
 pub enum AnyTrace {
     /// A trace of AIX.
-    Aix(Box<Trace>),
+    Aix(Box<Logs>),
     /// A log of QNX.
     Kev(Box<KevLog>),
 }
@@ -49,44 +51,41 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
-        let name = path.to_string_lossy();
         if options.format.is_some() {
-            return Trace::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
         }
-        let mut input: Box<dyn Read + Send> = if path == Path::new("-") {
-            Box::new(io::stdin())
-        } else {
-            let mut file = File::open(path)?;
-            if file.metadata()?.is_file() {
-                let head = read_head(&mut file)?;
-                return if is_kev(&head) {
-                    Self::kev(KevLog::open(path, &KevOptions::default()))
-                } else {
-                    Trace::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix)
-                };
-            }
-            Box::new(file)
-        };
-        let head = read_head(&mut input)?;
-        let kev = is_kev(&head);
-        let whole = Cursor::new(head).chain(input);
-        if kev {
-            return Self::kev(KevLog::from_read(whole, &name, None, &KevOptions::default()));
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
+        let name = path.to_string_lossy();
+        let mut window = Window::new(input);
+        if begins_kev(&mut window)? {
+            return Self::kev(KevLog::from_window(window, &name, &KevOptions::default()));
         }
-        let input = Input::Stream(Box::new(whole));
-        Trace::from_input(name, input, options).map(Self::aix).map_err(AnyRefusal::Aix)
+        Trace::from_window(name, window, options)
+            .and_then(|trace| Logs::with_cpu_files(trace, path, options))
+            .map(Self::aix)
+            .map_err(AnyRefusal::Aix)
     }
 
     /// Opens a log of QNX, whatever its first bytes are.
     ///
     /// # Errors
     /// The input cannot be read, or is no log.
-    pub fn open_kev(path: &Path) -> Result<Self, AnyRefusal> {
-        Self::kev(KevLog::open(path, &KevOptions::default()))
+    pub fn open_kev(path: &Path, follow: bool) -> Result<Self, AnyRefusal> {
+        let input = if follow { Input::follow(path)? } else { Input::open(path)? };
+        Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &KevOptions::default()))
     }
 
-    fn aix(trace: Trace) -> Self {
-        AnyTrace::Aix(Box::new(trace))
+    /// Whether a file's first bytes are those of a trace.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn is_trace(path: &Path) -> io::Result<bool> {
+        let mut window = Window::new(Input::open(path)?);
+        Ok(begins_kev(&mut window)? || find_kind(&mut window).is_ok())
+    }
+
+    fn aix(logs: Logs) -> Self {
+        AnyTrace::Aix(Box::new(logs))
     }
 
     fn kev(log: Result<KevLog, KevRefusal>) -> Result<Self, AnyRefusal> {
@@ -94,24 +93,22 @@ impl AnyTrace {
     }
 }
 
-/// As many first bytes as tell a log of QNX from a trace of AIX: of a pipe no more than that, since its next ones may
-/// be long in coming.
-fn read_head(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    let mut chunk = vec![0; 4096];
-    while head.len() < MAX_MARKER_OFFSET {
-        let n = match input.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        // The marker may stand across two chunks.
-        let fresh = head.len().saturating_sub(32);
-        head.extend_from_slice(&chunk[..n]);
-        if head.len() >= 4 && (is_trace(&head) || may_be_stream32(&head) || is_kev(&head[fresh..])) {
-            break;
+/// Looks at as many first bytes as tell a log of QNX from a trace of AIX: of a pipe no more than that, since its next
+/// ones may be long in coming.
+fn begins_kev(window: &mut Window) -> io::Result<bool> {
+    let mut n_looked_at = 0usize;
+    loop {
+        let head = window.bytes();
+        let is_aix = head.len() >= 4 && (is_trace(head) || may_be_stream32(head));
+        // An AIX trace may hold a marker, too, as text of an event; the other one may stand across two reads.
+        let fresh = n_looked_at.saturating_sub(32);
+        let end = if is_aix { head.len().min(MAX_AIX_HEAD) } else { head.len() };
+        if head.get(fresh..end).is_some_and(is_kev) {
+            return Ok(true);
+        }
+        n_looked_at = head.len();
+        if is_aix || n_looked_at >= MAX_MARKER_OFFSET || !window.fill()? {
+            return Ok(false);
         }
     }
-    Ok(head)
 }

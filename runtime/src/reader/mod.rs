@@ -2,10 +2,14 @@
 
 pub mod aix;
 mod any;
+mod follow;
 pub mod kev;
 mod notice;
+mod packed;
 mod window;
 
 pub use any::{AnyRefusal, AnyTrace};
+pub use follow::Follower;
 pub use notice::{Notice, Tally};
-pub use window::Input;
+pub use packed::{Compression, Unpacker};
+pub use window::{Input, Packing, ReadSeek};

@@ -1,7 +1,12 @@
 //! A sliding window over a file or a pipe: what is read and not yet consumed stands in one piece.
 
+use super::follow::Follower;
+use super::notice::Notice;
+use super::packed::{Compression, Unpacker};
+use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// Bytes asked for in one read.
 const CHUNK: usize = 256 << 10;
@@ -17,15 +22,96 @@ pub enum Input {
     Seekable(Box<dyn ReadSeek>),
     /// A pipe, a terminal or a socket: what is looked ahead at is kept.
     Stream(Box<dyn Read + Send>),
+    /// A compressed file or pipe: what is read of it is unpacked.
+    Packed(Box<Unpacker>),
+    /// A growing file: reading waits at its end.
+    Growing(Box<Follower>),
 }
 
 impl Input {
-    /// An opened file: seekable when it is a regular one.
+    /// Opens a file, `-` being standard input. Whether it is compressed is told by its first bytes.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") { Self::from_read(io::stdin()) } else { Self::from_file(File::open(path)?) }
+    }
+
+    /// An opened file: seekable when it is a regular one that is not compressed.
     ///
     /// # Errors
     /// The file's kind cannot be told.
-    pub fn from_file(file: File) -> io::Result<Self> {
-        Ok(if file.metadata()?.is_file() { Input::Seekable(Box::new(file)) } else { Input::Stream(Box::new(file)) })
+    pub fn from_file(mut file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Self::from_read(file);
+        }
+        let magic = Compression::read_magic(&mut file)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(match Compression::of(&magic) {
+            Some(compression) => Input::Packed(Box::new(Unpacker::new(compression, file, Some(metadata.len())))),
+            None => Input::Seekable(Box::new(file)),
+        })
+    }
+
+    /// A pipe, a terminal or a socket. Waits for its first bytes, which tell whether it is compressed.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn from_read(mut read: impl Read + Send + 'static) -> io::Result<Self> {
+        let magic = Compression::read_magic(&mut read)?;
+        let compression = Compression::of(&magic);
+        let whole = Cursor::new(magic).chain(read);
+        Ok(match compression {
+            Some(compression) => Input::Packed(Box::new(Unpacker::new(compression, whole, None))),
+            None => Input::Stream(Box::new(whole)),
+        })
+    }
+
+    /// Opens a file that grows, or a pipe.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read, or is compressed.
+    pub fn follow(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Self::from_read(io::stdin());
+        }
+        let mut file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Self::from_read(file);
+        }
+        let magic = Compression::read_magic(&mut file)?;
+        file.seek(SeekFrom::Start(0))?;
+        match Compression::of(&magic) {
+            None => Ok(Input::Growing(Box::new(Follower::new(file, path)))),
+            Some(compression) => {
+                let text = format!("a file that {compression} made cannot be followed");
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+        }
+    }
+
+    /// Whether reading may wait for another program.
+    pub(in crate::reader) fn is_live(&self) -> bool {
+        !matches!(self, Input::Seekable(_))
+    }
+
+    /// Reads at most `max` bytes, to the end where there are not so many.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is compressed and damaged.
+    pub fn read_whole(&mut self, max: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.by_ref().take(max).read_to_end(&mut bytes)?;
+        match self.unpacker().and_then(Unpacker::fault) {
+            Some(fault) => Err(io::Error::new(io::ErrorKind::InvalidData, fault)),
+            None => Ok(bytes),
+        }
+    }
+
+    /// What unpacks a compressed input.
+    pub fn unpacker(&self) -> Option<&Unpacker> {
+        if let Input::Packed(unpacker) = self { Some(unpacker) } else { None }
     }
 
     /// Bytes in memory.
@@ -37,25 +123,50 @@ impl Input {
     pub(in crate::reader) fn size(&mut self) -> io::Result<Option<u64>> {
         match self {
             Input::Seekable(input) => {
+                let here = input.stream_position()?;
                 let size = input.seek(SeekFrom::End(0))?;
-                input.seek(SeekFrom::Start(0))?;
+                input.seek(SeekFrom::Start(here))?;
                 Ok(Some(size))
             }
-            Input::Stream(_) => Ok(None),
+            Input::Stream(_) | Input::Packed(_) | Input::Growing(_) => Ok(None),
         }
     }
+}
 
+impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let got = match self {
                 Input::Seekable(input) => input.read(into),
                 Input::Stream(input) => input.read(into),
+                Input::Packed(input) => input.read(into),
+                Input::Growing(input) => input.read(into),
             };
             match got {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 got => return got,
             }
         }
+    }
+}
+
+/// How an input is compressed, and how much of it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packing {
+    /// How it is compressed.
+    pub compression: Compression,
+    /// Bytes of the compressed file, where that is known.
+    pub size: Option<u64>,
+    /// Bytes of the compressed file that were read.
+    pub offset: u64,
+    /// Why the unpacked bytes end early.
+    pub fault: Option<String>,
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.compression.fmt(f)?;
+        self.size.map_or(Ok(()), |size| write!(f, ", {size} bytes"))
     }
 }
 
@@ -72,11 +183,79 @@ pub(in crate::reader) struct Window {
     /// Where looking ahead began, as an index of `buf`: nothing from there on is dropped.
     pin: Option<usize>,
     ended: bool,
+    /// Of a compressed input that was spooled.
+    spooled: Option<Packing>,
+    /// Bytes asked for in one read.
+    chunk: usize,
 }
 
 impl Window {
     pub fn new(input: Input) -> Self {
-        Self { input, buf: Vec::new(), start: 0, end: 0, offset: 0, area_end: u64::MAX, pin: None, ended: false }
+        Self {
+            input,
+            buf: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            area_end: u64::MAX,
+            pin: None,
+            ended: false,
+            spooled: None,
+            chunk: CHUNK,
+        }
+    }
+
+    /// Reads in pieces of so many bytes from here on. What a seekable input has in memory is given back.
+    pub fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
+        self.chunk = bytes;
+        if let Input::Seekable(input) = &mut self.input {
+            input.seek(SeekFrom::Start(self.offset))?;
+            (self.buf, self.start, self.end, self.ended) = (Vec::new(), 0, 0, false);
+        }
+        Ok(())
+    }
+
+    /// How the input is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        let packing = |unpacker: &Unpacker| Packing {
+            compression: unpacker.compression(),
+            size: unpacker.packed_size(),
+            offset: unpacker.packed_offset(),
+            fault: unpacker.fault().map(str::to_owned),
+        };
+        self.input.unpacker().map(packing).or_else(|| self.spooled.clone())
+    }
+
+    /// Why the bytes of a compressed input end early, once they have ended.
+    pub fn fault(&self) -> Option<String> {
+        self.packing()?.fault
+    }
+
+    /// What is to be said of an input that has ended, beside where its bytes end.
+    pub fn ending(&self) -> Option<Notice> {
+        match &self.input {
+            Input::Growing(follower) => {
+                follower.ending().map(|what| Notice { damage: false, message: what.to_owned() })
+            }
+            _ => self.fault().map(|message| Notice { damage: true, message }),
+        }
+    }
+
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.input.is_live()
+    }
+
+    /// Reads on to the end of a compressed file whose bytes no longer make sense: it may say why.
+    pub fn look_for_fault(&mut self) {
+        if self.input.unpacker().is_some_and(|unpacker| unpacker.packed_size().is_some()) {
+            let _ = io::copy(&mut self.input, &mut io::sink());
+        }
+    }
+
+    /// How far the reading of the file is, in its own bytes: of a compressed one in compressed ones.
+    pub fn progress(&self) -> u64 {
+        self.input.unpacker().map_or(self.offset, Unpacker::packed_offset)
     }
 
     /// Bytes that may be looked at without reading, up to the area's end.
@@ -114,16 +293,16 @@ impl Window {
 
     fn make_room(&mut self) {
         let keep = self.pin.unwrap_or(self.start).min(self.start);
-        if self.buf.len() - self.end >= CHUNK / 2 {
+        if self.buf.len() - self.end >= self.chunk / 2 {
             return;
         }
         self.buf.copy_within(keep..self.end, 0);
         self.start -= keep;
         self.end -= keep;
         self.pin = self.pin.map(|pin| pin - keep);
-        if self.buf.len() - self.end < CHUNK / 2 {
+        if self.buf.len() - self.end < self.chunk / 2 {
             // Memory that comes zeroed from the system is not touched before it is read into.
-            let mut larger = vec![0; (self.end + CHUNK).next_power_of_two()];
+            let mut larger = vec![0; (self.end + self.chunk).next_power_of_two()];
             larger[..self.end].copy_from_slice(&self.buf[..self.end]);
             self.buf = larger;
         }
@@ -131,7 +310,7 @@ impl Window {
 
     /// Begins to look ahead; [`Window::rewind`] comes back here.
     pub fn pin(&mut self) -> u64 {
-        if matches!(self.input, Input::Stream(_)) {
+        if self.is_live() {
             self.pin = Some(self.start);
         }
         self.offset
@@ -179,8 +358,14 @@ impl Window {
         &mut self.input
     }
 
-    /// The input, when nothing but what is in the window has been read from it; for spooling a pipe.
-    pub fn into_parts(self) -> (Vec<u8>, Input) {
-        (self.buf[self.start..self.end].to_vec(), self.input)
+    /// Copies a pipe, of which nothing but what is in the window has been read, to an unnamed temporary file, since
+    /// logs are read by position.
+    pub fn spool(mut self) -> io::Result<Self> {
+        let mut file = tempfile::tempfile()?;
+        io::Write::write_all(&mut file, &self.buf[self.start..self.end])?;
+        io::copy(&mut self.input, &mut file)?;
+        file.seek(SeekFrom::Start(0))?;
+        let spooled = self.packing();
+        Ok(Self { spooled, ..Self::new(Input::Seekable(Box::new(file))) })
     }
 }

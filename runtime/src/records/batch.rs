@@ -19,7 +19,7 @@ pub(super) struct Batch {
     clocks: Vec<Clocks>,
     n_records: usize,
     pub notices: Vec<Notice>,
-    /// Where the reader stands.
+    /// How far the reading of the file is.
     pub offset: u64,
 }
 

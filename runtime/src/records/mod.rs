@@ -9,7 +9,6 @@
 
 mod batch;
 mod filter;
-mod json;
 mod print;
 mod row;
 mod run;
@@ -20,27 +19,17 @@ pub use row::{RecordColumn, RecordColumns};
 pub(crate) use run::{RecordWriter, Tallied, run};
 
 use crate::catalog::Catalog;
+use crate::events::{Events, class_name};
+pub use crate::forms::Form;
+use crate::forms::{Counted, write_counts};
 use crate::reader::Tally;
-use crate::reader::kev::{KevCounts, KevLog};
+use crate::reader::kev::{KevCounts, KevHeader, KevLog};
 use crate::report::{Monitor, ReportError};
-use row::RowWriter;
-use std::io::Write;
+use regex::bytes::Regex;
+use row::{Counts, RowWriter};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf};
-
-/// The form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Form {
-    /// Aligned columns under a heading.
-    #[default]
-    Text,
-    /// Values between tabs, with a line of names; tab, newline and backslash in a value are written `\t`, `\n`, `\\`.
-    Tsv,
-    /// RFC 4180: values between commas, quoted where they must be, with a line of names.
-    Csv,
-    /// One JSON object a line, with the fields of the data.
-    Ndjson,
-}
 
 /// What the report of a log holds.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +44,12 @@ pub struct RecordOptions {
     pub defined: bool,
     /// Which records are reported.
     pub filter: RecordFilter,
+    /// Only records whose data has a match.
+    pub grep: Option<Regex>,
+    /// Whether the records are counted by class and event, and nothing else is written.
+    pub stats: bool,
+    /// Whether columns and heading step back on a terminal.
+    pub colour: bool,
     /// What one record may cost.
     pub limits: Limits,
     /// Threads that format; `None` for as many as there are processors.
@@ -92,8 +87,28 @@ pub fn report(
     monitor: &mut impl Monitor,
 ) -> Result<RecordSummary, ReportError> {
     let writer = RowWriter::new(catalog, options, log.header());
+    if options.stats {
+        let counts = writer.counts();
+        let summary = run(log, writer, options.threads, out, monitor)?;
+        write_stats(&counts, options, log.header(), out).map_err(ReportError::Write)?;
+        return Ok(summary);
+    }
     let mut text = TextBuf::new();
     writer.heading(&mut text);
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
     run(log, writer, options.threads, out, monitor)
+}
+
+/// Writes how often each event was reported.
+fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut impl Write) -> io::Result<()> {
+    let events = Events::of(header.release, header.big_endian);
+    let rows = counts.iter().map(|(class, event, n)| {
+        let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+        let label = events.label(class, event).unwrap_or_default().as_bytes().to_vec();
+        Counted { n, id: format!("{name}:{event}"), label }
+    });
+    let mut text = TextBuf::new();
+    write_counts(rows.collect(), options.form, !options.no_heading, &mut text);
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }

@@ -1,13 +1,17 @@
 //! One record's line, in each form.
 
-use super::json;
 use super::print::RecordPrinter;
-use super::{Form, RecordOptions, RecordWriter, Tallied};
+use super::{RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
 use crate::events::class_name;
+use crate::forms::{DIM, Form, PLAIN};
+use crate::json;
 use crate::reader::kev::{KevHeader, KevRecord};
+use crate::spelling::hint;
 use std::fmt;
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Space, TextBuf, num};
 
 /// A column of a log's report.
@@ -88,8 +92,11 @@ impl RecordColumns {
             let known =
                 RecordColumn::ALL.iter().find(|(_, known, _)| *known == name || (*known, name) == ("data", "text"));
             let Some((column, ..)) = known else {
-                let names = RecordColumn::ALL.map(|(_, name, _)| name).join(",");
-                return Err(RecordColumnsError(format!("unknown column `{name}` for a QNX log: there are {names}")));
+                let names = RecordColumn::ALL.map(|(_, name, _)| name);
+                let hint = hint(name, &names);
+                let names = names.join(",");
+                let text = format!("unknown column `{name}` for a QNX log: there are {names}{hint}");
+                return Err(RecordColumnsError(text));
             };
             if columns.contains(column) {
                 return Err(RecordColumnsError(format!("column `{name}` is named twice")));
@@ -100,7 +107,7 @@ impl RecordColumns {
     }
 
     /// Whether there is nothing but the data: no heading, no margins.
-    fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         self.0 == [RecordColumn::Data]
     }
 }
@@ -115,11 +122,36 @@ pub(super) struct RowWriter<'r> {
     data: TextBuf,
     cell: TextBuf,
     n_reported: u64,
+    counts: Arc<Counts>,
+}
+
+/// How often each event was reported, counted by all workers together.
+pub(super) struct Counts(Vec<AtomicU64>);
+
+impl Counts {
+    const N_EVENTS: usize = 1024;
+
+    fn new(wanted: bool) -> Self {
+        let n = if wanted { 32 * Self::N_EVENTS } else { 0 };
+        Self((0..n).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn add(&self, class: u8, event: u16) {
+        if let Some(count) = self.0.get(usize::from(class) * Self::N_EVENTS + usize::from(event)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Class, event and count of every event that was met, by class and event.
+    pub fn iter(&self) -> impl Iterator<Item = (u8, u16, u64)> {
+        let counts = self.0.iter().enumerate().map(|(at, n)| (at, n.load(Ordering::Relaxed)));
+        counts.filter(|(_, n)| *n > 0).map(|(at, n)| ((at / Self::N_EVENTS) as u8, (at % Self::N_EVENTS) as u16, n))
+    }
 }
 
 impl Clone for RowWriter<'_> {
     fn clone(&self) -> Self {
-        RowWriter::new(self.catalog, self.options, &self.header)
+        RowWriter { counts: self.counts(), ..RowWriter::new(self.catalog, self.options, &self.header) }
     }
 }
 
@@ -133,7 +165,13 @@ impl<'r> RowWriter<'r> {
             data: TextBuf::new(),
             cell: TextBuf::new(),
             n_reported: 0,
+            counts: Arc::new(Counts::new(options.stats)),
         }
+    }
+
+    /// What is counted in place of a report.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
     }
 
     /// The line of names, where the form has one.
@@ -143,6 +181,7 @@ impl<'r> RowWriter<'r> {
         if self.options.no_heading || bare || self.options.form == Form::Ndjson {
             return;
         }
+        self.dim(true, out);
         for (at, column) in columns.0.iter().enumerate() {
             self.separate(at, out);
             match self.options.form {
@@ -150,20 +189,23 @@ impl<'r> RowWriter<'r> {
                 _ => out.push(column.name().as_bytes()),
             }
         }
+        self.dim(false, out);
         self.end_line(out);
     }
 
     fn separate(&self, at: usize, out: &mut TextBuf) {
-        let between: &[u8] = match self.options.form {
-            Form::Text => b"  ",
-            Form::Tsv => b"\t",
-            Form::Csv | Form::Ndjson => b",",
-        };
-        out.push(if at > 0 { between } else { b"" });
+        out.push(if at > 0 { self.options.form.separator() } else { b"" });
     }
 
     fn end_line(&self, out: &mut TextBuf) {
-        out.push(if self.options.form == Form::Csv { b"\r\n" } else { b"\n" });
+        out.push(self.options.form.line_end());
+    }
+
+    /// Begins or ends what steps back on a terminal.
+    fn dim(&self, begins: bool, out: &mut TextBuf) {
+        if self.options.colour && self.options.form == Form::Text {
+            out.push(if begins { DIM } else { PLAIN });
+        }
     }
 
     fn line(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
@@ -182,9 +224,17 @@ impl<'r> RowWriter<'r> {
                 cell.as_bytes()
             };
             match self.options.form {
-                Form::Text => aligned(*column, at + 1 == columns.len(), value, out),
-                Form::Tsv => escaped(value, out),
-                Form::Csv | Form::Ndjson => quoted(value, out),
+                Form::Text => {
+                    let steps_back = !matches!(column, RecordColumn::Type | RecordColumn::Data);
+                    if steps_back {
+                        self.dim(true, out);
+                    }
+                    aligned(*column, at + 1 == columns.len(), value, out);
+                    if steps_back {
+                        self.dim(false, out);
+                    }
+                }
+                form => form.value(value, out),
             }
         }
         self.end_line(out);
@@ -272,8 +322,13 @@ impl RecordWriter for RowWriter<'_> {
             if !defined {
                 self.printer.arguments(&record, &mut data);
             }
-            self.n_reported += 1;
-            self.line(&record, time_ns, defined, data.as_bytes(), out);
+            let wanted = self.options.grep.as_ref().is_none_or(|wanted| wanted.is_match(data.as_bytes()));
+            self.n_reported += u64::from(wanted);
+            if wanted && self.options.stats {
+                self.counts.add(class, record.event);
+            } else if wanted {
+                self.line(&record, time_ns, defined, data.as_bytes(), out);
+            }
         }
         self.data = data;
     }
@@ -315,32 +370,4 @@ fn aligned(column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
     if !column.is_number() && !last {
         out.pad(blanks);
     }
-}
-
-/// A value between tabs.
-fn escaped(value: &[u8], out: &mut TextBuf) {
-    let mut rest = value;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
-        out.push(&rest[..at]);
-        out.push(match rest[at] {
-            b'\t' => b"\\t",
-            b'\n' => b"\\n",
-            _ => b"\\\\",
-        });
-        rest = &rest[at + 1..];
-    }
-    out.push(rest);
-}
-
-/// A value between commas.
-fn quoted(value: &[u8], out: &mut TextBuf) {
-    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
-        return out.push(value);
-    }
-    out.push(b"\"");
-    for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
-        out.push(if at > 0 { b"\"\"" } else { b"" });
-        out.push(part);
-    }
-    out.push(b"\"");
 }

@@ -93,6 +93,10 @@ fn alone(
     let mut text = TextBuf::new();
     loop {
         log.simple_records(ROW).iter().for_each(|record| writer.record(&record, &mut text));
+        if log.waits() {
+            write_out(&mut text, out)?;
+            out.flush().map_err(ReportError::Write)?;
+        }
         if text.len() < WRITE_AT {
             match log.next().map_err(ReportError::Read)? {
                 Some(KevItem::Record(record)) => writer.record(&record, &mut text),
@@ -108,7 +112,7 @@ fn alone(
         }
         if text.len() >= WRITE_AT {
             write_out(&mut text, out)?;
-            monitor.progress(log.offset(), log.counts().records);
+            monitor.progress(log.progress(), log.counts().records);
         }
     }
     write_out(&mut text, out)?;
@@ -158,8 +162,9 @@ fn together<W: RecordWriter>(
             let worker = Worker { writer: writer.clone(), batches, spare_batches: spare_batches.clone(), spare_texts };
             scope.spawn(move || worker.run(&texts));
         }
+        let live = log.is_live();
         let reader = scope.spawn(move || read_batches(log, &to_workers, &spares));
-        let written = write_in_order(from_workers, out, monitor);
+        let written = write_in_order(from_workers, live, out, monitor);
         match reader.join() {
             Ok(read) => written.and_then(|summary| read.map(|()| summary)),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -173,7 +178,7 @@ fn read_batches(log: &mut KevLog, to: &[SyncSender<Batch>], spares: &Receiver<Ba
         let mut batch = spares.try_recv().unwrap_or_default();
         batch.clear();
         let more = fill(log, &mut batch);
-        batch.offset = log.offset();
+        batch.offset = log.progress();
         let taken = worker.send(batch).is_ok();
         if !more? || !taken {
             break;
@@ -186,7 +191,7 @@ fn read_batches(log: &mut KevLog, to: &[SyncSender<Batch>], spares: &Receiver<Ba
 fn fill(log: &mut KevLog, batch: &mut Batch) -> Result<bool, ReportError> {
     while batch.room() > 0 {
         batch.push_simple(&log.simple_records(batch.room()));
-        if batch.room() == 0 {
+        if batch.room() == 0 || (batch.len() > 0 && log.waits()) {
             break;
         }
         match log.next().map_err(ReportError::Read)? {
@@ -233,9 +238,11 @@ impl<W: RecordWriter> Worker<W> {
     }
 }
 
-/// Takes the workers' texts in turn; the first that has none left ends the report.
+/// Takes the workers' texts in turn; the first that has none left ends the report. Those of a live log may be long in
+/// coming, so none is held back.
 fn write_in_order(
     workers: Vec<Texts>,
+    live: bool,
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<RecordSummary, ReportError> {
@@ -245,7 +252,7 @@ fn write_in_order(
         let Ok(formatted) = worker.from.recv() else { break };
         out.write_all(formatted.text.as_bytes()).map_err(ReportError::Write)?;
         summary.add(formatted.tallied);
-        if !formatted.notices.is_empty() {
+        if !formatted.notices.is_empty() || live {
             out.flush().map_err(ReportError::Write)?;
         }
         for notice in &formatted.notices {

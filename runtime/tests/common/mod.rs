@@ -152,3 +152,58 @@ pub fn set_row(bytes: &mut [u8], log: &Log, slot: usize, offset: u64, size: u64)
     let at = log.row(slot);
     bytes[at..at + row.len()].copy_from_slice(&row);
 }
+
+/// Numbers for generated inputs, the same for the same seed.
+#[derive(Debug, Clone)]
+pub struct Noise(u64);
+
+impl Noise {
+    /// A sequence of its own for each seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D)
+    }
+
+    /// A number from 0 to `n` - 1.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    /// One of some things.
+    pub fn pick<T: Copy>(&mut self, things: &[T]) -> T {
+        things[self.below(things.len() as u64) as usize]
+    }
+}
+
+/// First bytes of a 64-bit stream.
+pub const STREAM64: [u8; 4] = [0xEF, 0xDF, 0x11, 0x14];
+
+/// A stamped plain event of a 64-bit trace.
+pub fn plain64(id: u16, subhook: u16, words: &[u64], tid: u64, ticks: u64) -> Vec<u8> {
+    let head = 0x8000_0000_0000_0000 | (words.len() as u64 * 8) << 32 | u64::from(id) << 16 | u64::from(subhook);
+    words64(&[&[head], words, &[tid, ticks]].concat())
+}
+
+/// A stamped generic event of a 64-bit trace.
+pub fn generic_by64(id: u16, word: u64, bytes: &[u8], tid: u64, ticks: u64) -> Vec<u8> {
+    let head = 0xC000_0000_0000_0000 | (bytes.len() as u64) << 32 | u64::from(id) << 16;
+    let mut event = words64(&[head, word]);
+    event.extend(bytes);
+    event.resize(event.len().next_multiple_of(8), 0);
+    event.extend(words64(&[tid, ticks]));
+    event
+}
+
+/// A stamped generic event of a 32-bit trace; the id has three digits.
+pub fn generic_by32(id: u32, word: u32, bytes: &[u8], tid: u32, ticks: u32) -> Vec<u8> {
+    let mut event = words32(&[id << 20 | 8 << 16 | bytes.len() as u32, word]);
+    event.extend(bytes);
+    event.resize(event.len().next_multiple_of(4), 0);
+    event.extend(words32(&[tid, ticks]));
+    event
+}
+
+/// What hook 00A, kinds 1 and 16, says of a process.
+pub fn process(pid: u64, tid: u64, path: &str) -> Vec<u8> {
+    [&words64(&[pid, tid])[..], path.as_bytes(), &[0]].concat()
+}

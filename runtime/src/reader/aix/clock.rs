@@ -73,24 +73,31 @@ pub struct Clock {
     raw: Option<u64>,
     /// Unwrapped ticks of the last stamp.
     ticks: u64,
-    /// Unwrapped ticks of elapsed 0, and their nanoseconds by the current factors.
-    zero: Option<(u64, u64)>,
-    /// Whether elapsed 0 waits for the first 001 event.
-    from_trace_on: bool,
     clamped: u64,
 }
 
 impl Clock {
-    /// A clock that starts with the given factors. `wraps` tells 32-bit stamps; `from_trace_on` that nothing but 003
-    /// and 00A events stand before the first 001, which then is elapsed 0, in place of the first stamped event.
-    pub fn new(factors: Factors, wraps: bool, from_trace_on: bool) -> Self {
-        Self { factors, wraps, raw: None, ticks: 0, zero: None, from_trace_on, clamped: 0 }
+    /// A clock that starts with the given factors. `wraps` tells 32-bit stamps.
+    pub fn new(factors: Factors, wraps: bool) -> Self {
+        Self { factors, wraps, raw: None, ticks: 0, clamped: 0 }
+    }
+
+    /// The clock with a stamp that those of a 32-bit trace are unwrapped from.
+    pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
+        if let Some(stamp) = stamp.filter(|_| self.wraps) {
+            (self.raw, self.ticks) = (Some(stamp), stamp);
+        }
+        self
+    }
+
+    /// The factors for the next event.
+    pub fn factors(&self) -> Factors {
+        self.factors
     }
 
     /// The factors for the events that follow.
     pub fn set_factors(&mut self, factors: Factors) {
         self.factors = factors;
-        self.zero = self.zero.map(|(ticks, _)| (ticks, factors.ns(ticks)));
     }
 
     /// Stamps that went back a little and were taken for the one before them.
@@ -98,18 +105,13 @@ impl Clock {
         self.clamped
     }
 
-    /// The time of the next event.
+    /// The time of the next event, in nanoseconds.
     #[inline]
-    pub fn advance(&mut self, id: u16, stamp: Option<u64>) -> EventTime {
+    pub fn advance(&mut self, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
             self.unwrap(stamp);
         }
-        if self.zero.is_none() && self.raw.is_some() && (!self.from_trace_on || id == hooks::TRACE_ON) {
-            self.zero = Some((self.ticks, self.factors.ns(self.ticks)));
-        }
-        let time_ns = self.factors.ns(self.ticks);
-        let elapsed_ns = self.zero.map_or(0, |(_, zero_ns)| time_ns.saturating_sub(zero_ns));
-        EventTime { time_ns, elapsed_ns }
+        self.factors.ns(self.ticks)
     }
 
     /// A 32-bit stamp went forward when that takes at most 15/16 of a wrap; else it went back a little, as the stamps
@@ -135,53 +137,112 @@ impl Clock {
     }
 }
 
+/// Where elapsed time begins: at the first 001 event where nothing but 003 and 00A events stand before it, else at the
+/// first stamped event.
+#[derive(Debug, Clone)]
+pub struct Elapsed {
+    from_trace_on: bool,
+    zero: Option<Zero>,
+}
+
+/// The event of elapsed 0.
+#[derive(Debug, Clone, Copy)]
+struct Zero {
+    /// Index of the trace that it is of.
+    trace: usize,
+    ticks: u64,
+    ns: u64,
+}
+
+impl Elapsed {
+    /// Nothing has elapsed. `from_trace_on` tells that nothing but 003 and 00A events stand before the first 001.
+    pub fn new(from_trace_on: bool) -> Self {
+        Self { from_trace_on, zero: None }
+    }
+
+    /// The elapsed time of the event by which the clock of a trace was advanced to `time_ns`.
+    #[inline]
+    pub fn at(&mut self, trace: usize, clock: &Clock, id: u16, time_ns: u64) -> u64 {
+        match self.zero {
+            Some(zero) => time_ns.saturating_sub(zero.ns),
+            None => {
+                if clock.raw.is_some() && (!self.from_trace_on || id == hooks::TRACE_ON) {
+                    self.zero = Some(Zero { trace, ticks: clock.ticks, ns: time_ns });
+                }
+                0
+            }
+        }
+    }
+
+    /// The factors of a trace's clock have changed: elapsed 0 stays at its tick.
+    pub fn rescale(&mut self, trace: usize, clock: &Clock) {
+        if let Some(zero) = self.zero.as_mut().filter(|zero| zero.trace == trace) {
+            zero.ns = clock.factors.ns(zero.ticks);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn elapsed(clock: &mut Clock, stamps: &[u64]) -> Vec<u64> {
-        stamps.iter().map(|stamp| clock.advance(0x0100, Some(*stamp)).elapsed_ns).collect()
+    /// A clock with its elapsed time.
+    struct Watch(Clock, Elapsed);
+
+    impl Watch {
+        fn new(factors: Factors, wraps: bool, from_trace_on: bool) -> Self {
+            Self(Clock::new(factors, wraps), Elapsed::new(from_trace_on))
+        }
+
+        fn advance(&mut self, id: u16, stamp: Option<u64>) -> EventTime {
+            let time_ns = self.0.advance(stamp);
+            EventTime { time_ns, elapsed_ns: self.1.at(0, &self.0, id, time_ns) }
+        }
+    }
+
+    fn elapsed(watch: &mut Watch, stamps: &[u64]) -> Vec<u64> {
+        stamps.iter().map(|stamp| watch.advance(0x0100, Some(*stamp)).elapsed_ns).collect()
     }
 
     #[test]
     fn stamps_wrap_at_two_to_the_32() {
-        let mut clock = Clock::new(Factors::new(1, 1, 2), true, false);
+        let mut clock = Watch::new(Factors::new(1, 1, 2), true, false);
         assert_eq!(elapsed(&mut clock, &[0xFFFF_FFF0, 0x10, 0x10]), [0, 0x20, 0x20]);
-        assert_eq!(clock.clamped(), 0);
+        assert_eq!(clock.0.clamped(), 0);
     }
 
     #[test]
     fn real_time_clocks_wrap_at_the_second() {
-        let mut clock = Clock::new(Factors::new(7, 3, 1), true, false);
+        let mut clock = Watch::new(Factors::new(7, 3, 1), true, false);
         assert_eq!(elapsed(&mut clock, &[999_999_000, 1_000, 501_000]), [0, 2_000, 502_000]);
     }
 
     #[test]
     fn a_small_step_back_is_clamped_and_counted() {
-        let mut clock = Clock::new(Factors::default(), true, false);
+        let mut clock = Watch::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[1000, 900, 1100]), [0, 0, 100]);
-        assert_eq!(clock.clamped(), 1);
+        assert_eq!(clock.0.clamped(), 1);
     }
 
     #[test]
     fn fifteen_sixteenths_are_a_step_forward() {
         let far = 15 << 28;
-        let mut clock = Clock::new(Factors::default(), true, false);
+        let mut clock = Watch::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[0, far]), [0, far]);
-        let mut clock = Clock::new(Factors::default(), true, false);
+        let mut clock = Watch::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[0, far + 1]), [0, 0]);
     }
 
     #[test]
     fn wide_stamps_may_go_back() {
-        let mut clock = Clock::new(Factors::default(), false, false);
+        let mut clock = Watch::new(Factors::default(), false, false);
         assert_eq!(elapsed(&mut clock, &[100, 300, 200, 50]), [0, 200, 100, 0]);
-        assert_eq!(clock.clamped(), 0);
+        assert_eq!(clock.0.clamped(), 0);
     }
 
     #[test]
     fn elapsed_starts_at_trace_on() {
-        let mut clock = Clock::new(Factors::default(), false, true);
+        let mut clock = Watch::new(Factors::default(), false, true);
         assert_eq!(clock.advance(hooks::UTILITY, Some(100)).elapsed_ns, 0);
         assert_eq!(clock.advance(hooks::TRACE_ON, Some(128)).elapsed_ns, 0);
         assert_eq!(clock.advance(0x0100, Some(228)).elapsed_ns, 100);
@@ -190,9 +251,10 @@ mod tests {
 
     #[test]
     fn later_factors_convert_the_same_ticks() {
-        let mut clock = Clock::new(Factors::new(2, 1, 2), false, false);
+        let mut clock = Watch::new(Factors::new(2, 1, 2), false, false);
         assert_eq!(elapsed(&mut clock, &[100, 200]), [0, 200]);
-        clock.set_factors(Factors::new(3, 1, 2));
+        clock.0.set_factors(Factors::new(3, 1, 2));
+        clock.1.rescale(0, &clock.0);
         assert_eq!(elapsed(&mut clock, &[300]), [600]);
     }
 

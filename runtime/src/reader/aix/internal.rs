@@ -1,8 +1,7 @@
-//! Hooks 003, 00A and 134: what a trace tells of itself.
+//! Hooks 003 and 00A: what a trace tells of itself and its system. What they tell of processes is the matter of the
+//! context table.
 //!
-//! All are generic events. The data word of 003 and 00A says what kind, and the variable bytes follow it. The payloads
-//! of process records (00A kinds 1 and 16) are not published; ours are two u64, process and thread id, and a path that
-//! ends in NUL. Nor is 134: ours has the process id as its data word, then the path.
+//! Both are generic. The data word says what kind, and the variable bytes follow it.
 
 use super::clock::Factors;
 use super::hooks;
@@ -39,17 +38,26 @@ pub struct SystemInfo {
     pub large_data_types: Option<u32>,
 }
 
-/// What one event says of the trace, its system or its processes.
+/// What one event says of the trace or its system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'e> {
-    StartTime { seconds: u32, utsname: &'e [u8] },
+    StartTime {
+        seconds: u32,
+        utsname: &'e [u8],
+    },
     Command(&'e [u8]),
     IpAddress(u32),
     Buffering(u32),
-    CpuCounts { total: u32, traced: u32 },
+    CpuCounts {
+        total: u32,
+        traced: u32,
+    },
     LargeDataTypes(u32),
-    Process { pid: u64, tid: u64, path: &'e [u8] },
-    Exec { pid: u64, path: &'e [u8] },
+    /// A file of one processor's events, named by the base file.
+    CpuFile {
+        cpu: u32,
+        name: &'e [u8],
+    },
     Factors(Factors),
 }
 
@@ -66,8 +74,6 @@ impl<'e> Record<'e> {
         match id {
             hooks::HEADER => Self::header(kind, payload),
             hooks::UTILITY => Self::utility(kind, payload),
-            // A system whose hook is laid out otherwise must not give processes wrong names.
-            hooks::EXEC if payload.starts_with(b"/") => Some(Record::Exec { pid: kind, path: until_nul(payload) }),
             _ => None,
         }
     }
@@ -84,13 +90,9 @@ impl<'e> Record<'e> {
         Some(match kind {
             5 => Record::IpAddress(word32(payload, 0)?),
             6 => Record::Buffering(word32(payload, 0)?),
+            0x10 => Record::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
             0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
             0x13 => Record::LargeDataTypes(word32(payload, 0)?),
-            1 | 0x16 => Record::Process {
-                pid: word64(payload, 0)?,
-                tid: word64(payload, 8)?,
-                path: until_nul(payload.get(16..)?),
-            },
             0x25C => Record::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?)),
             _ => return None,
         })
@@ -118,7 +120,7 @@ impl SystemInfo {
                 self.traced_cpus = Some(traced);
             }
             Record::LargeDataTypes(large) => self.large_data_types = Some(large),
-            Record::Process { .. } | Record::Exec { .. } | Record::Factors(_) => {}
+            Record::CpuFile { .. } | Record::Factors(_) => {}
         }
     }
 }

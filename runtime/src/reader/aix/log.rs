@@ -52,7 +52,22 @@ const fn row_len(kernel: Kernel) -> usize {
     2 * kernel.word()
 }
 
+/// Mode bit of a base file.
+const MODE_BASE: u32 = 4;
+/// Mode bit of a processor's file.
+const MODE_CPU: u32 = 8;
+
 impl LogHeader {
+    /// Whether it is the base file of a log of one file a processor.
+    pub fn is_base(&self) -> bool {
+        self.mode & MODE_BASE != 0
+    }
+
+    /// Whether it is one processor's file.
+    pub fn is_cpu_file(&self) -> bool {
+        self.mode & MODE_CPU != 0
+    }
+
     /// Reads the fixed part, whose magic was looked at.
     pub(super) fn parse(kernel: Kernel, bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));

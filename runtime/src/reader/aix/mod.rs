@@ -1,31 +1,38 @@
 //! AIX traces: 32- and 64-bit sequential streams and log files.
 //!
 //! ```text
-//! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent
-//!                                                                       │ TraceState::advance
-//!                                                                       └─> time, pid, heading facts
+//! file ─Window─> areas of events ─StepRules::step─> Parts ─present─> RawEvent ─Clock─> TimedEvent
+//!                                                                                        │ TraceState::advance
+//!                                                                                        └─> heading facts
 //! ```
 //!
 //! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
 //! are visited in reading order. [`Trace`] yields events and, where a trace is damaged, notices: an event that cannot
-//! be read never hides those before it.
+//! be read never hides those before it. [`Logs`] is what reports read: it tells each event's time.
 
 mod clock;
+mod cpu_files;
+mod duplicates;
 mod internal;
 mod log;
+mod logs;
+mod merge;
 mod sniff;
 mod state;
 mod step;
 mod trace;
 
 pub use super::{Input, Notice, Tally};
-pub use clock::{Clock, EventTime, Factors};
+pub use clock::{Clock, Elapsed, EventTime, Factors};
+pub(crate) use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
+pub use logs::{LogInfo, LogItem, Logs, TimedEvent};
 pub use sniff::Kind;
 pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
+pub(super) use trace::find_kind;
 pub use trace::{Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
 
 /// Canonical ids of the hooks that readers and reports know.
@@ -40,10 +47,12 @@ pub mod hooks {
     pub const HEADER: u16 = 0x0030;
     /// The template of hook 000.
     pub const ID_IS_ZERO: u16 = 0x0040;
+    /// Buffers were full, and events are missing.
+    pub const BUFFER_WRAP: u16 = 0x0060;
     /// The template of ids without a stanza.
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
     pub const UTILITY: u16 = 0x00A0;
-    /// A process executes a program.
-    pub const EXEC: u16 = 0x1340;
+    /// An event of a 64-bit program on a 32-bit kernel.
+    pub const WRAPPED: u16 = 0x00B0;
 }

@@ -6,19 +6,21 @@ use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
-use crate::reader::window::{Input, Window};
+use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 /// Bytes of a pipe that are held while looking ahead for time factors.
 const MAX_LOOK_AHEAD: usize = 16 << 20;
 
+/// Names of processors' files that are taken from a base file; AIX has at most as many processors.
+const MAX_CPU_FILES: usize = 1024;
+
 /// How to read traces.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// The kind, in place of what the first bytes say.
     pub format: Option<Kind>,
@@ -26,6 +28,10 @@ pub struct ReadOptions {
     pub cpuid_word: CpuidWord,
     /// Whether generic events longer than a trace buffer takes are accepted.
     pub lenient: bool,
+    /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
+    pub follow: bool,
+    /// Of a log of one file a processor, only the files of these: ranges with both ends.
+    pub cpus: Option<Vec<(u64, u64)>>,
 }
 
 /// Why a trace cannot be read at all.
@@ -41,6 +47,15 @@ pub enum OpenError {
     Other(&'static str),
     /// The first bytes are those of no trace.
     Unknown,
+    /// Only streams grow at their end.
+    CannotFollow(Kind),
+    /// A processor is asked for that the log does not have.
+    NoCpu {
+        /// The number that is asked for.
+        cpu: u64,
+        /// What the log has.
+        known: String,
+    },
 }
 
 impl fmt::Display for OpenError {
@@ -49,7 +64,12 @@ impl fmt::Display for OpenError {
             OpenError::Io(error) => error.fmt(f),
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
+            OpenError::NoCpu { cpu, known } => write!(f, "no CPU {cpu} in it: it {known}"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
+            OpenError::CannotFollow(kind) => write!(
+                f,
+                "an {kind} cannot be followed, since its header and buffers are written over: follow a stream, such as that of `trace -o -`"
+            ),
             OpenError::Unknown => f.write_str(
                 "not a proper trace file: no known first word, no header of a QNX log, and no 32-bit stream that begins with hook 001, 003 or \
                  00A and steps cleanly; --format stream32 reads it all the same",
@@ -83,8 +103,10 @@ pub struct RawEvent<'t> {
     pub tid: u64,
     /// Raw time stamp.
     pub ticks: Option<u64>,
-    /// Cpu id, where the event carries it.
+    /// Cpu id, where the event carries it, or that of the processor whose file the event is in.
     pub cpu: Option<u64>,
+    /// The whole event as it stands in the file.
+    pub recorded: &'t [u8],
 }
 
 /// What stands next in a trace.
@@ -101,10 +123,29 @@ pub enum Item<'t> {
 pub struct Survey {
     /// The first time factors; they hold for the events before them, too.
     pub factors: Option<Factors>,
-    /// Whether nothing but 003 and 00A events stands before the first 001.
-    pub starts_with_trace_on: bool,
-    /// Whether an event was met that carries a time stamp.
-    stamped: bool,
+    /// The first stamp of any event.
+    pub first_stamp: Option<u64>,
+    /// The first event that is neither 003 nor 00A.
+    pub first_event: Option<FirstEvent>,
+    /// Processors that were traced, where the trace tells.
+    pub traced_cpus: Option<u32>,
+}
+
+/// The first event behind those that speak of the trace itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstEvent {
+    /// Whether it is 001: then it is elapsed 0.
+    pub is_trace_on: bool,
+    /// Its raw time stamp.
+    pub ticks: Option<u64>,
+}
+
+/// A processor's file, as the base file names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CpuFile {
+    pub cpu: u32,
+    /// The name where the log was written.
+    pub name: Vec<u8>,
 }
 
 /// A run of events to visit, or why it is left out.
@@ -145,7 +186,7 @@ enum Refusal {
     Overlap(u64, u64),
 }
 
-enum Found {
+pub(super) enum Found {
     Event(Parts),
     Notice(Notice),
     End,
@@ -179,7 +220,10 @@ pub struct Trace {
     scratch: Vec<u8>,
     notices: VecDeque<Notice>,
     survey: Survey,
+    cpu_files: Vec<CpuFile>,
     tally: Tally,
+    /// Whether it was said what became of a compressed or growing file.
+    ending_said: bool,
 }
 
 impl Trace {
@@ -188,11 +232,7 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let input = if path == Path::new("-") {
-            Input::Stream(Box::new(io::stdin()))
-        } else {
-            Input::from_file(File::open(path)?)?
-        };
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
         Self::from_input(path.to_string_lossy(), input, options)
     }
 
@@ -200,20 +240,42 @@ impl Trace {
     ///
     /// # Errors
     /// The input cannot be read, or is no trace.
-    pub fn from_input(name: impl Into<String>, mut input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
-        let mut size = input.size()?;
-        let mut window = Window::new(input);
+    pub fn from_input(name: impl Into<String>, input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::from_window(name, Window::new(input), options)
+    }
+
+    /// Reads a trace of which nothing has been consumed.
+    pub(in crate::reader) fn from_window(
+        name: impl Into<String>,
+        window: Window,
+        options: &ReadOptions,
+    ) -> Result<Self, OpenError> {
+        let mut trace = Self::plan(name.into(), window, options)?;
+        trace.warn_of_missing_factors();
+        Ok(trace)
+    }
+
+    /// Opens one of several files of a log, whose time factors may stand in another one.
+    pub(super) fn open_part(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::plan(path.to_string_lossy().into_owned(), Window::new(Input::open(path)?), options)
+    }
+
+    fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
+        let mut size = window.input_mut().size()?;
         let kind = match options.format {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
         };
+        if kind.is_log() && options.follow {
+            return Err(OpenError::CannotFollow(kind));
+        }
         if kind.is_log() && size.is_none() {
-            window = spool(window)?;
+            window = window.spool()?;
             size = window.input_mut().size()?;
         }
         let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
         let mut trace = Self {
-            name: name.into(),
+            name,
             kind,
             size,
             rules,
@@ -227,14 +289,16 @@ impl Trace {
             scratch: Vec::new(),
             notices: VecDeque::new(),
             survey: Survey::default(),
+            cpu_files: Vec::new(),
             tally: Tally::default(),
+            ending_said: false,
         };
         if kind.is_log() {
             trace.plan_log()?
         } else {
             trace.plan_stream()?
         }
-        trace.look_ahead()?;
+        trace.look_ahead(options.follow)?;
         Ok(trace)
     }
 
@@ -253,6 +317,35 @@ impl Trace {
         self.size
     }
 
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.window.is_live()
+    }
+
+    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.window.is_live()
+            && self.in_area
+            && self.notices.is_empty()
+            && matches!(self.rules.step(&self.window.bytes()[self.pending..]), Step::Short(_))
+    }
+
+    /// How the file is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        self.window.packing()
+    }
+
+    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.size.or_else(|| self.packing()?.size)
+    }
+
+    /// How far the reading of the file is, in bytes of the file as it stands.
+    pub fn progress(&self) -> u64 {
+        self.window.progress()
+    }
+
     /// A log's header.
     pub fn log_header(&self) -> Option<&LogHeader> {
         self.header.as_ref()
@@ -261,6 +354,21 @@ impl Trace {
     /// What looking ahead found out.
     pub fn survey(&self) -> &Survey {
         &self.survey
+    }
+
+    /// Processors' files that a log names.
+    pub(super) fn cpu_files(&self) -> &[CpuFile] {
+        &self.cpu_files
+    }
+
+    /// How its events are stepped over.
+    pub fn rules(&self) -> StepRules {
+        self.rules
+    }
+
+    /// Reads in pieces of so many bytes.
+    pub(super) fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
+        self.window.set_chunk(bytes)
     }
 
     /// Where the bytes went that were taken in so far.
@@ -297,9 +405,10 @@ impl Trace {
     }
 
     #[inline]
-    fn event(&mut self, parts: &Parts) -> RawEvent<'_> {
+    pub(super) fn event(&mut self, parts: &Parts) -> RawEvent<'_> {
         let bytes = &self.window.bytes()[..parts.size];
         RawEvent {
+            recorded: bytes,
             number: self.number,
             offset: self.window.offset(),
             wide: parts.wide,
@@ -311,9 +420,17 @@ impl Trace {
         }
     }
 
+    /// The raw time stamp and the cpu id of the event that was found.
+    #[inline]
+    pub(super) fn stamp_and_cpu(&self, parts: &Parts) -> (Option<u64>, Option<u64>) {
+        let bytes = self.window.bytes();
+        let number = |at| self.rules.number(bytes, at);
+        (parts.stamp.map(number), parts.cpu.map(|at| number(at) & 0xFFFF_FFFF))
+    }
+
     /// Finds the next event; it stands at the window's start until the next call.
     #[inline]
-    fn find(&mut self) -> io::Result<Found> {
+    pub(super) fn find(&mut self) -> io::Result<Found> {
         if self.pending > 0 {
             self.window.consume(self.pending);
             self.tally.read += self.pending as u64;
@@ -337,6 +454,9 @@ impl Trace {
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
+                    if self.says_ending() {
+                        continue;
+                    }
                     return Ok(Found::End);
                 }
                 self.open_area()?;
@@ -360,6 +480,14 @@ impl Trace {
 
     fn damage(&mut self, message: String) {
         self.notices.push_back(Notice { damage: true, message });
+    }
+
+    /// Says, once, what is to be said of an input that has ended.
+    fn says_ending(&mut self) -> bool {
+        let ending = if self.ending_said { None } else { self.window.ending() };
+        self.ending_said = true;
+        self.notices.extend(ending);
+        !self.notices.is_empty()
     }
 
     fn open_area(&mut self) -> io::Result<()> {
@@ -418,6 +546,7 @@ impl Trace {
         match size {
             Some(size) => self.skip(size)?,
             None => {
+                self.window.look_for_fault();
                 self.tally.read += skipped;
                 self.tally.skipped += skipped;
                 self.in_area = false;
@@ -574,38 +703,55 @@ impl Trace {
         }
     }
 
-    /// Reads on until the first time factors and the first event that is no header event are known, and comes back.
-    fn look_ahead(&mut self) -> io::Result<()> {
+    /// Reads on until the first time factors and the first event that is no header event are known, and comes back. Of a
+    /// growing file, factors that are not at hand then are not waited for.
+    fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.pin();
         let notices = self.notices.clone();
         let tally = self.tally;
         let mut survey = Survey::default();
-        let mut begun = false;
+        let mut cpu_files = Vec::new();
+        // The names of the processors' files may stand anywhere in a base file, which holds little else.
+        let whole = self.header.is_some_and(|header| header.is_base());
         while let Found::Event(parts) = self.find_event()? {
             let event = self.event(&parts);
-            survey.stamped |= event.ticks.is_some();
-            if !begun && event.id != hooks::HEADER && event.id != hooks::UTILITY {
-                begun = true;
-                survey.starts_with_trace_on = event.id == hooks::TRACE_ON;
+            survey.first_stamp = survey.first_stamp.or(event.ticks);
+            match event.id {
+                hooks::HEADER => {}
+                hooks::UTILITY => match Record::parse(event.id, event.wide, event.bytes) {
+                    Some(Record::Factors(factors)) => survey.factors = survey.factors.or(Some(factors)),
+                    Some(Record::CpuCounts { traced, .. }) => survey.traced_cpus = Some(traced),
+                    Some(Record::CpuFile { cpu, name }) if cpu_files.len() < MAX_CPU_FILES => {
+                        cpu_files.push(CpuFile { cpu, name: name.to_vec() });
+                    }
+                    _ => {}
+                },
+                id => {
+                    let first = FirstEvent { is_trace_on: id == hooks::TRACE_ON, ticks: event.ticks };
+                    survey.first_event = survey.first_event.or(Some(first));
+                }
             }
-            if event.id == hooks::UTILITY
-                && survey.factors.is_none()
-                && let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes)
-            {
-                survey.factors = Some(factors);
-            }
-            if (begun && survey.factors.is_some()) || self.window.pinned() > MAX_LOOK_AHEAD {
+            let surveyed = survey.first_event.is_some() && !whole;
+            let done = surveyed && (survey.factors.is_some() || (follow && self.waits()));
+            if done || self.window.pinned() > MAX_LOOK_AHEAD {
                 break;
             }
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.number) = (0, false, 0, 0);
-        if survey.stamped && survey.factors.is_none() {
+        (self.next_area, self.in_area, self.pending, self.number, self.ending_said) = (0, false, 0, 0, false);
+        if self.header.is_some_and(|header| !header.is_cpu_file()) {
+            self.cpu_files = cpu_files;
+        }
+        Ok(())
+    }
+
+    /// Says that a trace with time stamps tells nothing of their unit.
+    fn warn_of_missing_factors(&mut self) {
+        if self.survey.first_stamp.is_some() && self.survey.factors.is_none() {
             let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
             self.notices.push_front(Notice { damage: false, message });
         }
-        Ok(())
     }
 
     fn find_event(&mut self) -> io::Result<Found> {
@@ -618,7 +764,15 @@ impl Trace {
     }
 }
 
-fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+/// What the first bytes say of a trace's kind.
+pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+    sniff_kind(window).map_err(|error| match window.fault() {
+        Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),
+        None => error,
+    })
+}
+
+fn sniff_kind(window: &mut Window) -> Result<Kind, OpenError> {
     let mut ended = false;
     loop {
         match sniff(window.bytes(), ended) {
@@ -632,15 +786,4 @@ fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
             Sniffed::More => ended = !window.fill()?,
         }
     }
-}
-
-/// Copies a log that comes through a pipe to an unnamed temporary file, since logs are read by position.
-fn spool(window: Window) -> io::Result<Window> {
-    let (head, input) = window.into_parts();
-    let mut file = tempfile::tempfile()?;
-    io::Write::write_all(&mut file, &head)?;
-    if let Input::Stream(mut rest) = input {
-        io::copy(&mut rest, &mut file)?;
-    }
-    Ok(Window::new(Input::Seekable(Box::new(file))))
 }

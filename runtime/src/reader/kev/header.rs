@@ -73,7 +73,7 @@ pub struct KevRefusal {
     /// The attributes that were read before.
     pub header: Vec<Attribute>,
     /// Where in the file, and what was found and expected there.
-    message: String,
+    pub(super) message: String,
 }
 
 /// What a log was refused for.

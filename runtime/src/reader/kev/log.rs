@@ -4,10 +4,9 @@ use super::combine::{Combine, Continued, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCo
 use super::header::{self, KevHeader, KevRefusal};
 use super::slot::{Payload, SLOT_BYTES, Slot, SlotKind, word};
 use super::{classes, control};
-use crate::reader::window::{Input, Window};
+use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -222,14 +221,15 @@ impl KevLog {
     /// # Errors
     /// The file cannot be read, or is no log that can be read.
     pub fn open(path: &Path, options: &KevOptions) -> Result<Self, KevRefusal> {
-        let name = path.to_string_lossy();
-        if path == Path::new("-") {
-            return Self::from_read(io::stdin(), &name, None, options);
-        }
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        let size = metadata.is_file().then_some(metadata.len());
-        Self::from_read(file, &name, size, options)
+        Self::from_window(Window::new(Input::open(path)?), &path.to_string_lossy(), options)
+    }
+
+    /// Reads a log from any input. `name` is what messages show.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is no log that can be read.
+    pub fn from_input(name: &str, input: Input, options: &KevOptions) -> Result<Self, KevRefusal> {
+        Self::from_window(Window::new(input), name, options)
     }
 
     /// Reads a log from anything that can be read. `size` is told on by [`KevLog::size`].
@@ -242,8 +242,21 @@ impl KevLog {
         size: Option<u64>,
         options: &KevOptions,
     ) -> Result<Self, KevRefusal> {
-        let mut window = Window::new(Input::Stream(Box::new(read)));
-        let header = header::read(&mut window)?;
+        let log = Self::from_input(name, Input::Stream(Box::new(read)), options)?;
+        Ok(Self { size, ..log })
+    }
+
+    /// Reads a log of which nothing has been consumed.
+    pub(in crate::reader) fn from_window(
+        mut window: Window,
+        name: &str,
+        options: &KevOptions,
+    ) -> Result<Self, KevRefusal> {
+        let size = window.input_mut().size()?;
+        let header = header::read(&mut window).map_err(|refusal| match window.fault() {
+            Some(fault) => KevRefusal { message: format!("{}; {fault}", refusal.message), ..refusal },
+            None => refusal,
+        })?;
         Ok(Self {
             name: name.to_string(),
             size,
@@ -278,6 +291,35 @@ impl KevLog {
     /// Bytes of the whole file, where that is known.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// Whether reading may wait for another program.
+    pub(crate) fn is_live(&self) -> bool {
+        self.window.is_live()
+    }
+
+    /// Whether the next record must be waited for: it is not at hand, and the log comes from another program.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.window.is_live()
+            && !self.ended
+            && self.notices.is_empty()
+            && self.window.bytes().len() < self.pending + SLOT_BYTES
+    }
+
+    /// How the file is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        self.window.packing()
+    }
+
+    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.size.or_else(|| self.packing()?.size)
+    }
+
+    /// How far the reading of the file is, in bytes of the file as it stands.
+    pub fn progress(&self) -> u64 {
+        self.window.progress()
     }
 
     /// Whether slots are handed out, too.
@@ -549,6 +591,7 @@ impl KevLog {
             self.window.consume(left);
             self.counts.cut_bytes = left as u64;
         }
+        self.notices.extend(self.window.ending());
         if self.counts.gaps > MAX_GAP_NOTICES {
             let KevCounts { gaps, lost_buffers, .. } = self.counts;
             self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));

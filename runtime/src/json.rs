@@ -4,7 +4,7 @@ use std::io::Write;
 use tfbc_vm::TextBuf;
 
 /// Bytes written into a text.
-pub(super) struct Into<'t>(pub &'t mut TextBuf);
+pub(crate) struct Into<'t>(pub &'t mut TextBuf);
 
 impl Write for Into<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -18,7 +18,7 @@ impl Write for Into<'_> {
 }
 
 /// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
-pub(super) fn string(text: &[u8], out: &mut TextBuf) {
+pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
     // Writing into memory does not fail.
     let _ = serde_json::to_writer(Into(out), &String::from_utf8_lossy(text));
 }

@@ -1,0 +1,74 @@
+//! Names of addresses, as AIX's `trcnm` lists them: `name  hexaddress` a line.
+
+use std::collections::HashMap;
+use std::fmt;
+
+/// Names by address.
+///
+/// ```
+/// let names = tfbc::context::AddressNames::parse(b"kread  0001A2B4\nkwrite 0x0001A300 .text\n")?;
+/// assert_eq!(names.get(0x1A2B4), Some(&b"kread"[..]));
+/// assert_eq!(names.get(0x1A2B5), None);
+/// # Ok::<(), tfbc::context::NamesError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddressNames {
+    by_address: HashMap<u64, Vec<u8>>,
+}
+
+/// A list in which no line is `name hexaddress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamesError;
+
+impl fmt::Display for NamesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no line is `name hexaddress`, as those of a list by trcnm are")
+    }
+}
+
+impl std::error::Error for NamesError {}
+
+impl AddressNames {
+    /// Reads a list. Further columns and lines of another form, such as headings, are passed over; the first name of an
+    /// address counts.
+    ///
+    /// # Errors
+    /// Not one line has a name and an address, though the list is not empty.
+    pub fn parse(list: &[u8]) -> Result<Self, NamesError> {
+        let mut by_address = HashMap::new();
+        for (name, address) in list.split(|byte| *byte == b'\n').filter_map(name_and_address) {
+            by_address.entry(address).or_insert_with(|| name.to_vec());
+        }
+        let blank = list.iter().all(u8::is_ascii_whitespace);
+        if by_address.is_empty() && !blank { Err(NamesError) } else { Ok(Self { by_address }) }
+    }
+
+    /// The name of exactly this address.
+    pub fn get(&self, address: u64) -> Option<&[u8]> {
+        self.by_address.get(&address).map(Vec::as_slice)
+    }
+}
+
+fn name_and_address(line: &[u8]) -> Option<(&[u8], u64)> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (name, address) = (words.next()?, std::str::from_utf8(words.next()?).ok()?);
+    let digits = address.strip_prefix("0x").unwrap_or(address);
+    let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| u64::from_str_radix(digits, 16).ok().map(|address| (name, address)))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_other_forms_are_passed_over() {
+        let list = b"SYSTEM NAMES\nname zzz\n\n.kread 1A2B4\nkread2 1a2b4\nbig fffffffffffffffff\n";
+        let names = AddressNames::parse(list).unwrap();
+        assert_eq!(names.get(0x1A2B4), Some(&b".kread"[..]));
+        assert_eq!(names.by_address.len(), 1);
+        assert!(AddressNames::parse(b"\n \n").is_ok());
+        assert_eq!(AddressNames::parse(b"nothing here\n"), Err(NamesError));
+        assert_eq!(AddressNames::parse(&[0xFF; 64]), Err(NamesError));
+    }
+}

@@ -1,0 +1,353 @@
+//! The text form of a context table, an entry a line.
+//!
+//! ```text
+//! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] action {key "=" place}
+//! section = "[daemon " name "]"
+//! place   = D1 … D5 | HD | TID | U1@offset | U2@… | U4@… | U8@… | S@offset | P@offset
+//! offset  = bytes | Wn | Wn+bytes
+//! ```
+
+use super::table::{Action, ContextTable, Entry, Number, Offset, Section, Text};
+use crate::spelling::hint;
+use std::fmt;
+
+/// Mistakes that are told; what follows is seldom worth reading.
+const MAX_MISTAKES: usize = 100;
+
+/// The keys of an action, beside `cpu`: those it needs, and those it takes.
+type Keys = (&'static [&'static str], &'static [&'static str]);
+
+/// The actions; `enter` needs one of its keys.
+const ACTIONS: [(&str, Keys); 13] = [
+    ("none", (&[], &[])),
+    ("process", (&["pid"], &["tid", "path"])),
+    ("exec", (&["path"], &["pid"])),
+    ("fork", (&["pid"], &["tid"])),
+    ("thread", (&["tid"], &["pid", "priority"])),
+    ("exit", (&[], &["pid"])),
+    ("dispatch", (&[], &["pid", "tid", "priority"])),
+    ("undispatch", (&[], &["tid"])),
+    ("enter", (&[], &["name", "address"])),
+    ("return", (&[], &[])),
+    ("raise", (&[], &[])),
+    ("lower", (&[], &[])),
+    ("reset", (&[], &[])),
+];
+
+/// What is wrong with the text of a table, mistake by mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextError {
+    /// Line and column, from 1, and what is wrong there.
+    pub mistakes: Vec<(u32, u32, String)>,
+}
+
+impl fmt::Display for ContextError {
+    /// A line for each mistake: `line:column: what`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (line, column, message)) in self.mistakes.iter().enumerate() {
+            let end = if at + 1 < self.mistakes.len() { "\n" } else { "" };
+            write!(f, "{line}:{column}: {message}{end}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ContextError {}
+
+/// A mistake in a line: its column and what it is.
+type Mistake = (u32, String);
+
+/// Reads a table.
+pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
+    let mut sections = vec![Section::default()];
+    let mut mistakes = Vec::new();
+    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        let line = String::from_utf8_lossy(line);
+        let parsed = parse_line(&line, &mut sections);
+        if let Err((column, message)) = parsed
+            && mistakes.len() < MAX_MISTAKES
+        {
+            mistakes.push((number as u32 + 1, column, message));
+        }
+    }
+    if mistakes.is_empty() { Ok(ContextTable { sections }) } else { Err(ContextError { mistakes }) }
+}
+
+fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), Mistake> {
+    let mut words = words(line);
+    if let Some(section) = words.first().filter(|(_, word)| word.starts_with('[')).map(|_| section(&words)) {
+        // Entries behind a bad heading are read all the same, for their own mistakes.
+        sections.push(Section::default());
+        let daemon = section?;
+        if let Some(section) = sections.last_mut() {
+            section.daemon = Some(daemon);
+        }
+        return Ok(());
+    }
+    words.reverse();
+    let Some(hook) = words.pop() else { return Ok(()) };
+    let entry = entry(hook, words)?;
+    if let Some(section) = sections.last_mut() {
+        section.entries.push(entry);
+    }
+    Ok(())
+}
+
+/// The words of a line with their columns, up to a comment.
+fn words(line: &str) -> Vec<(u32, &str)> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    let mut column = 1;
+    while let Some(start) = rest.find(|letter: char| !letter.is_whitespace()) {
+        column += rest[..start].chars().count() as u32;
+        rest = &rest[start..];
+        if rest.starts_with('#') {
+            break;
+        }
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        words.push((column, &rest[..end]));
+        column += rest[..end].chars().count() as u32;
+        rest = &rest[end..];
+    }
+    words
+}
+
+/// `[daemon NAME]`.
+fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
+    match words {
+        [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
+            Ok(name.as_bytes()[..name.len() - 1].to_vec())
+        }
+        [(column, _), ..] => Err((*column, String::from("expected a section such as `[daemon tfbc]`"))),
+        [] => Ok(Vec::new()),
+    }
+}
+
+/// An entry; `words` holds what follows the hook, the next word last.
+fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<Entry, Mistake> {
+    let (id, subhook) = hook.split_once('.').map_or((hook, None), |(id, subhook)| (id, Some(subhook)));
+    let Some(id) = hook_id(id) else {
+        return Err((column, format!("`{id}` is no hook id: expected 3 or 4 hex digits")));
+    };
+    let subhook = match subhook.map(|text| (text, hex(text))) {
+        None => None,
+        Some((_, Some(number @ 0..=0xFFFF))) => Some(number as u16),
+        Some((text, _)) => return Err((column, format!("`{text}` is no subhook: expected 1 to 4 hex digits"))),
+    };
+    let mut generic = None;
+    let mut kind = None;
+    let (column, name) = loop {
+        let Some((column, word)) = words.pop() else {
+            return Err((column, format!("hook `{hook}` has no action, such as `dispatch`")));
+        };
+        match (word, word.strip_prefix("kind=")) {
+            ("generic", _) => generic = Some(true),
+            ("plain", _) => generic = Some(false),
+            (_, Some(text)) => {
+                let missing = || (column, format!("`{text}` is no kind: expected a hex number"));
+                kind = Some(hex(text).ok_or_else(missing)?);
+            }
+            _ => break (column, word),
+        }
+    };
+    let Some((name, keys)) = ACTIONS.iter().find(|(known, _)| *known == name) else {
+        let hint = hint(name, &ACTIONS.map(|(name, _)| name));
+        return Err((column, format!("unknown action `{name}`{hint}")));
+    };
+    let places = Places::parse(column, name, keys, words)?;
+    Ok(Entry { id, subhook, generic, kind, cpu: places.number("cpu"), action: places.action(column, name)? })
+}
+
+fn hook_id(text: &str) -> Option<u16> {
+    let id = u16::try_from(hex(text)?).ok()?;
+    match text.len() {
+        3 => Some(id << 4),
+        4 => Some(id),
+        _ => None,
+    }
+}
+
+fn hex(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(text, 16).ok())?
+}
+
+/// What stands behind an action.
+#[derive(Default)]
+struct Places {
+    numbers: Vec<(&'static str, Number)>,
+    texts: Vec<(&'static str, Text)>,
+}
+
+impl Places {
+    fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<(u32, &str)>) -> Result<Self, Mistake> {
+        let (needed, more) = keys;
+        let known: Vec<&'static str> = [needed, more, &["cpu"][..]].concat();
+        let mut places = Places::default();
+        while let Some((column, word)) = words.pop() {
+            let Some((key, place)) = word.split_once('=') else {
+                return Err((column, format!("expected KEY=PLACE, found `{word}`")));
+            };
+            let Some(key) = known.iter().find(|known| **known == key) else {
+                let hint = hint(key, &known);
+                return Err((column, format!("`{action}` has no `{key}`, but {}{hint}", known.join(", "))));
+            };
+            if places.number(key).is_some() || places.text(key).is_some() {
+                return Err((column, format!("`{key}` stands twice")));
+            }
+            places.add(key, place).map_err(|message| (column, message))?;
+        }
+        match needed.iter().find(|key| places.number(key).is_none() && places.text(key).is_none()) {
+            Some(key) => Err((column, format!("`{action}` needs `{key}=`"))),
+            None => Ok(places),
+        }
+    }
+
+    fn add(&mut self, key: &'static str, place: &str) -> Result<(), String> {
+        if matches!(key, "path" | "name") {
+            let text = text(place).ok_or_else(|| {
+                format!("`{place}` is no place of a text: expected S@OFFSET, or P@OFFSET for one that begins with `/`")
+            });
+            self.texts.push((key, text?));
+        } else {
+            let number = number(place).ok_or_else(|| {
+                format!(
+                    "`{place}` is no place of a number: expected D1 to D5, HD, TID, or U1@, U2@, U4@, U8@ and an offset"
+                )
+            });
+            self.numbers.push((key, number?));
+        }
+        Ok(())
+    }
+
+    fn number(&self, key: &str) -> Option<Number> {
+        self.numbers.iter().find(|(known, _)| *known == key).map(|(_, number)| *number)
+    }
+
+    fn text(&self, key: &str) -> Option<Text> {
+        self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
+    }
+
+    fn action(&self, column: u32, name: &str) -> Result<Action, Mistake> {
+        let (pid, tid, priority) = (self.number("pid"), self.number("tid"), self.number("priority"));
+        let needs = |key: &str| (column, format!("`{name}` needs `{key}=`"));
+        let needed = |key: &str| self.number(key).ok_or_else(|| needs(key));
+        Ok(match name {
+            "process" => Action::Process { pid: needed("pid")?, tid, path: self.text("path") },
+            "exec" => Action::Exec { pid, path: self.text("path").ok_or_else(|| needs("path"))? },
+            "fork" => Action::Fork { pid: needed("pid")?, tid },
+            "thread" => Action::Thread { tid: needed("tid")?, pid, priority },
+            "exit" => Action::Exit { pid },
+            "dispatch" => Action::Dispatch { pid, tid, priority },
+            "undispatch" => Action::Undispatch { tid },
+            "enter" => match (self.text("name"), self.number("address")) {
+                (Some(name), None) => Action::EnterName { name },
+                (None, Some(address)) => Action::EnterAddress { address },
+                _ => return Err((column, String::from("`enter` needs either `name=` or `address=`"))),
+            },
+            "return" => Action::Return,
+            "raise" => Action::Raise,
+            "lower" => Action::Lower,
+            "reset" => Action::Reset,
+            _ => Action::None,
+        })
+    }
+}
+
+fn number(place: &str) -> Option<Number> {
+    Some(match place.as_bytes() {
+        b"HD" => Number::Subhook,
+        b"TID" => Number::Tid,
+        [b'D', n @ b'1'..=b'5'] => Number::Word(n - b'0'),
+        [b'U', width @ (b'1' | b'2' | b'4' | b'8'), b'@', ..] => {
+            Number::Bytes { at: offset(&place[3..])?, width: width - b'0' }
+        }
+        _ => return None,
+    })
+}
+
+fn text(place: &str) -> Option<Text> {
+    let (letter, at) = place.split_once('@')?;
+    let path = match letter {
+        "S" => false,
+        "P" => true,
+        _ => return None,
+    };
+    Some(Text { at: offset(at)?, path })
+}
+
+fn offset(text: &str) -> Option<Offset> {
+    let decimal = |text: &str| text.parse::<u16>().ok().filter(|_| !text.starts_with('+'));
+    match text.strip_prefix('W') {
+        None => Some(Offset { words: 0, bytes: decimal(text)? }),
+        Some(text) => {
+            let (words, bytes) = text.split_once('+').unwrap_or((text, "0"));
+            Some(Offset { words: u8::try_from(decimal(words)?).ok()?, bytes: decimal(bytes)? })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistakes(text: &str) -> Vec<String> {
+        parse(text.as_bytes()).unwrap_err().to_string().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn entries_are_read() {
+        let table = parse(b"# x\n\n106.1f plain dispatch tid=U4@W2+8 cpu=HD # y\n[daemon a-b]\nF5F1 reset").unwrap();
+        let tid = Some(Number::Bytes { at: Offset { words: 2, bytes: 8 }, width: 4 });
+        let expected = Entry {
+            id: 0x1060,
+            subhook: Some(0x1F),
+            generic: Some(false),
+            kind: None,
+            cpu: Some(Number::Subhook),
+            action: Action::Dispatch { pid: None, tid, priority: None },
+        };
+        assert_eq!(table.sections[0], Section { daemon: None, entries: vec![expected] });
+        assert_eq!(table.sections[1].daemon.as_deref(), Some(&b"a-b"[..]));
+        assert_eq!(table.sections[1].entries[0].id, 0xF5F1);
+        assert!(parse(b"").is_ok());
+    }
+
+    #[test]
+    fn all_mistakes_are_told_in_one_run() {
+        let text = "106 dispach\n  15 raise\n106.12345 reset\n106 dispatch pidd=D1\n106 dispatch pid=D6\n106\n\
+                    134 exec\n106 dispatch pid\n106 dispatch pid=D1 pid=D2\n[demon x]\n00A kind=x reset\n\
+                    101 enter\n101 enter name=D1\n101 enter address=U3@4\n101 enter name=S@W2+\n";
+        let found = mistakes(text);
+        let expected = [
+            "1:5: unknown action `dispach`; did you mean `dispatch`?",
+            "2:3: `15` is no hook id",
+            "3:1: `12345` is no subhook",
+            "4:14: `dispatch` has no `pidd`, but pid, tid, priority, cpu; did you mean `pid`?",
+            "5:14: `D6` is no place of a number",
+            "6:1: hook `106` has no action",
+            "7:5: `exec` needs `path=`",
+            "8:14: expected KEY=PLACE",
+            "9:21: `pid` stands twice",
+            "10:1: expected a section",
+            "11:5: `x` is no kind",
+            "12:5: `enter` needs either",
+            "13:11: `D1` is no place of a text",
+            "14:11: `U3@4` is no place of a number",
+            "15:11: `S@W2+` is no place of a text",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange() {
+        assert!(parse(&[0xFF; 100]).is_err());
+        assert!(parse(b"106 dispatch pid=U8@W65535").is_err());
+        assert!(parse("é.1 raise".as_bytes()).is_err());
+        assert!(parse(b"[").is_err() && parse(b"[daemon ]").is_err());
+        assert_eq!(parse(b"\r\n 100 raise\r\n").unwrap().sections[0].entries.len(), 1);
+        assert_eq!(mistakes(&"x\n".repeat(1000)).len(), MAX_MISTAKES);
+    }
+}

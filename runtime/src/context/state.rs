@@ -1,0 +1,611 @@
+//! What is known at a place of a trace: processes, threads, CPUs and system calls, advanced event by event.
+
+use super::names::AddressNames;
+use super::table::{Action, ContextTable, Entry, Lookup, Number, Offset, Text, View};
+use crate::reader::aix::{RawEvent, hooks};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use tfbc_vm::ProcessNames;
+
+/// Processes, threads and CPUs that are remembered, of each so many. The ids come from the trace; what exceeds this is
+/// not kept.
+pub const MAX_KNOWN: usize = 1 << 16;
+/// Bytes of a path that are remembered.
+const MAX_PATH: usize = 1023;
+/// Bytes of a system call's name that are remembered.
+const MAX_SVC: usize = 255;
+/// Characters of a process's name that reports show.
+const MAX_NAME: usize = 14;
+/// Levels of interrupts that are counted.
+const MAX_DEPTH: u32 = 99;
+/// The kind of hook 00A by which a recorder names itself.
+const DAEMON_IDENTITY: u64 = 0x1E;
+/// Where the name stands then.
+const DAEMON_NAME: Text = Text { at: Offset { words: 2, bytes: 0 }, path: false };
+
+/// What is known of one event from those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Facts<'c> {
+    /// The event's thread.
+    pub tid: u64,
+    /// The thread's process.
+    pub pid: Option<u64>,
+    /// The process's path; empty when unknown.
+    pub path: &'c [u8],
+    /// The last part of the path, printable, cut at 14 characters; empty when unknown.
+    pub name: &'c [u8],
+    /// The CPU.
+    pub cpu: Option<u64>,
+    /// How many interrupts are being served on the CPU; on the one CPU where none is known.
+    pub depth: u32,
+    /// The thread's priority; 0 when unknown.
+    pub priority: u64,
+    /// The system call that the thread is in: its name, or its address in hex; empty for none.
+    pub svc: &'c [u8],
+}
+
+/// The tables of one report, advanced by every event in the order of the report.
+#[derive(Debug, Clone)]
+pub struct ContextState {
+    table: Arc<ContextTable>,
+    names: Arc<AddressNames>,
+    lookup: Lookup,
+    processes: Slots<Process>,
+    threads: Slots<Thread>,
+    /// The threads of each process, by their slots.
+    members: BTreeSet<(u32, u32)>,
+    /// Paths by process id, for the `P` code.
+    paths: ProcessNames,
+    /// Interrupt depths: of the unknown CPU, then by CPU.
+    depths: Vec<u32>,
+    /// The thread that was looked up last: events come in runs of one thread.
+    last: Option<(u64, Option<u32>)>,
+    /// What takes effect behind the event that was taken in last.
+    leaving: Vec<Leaving>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Process {
+    path: Vec<u8>,
+    /// As [`Facts::name`].
+    name: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Thread {
+    /// Slot and id of the process.
+    process: Option<(u32, u64)>,
+    cpu: Option<u64>,
+    priority: u64,
+    svc: Vec<u8>,
+}
+
+/// What an event does behind its own line.
+#[derive(Debug, Clone, Copy)]
+enum Leaving {
+    Exit(u64),
+    Return(u64),
+    Undispatch(u64),
+    Lower(usize),
+    Reset(usize),
+}
+
+impl ContextState {
+    /// Nothing is known yet. `names` gives system calls their names where a trace gives addresses.
+    pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
+        let mut lookup = table.lookup(b"");
+        // Recorders name themselves there, whatever the table says of the hook.
+        lookup.list(hooks::UTILITY);
+        Self {
+            table,
+            names,
+            lookup,
+            processes: Slots::default(),
+            threads: Slots::default(),
+            members: BTreeSet::new(),
+            paths: ProcessNames::new(),
+            depths: vec![0],
+            last: None,
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Takes in the next event. What enters (a dispatch, a system call, an interrupt) holds for the event itself; what
+    /// leaves holds for those behind it.
+    #[inline]
+    pub fn advance(&mut self, event: &RawEvent<'_>) {
+        if !self.leaving.is_empty() {
+            self.leave();
+        }
+        let list = self.lookup.find(event.id);
+        if list != 0 {
+            self.take_in(event, list);
+        }
+    }
+
+    /// What is known of the event that was taken in last.
+    #[inline]
+    pub fn facts(&mut self, event: &RawEvent<'_>) -> Facts<'_> {
+        self.facts_and_paths(event).0
+    }
+
+    /// The same, with the paths of all processes by their ids.
+    #[inline]
+    pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (Facts<'_>, &ProcessNames) {
+        let thread = self.find_thread(event.tid).map(|slot| self.threads.get(slot));
+        let cpu = event.cpu.or(thread.and_then(|thread| thread.cpu));
+        let depth = self.depths.get(depth_place(cpu)).copied().unwrap_or(0);
+        let mut facts = Facts { tid: event.tid, cpu, depth, ..Facts::default() };
+        if let Some(thread) = thread {
+            facts.priority = thread.priority;
+            facts.svc = &thread.svc;
+            if let Some((slot, pid)) = thread.process {
+                let process = self.processes.get(slot);
+                (facts.pid, facts.path, facts.name) = (Some(pid), &process.path, &process.name);
+            }
+        }
+        (facts, &self.paths)
+    }
+
+    fn take_in(&mut self, event: &RawEvent<'_>, list: u32) {
+        let view = View::new(event);
+        if event.id == hooks::UTILITY && view.kind() == Some(DAEMON_IDENTITY) {
+            self.lookup = self.table.lookup(view.text(DAEMON_NAME).unwrap_or_default());
+            self.lookup.list(hooks::UTILITY);
+            return;
+        }
+        let mut at = 0;
+        while let Some(entry) = self.lookup.entry(list, at) {
+            if view.meets(&entry) {
+                self.act(&entry, &view, event);
+            }
+            at += 1;
+        }
+    }
+
+    fn act(&mut self, entry: &Entry, view: &View<'_>, event: &RawEvent<'_>) {
+        let stated = entry.cpu.and_then(|place| view.number(place));
+        let optional = |place: Option<Number>| place.and_then(|place| view.number(place));
+        let tid_or_own = |place: Option<Number>| place.map_or(Some(event.tid), |place| view.number(place));
+        if stated.is_some()
+            && let Some(thread) = self.make_thread(event.tid)
+        {
+            thread.cpu = stated;
+        }
+        match entry.action {
+            Action::None => {}
+            Action::Process { pid, tid, path } => {
+                let Some(pid) = view.number(pid) else { return };
+                self.note_path(pid, path.and_then(|path| view.text(path)));
+                if let Some(tid) = optional(tid) {
+                    self.attach(tid, pid);
+                }
+            }
+            Action::Exec { pid, path } => {
+                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                let (Some(pid), Some(path)) = (pid, view.text(path)) else { return };
+                self.note_path(pid, Some(path));
+                self.attach(event.tid, pid);
+            }
+            Action::Fork { pid, tid } => {
+                let Some(pid) = view.number(pid) else { return };
+                let path = self.found_path(event.tid);
+                self.note_path(pid, Some(&path));
+                if let Some(tid) = optional(tid) {
+                    self.attach(tid, pid);
+                }
+            }
+            Action::Thread { tid, pid, priority } => {
+                let Some(tid) = view.number(tid) else { return };
+                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                if let Some(pid) = pid {
+                    self.attach(tid, pid);
+                }
+                self.prioritise(tid, optional(priority));
+            }
+            Action::Exit { pid } => {
+                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                self.leaving.extend(pid.map(Leaving::Exit));
+            }
+            Action::Dispatch { pid, tid, priority } => {
+                let Some(tid) = tid_or_own(tid) else { return };
+                if let Some(pid) = optional(pid) {
+                    self.attach(tid, pid);
+                }
+                self.prioritise(tid, optional(priority));
+                let cpu = event.cpu.or(stated);
+                if cpu.is_some()
+                    && let Some(thread) = self.make_thread(tid)
+                {
+                    thread.cpu = cpu;
+                }
+                *self.depth(event) = 0;
+            }
+            Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(Leaving::Undispatch)),
+            Action::EnterName { name } => self.enter(event.tid, view.text(name).unwrap_or_default()),
+            Action::EnterAddress { address } => {
+                let Some(address) = view.number(address) else { return };
+                let names = Arc::clone(&self.names);
+                match names.get(address) {
+                    Some(name) => self.enter(event.tid, name),
+                    None => self.enter(event.tid, Hex::new(address).digits()),
+                }
+            }
+            Action::Return => self.leaving.push(Leaving::Return(event.tid)),
+            Action::Raise => {
+                let depth = self.depth(event);
+                *depth = (*depth + 1).min(MAX_DEPTH);
+            }
+            Action::Lower => {
+                let place = self.place(event);
+                self.leaving.push(Leaving::Lower(place));
+            }
+            Action::Reset => {
+                let place = self.place(event);
+                self.leaving.push(Leaving::Reset(place));
+            }
+        }
+    }
+
+    #[cold]
+    fn leave(&mut self) {
+        while let Some(leaving) = self.leaving.pop() {
+            match leaving {
+                Leaving::Exit(pid) => self.forget(pid),
+                Leaving::Return(tid) => {
+                    if let Some(slot) = self.find_thread(tid) {
+                        self.threads.get_mut(slot).svc.clear();
+                    }
+                }
+                Leaving::Undispatch(tid) => {
+                    if let Some(slot) = self.find_thread(tid) {
+                        self.threads.get_mut(slot).cpu = None;
+                    }
+                }
+                Leaving::Lower(place) => self.depths[place] = self.depths[place].saturating_sub(1),
+                Leaving::Reset(place) => self.depths[place] = 0,
+            }
+        }
+    }
+
+    /// Where the interrupt depth of an event's CPU stands, with room made for it.
+    fn place(&mut self, event: &RawEvent<'_>) -> usize {
+        let thread = self.find_thread(event.tid);
+        let cpu = event.cpu.or(thread.and_then(|slot| self.threads.get(slot).cpu));
+        let place = depth_place(cpu);
+        if place >= self.depths.len() {
+            self.depths.resize(place + 1, 0);
+        }
+        place
+    }
+
+    fn depth(&mut self, event: &RawEvent<'_>) -> &mut u32 {
+        let place = self.place(event);
+        &mut self.depths[place]
+    }
+
+    fn enter(&mut self, tid: u64, name: &[u8]) {
+        if let Some(thread) = self.make_thread(tid) {
+            thread.svc.clear();
+            thread.svc.extend(name.iter().take(MAX_SVC).map(|byte| printable(*byte)));
+        }
+    }
+
+    fn prioritise(&mut self, tid: u64, priority: Option<u64>) {
+        if let Some(priority) = priority
+            && let Some(thread) = self.make_thread(tid)
+        {
+            thread.priority = priority;
+        }
+    }
+
+    fn pid_of(&mut self, tid: u64) -> Option<u64> {
+        let slot = self.find_thread(tid)?;
+        self.threads.get(slot).process.map(|(_, pid)| pid)
+    }
+
+    /// The path of a thread's process.
+    fn found_path(&mut self, tid: u64) -> Vec<u8> {
+        let process = self.find_thread(tid).and_then(|slot| self.threads.get(slot).process);
+        process.map_or(Vec::new(), |(slot, _)| self.processes.get(slot).path.clone())
+    }
+
+    /// A process and its path, empty for one that is not known any more; `None` leaves it as it is.
+    fn note_path(&mut self, pid: u64, path: Option<&[u8]>) {
+        let Some(slot) = self.processes.make(pid) else { return };
+        let Some(path) = path else { return };
+        let path = &path[..path.len().min(MAX_PATH)];
+        let process = self.processes.get_mut(slot);
+        process.path = path.to_vec();
+        process.name = base_name(path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
+        if path.is_empty() {
+            self.paths.remove(&pid);
+        } else {
+            self.paths.insert(pid, path.to_vec());
+        }
+    }
+
+    /// A thread belongs to a process from here on.
+    fn attach(&mut self, tid: u64, pid: u64) {
+        let Some(process) = self.processes.make(pid) else { return };
+        let Some(slot) = self.make_slot(tid) else { return };
+        let old = self.threads.get_mut(slot).process.replace((process, pid));
+        if old != Some((process, pid)) {
+            if let Some((old, _)) = old {
+                self.members.remove(&(old, slot));
+            }
+            self.members.insert((process, slot));
+        }
+    }
+
+    /// A process with all its threads is no more.
+    fn forget(&mut self, pid: u64) {
+        let Some(process) = self.processes.remove(pid) else { return };
+        self.paths.remove(&pid);
+        self.last = None;
+        while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
+            self.members.remove(&(process, thread));
+            self.threads.remove_slot(thread);
+        }
+    }
+
+    #[inline]
+    fn find_thread(&mut self, tid: u64) -> Option<u32> {
+        match self.last {
+            Some((last, slot)) if last == tid => slot,
+            _ => {
+                let slot = self.threads.find(tid);
+                self.last = Some((tid, slot));
+                slot
+            }
+        }
+    }
+
+    fn make_slot(&mut self, tid: u64) -> Option<u32> {
+        let slot = self.find_thread(tid).or_else(|| self.threads.make(tid));
+        self.last = Some((tid, slot));
+        slot
+    }
+
+    fn make_thread(&mut self, tid: u64) -> Option<&mut Thread> {
+        self.make_slot(tid).map(|slot| self.threads.get_mut(slot))
+    }
+}
+
+/// Values by id, in slots that are used again. At most [`MAX_KNOWN`].
+#[derive(Debug, Clone)]
+struct Slots<T> {
+    by_id: HashMap<u64, u32>,
+    values: Vec<(u64, T)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { by_id: HashMap::new(), values: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Default> Slots<T> {
+    fn find(&self, id: u64) -> Option<u32> {
+        if self.by_id.is_empty() { None } else { self.by_id.get(&id).copied() }
+    }
+
+    /// The slot of an id, made where there is none; `None` when all are taken.
+    fn make(&mut self, id: u64) -> Option<u32> {
+        if let Some(slot) = self.find(id) {
+            return Some(slot);
+        }
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None if self.values.len() < MAX_KNOWN => {
+                self.values.push((id, T::default()));
+                self.values.len() as u32 - 1
+            }
+            None => return None,
+        };
+        self.values[slot as usize] = (id, T::default());
+        self.by_id.insert(id, slot);
+        Some(slot)
+    }
+
+    fn get(&self, slot: u32) -> &T {
+        &self.values[slot as usize].1
+    }
+
+    fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.values[slot as usize].1
+    }
+
+    fn remove(&mut self, id: u64) -> Option<u32> {
+        let slot = self.by_id.remove(&id)?;
+        self.free.push(slot);
+        Some(slot)
+    }
+
+    fn remove_slot(&mut self, slot: u32) {
+        self.remove(self.values[slot as usize].0);
+    }
+}
+
+/// The digits of an address: at least 8.
+struct Hex {
+    digits: [u8; 16],
+    start: usize,
+}
+
+impl Hex {
+    fn new(address: u64) -> Self {
+        let mut digits = [0; 16];
+        for (at, digit) in digits.iter_mut().enumerate() {
+            *digit = b"0123456789ABCDEF"[(address >> (60 - 4 * at) & 15) as usize];
+        }
+        Self { digits, start: (address.leading_zeros() as usize / 4).min(8) }
+    }
+
+    fn digits(&self) -> &[u8] {
+        &self.digits[self.start..]
+    }
+}
+
+/// The place of a CPU's interrupt depth; CPUs beyond [`MAX_KNOWN`] count as unknown.
+#[inline]
+fn depth_place(cpu: Option<u64>) -> usize {
+    match cpu {
+        Some(cpu) if cpu < MAX_KNOWN as u64 => cpu as usize + 1,
+        _ => 0,
+    }
+}
+
+/// What stands behind the last slash; the whole path where nothing does.
+fn base_name(path: &[u8]) -> &[u8] {
+    let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    if base.is_empty() { path } else { base }
+}
+
+fn printable(byte: u8) -> u8 {
+    if (0x20..0x7F).contains(&byte) { byte } else { b'.' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A 64-bit event with data words.
+    fn words(id: u16, subhook: u16, tid: u64, words: &[u64]) -> (u16, u64, Vec<u8>) {
+        let head = (words.len() as u64 * 8) << 32 | u64::from(id) << 16 | u64::from(subhook);
+        (id, tid, [&[head], words].concat().iter().flat_map(|word| word.to_be_bytes()).collect())
+    }
+
+    /// A 64-bit generic event.
+    fn generic(id: u16, tid: u64, word: u64, bytes: &[u8]) -> (u16, u64, Vec<u8>) {
+        let head = 0x4000_u64 << 48 | (bytes.len() as u64) << 32 | u64::from(id) << 16;
+        let mut event: Vec<u8> = [head, word].iter().flat_map(|word| word.to_be_bytes()).collect();
+        event.extend(bytes);
+        (id, tid, event)
+    }
+
+    fn state(table: &str) -> ContextState {
+        let names = AddressNames::parse(b"kread 1A2B4").unwrap();
+        ContextState::new(Arc::new(table.parse().unwrap()), Arc::new(names))
+    }
+
+    /// `pid name cpu depth priority svc` of an event, `-` for what is unknown.
+    fn line(state: &mut ContextState, (id, tid, bytes): &(u16, u64, Vec<u8>)) -> String {
+        let event = RawEvent {
+            number: 1,
+            offset: 0,
+            bytes,
+            recorded: &[],
+            wide: true,
+            id: *id,
+            tid: *tid,
+            ticks: None,
+            cpu: None,
+        };
+        state.advance(&event);
+        let facts = state.facts(&event);
+        let number = |number: Option<u64>| number.map_or(String::from("-"), |number| number.to_string());
+        let text = |text: &[u8]| String::from_utf8_lossy(if text.is_empty() { b"-" } else { text }).into_owned();
+        let (name, svc) = (text(facts.name), text(facts.svc));
+        format!("{} {name} {} {} {} {svc}", number(facts.pid), number(facts.cpu), facts.depth, facts.priority)
+    }
+
+    #[test]
+    fn what_enters_holds_at_once_and_what_leaves_behind_the_event() {
+        let mut state = state("106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD\n101 enter address=D1\n104 return");
+        let plain = words(0x0100, 0, 7, &[]);
+        assert_eq!(line(&mut state, &plain), "- - - 0 0 -");
+        assert_eq!(line(&mut state, &words(0x1060, 3, 7, &[40, 7, 60])), "40 - 3 0 60 -");
+        assert_eq!(line(&mut state, &words(0x1010, 0, 7, &[0x1A2B4])), "40 - 3 0 60 kread");
+        assert_eq!(line(&mut state, &words(0x1010, 0, 7, &[0x1A2B5])), "40 - 3 0 60 0001A2B5");
+        assert_eq!(line(&mut state, &words(0x0100, 0, 8, &[])), "- - - 0 0 -");
+        assert_eq!(line(&mut state, &words(0x1040, 0, 7, &[])), "40 - 3 0 60 0001A2B5");
+        assert_eq!(line(&mut state, &plain), "40 - 3 0 60 -");
+    }
+
+    #[test]
+    fn interrupts_are_counted_by_cpu() {
+        let mut state = state("100 raise cpu=HD\n102 raise cpu=HD\n103 lower cpu=HD\n200 reset cpu=HD\n106 dispatch");
+        let (first, second) = (words(0x0100, 0, 7, &[]), words(0x0100, 0, 8, &[]));
+        assert_eq!(line(&mut state, &words(0x1000, 0, 7, &[])), "- - 0 1 0 -");
+        assert_eq!(line(&mut state, &words(0x1020, 0, 7, &[])), "- - 0 2 0 -");
+        assert_eq!(line(&mut state, &words(0x1000, 1, 8, &[])), "- - 1 1 0 -");
+        assert_eq!(line(&mut state, &words(0x1030, 0, 7, &[])), "- - 0 2 0 -");
+        assert_eq!(line(&mut state, &first), "- - 0 1 0 -");
+        assert_eq!(line(&mut state, &words(0x2000, 0, 7, &[])), "- - 0 1 0 -");
+        assert_eq!(line(&mut state, &first), "- - 0 0 0 -");
+        assert_eq!(line(&mut state, &second), "- - 1 1 0 -");
+        assert_eq!(line(&mut state, &words(0x1060, 0, 8, &[])), "- - 1 0 0 -");
+        for _ in 0..200 {
+            line(&mut state, &words(0x1000, 1, 8, &[]));
+        }
+        assert_eq!(line(&mut state, &second), "- - 1 99 0 -");
+    }
+
+    #[test]
+    fn processes_come_and_go() {
+        let mut state = state(
+            "00A kind=1 process pid=U8@W2 tid=U8@W2+8 path=S@W2+16\n139 fork pid=D1 tid=D2\n\
+             134 generic exec pid=D1 path=P@W2\n465 thread tid=D1\n135 exit",
+        );
+        let record = [&40_u64.to_be_bytes()[..], &7_u64.to_be_bytes(), b"/usr/bin/a_very_long_name\0x"].concat();
+        line(&mut state, &generic(0x00A0, 1, 1, &record));
+        assert_eq!(line(&mut state, &words(0x1390, 0, 7, &[41, 8])), "40 a_very_long_na - 0 0 -");
+        let (parent, child) = (words(0x0100, 0, 7, &[]), words(0x0100, 0, 8, &[]));
+        assert_eq!(line(&mut state, &child), "41 a_very_long_na - 0 0 -");
+        assert_eq!(line(&mut state, &generic(0x1340, 8, 41, b"no path")), "41 a_very_long_na - 0 0 -");
+        assert_eq!(line(&mut state, &generic(0x1340, 8, 41, b"/usr/bin/ls")), "41 ls - 0 0 -");
+        assert_eq!(state.paths.get(&41).unwrap(), b"/usr/bin/ls");
+        line(&mut state, &words(0x4650, 0, 8, &[9]));
+        assert_eq!(line(&mut state, &words(0x0100, 0, 9, &[])), "41 ls - 0 0 -");
+        assert_eq!(line(&mut state, &words(0x1350, 0, 9, &[])), "41 ls - 0 0 -");
+        assert_eq!(line(&mut state, &words(0x0100, 0, 9, &[])), "- - - 0 0 -");
+        assert_eq!(line(&mut state, &child), "- - - 0 0 -");
+        assert_eq!(line(&mut state, &parent), "40 a_very_long_na - 0 0 -");
+        assert!(!state.paths.contains_key(&41));
+    }
+
+    #[test]
+    fn a_recorder_that_names_itself_gets_its_section() {
+        let mut state = state("106 dispatch\n[daemon own]\n106 dispatch pid=D1");
+        let dispatch = words(0x1060, 0, 7, &[40]);
+        assert_eq!(line(&mut state, &dispatch), "- - - 0 0 -");
+        line(&mut state, &generic(0x00A0, 1, 0x1E, b"other\0"));
+        assert_eq!(line(&mut state, &dispatch), "- - - 0 0 -");
+        line(&mut state, &generic(0x00A0, 1, 0x1E, b"own\0"));
+        assert_eq!(line(&mut state, &dispatch), "40 - - 0 0 -");
+    }
+
+    #[test]
+    fn memory_is_bounded_and_used_again() {
+        let mut state = state("139 fork pid=D1 tid=D2\n135 exit pid=D1\n100 raise cpu=D1");
+        for id in 0..MAX_KNOWN as u64 + 10 {
+            line(&mut state, &words(0x1390, 0, 1, &[id, id + 1_000_000]));
+        }
+        let last = MAX_KNOWN as u64 + 9;
+        assert_eq!(state.threads.values.len(), MAX_KNOWN);
+        assert_eq!(line(&mut state, &words(0x0100, 0, last + 1_000_000, &[])), "- - - 0 0 -");
+        line(&mut state, &words(0x1350, 0, 1, &[5]));
+        line(&mut state, &words(0x1390, 0, 1, &[last, last + 1_000_000]));
+        assert_eq!(line(&mut state, &words(0x0100, 0, last + 1_000_000, &[])), format!("{last} - - 0 0 -"));
+        for cpu in [0, u64::MAX, 1 << 40] {
+            line(&mut state, &words(0x1000, 0, 1_000_007, &[cpu]));
+        }
+        assert!(state.depths.len() <= MAX_KNOWN + 1);
+    }
+
+    #[test]
+    fn a_thread_may_move_between_processes_for_ever() {
+        let mut state = state("106 dispatch pid=D1\n135 exit pid=D1");
+        for n in 0..1000 {
+            line(&mut state, &words(0x1060, 0, 7, &[n % 3]));
+        }
+        assert_eq!(state.members.len(), 1);
+        line(&mut state, &words(0x1350, 0, 7, &[1]));
+        assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "0 - - 0 0 -");
+        line(&mut state, &words(0x1350, 0, 7, &[0]));
+        assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "- - - 0 0 -");
+        assert_eq!(state.members.len(), 0);
+    }
+}

@@ -1,0 +1,283 @@
+//! Which events of an AIX trace are reported.
+
+use crate::context::Facts;
+use crate::ids::IdSet;
+use crate::reader::aix::hooks;
+use std::collections::BTreeSet;
+
+/// Which events are reported: those that every part admits.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only these ids.
+    pub only: Option<IdSet>,
+    /// All but these ids.
+    pub except: IdSet,
+    /// Only events of these processes.
+    pub processes: Option<Processes>,
+    /// Only events of these threads, or all but theirs.
+    pub threads: Option<Threads>,
+    /// Only events on these CPUs.
+    pub cpus: Option<Numbers>,
+    /// Only events from this time on, in nanoseconds since the trace began.
+    pub from_ns: Option<u64>,
+    /// Only events up to this time and at it.
+    pub to_ns: Option<u64>,
+    /// Only events from this second on, since 1970.
+    pub from_date: Option<u32>,
+    /// Only events up to this second and within it, since 1970.
+    pub to_date: Option<u32>,
+}
+
+/// Processes: by id, by name, or interrupts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Processes {
+    /// Process ids.
+    pub pids: BTreeSet<u64>,
+    /// Last parts of paths, or whole paths.
+    pub names: BTreeSet<Vec<u8>>,
+    /// Whether events at interrupt level are among them.
+    pub interrupts: bool,
+}
+
+/// Threads by their ids.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Threads {
+    /// Thread ids.
+    pub tids: BTreeSet<u64>,
+    /// Whether it is the others that are meant.
+    pub excluded: bool,
+}
+
+/// Numbers, as ranges with both ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Numbers(pub Vec<(u64, u64)>);
+
+impl Processes {
+    /// Adds a list such as `cp,4522,INTR`.
+    ///
+    /// # Errors
+    /// What is wrong with the list.
+    pub fn add(&mut self, list: &str) -> Result<(), String> {
+        for item in items(list)? {
+            match number(item) {
+                _ if item == "INTR" => self.interrupts = true,
+                Some(pid) => drop(self.pids.insert(pid)),
+                None => drop(self.names.insert(item.as_bytes().to_vec())),
+            }
+        }
+        Ok(())
+    }
+
+    fn admits(&self, facts: &Facts<'_>) -> bool {
+        facts.pid.is_some_and(|pid| self.pids.contains(&pid))
+            || (self.interrupts && facts.depth > 0)
+            || (!facts.path.is_empty() && self.names_path(facts.path))
+    }
+
+    fn names_path(&self, path: &[u8]) -> bool {
+        let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        self.names.contains(base) || self.names.contains(path)
+    }
+}
+
+impl Threads {
+    /// Adds a list such as `8191,10011`, or `!8191` for all but that.
+    ///
+    /// # Errors
+    /// What is wrong with the list: a form that is no number, or `!` in one list and not in the other.
+    pub fn add(&mut self, list: &str) -> Result<(), String> {
+        let (excluded, rest) = list.trim_start().strip_prefix('!').map_or((false, list), |rest| (true, rest));
+        if !self.tids.is_empty() && excluded != self.excluded {
+            return Err(String::from("one list of threads begins with `!` and the other does not"));
+        }
+        self.excluded = excluded;
+        for item in items(rest)? {
+            self.tids.insert(number(item).ok_or_else(|| format!("`{item}` is no thread id: expected a number"))?);
+        }
+        Ok(())
+    }
+}
+
+impl Numbers {
+    /// Adds a list such as `0,2-3`.
+    ///
+    /// # Errors
+    /// The item that is neither a number nor a range.
+    pub fn add(&mut self, list: &str) -> Result<(), String> {
+        for item in items(list)? {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            match (number(first), number(last)) {
+                (Some(first), Some(last)) if first <= last => self.0.push((first, last)),
+                _ => return Err(format!("`{item}` is no CPU: expected a number, or two with - between")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a number is among them.
+    pub fn contains(&self, number: u64) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
+    }
+}
+
+/// Items between commas or blanks; at least one.
+fn items(list: &str) -> Result<impl Iterator<Item = &str>, String> {
+    let mut items = list.split([',', ' ', '\t']).filter(|item| !item.is_empty()).peekable();
+    if items.peek().is_some() { Ok(items) } else { Err(format!("`{list}` names nothing")) }
+}
+
+/// Decimal digits, or hex digits behind `0x`.
+fn number(text: &str) -> Option<u64> {
+    let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(digits, radix).ok())?
+}
+
+impl Filter {
+    /// Whether events of a canonical id are reported. Hooks 003 and 00A speak to the reader, and are shown only when
+    /// they are asked for.
+    #[inline]
+    pub fn shows(&self, id: u16) -> bool {
+        let wanted = match &self.only {
+            Some(only) => only.contains(id),
+            None => id != hooks::HEADER && id != hooks::UTILITY,
+        };
+        wanted && !self.except.contains(id)
+    }
+
+    /// Whether anything but the hook id counts.
+    pub fn asks_for_facts(&self) -> bool {
+        self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.asks_for_times()
+    }
+
+    fn asks_for_times(&self) -> bool {
+        self.from_ns.is_some() || self.to_ns.is_some() || self.asks_for_dates()
+    }
+
+    /// Whether the trace has to say when it began.
+    pub fn asks_for_dates(&self) -> bool {
+        self.from_date.is_some() || self.to_date.is_some()
+    }
+
+    /// Makes times since the trace began of dates, the trace having begun at `start`.
+    pub fn date(&mut self, start: u32) {
+        const SECOND: u64 = 1_000_000_000;
+        if let Some(from) = self.from_date.take() {
+            self.from_ns = Some(u64::from(from.saturating_sub(start)) * SECOND);
+        }
+        if let Some(to) = self.to_date.take() {
+            match (u64::from(to) + 1).checked_sub(start.into()) {
+                Some(seconds @ 1..) => self.to_ns = Some(seconds * SECOND - 1),
+                // The trace began behind the date.
+                _ => self.from_ns = Some(u64::MAX),
+            }
+        }
+    }
+
+    /// Whether an event is reported whose id is.
+    pub fn admits(&self, facts: &Facts<'_>, elapsed_ns: u64) -> bool {
+        self.from_ns.is_none_or(|from| elapsed_ns >= from)
+            && self.to_ns.is_none_or(|to| elapsed_ns <= to)
+            && self.processes.as_ref().is_none_or(|processes| processes.admits(facts))
+            && self.threads.as_ref().is_none_or(|threads| threads.tids.contains(&facts.tid) != threads.excluded)
+            && self.cpus.as_ref().is_none_or(|cpus| facts.cpu.is_some_and(|cpu| cpus.contains(cpu)))
+    }
+}
+
+/// Seconds since 1970 of a date as `-s` and `-e` take it: month, day, hour, minute, second and the year's last two
+/// digits, GMT. 70 to 99 are years of the last century.
+///
+/// ```
+/// assert_eq!(tfbc::filter::date_seconds("102813340599"), Some(941_117_645));
+/// assert_eq!(tfbc::filter::date_seconds("022900000001"), None); // 2001 had 28 days in February
+/// ```
+pub fn date_seconds(text: &str) -> Option<u32> {
+    if text.len() != 12 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |at: usize| text[2 * at..2 * at + 2].parse::<u64>().ok();
+    let (month, day, hour, minute, second) = (part(0)?, part(1)?, part(2)?, part(3)?, part(4)?);
+    let year = part(5)? + if part(5)? < 70 { 2000 } else { 1900 };
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let length = *lengths.get(usize::try_from(month.checked_sub(1)?).ok()?)?;
+    if !(1..=length).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let before: u64 = lengths.iter().take(month as usize - 1).sum();
+    let leap_days = (year - 1969) / 4;
+    let days = (year - 1970) * 365 + leap_days + before + day - 1;
+    u32::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_hooks_are_shown_when_asked_for() {
+        let mut filter = Filter::default();
+        assert!(filter.shows(0x0100) && !filter.shows(hooks::UTILITY) && !filter.shows(hooks::HEADER));
+        filter.only = Some(IdSet::parse("00").unwrap());
+        assert!(!filter.shows(0x0100) && filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
+        filter.except = IdSet::parse("00a").unwrap();
+        assert!(!filter.shows(hooks::UTILITY) && filter.shows(hooks::HEADER));
+    }
+
+    #[test]
+    fn processes_are_ids_names_or_interrupts() {
+        let mut processes = Processes::default();
+        processes.add("cp, 4522,INTR").unwrap();
+        let facts = Facts::default();
+        assert!(!processes.admits(&facts));
+        assert!(processes.admits(&Facts { pid: Some(4522), ..facts }));
+        assert!(processes.admits(&Facts { depth: 1, ..facts }));
+        assert!(processes.admits(&Facts { path: b"/usr/bin/cp", ..facts }));
+        assert!(!processes.admits(&Facts { path: b"/usr/bin/cpio", ..facts }));
+        assert!(processes.add(" ,").is_err());
+    }
+
+    #[test]
+    fn threads_are_listed_or_excluded() {
+        let mut threads = Threads::default();
+        threads.add("!7,0x10").unwrap();
+        assert!(threads.excluded && threads.tids.contains(&16));
+        assert!(threads.add("8").is_err() && threads.add("!x").is_err());
+        let filter = Filter { threads: Some(threads), ..Filter::default() };
+        assert!(!filter.admits(&Facts { tid: 7, ..Facts::default() }, 0));
+        assert!(filter.admits(&Facts { tid: 8, ..Facts::default() }, 0));
+    }
+
+    #[test]
+    fn cpus_are_numbers_and_ranges() {
+        let mut cpus = Numbers::default();
+        cpus.add("0,2-3").unwrap();
+        assert_eq!([0, 1, 2, 3, 4].map(|cpu| cpus.contains(cpu)), [true, false, true, true, false]);
+        assert!(cpus.add("3-2").is_err() && cpus.add("x").is_err() && cpus.add("").is_err());
+    }
+
+    #[test]
+    fn dates_become_times() {
+        assert_eq!(date_seconds("010100000070"), Some(0));
+        assert_eq!(date_seconds("022900000000"), Some(951_782_400));
+        assert_eq!(date_seconds("123123595999"), Some(946_684_799));
+        assert_eq!(date_seconds("010100000000"), Some(946_684_800));
+        for bad in [
+            "",
+            "130100000000",
+            "010000000000",
+            "010124000000",
+            "010100600000",
+            "010100006000",
+            "01010000000",
+            "0101000000+0",
+        ] {
+            assert_eq!(date_seconds(bad), None, "{bad}");
+        }
+        let mut filter = Filter { from_date: Some(105), to_date: Some(107), ..Filter::default() };
+        filter.date(100);
+        assert_eq!((filter.from_ns, filter.to_ns), (Some(5_000_000_000), Some(7_999_999_999)));
+        let mut filter = Filter { to_date: Some(98), ..Filter::default() };
+        filter.date(100);
+        assert!(!filter.admits(&Facts::default(), 0));
+    }
+}

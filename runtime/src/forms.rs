@@ -1,0 +1,149 @@
+//! The forms of a report: lines for people, and tables for programs.
+
+use crate::json;
+use std::cmp::Reverse;
+use tfbc_vm::TextBuf;
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// Aligned columns under a heading.
+    #[default]
+    Text,
+    /// Values between tabs, with a line of names; tab, newline and backslash in a value are written `\t`, `\n`, `\\`.
+    Tsv,
+    /// RFC 4180: values between commas, quoted where they must be, with a line of names.
+    Csv,
+    /// One JSON object a line, with the fields of the data.
+    Ndjson,
+}
+
+impl Form {
+    /// What stands between two values.
+    pub(crate) fn separator(self) -> &'static [u8] {
+        match self {
+            Form::Text => b"  ",
+            Form::Tsv => b"\t",
+            Form::Csv | Form::Ndjson => b",",
+        }
+    }
+
+    /// What stands behind the last value.
+    pub(crate) fn line_end(self) -> &'static [u8] {
+        if self == Form::Csv { b"\r\n" } else { b"\n" }
+    }
+
+    /// Appends a value of a line.
+    pub(crate) fn value(self, value: &[u8], out: &mut TextBuf) {
+        match self {
+            Form::Text => out.push(value),
+            Form::Tsv => escaped(value, out),
+            Form::Csv => quoted(value, out),
+            Form::Ndjson => json::string(value, out),
+        }
+    }
+}
+
+/// A value between tabs.
+fn escaped(value: &[u8], out: &mut TextBuf) {
+    let mut rest = value;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
+        out.push(&rest[..at]);
+        out.push(match rest[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            _ => b"\\\\",
+        });
+        rest = &rest[at + 1..];
+    }
+    out.push(rest);
+}
+
+/// A value between commas.
+fn quoted(value: &[u8], out: &mut TextBuf) {
+    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return out.push(value);
+    }
+    out.push(b"\"");
+    for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
+        out.push(if at > 0 { b"\"\"" } else { b"" });
+        out.push(part);
+    }
+    out.push(b"\"");
+}
+
+/// What stands before columns that step back on a terminal.
+pub(crate) const DIM: &[u8] = b"\x1b[2m";
+/// What stands behind them.
+pub(crate) const PLAIN: &[u8] = b"\x1b[0m";
+
+/// How often events of one id were met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub n: u64,
+    /// The id as reports spell it.
+    pub id: String,
+    pub label: Vec<u8>,
+}
+
+/// Writes counts, the most frequent first and else in their order.
+pub(crate) fn write_counts(mut rows: Vec<Counted>, form: Form, heading: bool, out: &mut TextBuf) {
+    rows.sort_by_key(|row| Reverse(row.n));
+    let width = rows.iter().map(|row| row.id.len()).max().unwrap_or(0).max(4);
+    match form {
+        Form::Text if heading => out.push(format!("{:>12}  {:<width$}  label\n", "count", "id").as_bytes()),
+        Form::Tsv | Form::Csv if heading => {
+            out.push([&b"count"[..], b"id", b"label"].join(form.separator()).as_slice());
+            out.push(form.line_end());
+        }
+        _ => {}
+    }
+    for Counted { n, id, label } in rows {
+        match form {
+            Form::Text => {
+                out.push(format!("{n:>12}  {id:<width$}  ").as_bytes());
+                out.push(&label);
+            }
+            Form::Tsv | Form::Csv => {
+                out.dec(n);
+                out.push(form.separator());
+                form.value(id.as_bytes(), out);
+                out.push(form.separator());
+                form.value(&label, out);
+            }
+            Form::Ndjson => {
+                out.push(format!("{{\"count\":{n},\"id\":").as_bytes());
+                json::string(id.as_bytes(), out);
+                out.push(b",\"label\":");
+                json::string(&label, out);
+                out.push(b"}");
+            }
+        }
+        out.push(form.line_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_apart_in_every_form() {
+        for (form, expected) in
+            [(Form::Tsv, "a\\tb\\n\\\\,\""), (Form::Csv, "\"a\tb\n\\,\"\"\""), (Form::Ndjson, r#""a\tb\n\\,\"""#)]
+        {
+            let mut out = TextBuf::new();
+            form.value(b"a\tb\n\\,\"", &mut out);
+            assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn counts_begin_with_the_most_frequent() {
+        let row = |n, id: &str| Counted { n, id: id.to_owned(), label: b"L".to_vec() };
+        let mut out = TextBuf::new();
+        write_counts(vec![row(2, "010"), row(9, "15B"), row(2, "F5F1")], Form::Tsv, true, &mut out);
+        let expected = "count\tid\tlabel\n9\t15B\tL\n2\t010\tL\n2\tF5F1\tL\n";
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
+    }
+}

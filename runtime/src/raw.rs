@@ -1,0 +1,108 @@
+//! Raw output: the chosen events of any logs as one stream that can be read again.
+//!
+//! A 64-bit stream begins with its first word, EFDF1114; a 32-bit one has none. The events are those of the logs, byte
+//! by byte, in the order of the report. Events of a processor's file get the P flag and a last word with the
+//! processor's number, so that they keep it; a 32-bit event has no room for that. Hooks 001 to 00B are always written:
+//! without them the stream has no times and no names.
+
+use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, RawEvent, Step, TimedEvent, hooks};
+use crate::report::{Monitor, ReportError, ReportOptions, Summary};
+use crate::selection::Selection;
+use std::io::Write;
+
+/// Bytes that are gathered before they are written.
+const WRITE_AT: usize = 128 << 10;
+/// Events between two calls of [`Monitor::progress`].
+const PROGRESS_EVERY: u64 = 1 << 14;
+
+/// The P flag, in the first byte of a 64-bit hook word.
+const CPUID: u8 = 0x10;
+
+/// Writes the events that the options choose as one stream.
+///
+/// # Errors
+/// The logs cannot be one stream, a log cannot be read on, or the stream cannot be written.
+pub fn write_raw(
+    logs: &mut Logs,
+    options: &ReportOptions,
+    out: &mut impl Write,
+    monitor: &mut impl Monitor,
+) -> Result<Summary, ReportError> {
+    refuse_mixed(logs)?;
+    let infos = logs.logs().to_vec();
+    let mut selection = Selection::new(options);
+    let mut summary = Summary::default();
+    let mut bytes = first_word(&infos);
+    while let Some(item) = logs.next().map_err(ReportError::Read)? {
+        match item {
+            LogItem::Event(timed) => {
+                summary.n_events += 1;
+                if selection.admits(&timed)? || is_internal(timed.event.id) {
+                    summary.n_reported += 1;
+                    put(&timed, &infos[timed.log], &mut bytes);
+                }
+            }
+            LogItem::Notice { notice, .. } => {
+                summary.n_damaged += u64::from(notice.damage);
+                monitor.notice(&notice);
+            }
+        }
+        if bytes.len() >= WRITE_AT {
+            out.write_all(&bytes).map_err(ReportError::Write)?;
+            bytes.clear();
+        }
+        if summary.n_events.is_multiple_of(PROGRESS_EVERY) {
+            monitor.progress(logs.progress(), summary.n_events);
+        }
+    }
+    // Factors may have changed on the way.
+    refuse_mixed(logs)?;
+    out.write_all(&bytes).and_then(|()| out.flush()).map_err(ReportError::Write)?;
+    let tally = logs.tally();
+    summary.bytes = (tally.read, tally.skipped);
+    summary.n_clamped = logs.clamped();
+    Ok(summary)
+}
+
+fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
+    logs.no_stream().map_or(Ok(()), |why| Err(ReportError::NoStream(why)))
+}
+
+fn first_word(infos: &[LogInfo]) -> Vec<u8> {
+    match infos.first().map(|log| log.kind.kernel()) {
+        Some(Kernel::Bits64) => Kind::Stream64.magic().unwrap_or_default().to_be_bytes().to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// Hooks 001 to 00B speak of the trace itself.
+fn is_internal(id: u16) -> bool {
+    (hooks::TRACE_ON..=hooks::WRAPPED).contains(&id)
+}
+
+/// Appends an event, its processor's number as its last word.
+fn put(timed: &TimedEvent<'_>, log: &LogInfo, out: &mut Vec<u8>) {
+    let RawEvent { recorded, cpu, .. } = timed.event;
+    let start = out.len();
+    let flagged = recorded.first().is_some_and(|flags| flags & CPUID != 0);
+    if log.kind.kernel() == Kernel::Bits32 || (cpu.is_none() && !flagged) {
+        out.extend_from_slice(recorded);
+        return;
+    }
+    match log.rules.step(recorded) {
+        Step::Whole(parts) if parts.cpu.is_some() => {
+            let at = parts.cpu.unwrap_or(0);
+            out.extend_from_slice(&recorded[..at]);
+            out.extend_from_slice(&recorded[at + 8..]);
+            out.extend_from_slice(&recorded[at..at + 8]);
+        }
+        _ => {
+            out.extend_from_slice(recorded);
+            out[start] &= !CPUID;
+            if let Some(cpu) = cpu {
+                out[start] |= CPUID;
+                out.extend_from_slice(&cpu.to_be_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Logs of one file a processor (`trace -C`): a base file `F`, and beside it `F-0`, `F-1` and so on.
+//!
+//! The base names its files in 00A events of kind 10: the processor's number and the name on the system that wrote
+//! them, of which the last part counts. A base without such events has the files that its directory has.
+
+use super::trace::{ReadOptions, Trace};
+use crate::reader::Notice;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files of a base, by their processors, and what is wrong with them.
+#[derive(Debug, Default)]
+pub(super) struct CpuFiles {
+    pub files: BTreeMap<u32, PathBuf>,
+    pub damage: Vec<Notice>,
+}
+
+/// The files of single processors that belong to a trace; none where it is no base file, or cannot be read.
+pub(crate) fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+    let is_base =
+        |trace: &Trace| trace.log_header().is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty();
+    let base = Trace::open(path, options).ok().filter(is_base);
+    let found = base.and_then(|base| CpuFiles::of(&base, path).ok());
+    found.map_or(Vec::new(), |found| found.files.into_values().collect())
+}
+
+impl CpuFiles {
+    /// The files that a base file names, or those beside it.
+    pub fn of(trace: &Trace, base: &Path) -> io::Result<Self> {
+        let mut found = Self::default();
+        if base == Path::new("-") {
+            found.damage(String::from("a base file from standard input: the files of its CPUs cannot be found"));
+        } else if trace.cpu_files().is_empty() {
+            found.list(trace, base)?;
+        } else {
+            found.resolve(trace, base);
+        }
+        Ok(found)
+    }
+
+    fn resolve(&mut self, trace: &Trace, base: &Path) {
+        for file in trace.cpu_files() {
+            let by_number = numbered(base, file.cpu);
+            let by_name = last_part(&file.name).map(|name| base.with_file_name(name));
+            let path = by_name.filter(|path| path != base && path.is_file()).unwrap_or(by_number);
+            if let Some(other) = self.files.insert(file.cpu, path.clone())
+                && other != path
+            {
+                let (first, second) = (other.display(), path.display());
+                self.damage(format!(
+                    "two files are named for CPU {}, {first} and {second}; the second is read",
+                    file.cpu
+                ));
+            }
+        }
+        let mut seen: BTreeMap<PathBuf, u32> = BTreeMap::new();
+        let mut doubled = Vec::new();
+        for (cpu, path) in &self.files {
+            if let Some(other) = seen.insert(path.clone(), *cpu) {
+                doubled.push((*cpu, format!("{} is named for CPU {other} and CPU {cpu}", path.display())));
+            }
+        }
+        for (cpu, message) in doubled {
+            self.files.remove(&cpu);
+            self.damage(message);
+        }
+    }
+
+    fn list(&mut self, trace: &Trace, base: &Path) -> io::Result<()> {
+        let directory = base.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        for entry in fs::read_dir(directory)? {
+            let path = base.with_file_name(entry?.file_name());
+            if let Some(cpu) = number(&path).filter(|cpu| numbered(base, *cpu) == path && path.is_file()) {
+                self.files.insert(cpu, path);
+            }
+        }
+        let n = self.files.len();
+        match trace.survey().traced_cpus {
+            _ if n == 0 => {
+                let first = numbered(base, 0);
+                self.damage(format!("a base file that names no files of its CPUs, and {} is none", first.display()));
+            }
+            Some(traced) if traced as usize > n => {
+                self.damage(format!("{traced} CPUs were traced, and the files of {n} are beside it: {}", self.known()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn damage(&mut self, message: String) {
+        self.damage.push(Notice { damage: true, message });
+    }
+
+    /// Leaves those that are asked for, or says which of them there is not.
+    pub fn select(&mut self, cpus: &[(u64, u64)]) -> Result<(), u64> {
+        for (first, last) in cpus {
+            let missing = |cpu: &u64| !u32::try_from(*cpu).is_ok_and(|cpu| self.files.contains_key(&cpu));
+            if let Some(cpu) = (*first..=*last).find(missing) {
+                return Err(cpu);
+            }
+        }
+        self.files.retain(|cpu, _| contains(cpus, (*cpu).into()));
+        Ok(())
+    }
+
+    /// The processors, such as `CPU 0 to 3 and 5`.
+    pub fn known(&self) -> String {
+        let mut text = String::from("CPU");
+        let mut cpus = self.files.keys().copied().peekable();
+        while let Some(first) = cpus.next() {
+            let mut last = first;
+            while let Some(next) = cpus.next_if(|next| Some(*next) == last.checked_add(1)) {
+                last = next;
+            }
+            let link = if text.len() == 3 {
+                ""
+            } else if cpus.peek().is_some() {
+                ","
+            } else {
+                " and"
+            };
+            let _ = match last - first {
+                0 => write!(text, "{link} {first}"),
+                1 => write!(text, "{link} {first}, {last}"),
+                _ => write!(text, "{link} {first} to {last}"),
+            };
+        }
+        if text.len() == 3 { String::from("no files of CPUs") } else { text }
+    }
+}
+
+/// Whether a number is in one of some ranges.
+pub(super) fn contains(ranges: &[(u64, u64)], number: u64) -> bool {
+    ranges.iter().any(|(first, last)| (*first..=*last).contains(&number))
+}
+
+/// The processor that a file's name ends in.
+pub(super) fn number(path: &Path) -> Option<u32> {
+    let (_, digits) = path.file_name()?.to_str()?.rsplit_once('-')?;
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+/// `F-N` of a base file `F`.
+fn numbered(base: &Path, cpu: u32) -> PathBuf {
+    let mut name = base.file_name().unwrap_or_default().to_owned();
+    name.push(format!("-{cpu}"));
+    base.with_file_name(name)
+}
+
+/// What stands behind the last slash of a path.
+fn last_part(name: &[u8]) -> Option<&str> {
+    let part = std::str::from_utf8(name).ok()?.rsplit('/').next()?;
+    (!part.is_empty() && part != "." && part != "..").then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_in_numbers() {
+        assert_eq!(number(Path::new("a/trc-file-12")), Some(12));
+        for name in ["trcfile", "trcfile-", "trcfile-1x", "trcfile-+1", "trcfile-4294967296"] {
+            assert_eq!(number(Path::new(name)), None, "{name}");
+        }
+        assert_eq!(numbered(Path::new("a/b"), 3), Path::new("a/b-3"));
+    }
+
+    #[test]
+    fn names_of_another_system_lose_their_directories() {
+        assert_eq!(last_part(b"/var/adm/ras/trcfile-0"), Some("trcfile-0"));
+        assert_eq!(last_part(b"/etc/.."), None);
+        assert_eq!(last_part(b"x/"), None);
+    }
+
+    #[test]
+    fn processors_are_told_in_ranges() {
+        let known = |cpus: &[u32]| {
+            let files = cpus.iter().map(|cpu| (*cpu, PathBuf::new())).collect();
+            CpuFiles { files, ..CpuFiles::default() }.known()
+        };
+        assert_eq!(known(&[]), "no files of CPUs");
+        assert_eq!(known(&[4]), "CPU 4");
+        assert_eq!(known(&[0, 1, 2, 3, 5]), "CPU 0 to 3 and 5");
+        assert_eq!(known(&[0, 2, 4]), "CPU 0, 2 and 4");
+    }
+
+    #[test]
+    fn what_is_asked_for_must_be_there() {
+        let files = [0, 1, 2, 5].map(|cpu| (cpu, PathBuf::new())).into();
+        let mut found = CpuFiles { files, ..CpuFiles::default() };
+        assert_eq!(found.select(&[(0, 1), (3, u64::MAX)]), Err(3));
+        assert_eq!(found.select(&[(1, 2), (5, 5)]), Ok(()));
+        assert_eq!(found.known(), "CPU 1, 2 and 5");
+    }
+}

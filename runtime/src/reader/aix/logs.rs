@@ -1,0 +1,391 @@
+//! The source of a report's events: one trace with its clock, or several, merged by time.
+//!
+//! Several traces are the base file and the processors' files of one log, or the logs of a merge, or both. Each has a
+//! clock of its own, and what is compared are nanoseconds.
+
+use super::clock::{Clock, Elapsed, EventTime};
+use super::cpu_files::{self, CpuFiles};
+use super::duplicates::Duplicates;
+use super::hooks;
+use super::internal::Record;
+use super::merge::{Lane, Merge, Turn, chunk};
+use super::sniff::Kind;
+use super::step::{Kernel, StepRules};
+use super::trace::{Item, OpenError, RawEvent, ReadOptions, Trace};
+use crate::reader::{Notice, Tally};
+use std::io;
+use std::path::Path;
+
+/// What a report needs to know of one of its logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogInfo {
+    /// The name as the user gave it.
+    pub name: String,
+    /// What kind of trace it is.
+    pub kind: Kind,
+    /// Bytes of the whole file, where that is known.
+    pub size: Option<u64>,
+    /// The processor whose file it is, in a log of one file a processor.
+    pub cpu: Option<u32>,
+    /// How its events are stepped over.
+    pub rules: StepRules,
+}
+
+/// An event with its time.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedEvent<'t> {
+    /// The event.
+    pub event: RawEvent<'t>,
+    /// Its time.
+    pub time: EventTime,
+    /// Index of the log that it is of, for [`Logs::log`].
+    pub log: usize,
+    /// Processors whose files go on, in a log of one file a processor.
+    pub reported_cpus: Option<u32>,
+}
+
+/// What stands next in the logs.
+#[derive(Debug)]
+pub enum LogItem<'t> {
+    /// An event.
+    Event(TimedEvent<'t>),
+    /// A damaged place, or a warning.
+    Notice {
+        /// Index of the log.
+        log: usize,
+        /// What is said of it.
+        notice: Notice,
+    },
+}
+
+/// The logs of one report.
+///
+/// ```
+/// use tfbc::reader::aix::{Input, LogItem, Logs, ReadOptions, Trace};
+/// let bytes = [0xef, 0xdf, 0x11, 0x14, 0x80, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b, 0, 0, 0, 0, 0, 0, 0, 9];
+/// let mut logs = Logs::from(Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?);
+/// assert!(matches!(logs.next()?, Some(LogItem::Notice { .. }))); // no time factors
+/// let Some(LogItem::Event(timed)) = logs.next()? else { panic!() };
+/// assert_eq!((timed.event.id, timed.time.time_ns, timed.time.elapsed_ns), (0x5000, 9, 0));
+/// let log = timed.log;
+/// assert_eq!(logs.log(log).name, "x");
+/// assert!(logs.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Logs {
+    name: String,
+    lanes: Vec<Lane>,
+    infos: Vec<LogInfo>,
+    elapsed: Elapsed,
+    /// Of several traces, or of one of which something is to be said.
+    merge: Option<Box<Merge>>,
+    /// Whether there are files of processors.
+    has_cpus: bool,
+}
+
+const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
+
+impl From<Trace> for Logs {
+    fn from(trace: Trace) -> Self {
+        let clock = clock_of(&trace, None);
+        let name = trace.name().to_owned();
+        Self::new(name, vec![Lane::new(trace, clock, None)], Vec::new())
+    }
+}
+
+impl Logs {
+    /// Opens a trace by its path; `-` is standard input. Beside a base file its processors' files are opened; what is
+    /// wrong with one of them is told as damage.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no trace, or has no events of a processor that is asked for.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::with_cpu_files(Trace::open(path, options)?, path, options)
+    }
+
+    /// A trace that was opened by its path, and its processors' files where it is a base file.
+    ///
+    /// # Errors
+    /// It has no events of a processor that is asked for.
+    pub fn with_cpu_files(trace: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let header = trace.log_header();
+        if header.is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty() {
+            return Self::open_cpu_files(trace, path, options);
+        }
+        let cpu = header.filter(|header| header.is_cpu_file()).and_then(|_| cpu_files::number(path));
+        if let (Some(cpu), Some(asked)) = (cpu, &options.cpus)
+            && !cpu_files::contains(asked, cpu.into())
+        {
+            let asked = asked.first().map_or(0, |(first, _)| *first);
+            return Err(OpenError::NoCpu { cpu: asked, known: format!("is the file of CPU {cpu}") });
+        }
+        let clock = clock_of(&trace, None);
+        let name = trace.name().to_owned();
+        Ok(Self::new(name, vec![Lane::new(trace, clock, cpu)], Vec::new()))
+    }
+
+    fn open_cpu_files(base: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let mut found = CpuFiles::of(&base, path)?;
+        if let Some(asked) = &options.cpus {
+            let known = found.known();
+            found.select(asked).map_err(|cpu| OpenError::NoCpu { cpu, known: format!("has {known}") })?;
+        }
+        let mut notices = found.damage;
+        let survey = *base.survey();
+        let part_options = ReadOptions { format: None, cpus: None, ..options.clone() };
+        let chunk = chunk(1 + found.files.len());
+        let name = base.name().to_owned();
+        let clock = clock_of(&base, None);
+        let mut lanes = vec![Lane::new(base, clock, None)];
+        for (cpu, path) in found.files {
+            match open_part(&path, lanes[0].trace.kind(), &part_options, chunk) {
+                Ok(part) => {
+                    let clock = clock_of(&part, Some(&lanes[0].trace));
+                    lanes.push(Lane::new(part, clock, Some(cpu)));
+                }
+                Err(why) => {
+                    let message = format!("the file of CPU {cpu} is left out: cannot read {}: {why}", path.display());
+                    notices.push(Notice { damage: true, message });
+                }
+            }
+        }
+        let lacks_factors =
+            |lane: &Lane| lane.trace.survey().first_stamp.is_some() && lane.trace.survey().factors.is_none();
+        if survey.factors.is_none() && survey.first_stamp.is_none() && lanes.iter().any(lacks_factors) {
+            notices.push(Notice { damage: false, message: String::from(NO_FACTORS) });
+        }
+        Ok(Self::new(name, lanes, notices))
+    }
+
+    /// The logs as one report, in the order of time. An event that several of them hold is given once, where
+    /// duplicates are removed.
+    ///
+    /// # Errors
+    /// An input cannot be positioned.
+    pub fn merged(logs: Vec<Logs>, remove_duplicates: bool) -> io::Result<Self> {
+        let name = logs.iter().map(|log| log.name.as_str()).collect::<Vec<_>>().join(", ");
+        let mut lanes = Vec::new();
+        let mut notices = Vec::new();
+        for (at, log) in logs.into_iter().enumerate() {
+            let first = lanes.len();
+            let told = log.merge.map_or_else(Default::default, |merge| merge.notices);
+            notices.extend(told.into_iter().map(|(lane, notice)| (first + lane, notice)));
+            for mut lane in log.lanes {
+                lane.log = at;
+                lanes.push(lane);
+            }
+        }
+        let chunk = chunk(lanes.len());
+        lanes.iter_mut().try_for_each(|lane| lane.trace.set_chunk(chunk))?;
+        let mut merged = Self::new(name, lanes, Vec::new());
+        if let Some(merge) = &mut merged.merge {
+            merge.notices = notices.into();
+            merge.duplicates = remove_duplicates.then(Duplicates::default);
+        }
+        Ok(merged)
+    }
+
+    fn new(name: String, lanes: Vec<Lane>, notices: Vec<Notice>) -> Self {
+        let infos: Vec<LogInfo> = lanes.iter().map(LogInfo::of).collect();
+        let n_reporting = lanes.iter().filter(|lane| lane.cpu.is_some()).count() as u32;
+        let notices = notices.into_iter().map(|notice| (0, notice)).collect();
+        let merge = Merge::new(notices, n_reporting);
+        let merge = (lanes.len() > 1 || !merge.notices.is_empty()).then(|| Box::new(merge));
+        Self {
+            name,
+            elapsed: Elapsed::new(starts_with_trace_on(&lanes)),
+            lanes,
+            infos,
+            merge,
+            has_cpus: n_reporting > 0,
+        }
+    }
+
+    /// The name as the user gave it, or the names of a merge.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One of the logs.
+    pub fn log(&self, index: usize) -> &LogInfo {
+        &self.infos[index]
+    }
+
+    /// All logs; files of processors are logs of their own.
+    pub fn logs(&self) -> &[LogInfo] {
+        &self.infos
+    }
+
+    /// All logs, as they are read.
+    pub fn traces(&self) -> impl Iterator<Item = &Trace> {
+        self.lanes.iter().map(|lane| &lane.trace)
+    }
+
+    /// Whether all events are in files of processors, or in their base files.
+    pub fn has_cpu_files(&self) -> bool {
+        let mut logs: Vec<(usize, bool)> = self.lanes.iter().map(|lane| (lane.log, lane.cpu.is_some())).collect();
+        logs.sort_unstable();
+        logs.chunk_by(|one, other| one.0 == other.0).all(|log| log.iter().any(|(_, has_cpu)| *has_cpu))
+    }
+
+    /// Bytes of all files, where that is known.
+    pub fn size(&self) -> Option<u64> {
+        self.infos.iter().map(|log| log.size).sum()
+    }
+
+    /// Where the bytes went that were taken in so far.
+    pub fn tally(&self) -> Tally {
+        self.traces().map(Trace::tally).fold(Tally::default(), |sum, tally| Tally {
+            read: sum.read + tally.read,
+            header: sum.header + tally.header,
+            events: sum.events + tally.events,
+            skipped: sum.skipped + tally.skipped,
+        })
+    }
+
+    /// 32-bit stamps that went back a little and were taken for the one before them.
+    pub fn clamped(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.clock.clamped()).sum()
+    }
+
+    /// Why the events cannot stand in one stream, which has one kernel and one clock.
+    pub fn no_stream(&self) -> Option<String> {
+        let (first, others) = self.lanes.split_first()?;
+        let kernel = |lane: &Lane| lane.trace.kind().kernel();
+        let other = |lane: &&Lane| kernel(lane) != kernel(first) || lane.clock.factors() != first.clock.factors();
+        let lane = others.iter().find(other)?;
+        let (name, other) = (first.trace.name(), lane.trace.name());
+        Some(if kernel(lane) == kernel(first) {
+            format!("{name} and {other} have different time factors, and a stream has one clock")
+        } else {
+            let (bits, others) = (kernel(first).env(), kernel(lane).env());
+            format!("{name} is of a {bits}-bit kernel and {other} of a {others}-bit one, and a stream is of one kernel")
+        })
+    }
+
+    /// The next event or notice; `None` at the end.
+    ///
+    /// # Errors
+    /// An input cannot be read on.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an event borrows the reader's buffer, which no Iterator can say"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> io::Result<Option<LogItem<'_>>> {
+        if self.merge.is_some() {
+            return self.next_merged();
+        }
+        let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
+        let Some(item) = trace.next()? else { return Ok(None) };
+        Ok(Some(match item {
+            Item::Event(mut event) => {
+                let time_ns = clock.advance(event.ticks);
+                let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(0, clock, event.id, time_ns) };
+                if event.id == hooks::UTILITY {
+                    note_factors(&event, 0, clock, &mut self.elapsed);
+                }
+                event.cpu = event.cpu.or(cpu.map(u64::from));
+                LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })
+            }
+            Item::Notice(notice) => LogItem::Notice { log: 0, notice },
+        }))
+    }
+
+    fn next_merged(&mut self) -> io::Result<Option<LogItem<'_>>> {
+        let Some(merge) = &mut self.merge else { return Ok(None) };
+        let (head, parts) = match merge.next(&mut self.lanes)? {
+            Turn::Event(head, parts) => (head, parts),
+            Turn::Notice(log, mut notice) => {
+                if self.infos.len() > 1 {
+                    notice.message = format!("{}: {}", self.infos[log].name, notice.message);
+                }
+                return Ok(Some(LogItem::Notice { log, notice }));
+            }
+            Turn::End => return Ok(None),
+        };
+        let (log, time_ns) = (head.lane, head.time_ns);
+        let Lane { trace, clock, cpu, .. } = &mut self.lanes[log];
+        let mut event = trace.event(&parts);
+        event.cpu = event.cpu.or(cpu.map(u64::from));
+        let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(log, clock, event.id, time_ns) };
+        if event.id == hooks::UTILITY {
+            note_factors(&event, log, clock, &mut self.elapsed);
+        }
+        let reported_cpus = self.has_cpus.then_some(merge.n_reporting);
+        Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
+    }
+}
+
+impl LogInfo {
+    fn of(lane: &Lane) -> Self {
+        let trace = &lane.trace;
+        Self {
+            name: trace.name().to_owned(),
+            kind: trace.kind(),
+            size: trace.size(),
+            cpu: lane.cpu,
+            rules: trace.rules(),
+        }
+    }
+}
+
+/// A trace's clock; a processor's file has its base's factors where it has none of its own.
+fn clock_of(trace: &Trace, base: Option<&Trace>) -> Clock {
+    let of_base = base.map(Trace::survey);
+    let factors = trace.survey().factors.or(of_base.and_then(|survey| survey.factors)).unwrap_or_default();
+    Clock::new(factors, trace.kind().kernel() == Kernel::Bits32)
+        .from_stamp(of_base.and_then(|survey| survey.first_stamp))
+}
+
+/// Opens a file of one processor, which is of its base's kernel.
+fn open_part(path: &Path, base: Kind, options: &ReadOptions, chunk: usize) -> Result<Trace, String> {
+    let mut trace = Trace::open_part(path, options).map_err(|error| error.to_string())?;
+    let (bits, of_base) = (trace.kind().kernel().env(), base.kernel().env());
+    if bits != of_base {
+        return Err(format!("it is of a {bits}-bit kernel, and the base file of a {of_base}-bit one"));
+    }
+    trace.set_chunk(chunk).map_err(|error| error.to_string())?;
+    Ok(trace)
+}
+
+/// Whether the earliest event that is neither 003 nor 00A is a 001.
+fn starts_with_trace_on(lanes: &[Lane]) -> bool {
+    let first = |lane: &Lane| {
+        let event = lane.trace.survey().first_event?;
+        let time_ns = lane.clock.clone().advance(event.ticks);
+        Some((time_ns, lane.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
+    };
+    lanes.iter().filter_map(first).min().is_some_and(|(_, _, is_other)| !is_other)
+}
+
+impl Logs {
+    /// Bytes of all files as they stand, which may be compressed; `None` where they are not known.
+    pub fn file_size(&self) -> Option<u64> {
+        self.traces().map(Trace::file_size).sum()
+    }
+
+    /// How far the reading is, in bytes of the files as they stand.
+    pub fn progress(&self) -> u64 {
+        self.traces().map(Trace::progress).sum()
+    }
+
+    /// Whether reading may wait for another program.
+    pub fn is_live(&self) -> bool {
+        self.traces().any(Trace::is_live)
+    }
+
+    /// Whether the next event must be waited for.
+    pub fn waits(&self) -> bool {
+        self.traces().any(Trace::waits)
+    }
+}
+
+/// Time factors hold for the events behind them.
+#[cold]
+fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &mut Elapsed) {
+    if let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes) {
+        clock.set_factors(factors);
+        elapsed.rescale(log, clock);
+    }
+}

@@ -1,0 +1,164 @@
+//! Several traces by time: each stands at its next event, and the earliest of these comes first.
+
+use super::clock::Clock;
+use super::duplicates::Duplicates;
+use super::hooks;
+use super::step::Parts;
+use super::trace::{Found, Trace};
+use crate::reader::Notice;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+
+/// Bytes that the traces of a merge read in one go, all together.
+const ALL_CHUNKS: usize = 16 << 20;
+
+/// Bytes that each of so many traces reads in one go.
+pub(super) fn chunk(n_traces: usize) -> usize {
+    (ALL_CHUNKS / n_traces.max(1)).clamp(16 << 10, 256 << 10)
+}
+
+/// One trace with its clock.
+pub(super) struct Lane {
+    pub trace: Trace,
+    pub clock: Clock,
+    /// The processor whose file it is.
+    pub cpu: Option<u32>,
+    /// Index of the log that it is a part of: a base file and the files of its processors are one.
+    pub log: usize,
+    /// The event at which the trace stands.
+    parts: Option<Parts>,
+    /// Id of the event that was handed out last.
+    last_id: u16,
+    /// Whether the processor's events go on.
+    reports: bool,
+}
+
+impl Lane {
+    pub fn new(trace: Trace, clock: Clock, cpu: Option<u32>) -> Self {
+        Self { trace, clock, cpu, log: 0, parts: None, last_id: 0, reports: cpu.is_some() }
+    }
+}
+
+/// A trace's next event. The order is that of the merge: by time, then by processor, where events without one come
+/// first, then by the traces' own order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Head {
+    pub time_ns: u64,
+    /// The event's processor and 1; 0 where it is not known.
+    cpu: u64,
+    pub lane: usize,
+}
+
+/// What comes next.
+pub(super) enum Turn {
+    Event(Head, Parts),
+    Notice(usize, Notice),
+    End,
+}
+
+/// Where a merge is.
+#[derive(Default)]
+pub(super) struct Merge {
+    heads: BinaryHeap<Reverse<Head>>,
+    /// Traces whose first event was looked for.
+    n_begun: usize,
+    /// Whether the earliest head was handed out.
+    taken: bool,
+    pub duplicates: Option<Duplicates>,
+    told_of_overflow: bool,
+    /// What is to be said, with the index of the trace.
+    pub notices: VecDeque<(usize, Notice)>,
+    /// Processors whose events go on.
+    pub n_reporting: u32,
+}
+
+impl Merge {
+    /// Before the first event: what is to be said, and how many processors have files.
+    pub fn new(notices: VecDeque<(usize, Notice)>, n_reporting: u32) -> Self {
+        Self { notices, n_reporting, ..Self::default() }
+    }
+
+    /// The next event that no other log had, or the next notice.
+    pub fn next(&mut self, lanes: &mut [Lane]) -> io::Result<Turn> {
+        loop {
+            if let Some((lane, notice)) = self.notices.pop_front() {
+                return Ok(Turn::Notice(lane, notice));
+            }
+            if let Some(notice) = self.advance(lanes)? {
+                self.notices.push_back(notice);
+                continue;
+            }
+            let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(Turn::End) };
+            self.taken = true;
+            let lane = &mut lanes[head.lane];
+            let Some(parts) = lane.parts else { return Ok(Turn::End) };
+            if self.is_duplicate(head, &parts, lane) {
+                continue;
+            }
+            lane.last_id = parts.id;
+            if lane.cpu.is_some() && !lane.reports {
+                lane.reports = true;
+                self.n_reporting += 1;
+            }
+            return Ok(Turn::Event(head, parts));
+        }
+    }
+
+    /// Looks for the next event of the trace whose one was handed out, and at first for those of all.
+    fn advance(&mut self, lanes: &mut [Lane]) -> io::Result<Option<(usize, Notice)>> {
+        while let Some(lane) = lanes.get_mut(self.n_begun) {
+            match self.find(self.n_begun, lane)? {
+                Ok(Some(head)) => self.heads.push(Reverse(head)),
+                Ok(None) => {}
+                Err(notice) => return Ok(Some((self.n_begun, notice))),
+            }
+            self.n_begun += 1;
+        }
+        if self.taken
+            && let Some(Reverse(Head { lane: at, .. })) = self.heads.peek().copied()
+        {
+            let found = self.find(at, &mut lanes[at])?;
+            if let Some(mut top) = self.heads.peek_mut() {
+                match found {
+                    Ok(Some(head)) => *top = Reverse(head),
+                    Ok(None) => drop(PeekMut::pop(top)),
+                    Err(notice) => return Ok(Some((at, notice))),
+                }
+            }
+            self.taken = false;
+        }
+        Ok(None)
+    }
+
+    /// The next event of a trace, or its next notice.
+    fn find(&mut self, at: usize, lane: &mut Lane) -> io::Result<Result<Option<Head>, Notice>> {
+        let found = lane.trace.find()?;
+        if lane.reports && (lane.last_id == hooks::TRACE_OFF || matches!(found, Found::End)) {
+            lane.reports = false;
+            self.n_reporting -= 1;
+        }
+        let parts = match found {
+            Found::Event(parts) => parts,
+            Found::Notice(notice) => return Ok(Err(notice)),
+            Found::End => return Ok(Ok(None)),
+        };
+        lane.parts = Some(parts);
+        let (ticks, cpu) = lane.trace.stamp_and_cpu(&parts);
+        let cpu = cpu.or(lane.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
+        Ok(Ok(Some(Head { time_ns: lane.clock.advance(ticks), cpu, lane: at })))
+    }
+
+    fn is_duplicate(&mut self, head: Head, parts: &Parts, lane: &mut Lane) -> bool {
+        let Some(duplicates) = &mut self.duplicates else { return false };
+        let recorded = lane.trace.event(parts).recorded;
+        let duplicate = duplicates.is_duplicate(lane.log, head.time_ns, head.cpu.checked_sub(1), recorded);
+        if duplicates.take_overflow() && !self.told_of_overflow {
+            self.told_of_overflow = true;
+            let message = "too many events of one time: some that two logs hold may be reported twice";
+            self.notices.push_back((head.lane, Notice { damage: false, message: String::from(message) }));
+        }
+        duplicate
+    }
+}

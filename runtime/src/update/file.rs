@@ -1,0 +1,156 @@
+//! Format files on disk: read whole, replaced whole.
+
+use crate::output::Output;
+use crate::reader::aix::is_trace;
+use crate::unix_compress::{self, compress_to};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use tfbc_grammar::{Source, datakey};
+
+/// Why a format file cannot be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is of another kind, named here with what to do.
+    Other(&'static str),
+    /// It has more than 64 MiB, unpacked.
+    TooLarge,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Io(error) => error.fmt(f),
+            OpenError::Other(what) => write!(f, "it is a {what}"),
+            OpenError::TooLarge => write!(f, "it has more than {} MiB", Source::MAX_LEN >> 20),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        OpenError::Io(error)
+    }
+}
+
+/// A format file: as it is, or packed by compress(1). While it is open, no other process opens it to change it.
+#[derive(Debug)]
+pub struct FormatFile {
+    path: PathBuf,
+    source: Source,
+    /// Of a packed file, the greatest width of a code.
+    width: Option<u32>,
+    /// Holds the lock.
+    _file: File,
+}
+
+impl FormatFile {
+    /// Reads a format file; where there is only one with `.Z` behind its name, that one.
+    ///
+    /// # Errors
+    /// The file cannot be read, is too large, or is no source of trace formats.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let mut path = path.to_owned();
+        if !path.exists() {
+            let packed = with_suffix(&path, ".Z");
+            path = if packed.exists() { packed } else { path };
+        }
+        let mut file = locked(&path)?;
+        let mut bytes = read(&mut file)?;
+        let width = unix_compress::max_width(&bytes);
+        if width.is_some() {
+            bytes = read(unix_compress::Reader::new(&bytes[..]))?;
+        }
+        if let Some(what) = other_kind(&bytes) {
+            return Err(OpenError::Other(what));
+        }
+        let source = Source::new(path.to_string_lossy(), bytes);
+        Ok(Self { path, source, width, _file: file })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its text, unpacked.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Writes another text, packed where the file is, for [`Output::commit_durably`] to put in its place. At every
+    /// moment the file is the old one or the new one.
+    ///
+    /// # Errors
+    /// The text cannot be written.
+    pub fn replacement(&self, text: &[u8]) -> io::Result<Output> {
+        match self.width {
+            Some(width) => staged(&self.path, &compress_to(text, width)),
+            None => staged(&self.path, text),
+        }
+    }
+}
+
+/// A file that is on the disk already, and has only to take its name.
+pub(crate) fn staged(path: &Path, bytes: &[u8]) -> io::Result<Output> {
+    let mut out = Output::open(Some(path))?;
+    out.write_all(bytes)?;
+    out.sync()?;
+    Ok(out)
+}
+
+/// A path with something behind its last name.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+/// Opens a file for this process alone. Where the system knows no locks, it is open all the same.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::open(path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        // Whoever held the lock may have put another file in its place.
+        if file.lock().is_err() || is_same(&found, path) {
+            return Ok(file);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(found: &std::fs::Metadata, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_same(_found: &std::fs::Metadata, _path: &Path) -> bool {
+    true
+}
+
+fn read(from: impl Read) -> Result<Vec<u8>, OpenError> {
+    let mut bytes = Vec::new();
+    from.take(Source::MAX_LEN as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > Source::MAX_LEN { Err(OpenError::TooLarge) } else { Ok(bytes) }
+}
+
+/// What bytes are that are no text of templates.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let kinds = [
+        (bytes.starts_with(&tfbc_vm::LABEL), "compiled blob: update its source"),
+        (bytes.starts_with(&[0x1F, 0x8B]), "gzip file: unpack it first"),
+        (bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]), "zstd file: unpack it first"),
+        (is_trace(bytes), "trace"),
+        (datakey::looks_like_xml(bytes), "XML file, which has no stanzas"),
+    ];
+    kinds.into_iter().find_map(|(is, what)| is.then_some(what))
+}

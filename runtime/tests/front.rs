@@ -1,0 +1,142 @@
+//! Help, manual pages and completions: complete, and with examples everywhere.
+#![cfg(feature = "compiler")]
+
+use assert_cmd::Command;
+use std::fs;
+
+/// The commands that are installed.
+const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
+
+/// Standard output, standard error and exit status.
+fn run(program: &str, args: &[&str]) -> (String, String, i32) {
+    let output = Command::cargo_bin(program).unwrap().args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+}
+
+fn help(program: &str, command: Option<&str>) -> String {
+    let args: Vec<&str> = command.into_iter().chain(["--help"]).collect();
+    let (out, err, status) = run(program, &args);
+    assert_eq!(status, 0, "{program} {args:?}: {err}");
+    out
+}
+
+/// The commands of `tfbc`, as its help lists them.
+fn commands() -> Vec<String> {
+    let help = help("tfbc", None);
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
+}
+
+/// The flags of a help page, such as `-t` and `--formats`.
+fn flags(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let words = lines.flat_map(|line| line.split_whitespace().take_while(|word| word.starts_with('-')));
+    let mut flags: Vec<_> = words
+        .map(|word| word.trim_end_matches(',').split('=').next().unwrap().trim_end_matches("...").to_owned())
+        .collect();
+    flags.sort();
+    flags.dedup();
+    flags
+}
+
+/// Every page of help: program, command, text.
+fn pages() -> Vec<(&'static str, Option<String>, String)> {
+    let mut pages: Vec<_> = PROGRAMS.iter().map(|program| (*program, None, help(program, None))).collect();
+    pages.extend(commands().into_iter().map(|command| ("tfbc", Some(command.clone()), help("tfbc", Some(&command)))));
+    pages
+}
+
+#[test]
+fn every_command_has_examples() {
+    let names = commands();
+    for expected in ["compile", "check", "report", "event", "list", "info", "completions", "man", "trcrpt", "trcupdate"]
+    {
+        assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
+    }
+    for (program, command, help) in pages() {
+        let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
+        let begins = if program == "tfbc" && command.as_deref().is_none_or(|name| !PROGRAMS.contains(&name)) {
+            "tfbc"
+        } else {
+            command.as_deref().unwrap_or(program)
+        };
+        assert!(examples.trim_start().starts_with(begins), "{program} {command:?}: {examples}");
+    }
+}
+
+#[test]
+fn every_command_has_a_page_with_its_flags_and_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("man1");
+    let (out, err, status) = run("tfbc", &["man", path.to_str().unwrap()]);
+    assert_eq!((out.as_str(), err.as_str(), status), ("", "", 0));
+    let mut n_pages = 0;
+    for (program, command, help) in pages() {
+        let name = command.map_or(program.to_owned(), |command| format!("{program}-{command}"));
+        let page = fs::read_to_string(path.join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} 1")), "{name}");
+        for flag in flags(&help) {
+            assert!(page.contains(&flag.replace('-', "\\-")), "{name}: {flag}");
+        }
+        let examples = page.split(".SH EXAMPLES\n.nf\n").nth(1).unwrap_or_default();
+        assert!(examples.lines().count() > 1 && examples.ends_with(".fi\n"), "{name}: {examples}");
+        n_pages += 1;
+    }
+    assert_eq!(fs::read_dir(&path).unwrap().count(), n_pages);
+}
+
+#[test]
+fn one_page_is_printed() {
+    let (page, _, status) = run("tfbc", &["man"]);
+    assert_eq!(status, 0);
+    assert!(page.contains(".TH tfbc 1") && page.contains("tfbc\\-report(1)"), "{page}");
+    let (page, _, _) = run("tfbc", &["man", "report"]);
+    assert!(page.contains(".TH tfbc-report 1"), "{page}");
+    let (page, _, _) = run("tfbc", &["man", "traceprinter"]);
+    assert!(page.contains(".TH traceprinter 1"), "{page}");
+    let (out, err, status) = run("tfbc", &["man", "reprot"]);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.contains("did you mean `report`?"), "{err}");
+}
+
+#[test]
+fn completions_hold_every_flag() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let scripts = PROGRAMS.map(|program| run("tfbc", &["completions", shell, program]));
+        for (program, command, help) in pages() {
+            let (script, err, status) = &scripts[PROGRAMS.iter().position(|name| *name == program).unwrap()];
+            assert_eq!((err.as_str(), *status), ("", 0));
+            for flag in flags(&help) {
+                // Fish names flags by `-l` and `-s`.
+                let name = flag.trim_start_matches('-');
+                let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
+                let spelt = if shell == "fish" { &fish } else { &flag };
+                assert!(script.contains(spelt), "{shell}: {program} {command:?} {flag}");
+            }
+        }
+        let (script, ..) = &scripts[0];
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn misspelt_commands_flags_and_values_have_a_neighbour() {
+    for (args, hint) in [
+        (&["reprot"][..], "'report'"),
+        (&["report", "--colums", "id", "x"], "'--columns'"),
+        (&["report", "--color", "nevr", "x"], "'never'"),
+        (&["report", "--to", "ndjsn", "x"], "`ndjson`"),
+        (&["report", "--format", "strem64", "x"], "'stream64'"),
+        (&["completions", "bsh"], "'bash'"),
+        (&["completions", "bash", "trcprt"], "`trcrpt`"),
+    ] {
+        let (out, err, status) = run("tfbc", args);
+        assert_eq!((out.as_str(), status), ("", 1), "{args:?}");
+        assert!(err.contains(hint), "{args:?}: {err}");
+    }
+}
