@@ -182,17 +182,18 @@ impl<'p> Builder<'p> {
         if !self.fits(&draft, plan) {
             return Callee { routine: 0, first, end: 0, need: 0 };
         }
-        let (code, spans) = link::link(&draft, &mut self.blob);
-        let places: Vec<_> = spans.iter().map(|span| self.place(plan.source, *span)).collect();
+        let linked = link::link(&draft, &mut self.blob);
+        let places: Vec<_> = linked.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
-            need: draft.need,
+            body: linked.body,
+            need: linked.need,
             zeroed: if plan.called { 0 } else { facts.n_slots },
             called: plan.called.into(),
             name: self.blob.string(name.as_bytes()),
             ..RoutineRow::default()
         };
-        let routine = self.blob.routine(row, &code, &places);
-        let callee = Callee { routine, first, end: draft.end, need: draft.need };
+        let routine = self.blob.routine(row, &linked.code, &places);
+        let callee = Callee { routine, first, end: draft.end, need: linked.need };
         if self.listed && !plan.builtin {
             self.drafts.push((name, draft));
         }

@@ -1,3 +1,4 @@
+use tfbc_grammar::nearest;
 use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 
 /// Every decision of ours that a user may see done otherwise, with its default.
@@ -131,13 +132,18 @@ impl Dialect {
     /// An unknown name or value, with what is known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DialectError> {
         let Some((_, values, _)) = Self::SETTINGS.iter().find(|(known, ..)| *known == name) else {
-            let known = Self::SETTINGS.iter().map(|(known, ..)| *known).collect::<Vec<_>>().join(", ");
-            return Err(DialectError(format!("unknown dialect setting `{name}`; there are {known}")));
+            let known: Vec<_> = Self::SETTINGS.iter().map(|(known, ..)| *known).collect();
+            let hint = hint(name, &known);
+            return Err(DialectError(format!(
+                "unknown dialect setting `{name}`; there are {}{hint}",
+                known.join(", ")
+            )));
         };
         let number = values.contains(&"NUMBER").then(|| value.parse().ok()).flatten();
         if number.is_none() && !values.contains(&value) {
             let known = values.join(", ");
-            return Err(DialectError(format!("dialect setting `{name}` takes {known}, found `{value}`")));
+            let hint = hint(value, values);
+            return Err(DialectError(format!("dialect setting `{name}` takes {known}, found `{value}`{hint}")));
         }
         match name {
             "match-base" => self.decimal_matches = value == "decimal",
@@ -227,6 +233,12 @@ impl Dialect {
     pub(crate) fn soft_after_macro(&self) -> bool {
         self.soft_after(Code::Unsigned(Size::Word))
     }
+}
+
+/// The end of a message about a misspelt word: `; did you mean …?`, or nothing where no word comes close.
+fn hint(word: &str, known: &[&str]) -> String {
+    let nearest = nearest(word.as_bytes(), known.iter().map(|known| known.as_bytes()));
+    nearest.map_or(String::new(), |known| format!("; did you mean `{}`?", String::from_utf8_lossy(known)))
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub(crate) enum Plain {
     Op(Instr),
     /// A place that jumps name.
     Label(u32),
+    /// The end of the body: what stands behind it is reached by jumps only.
+    BodyEnd,
 }
 
 /// A step with its place in the source.
@@ -39,7 +41,18 @@ pub(crate) enum TableDraft {
     Texts(Vec<(u64, Vec<u8>)>, Vec<u8>),
     /// Texts by index, the default last.
     Lits(Vec<Vec<u8>>),
-    Nibbles(Vec<[Vec<u8>; 16]>),
+    Nibbles(Nibbles),
+}
+
+/// Texts by the values of nibbles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Nibbles {
+    /// For each nibble, from the lowest of them on.
+    pub texts: Vec<[Vec<u8>; 16]>,
+    /// The lowest nibble's place, in bits.
+    pub shift: u32,
+    /// What is printed where no nibble prints anything.
+    pub default: Vec<u8>,
 }
 
 /// What one side of a BITFLAGS entry prints, and whether a soft blank follows.
@@ -128,6 +141,8 @@ struct Emitter<'p> {
     around: &'p Surroundings<'p>,
     shape: Shape,
     lines: Vec<Line>,
+    /// What stands behind the body.
+    tails: Vec<Line>,
     tables: Vec<TableDraft>,
     pointer: Pointer,
     soft: Soft,
@@ -156,6 +171,7 @@ pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, bod
         around,
         shape,
         lines: Vec::new(),
+        tails: Vec::new(),
         tables: Vec::new(),
         pointer: if shape.called { Pointer::Live } else { Pointer::At(start * 8) },
         soft: if shape.called { Soft::Maybe } else { Soft::No },
@@ -240,7 +256,8 @@ impl Emitter<'_> {
             self.op(Op::Ret, &[]);
         } else {
             self.end_line();
-            self.op(Op::End, &[]);
+            self.push(Plain::BodyEnd);
+            self.lines.append(&mut self.tails);
         }
     }
 
@@ -421,7 +438,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A block whose demands that are not met go on with `short`.
+    /// A block whose demands that are not met go on with `short`. Only records have such, which are never called.
     fn guarded(&mut self, body: &Block, short: &Block) {
         let (leave, end) = (self.label(), self.label());
         self.print_soft();
@@ -431,14 +448,21 @@ impl Emitter<'_> {
         self.print_soft();
         self.short = outer;
         let body_state = (self.soft, self.dead);
-        let jumps = !short.is_empty();
-        if jumps {
-            self.op(Op::Jump, &[end]);
-        }
-        self.push(Plain::Label(leave));
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, dead);
-        self.block(short);
-        self.print_soft();
+        if short.is_empty() {
+            self.push(Plain::Label(leave));
+        } else {
+            // It is rare: whoever does not need it is spared the jump over it.
+            let body = std::mem::take(&mut self.lines);
+            self.push(Plain::Label(leave));
+            self.block(short);
+            self.print_soft();
+            if !self.dead {
+                self.op(Op::Back, &[end]);
+            }
+            self.tails.append(&mut self.lines);
+            self.lines = body;
+        }
         self.push(Plain::Label(end));
         let soft = if self.soft == body_state.0 { self.soft } else { Soft::Maybe };
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, self.dead && body_state.1);
@@ -462,10 +486,17 @@ impl Emitter<'_> {
         if let Some(value) = self.fold(on) {
             return self.block(if value != 0 { then } else { otherwise });
         }
-        let src = self.eval(on);
-        self.print_soft();
+        if let (Value::AnyFlag(..), [Node { inst: Inst::Flags { value, entries }, .. }], [otherwise]) =
+            (on, &then[..], &otherwise[..])
+            && let Inst::Text(default) = &otherwise.inst
+            && self.nibble_flags(value, entries, default)
+        {
+            return;
+        }
         let (no, end) = (self.label(), self.label());
-        self.op(Op::JumpZero, &[src.into(), no]);
+        let jump = self.unless(on, no);
+        self.print_soft();
+        self.push(Plain::Op(jump));
         let before = (self.pointer, self.soft, self.dead);
         let outer = std::mem::take(&mut self.lines);
         self.block(then);
@@ -496,6 +527,19 @@ impl Emitter<'_> {
         self.pointer = if same { pointer } else { Pointer::Live };
         self.soft = if yes.2 == no_soft { no_soft } else { Soft::Maybe };
         self.dead = yes.3 && no_dead;
+    }
+
+    /// Goes on at `no` where a value is 0.
+    fn unless(&mut self, on: &Value, no: u32) -> Instr {
+        if let Value::Compare { equal, left, right } = on
+            && let Some(Ok(right)) = self.fold(right).map(u32::try_from)
+        {
+            let src = self.eval(left);
+            let op = if *equal { Op::JumpDiffer } else { Op::JumpEqual };
+            return Instr::of(op, &[src.into(), right, no]);
+        }
+        let src = self.eval(on);
+        Instr::of(Op::JumpZero, &[src.into(), no])
     }
 
     fn flag_table(&mut self, entries: &[Flag]) -> u32 {
@@ -739,7 +783,9 @@ impl Emitter<'_> {
             Value::Env(what) => self.op(Op::Env, &[to, *what as u32]),
             Value::DataWord(index) => {
                 let width = u32::from(self.word());
-                self.op(Op::Word, &[to, u32::from(*index) * width, width]);
+                let at = u32::from(*index) * width;
+                self.need = self.need.max(at + width);
+                self.op(Op::Word, &[to, at, width]);
             }
             Value::Pointer => self.op(Op::PtrGet, &[to]),
             Value::Base => self.op(Op::BaseGet, &[to]),
@@ -860,13 +906,16 @@ impl Emitter<'_> {
         }
         if let Some((texts, soft)) = self.short_texts(cases, switch) {
             let src = self.eval(value);
-            let count = texts.len() as u32 - 1;
             let table = self.table(TableDraft::Lits(texts));
-            self.push(Plain::Op(Instr::of(Op::SwitchLit, &[src.into(), table]).with(At::D, count)));
+            self.op(Op::SwitchLit, &[src.into(), table]);
             self.soft = soft;
             return;
         }
         let src = self.eval(value);
+        if let Some(texts) = self.texts_or_hex(value, cases, switch) {
+            let table = self.table(TableDraft::Lits(texts));
+            return self.op(Op::SwitchLitHex, &[src.into(), table]);
+        }
         if let Some(texts) = self.case_texts(cases, switch) {
             let table = self.table(texts);
             return self.op(Op::PutCase, &[src.into(), table]);
@@ -887,6 +936,28 @@ impl Emitter<'_> {
         let default = switch.default.map_or(Some(Vec::new()), text).filter(|_| self.soft == Soft::No)?;
         let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
         Some(TableDraft::Texts(texts, default))
+    }
+
+    /// The texts of a switch whose cases print nothing but short texts, by key from 0, and which prints the value itself
+    /// in hex elsewhere; where no soft blank is about.
+    fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &Switch) -> Option<Vec<Vec<u8>>> {
+        let last = cases.iter().map(|(key, _)| *key).max()?;
+        let [Node { inst: Inst::Put(Value::Slot(other), How::HexC), .. }] = &switch.bodies[switch.default?][..] else {
+            return None;
+        };
+        let same = matches!(value, Value::Slot(slot) if slot == other);
+        if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) || !same || self.soft != Soft::No {
+            return None;
+        }
+        let mut by_key = vec![Vec::new(); last as usize + 2];
+        for (key, body) in cases {
+            let [Node { inst: Inst::Text(text), .. }] = &switch.bodies[*body][..] else { return None };
+            if text.is_empty() || text.len() > 31 {
+                return None;
+            }
+            by_key[*key as usize].clone_from(text);
+        }
+        Some(by_key)
     }
 
     /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft
@@ -911,7 +982,7 @@ impl Emitter<'_> {
         }
         let all = |holds: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| holds(text));
         let soft = used.iter().filter(|(_, soft)| *soft).count();
-        if !all(&|text| text.len() <= 15) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
+        if !all(&|text| text.len() <= 31) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
         {
             return None;
         }
@@ -1051,10 +1122,8 @@ impl Emitter<'_> {
         let src = self.eval(value);
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
-            let count = nibbles.len() as u32;
             let table = self.table(TableDraft::Nibbles(nibbles));
-            let instr = Instr::of(Op::Nibbles, &[src.into(), table, soft.into()]).with(At::D, count);
-            self.push(Plain::Op(instr));
+            self.op(Op::Nibbles, &[src.into(), table, soft.into()]);
             if soft {
                 self.soft = Soft::Maybe;
             }
@@ -1067,9 +1136,22 @@ impl Emitter<'_> {
         }
     }
 
+    /// Flags with a text for values that meet none of them, where nibbles' texts can say so and no soft blank is about.
+    fn nibble_flags(&mut self, value: &Value, entries: &[Flag], default: &[u8]) -> bool {
+        if self.soft != Soft::No || default.len() > 31 {
+            return false;
+        }
+        let Some((mut nibbles, false)) = self.nibbles(entries) else { return false };
+        nibbles.default = default.to_vec();
+        let src = self.eval(value);
+        let table = self.table(TableDraft::Nibbles(nibbles));
+        self.op(Op::Nibbles, &[src.into(), table, 0]);
+        true
+    }
+
     /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all
     /// of their texts are followed by soft blanks or none.
-    fn nibbles(&self, entries: &[Flag]) -> Option<(Vec<[Vec<u8>; 16]>, bool)> {
+    fn nibbles(&self, entries: &[Flag]) -> Option<(Nibbles, bool)> {
         let mut nibbles: Vec<[Vec<u8>; 16]> = Vec::new();
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
@@ -1095,7 +1177,10 @@ impl Emitter<'_> {
             }
         }
         let short = nibbles.iter().flatten().all(|text| text.len() <= 31);
-        (short && !entries.is_empty()).then_some((nibbles, soft))
+        let silent = nibbles.iter().take_while(|texts| texts.iter().all(Vec::is_empty)).count();
+        let texts = nibbles.split_off(silent);
+        let nibbles = Nibbles { texts, shift: silent as u32 * 4, default: Vec::new() };
+        (short && !nibbles.texts.is_empty()).then_some((nibbles, soft))
     }
 }
 

@@ -2,7 +2,7 @@
 //! that follows, labels become instruction numbers, tables find their place in the blob.
 
 use crate::emit::{Draft, Line, Plain, TableDraft};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
 use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
@@ -10,9 +10,20 @@ use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
 /// Literals up to this length are cut into pieces of 16 bytes; longer ones go to the string pool.
 const MAX_INLINE: usize = 48;
 
-/// Links one routine: its instructions with their places in the source.
-pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> (Vec<Instr>, Vec<Span>) {
-    let mut linker = Linker { blob, code: Vec::new(), spans: Vec::new(), text: Vec::new(), labels: HashMap::new() };
+/// A linked routine: its instructions with their places in the source, how many of them are its body, and the event
+/// bytes it needs.
+pub(crate) struct Linked {
+    pub code: Vec<Instr>,
+    pub spans: Vec<Span>,
+    pub body: u32,
+    pub need: u32,
+}
+
+/// Links one routine.
+pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> Linked {
+    let mut linker =
+        Linker { blob, code: Vec::new(), spans: Vec::new(), text: Vec::new(), labels: HashMap::new(), body: 0 };
+    let fuser = Fuser::new(draft);
     let mut at = 0;
     while at < draft.lines.len() {
         let line = &draft.lines[at];
@@ -22,25 +33,22 @@ pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> (Vec<Instr>, Vec<Sp
                 linker.flush(line.span);
                 linker.labels.insert(*label, linker.code.len() as u32);
             }
-            Plain::Op(instr) if instr.op == Op::Reach as u8 => {
-                at += linker.field(&draft.lines[at..], instr, draft.first_temp) - 1;
-            }
+            Plain::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
             Plain::Op(instr) => {
-                let (instr, n) = fuse(&draft.lines[at..], draft.first_temp).unwrap_or((*instr, 1));
-                linker.push(instr, line.span);
-                at += n - 1;
+                at += match fuser.fuse(at) {
+                    Some(fused) => linker.fused(&fused, line.span),
+                    None => {
+                        linker.push(*instr, line.span);
+                        1
+                    }
+                } - 1;
             }
         }
         at += 1;
     }
-    // Behind its last instruction an event's routine ends by itself.
-    let last = linker.code.last();
-    if last == Some(&Instr::new(Op::End)) && linker.code.len() > 1 {
-        linker.code.pop();
-        linker.spans.pop();
-    }
     linker.resolve(&draft.tables);
-    (linker.code, linker.spans)
+    let body = if linker.body == 0 { linker.code.len() as u32 } else { linker.body };
+    Linked { code: linker.code, spans: linker.spans, body, need: fuser.need }
 }
 
 struct Linker<'b> {
@@ -50,6 +58,7 @@ struct Linker<'b> {
     /// Text that waits for an instruction to carry it.
     text: Vec<u8>,
     labels: HashMap<u32, u32>,
+    body: u32,
 }
 
 impl Linker<'_> {
@@ -72,35 +81,48 @@ impl Linker<'_> {
         self.spans.push(span);
     }
 
-    /// Links a `reach` with the texts, the read and the print that follow it; gives the number of lines that went into
-    /// that.
-    fn field(&mut self, lines: &[Line], reach: &Instr, first_temp: u16) -> usize {
-        let span = lines[0].span;
-        let texts = lines[1..].iter().map_while(|line| match &line.plain {
-            Plain::Text(text) => Some(&text[..]),
-            _ => None,
-        });
-        let texts: Vec<&[u8]> = texts.collect();
-        let behind = 1 + texts.len();
-        let Some((field, n)) = fuse_field(&lines[behind..], reach, first_temp) else {
-            self.push(*reach, span);
-            return 1;
-        };
-        let text = texts.concat();
+    /// Pushes what a run of lines comes to; gives how many lines that were.
+    fn fused(&mut self, fused: &Fused, span: Span) -> usize {
+        let text = &fused.text;
         if text.len() > 16 {
             // The text is too long to be taken back: it is checked for on its own.
-            self.push(*reach, span);
-            self.text = text;
-            self.push(field, span);
-        } else {
-            // What waits is printed in any case, so only the field's own text is taken back.
+            if let Some(reach) = fused.reach {
+                self.push(reach, span);
+            }
+            self.text.extend_from_slice(text);
+            self.push(fused.instr, span);
+            return fused.n_lines;
+        }
+        // What waits is printed in any case, so only the field's own text is taken back.
+        let back = text.len() as u32;
+        let mut instr = fused.instr;
+        if back > 0 {
             let waits = self.text.len().saturating_sub(16 - text.len());
             let last = self.text.split_off(waits);
             self.flush(span);
-            self.text = [&last[..], &text].concat();
-            self.push(field.with(Slot::C, field.c | (text.len() as u32) << form::BACK), span);
+            self.text = [&last[..], text].concat();
+            let is_string = instr.op == Op::StringAt as u8;
+            instr.c |= if is_string { back } else { back << form::BACK };
         }
-        behind + n
+        self.push(instr, span);
+        fused.n_lines
+    }
+
+    /// The body's end. A body is not empty; where more stands behind it, an instruction keeps the place of its end.
+    fn end_body(&mut self, span: Span, more: bool) {
+        self.flush(span);
+        // An event's routine ends by itself.
+        let named = self.labels.values().any(|label| *label as usize == self.code.len());
+        if self.code.len() > 1 && !named && self.code.pop_if(|last| *last == Instr::new(Op::End)).is_some() {
+            self.spans.pop();
+        }
+        if self.code.is_empty() {
+            self.push(Instr::new(Op::Print), span);
+        }
+        self.body = self.code.len() as u32;
+        if more {
+            self.push(Instr::new(Op::End), span);
+        }
     }
 
     /// Prints the text that waits, before a place that jumps name.
@@ -119,6 +141,7 @@ impl Linker<'_> {
                 let value = instr.slot(*slot);
                 let resolved = match kind {
                     Kind::Target => self.labels[&value],
+                    Kind::Short if form::mode(instr.c) == form::FIELD => self.labels[&value],
                     Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags | Kind::Lits | Kind::Nibbles => {
                         self.table(&tables[value as usize])
                     }
@@ -171,9 +194,19 @@ impl Linker<'_> {
                 }
                 blob.table(TableKind::Flags, words)
             }
-            TableDraft::Lits(texts) => blob.words(texts.iter().flat_map(|text| packed::<2>(text)).collect()),
+            TableDraft::Lits(texts) => {
+                let count = texts.len() as u64 - 1;
+                let words: Vec<u64> = if texts.iter().all(|text| text.len() <= 15) {
+                    [count].into_iter().chain(texts.iter().flat_map(|text| packed::<2>(text))).collect()
+                } else {
+                    [count | table::LONG_TEXTS].into_iter().chain(texts.iter().flat_map(|text| packed::<4>(text))).collect()
+                };
+                blob.words(words)
+            }
             TableDraft::Nibbles(nibbles) => {
-                blob.words(nibbles.iter().flatten().flat_map(|text| packed::<4>(text)).collect())
+                let head = nibbles.texts.len() as u64 | u64::from(nibbles.shift) << 8;
+                let texts = [&nibbles.default].into_iter().chain(nibbles.texts.iter().flatten());
+                blob.words([head].into_iter().chain(texts.flat_map(|text| packed::<4>(text))).collect())
             }
         }
     }
@@ -194,94 +227,286 @@ fn with_literal(mut instr: Instr, text: &[u8]) -> Instr {
     instr
 }
 
-/// The checked field that a `reach` and the lines behind it come to, and how many of these it stands for.
-fn fuse_field(lines: &[Line], reach: &Instr, first_temp: u16) -> Option<(Instr, usize)> {
-    let op = |at: usize| match lines.get(at).map(|line| &line.plain) {
-        Some(Plain::Op(instr)) => Op::from_u8(instr.op).map(|op| (op, instr)),
-        _ => None,
-    };
-    let (first, load) = op(0)?;
-    let order = match first {
-        Op::Load => 0,
-        Op::LoadLe => form::LITTLE,
-        _ => return None,
-    };
-    let (at, width) = (load.b, load.c);
-    if !matches!(width, 1 | 2 | 4 | 8) || at + width != reach.b {
-        return None;
-    }
-    let field = |op| Instr::of(op, &[at, width | order, reach.d]);
-    let printed = |at: usize, bits: u32| -> Option<(Op, usize)> {
-        let (put, instr) = op(at)?;
-        let own = load.a >= first_temp && instr.b == u32::from(load.a);
-        let fused = match put {
-            _ if !own => return None,
-            Op::PutHexC => Op::FieldHexC,
-            Op::PutHexMin => Op::FieldHexMin,
-            Op::PutHexLow if instr.c == width * 2 => Op::FieldHexLow,
-            Op::PutDec => Op::FieldDec,
-            Op::PutInt if bits == 64 => Op::FieldInt,
-            Op::Sext if instr.a == load.a && instr.c == width * 8 => {
-                let (third, put) = op(at + 1)?;
-                let fits = third == Op::PutInt && put.b == u32::from(load.a);
-                return fits.then_some((Op::FieldInt, at + 2));
+/// What a run of lines comes to.
+struct Fused {
+    instr: Instr,
+    /// Text that stands between the question for a field and its read.
+    text: Vec<u8>,
+    /// The question on its own.
+    reach: Option<Instr>,
+    n_lines: usize,
+}
+
+/// A number at a fixed place, as the lines read so far take it from the event.
+#[derive(Clone, Copy)]
+struct Number {
+    at: u32,
+    width: u32,
+    little: bool,
+    mode: u32,
+    short: u32,
+    /// Bits of the field from the least significant one up: the first, and how many.
+    low: u32,
+    count: u32,
+    signed: bool,
+    /// The register that holds it.
+    register: u32,
+}
+
+/// Finds runs of lines for which there is a fused instruction.
+struct Fuser<'d> {
+    lines: &'d [Line],
+    first_temp: u32,
+    /// Registers whose every value is read in the block that wrote it.
+    in_block: HashSet<u32>,
+    /// How many lines that are no labels stand before each label.
+    places: HashMap<u32, usize>,
+    /// Event bytes that the routine needs: a window at least, where it reads anything.
+    need: u32,
+}
+
+/// Lines that are looked at for another use of a register.
+const AHEAD: usize = 64;
+
+impl<'d> Fuser<'d> {
+    fn new(draft: &'d Draft) -> Self {
+        let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
+        let mut fuser = Fuser {
+            lines: &draft.lines,
+            first_temp: draft.first_temp.into(),
+            in_block: HashSet::new(),
+            places: HashMap::new(),
+            need,
+        };
+        fuser.in_block = fuser.in_block();
+        let mut n = 0;
+        for line in &draft.lines {
+            match line.plain {
+                Plain::Label(label) => drop(fuser.places.insert(label, n)),
+                _ => n += 1,
             }
+        }
+        fuser
+    }
+
+    fn in_block(&self) -> HashSet<u32> {
+        let (mut written, mut known, mut out) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for line in self.lines {
+            let Plain::Op(instr) = &line.plain else {
+                written.clear();
+                continue;
+            };
+            if instr.op == Op::Call as u8 {
+                // The called routine may read any of them.
+                return HashSet::new();
+            }
+            out.extend(registers(instr, Kind::Src).filter(|register| !written.contains(register)));
+            for register in registers(instr, Kind::Dst) {
+                written.insert(register);
+                known.insert(register);
+            }
+        }
+        known.retain(|register| !out.contains(register));
+        known
+    }
+
+    fn op(&self, at: usize) -> Option<(Op, &'d Instr)> {
+        match &self.lines.get(at)?.plain {
+            Plain::Op(instr) => Some((Op::from_u8(instr.op)?, instr)),
+            _ => None,
+        }
+    }
+
+    /// Whether nobody reads a register's value behind the line `at`.
+    fn dead(&self, register: u32, at: usize) -> bool {
+        if register >= self.first_temp {
+            return true;
+        }
+        if !self.in_block.contains(&register) {
+            return false;
+        }
+        for line in self.lines[at + 1..].iter().take(AHEAD) {
+            match &line.plain {
+                Plain::Op(instr) if registers(instr, Kind::Src).any(|read| read == register) => return false,
+                Plain::Op(instr) if registers(instr, Kind::Dst).any(|written| written == register) => return true,
+                Plain::Label(_) | Plain::BodyEnd => return true,
+                Plain::Op(_) | Plain::Text(_) => {}
+            }
+        }
+        self.lines.len() <= at + AHEAD
+    }
+
+    /// The fused instruction that the lines from `at` on begin with.
+    fn fuse(&self, at: usize) -> Option<Fused> {
+        let (first, reach) = self.op(at)?;
+        let asked = (first == Op::Reach).then_some(reach);
+        let mut next = at;
+        let mut text = Vec::new();
+        if asked.is_some() {
+            next += 1;
+            while let Some(Line { plain: Plain::Text(more), .. }) = self.lines.get(next) {
+                text.extend_from_slice(more);
+                next += 1;
+            }
+            if let Some((instr, n)) = self.string(next, reach) {
+                return Some(Fused { instr, text, reach: asked.copied(), n_lines: next + n - at });
+            }
+        }
+        let number = self.number(next, asked)?;
+        let (instr, end) = self.used(number, next + 1)?;
+        Some(Fused { instr, text, reach: asked.copied(), n_lines: end - at })
+    }
+
+    /// A text that is asked for and printed.
+    fn string(&self, at: usize, reach: &Instr) -> Option<(Instr, usize)> {
+        let ((Op::PtrSet, set), (Op::TakeString, _)) = (self.op(at)?, self.op(at + 1)?) else { return None };
+        let fits = set.c == 0 && set.b.checked_add(1) == Some(reach.b);
+        fits.then(|| (Instr::of(Op::StringAt, &[set.b, 0, reach.d]), 2))
+    }
+
+    /// The number that a line reads.
+    fn number(&self, at: usize, asked: Option<&Instr>) -> Option<Number> {
+        let (op, load) = self.op(at)?;
+        let (little, mode) = match (op, asked) {
+            (Op::Load, None) => (false, form::LOAD),
+            (Op::LoadLe, None) => (true, form::LOAD),
+            (Op::Word, None) => (false, form::WORD),
+            (Op::Load, Some(reach)) if reach.b == load.b + load.c => (false, form::FIELD),
+            (Op::LoadLe, Some(reach)) if reach.b == load.b + load.c => (true, form::FIELD),
             _ => return None,
         };
-        Some((fused, at + 1))
-    };
-    match printed(1, width * 8) {
-        Some((op, n)) => Some((field(op), n)),
-        None => Some((Instr::of(Op::Field, &[load.a.into(), at, width | order, reach.d]), 1)),
+        let (at, width) = (load.b, load.c);
+        let fits = width <= 8 && at + width <= self.need && at <= u16::MAX.into();
+        let short = asked.map_or(0, |reach| reach.d);
+        fits.then_some(Number {
+            at,
+            width,
+            little,
+            mode,
+            short,
+            low: 0,
+            count: width * 8,
+            signed: false,
+            register: load.a.into(),
+        })
+    }
+
+    /// The instruction for a number and what the lines from `at` on do with it, and the line behind these.
+    fn used(&self, mut number: Number, mut at: usize) -> Option<(Instr, usize)> {
+        loop {
+            if let Some(found) = self.printed(&number, at) {
+                return Some(found);
+            }
+            match self.narrowed(&number, at) {
+                Some(narrow) if !narrow.signed || self.printed(&narrow, at + 1).is_some() => {
+                    (number, at) = (narrow, at + 1);
+                }
+                _ => break,
+            }
+        }
+        Some((number.instr(Op::Get, self.need, |window| [number.register, window, 0]), at))
+    }
+
+    /// The number behind the next line, where that takes some of its bits or extends its sign.
+    fn narrowed(&self, number: &Number, at: usize) -> Option<Number> {
+        let (op, instr) = self.op(at)?;
+        let into = u32::from(instr.a);
+        let alone = into == number.register || self.dead(number.register, at);
+        if instr.b != number.register || !alone || number.signed {
+            return None;
+        }
+        let bits = match op {
+            Op::Bits if instr.c < number.count => (number.low + instr.c, instr.d.min(number.count - instr.c), false),
+            Op::Sext if instr.c >= number.count => (number.low, number.count, instr.c == number.count),
+            Op::Sext => (number.low, instr.c, true),
+            _ => return None,
+        };
+        Some(Number { low: bits.0, count: bits.1, signed: bits.2, register: into, ..*number })
+    }
+
+    /// The instruction that takes a number and does what the next lines do with it, and the line behind these.
+    fn printed(&self, number: &Number, at: usize) -> Option<(Instr, usize)> {
+        let (op, put) = self.op(at)?;
+        let source = match op {
+            Op::JumpEqual | Op::JumpDiffer => put.a.into(),
+            _ => put.b,
+        };
+        if source != number.register {
+            return None;
+        }
+        let plain = |op| Some(number.instr(op, self.need, |window| [0, window, 0]));
+        let digits = |op, digits| Some(number.instr(op, self.need, |window| [digits, window, 0]));
+        let texts = |op, table| Some(number.instr(op, self.need, |window| [window, table, 0]));
+        if op == Op::PutHexC
+            && !number.signed
+            && let Some((label, with)) = self.op(at + 1)
+            && with.b == number.register
+            && self.dead(number.register, at + 1)
+        {
+            let both = match label {
+                Op::SwitchLit => texts(Op::HexCLitAt, with.c),
+                Op::PutCase => texts(Op::HexCCaseAt, with.c),
+                Op::Nibbles if with.a == 0 => texts(Op::HexCNibblesAt, with.c),
+                _ => None,
+            };
+            if let Some(instr) = both {
+                return Some((instr, at + 2));
+            }
+        }
+        if !self.dead(number.register, at) {
+            return None;
+        }
+        let jump = |op, value| {
+            let asked = number.mode == form::FIELD;
+            let one_place = asked && self.places.get(&put.d) == self.places.get(&number.short);
+            one_place.then(|| number.instr(op, self.need, |window| [window, value, put.d]))
+        };
+        let instr = match op {
+            Op::PutInt if number.signed || number.count == 64 => plain(Op::IntAt),
+            Op::PutDec | Op::PutInt if !number.signed => plain(Op::DecAt),
+            _ if number.signed => None,
+            Op::PutHex if put.c <= 16 => digits(Op::HexAt, put.c),
+            Op::PutHexLow if put.c <= 16 => digits(Op::HexLowAt, put.c),
+            Op::PutHexC => plain(Op::HexCAt),
+            Op::PutHexMin => plain(Op::HexMinAt),
+            Op::PutOctC => plain(Op::OctCAt),
+            Op::SwitchLit => texts(Op::LitAt, put.c),
+            Op::SwitchLitHex => texts(Op::LitHexAt, put.c),
+            Op::PutCase => texts(Op::CaseAt, put.c),
+            Op::Nibbles if put.a == 0 => texts(Op::NibblesAt, put.c),
+            Op::JumpZero => jump(Op::JumpEqualAt, 0),
+            Op::JumpEqual => jump(Op::JumpEqualAt, put.b),
+            Op::JumpDiffer => jump(Op::JumpDifferAt, put.b),
+            _ => None,
+        };
+        Some((instr?, at + 1))
     }
 }
 
-/// The fused instruction that the lines begin with, and how many lines it stands for. Only a register that is used
-/// once (from `first_temp` on) may vanish.
-fn fuse(lines: &[Line], first_temp: u16) -> Option<(Instr, usize)> {
-    let op = |at: usize| match lines.get(at).map(|line| &line.plain) {
-        Some(Plain::Op(instr)) => Op::from_u8(instr.op).map(|op| (op, instr)),
-        _ => None,
-    };
-    let (first, load) = op(0)?;
-    let (second, use_) = op(1)?;
-    let (temp, at, width) = (u32::from(load.a), load.b, load.c);
-    if load.a < first_temp || use_.b != temp {
-        return None;
+impl Number {
+    /// The instruction that takes the number from a window within the event bytes that are needed; `operands` puts the
+    /// window's place into the first three slots but the form's.
+    fn instr(&self, op: Op, need: u32, operands: impl Fn(u32) -> [u32; 3]) -> Instr {
+        let window = self.at.min(need - 8);
+        let before = (self.at - window) * 8;
+        let left = if self.little {
+            64 - before - self.low - self.count
+        } else {
+            before + self.width * 8 - self.low - self.count
+        };
+        let order = if self.little { form::LITTLE } else { 0 };
+        let end = self.at - window + self.width;
+        let form = left | (64 - self.count) << form::RIGHT | order | self.mode << form::MODE | end << form::END;
+        let [a, b, d] = operands(window);
+        let d = if d == 0 && self.mode == form::FIELD { self.short } else { d };
+        Instr::new(op).with(Slot::A, a).with(Slot::B, b).with(Slot::C, form).with(Slot::D, d)
     }
-    let word = |op, low| match (op, width) {
-        (Op::WordDec, 8) => Instr::of(Op::Word8Dec, &[at, low]),
-        _ => Instr::of(op, &[at, width, low]),
-    };
-    let indexed = |op| Instr::of(op, &[at, width, use_.c]).with(Slot::D, use_.d);
-    let fused = match (first, second) {
-        (Op::Load, Op::PutHex) if width == 4 && use_.c == 8 => Instr::of(Op::Hex4At, &[at]),
-        (Op::Load, Op::PutDec) if width == 4 => Instr::of(Op::Dec4At, &[at]),
-        (Op::Load, Op::PutHex) if use_.c == width * 2 => Instr::of(Op::HexAt, &[at, width]),
-        (Op::Load, Op::PutDec) => Instr::of(Op::DecAt, &[at, width]),
-        (Op::Load, Op::PutInt) if width == 8 => Instr::of(Op::IntAt, &[at, width]),
-        (Op::Load, Op::SwitchLit) => indexed(Op::SwitchLitAt),
-        (Op::Load, Op::Nibbles) if use_.a == 0 => indexed(Op::NibblesAt),
-        (Op::Word, Op::PutHex) if use_.c == width * 2 => word(Op::WordHex, width),
-        (Op::Word, Op::PutDec) => word(Op::WordDec, width),
-        (Op::Word, Op::SwitchLit) => indexed(Op::SwitchLitWord),
-        (Op::Word, Op::Nibbles) if use_.a == 0 => indexed(Op::NibblesWord),
-        (Op::Load, Op::Sext) if u32::from(use_.a) == temp && use_.c == width * 8 => {
-            let (third, put) = op(2)?;
-            let fits = third == Op::PutInt && put.b == temp;
-            return fits.then(|| (Instr::of(Op::IntAt, &[at, width]), 3));
-        }
-        (Op::Word, Op::Bits) if use_.c == 0 && use_.d.is_multiple_of(8) && use_.a >= first_temp => {
-            let (third, put) = op(2)?;
-            let low = use_.d / 8;
-            let fused = match third {
-                Op::PutDec => word(Op::WordDec, low),
-                Op::PutHex if put.c == low * 2 => word(Op::WordHex, low),
-                _ => return None,
-            };
-            return (put.b == u32::from(use_.a)).then_some((fused, 3));
-        }
-        _ => return None,
-    };
-    Some((fused, 2))
+}
+
+/// The registers that an instruction reads or writes.
+fn registers(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
+    let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
+    // A loop's own count is read, too.
+    let counts = kind == Kind::Src && instr.op == Op::LoopNext as u8;
+    operands.iter().filter(move |(_, _, of)| *of == kind || counts).map(|(_, slot, _)| instr.slot(*slot))
 }

@@ -175,6 +175,7 @@ fn routine(out: &mut String, draft: &Draft) {
         let _ = match &line.plain {
             Plain::Text(text) => writeln!(out, "  text \"{}\"", text.escape_ascii()),
             Plain::Label(label) => writeln!(out, "L{label}:"),
+            Plain::BodyEnd => writeln!(out, "  end"),
             Plain::Op(instr) => writeln!(out, "  {}", list_instr(instr, None).replace("->", "->L")),
         };
     }
@@ -211,9 +212,11 @@ fn routine(out: &mut String, draft: &Draft) {
                 }
             }
             TableDraft::Nibbles(nibbles) => {
-                for text in nibbles.iter().flatten() {
+                let _ = write!(out, " >>{}", nibbles.shift);
+                for text in nibbles.texts.iter().flatten() {
                     let _ = write!(out, " {}", quoted(text));
                 }
+                let _ = write!(out, " else {}", quoted(&nibbles.default));
             }
         }
         out.push('\n');

@@ -163,6 +163,12 @@ impl Events {
         std::str::from_utf8(entry.label).ok()
     }
 
+    /// The labels of a class, those of kernel calls without their numbers.
+    pub fn labels(&self, class: u8) -> Vec<&'static str> {
+        let labels = (0..1024).filter_map(|event| self.label(class, event));
+        labels.map(|label| label.split_once('/').map_or(label, |(name, _)| name)).collect()
+    }
+
     /// The events of a class with a label. A kernel call's may stand without its number and in front of one of
     /// `:enter`, `:exit` and `:int`; without those, all its records are meant.
     pub fn numbers(&self, class: u8, label: &str) -> Vec<u16> {

@@ -59,8 +59,8 @@ impl Output {
             Target::Stdout(mut out) => out.flush(),
             Target::Direct(mut out) => out.flush(),
             Target::Temporary { mut file, path } => {
-                file.flush()?;
-                file.persist(path).map_err(|error| error.error)?;
+                file.flush().map_err(without_path)?;
+                file.persist(path).map_err(|error| without_path(error.error))?;
                 Ok(())
             }
         }
@@ -98,7 +98,7 @@ impl Write for Output {
         match &mut self.target {
             Target::Stdout(out) => out.write(bytes),
             Target::Direct(out) => out.write(bytes),
-            Target::Temporary { file, .. } => file.write(bytes),
+            Target::Temporary { file, .. } => file.write(bytes).map_err(without_path),
         }
     }
 
@@ -106,7 +106,7 @@ impl Write for Output {
         match &mut self.target {
             Target::Stdout(out) => out.flush(),
             Target::Direct(out) => out.flush(),
-            Target::Temporary { file, .. } => file.flush(),
+            Target::Temporary { file, .. } => file.flush().map_err(without_path),
         }
     }
 }

@@ -130,6 +130,12 @@ fn traces_without_time_factors_are_not_waited_for() {
 
 #[test]
 fn logs_of_qnx_grow_too() {
+    for threads in ["1", "3"] {
+        follow_log(threads);
+    }
+}
+
+fn follow_log(threads: &str) {
     let directory = directory();
     let whole = fs::read(data("qnx/user_le.kev")).unwrap();
     let (plain, ..) = {
@@ -143,7 +149,7 @@ fn logs_of_qnx_grow_too() {
     let path = directory.path().join("log.kev");
     let cut = whole.len() - 40;
     fs::write(&path, &whole[..cut]).unwrap();
-    let running = Running::start(directory.path(), &["report", "--follow", "log.kev"]);
+    let running = Running::start(directory.path(), &["report", "--follow", "--threads", threads, "log.kev"]);
     let mut lines = vec![running.line()];
     while let Ok(line) = running.lines.recv_timeout(MOMENT) {
         lines.push(line);

@@ -7,6 +7,8 @@ use std::fs;
 /// The commands that are installed.
 const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
 
+const USER_KEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/user.kev");
+
 /// Standard output, standard error and exit status.
 fn run(program: &str, args: &[&str]) -> (String, String, i32) {
     let output = Command::cargo_bin(program).unwrap().args(args).output().unwrap();
@@ -133,6 +135,11 @@ fn misspelt_commands_flags_and_values_have_a_neighbour() {
         (&["report", "--to", "ndjsn", "x"], "`ndjson`"),
         (&["report", "--format", "strem64", "x"], "'stream64'"),
         (&["completions", "bsh"], "'bash'"),
+        (&["compile", "--dialect", "mach-base=decimal", "-o", "x", "y"], "`match-base`"),
+        (&["compile", "--dialect", "match-base=decmal", "-o", "x", "y"], "`decimal`"),
+        (&["report", "--only", "USR", USER_KEV], "`USER`"),
+        (&["report", "--only", "KER_CALL:MSG_SEDV", USER_KEV], "`MSG_SENDV`"),
+        (&["report", "--columns", "clss", USER_KEV], "`class`"),
         (&["completions", "bash", "trcprt"], "`trcrpt`"),
     ] {
         let (out, err, status) = run("tfbc", args);

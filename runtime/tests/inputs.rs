@@ -244,6 +244,15 @@ fn format_files_may_be_compressed() {
         assert_eq!((out.as_str(), status), ("", 1), "{plain}");
         assert!(err.contains("packed") && err.contains("cut short at offset"), "{err}");
     }
+    let mut piped = tfbc(&["report", "-t", "-", "s"]);
+    let (out, err, status) = run(piped.current_dir(&directory).write_stdin(zstd(USER.as_bytes())));
+    assert!(status == 0 && out.contains("hook = "), "{err}");
+    // What else a report may read.
+    fs::write(path("names.gz"), gzip(b"kwrite 00001000\n")).unwrap();
+    fs::write(path("context.Z"), unix_compress::compress(b"# no entries\n")).unwrap();
+    let args = ["report", "-t", "user.trcfmt", "--names", "names.gz", "--context", "context.Z", "s"];
+    let (_, err, status) = run(tfbc(&args).current_dir(&directory));
+    assert_eq!((err.as_str(), status), ("", 0));
     fs::write(path("packed"), gzip(&fs::read(path("user.tfbc")).unwrap())).unwrap();
     let (out, _, status) = run(tfbc(&["verify", "packed"]).current_dir(&directory));
     assert!(status == 0 && out.contains("verified"), "{out}");

@@ -343,6 +343,16 @@ fn packed_format_files_stay_packed() {
 }
 
 #[test]
+fn update_files_may_be_packed() {
+    let packed = compress(b"* /etc/trcfmt\n- 010\n");
+    let directory = directory("", &[("a.trc", &packed), ("cut.trc", &packed[..2])]);
+    assert!(!updated(&directory, &["a"]).contains("FIRST"));
+    let (_, error, status) = run(directory.path(), &["-t", "fmt", "cut"]);
+    assert_eq!(status, 1);
+    assert!(error.contains("cut.trc"), "{error}");
+}
+
+#[test]
 fn files_of_other_kinds_are_refused() {
     for (bytes, part) in [
         (&b"\x89TFBC\r\n\x1a rest"[..], "compiled blob"),
@@ -473,7 +483,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
     let output = command.current_dir(directory.path()).args(["-c", &script]).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("0454-903 cannot write fmt: "), "{error}");
+    assert!(error.contains("0454-903 cannot write fmt: ") && !error.contains(".tfbc-"), "{error}");
     assert!(read(&directory, "fmt") == old);
     assert_eq!(read(&directory, "up.undo.trc"), "an older one");
     assert_eq!(names(directory.path()), before);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 2
+//!  8  u16        version, 3
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -21,13 +21,13 @@ use std::borrow::Cow;
 /// The first bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// The version that this package writes and reads.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 const CRC_AT: usize = 24;
-/// Sections of version 2.
+/// Sections of version 3.
 const N_SECTIONS: usize = 9;
 
 /// Where an instruction stands in the source.
@@ -50,6 +50,8 @@ pub struct RoutineRow {
     pub start: u32,
     /// Its number of instructions.
     pub len: u32,
+    /// Its first instructions, behind which an event's routine ends; others are reached by jumps only.
+    pub body: u32,
     /// Event bytes that its fixed reads need.
     pub need: u32,
     /// Registers from 0 that are zeroed before an event.
@@ -353,8 +355,8 @@ pub struct BlobBuilder {
     known_routines: std::collections::HashMap<RoutineKey, u32>,
 }
 
-/// What makes two routines one: called or not, registers, code and places.
-type RoutineKey = (u16, u16, u32, Vec<Instr>, Vec<Place>);
+/// What makes two routines one: called or not, registers, bytes, body, code and places.
+type RoutineKey = (u16, u16, u32, u32, Vec<Instr>, Vec<Place>);
 
 impl BlobBuilder {
     /// An empty blob.
@@ -398,9 +400,11 @@ impl BlobBuilder {
         start
     }
 
-    /// Adds a routine, or finds one with the same code: its index. `start` and `len` of the row are set here.
+    /// Adds a routine, or finds one with the same code: its index. `start` and `len` of the row are set here,
+    /// and a `body` of 0 to all of the code.
     pub fn routine(&mut self, mut row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
-        let key = (row.called, row.zeroed, row.need, code.to_vec(), places.to_vec());
+        row.body = if row.body == 0 { code.len() as u32 } else { row.body };
+        let key = (row.called, row.zeroed, row.need, row.body, code.to_vec(), places.to_vec());
         if let Some(index) = self.known_routines.get(&key) {
             return *index;
         }

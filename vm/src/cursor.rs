@@ -129,13 +129,6 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// Four bytes at a fixed place, where the event holds them all.
-    #[inline(always)]
-    pub fn four(&self, at: u32) -> Option<[u8; 4]> {
-        let at = at as usize;
-        self.bytes.get(at..at + 4)?.first_chunk().copied()
-    }
-
     /// The number at a fixed place, where the event holds it whole.
     #[inline(always)]
     pub fn whole(&self, at: u32, width: u32) -> Option<u64> {

@@ -58,6 +58,9 @@ impl Program<'_> {
             for (_, slot, kind) in op.info().operands {
                 match kind {
                     Kind::Target => drop(targets.insert(instr.slot(*slot) as usize)),
+                    Kind::Short if form::mode(instr.c) == form::FIELD => {
+                        targets.insert(instr.slot(*slot) as usize);
+                    }
                     Kind::Table | Kind::TextTable => {
                         let (kind, words) = self.table(instr.slot(*slot));
                         let found = crate::table::check(kind, words, self.strings()).unwrap_or_default();
@@ -98,20 +101,19 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
         Kind::Wide => write!(out, "{:#x}", instr.wide()),
         Kind::Off => write!(out, "@{value}"),
         Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
-        Kind::Form => {
-            let order = if value & form::LITTLE != 0 { "le" } else { "be" };
-            match value >> form::BACK {
-                0 => write!(out, "{}{order}", value & form::WIDTH),
-                back => write!(out, "{}{order} back {back}", value & form::WIDTH),
-            }
-        }
+        Kind::Window => write!(out, "@{value}"),
+        Kind::Form => list_form(out, value),
+        Kind::Short if form::mode(instr.c) != form::FIELD => unsaid(out),
+        Kind::Short => write!(out, "->{value}"),
+        Kind::Back if value == 0 => unsaid(out),
+        Kind::Back => write!(out, "back {value}"),
         Kind::Target => write!(out, "->{value}"),
         Kind::Routine => write!(out, "routine {value}"),
         Kind::Table | Kind::TextTable => write!(out, "table {value}"),
         Kind::CaseTexts => write!(out, "texts of table {value}"),
         Kind::Flags => write!(out, "flags {value}"),
-        Kind::Lits => write!(out, "texts {value}+{}", instr.d),
-        Kind::Nibbles => write!(out, "nibbles {value}+{}", instr.d),
+        Kind::Lits => write!(out, "texts {value}"),
+        Kind::Nibbles => write!(out, "nibbles {value}"),
         Kind::Value => write!(out, "${}", EnvValue::from_u32(value).map_or("?", EnvValue::name)),
         Kind::Name => write!(out, "${}", EnvText::from_u32(value).map_or("?", EnvText::name)),
         Kind::Soft => write!(out, "{}", if value == 1 { "soft" } else { "exact" }),
@@ -125,6 +127,30 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
         Kind::Num | Kind::Width | Kind::WideWidth | Kind::Bits | Kind::Bit | Kind::Len | Kind::Digits => {
             write!(out, "{value}")
         }
+    }
+}
+
+/// Takes back the blank before an operand that says nothing.
+fn unsaid(out: &mut String) -> fmt::Result {
+    out.truncate(out.trim_end().len());
+    Ok(())
+}
+
+/// The bits of a window in reading order, `first..end`, and how it is read.
+fn list_form(out: &mut String, form: u32) -> fmt::Result {
+    let (left, count) = (form & form::LEFT, 64 - (form >> form::RIGHT & 63));
+    let little = form & form::LITTLE != 0;
+    let low = if little { 64u32.saturating_sub(left + count) } else { left };
+    write!(out, "{low}..{}{}", low + count, if little { "le" } else { "be" })?;
+    out.push_str(match form::mode(form) {
+        form::LOAD => "",
+        form::WORD => " word",
+        _ => " field",
+    });
+    write!(out, " of {}", form::end(form))?;
+    match form::back(form) {
+        0 => Ok(()),
+        back => write!(out, " back {back}"),
     }
 }
 

@@ -171,14 +171,33 @@ impl Event<'_> {
         }
     }
 
+    /// The environment's place among its space's four.
+    #[inline(always)]
+    pub(crate) fn env_index(&self) -> usize {
+        match self.record {
+            Some(record) => usize::from(self.wide) | usize::from(record.big_endian) << 1,
+            None => usize::from(self.is_generic()) | usize::from(self.wide) << 1,
+        }
+    }
+
     /// Whether the hook word says generic: word count 0, or flag 4000.
+    #[inline]
     pub fn is_generic(&self) -> bool {
-        if self.wide { self.header() >> 48 & 0x4000 != 0 } else { self.header() >> 16 & 7 == 0 }
+        let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
+        if self.wide { byte(0) & 0x40 != 0 } else { byte(1) & 7 == 0 }
     }
 
     /// The canonical 16-bit hook id.
+    #[inline]
     pub fn hook_id(&self) -> u16 {
-        if self.wide { (self.header() >> 16) as u16 } else { ((self.header() >> 20) << 4) as u16 }
+        let at = if self.wide { 4 } else { 0 };
+        let id = self.bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_else(|| self.short_id(at));
+        if self.wide { u16::from_be_bytes(id) } else { u16::from_be_bytes(id) & 0xfff0 }
+    }
+
+    #[cold]
+    fn short_id(&self, at: usize) -> [u8; 2] {
+        [self.bytes.get(at).copied().unwrap_or(0), 0]
     }
 
     /// `HT`: the hook type's 4 bits, or the 16 flags.

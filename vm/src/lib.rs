@@ -5,7 +5,7 @@
 //! ```
 //! use tfbc_vm::*;
 //! let mut blob = BlobBuilder::new();
-//! let mut code = [Instr::of(Op::DecAt, &[4, 4]), Instr::new(Op::End)];
+//! let mut code = [Instr::of(Op::Load, &[0, 4, 4]), Instr::of(Op::PutDec, &[0])];
 //! code[0].lit[..4].copy_from_slice(b"pid=");
 //! code[0].lit_len = 4;
 //! let routine = blob.routine(RoutineRow { need: 8, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
@@ -29,7 +29,7 @@
 //! assert_eq!(out.as_bytes(), b"pid=42\n");
 //! # Ok::<(), BlobError>(())
 //! ```
-#![forbid(unsafe_code)]
+#![cfg_attr(feature = "safe", forbid(unsafe_code))]
 
 mod blob;
 mod context;
@@ -38,10 +38,13 @@ mod disasm;
 mod errno;
 mod event;
 mod machine;
+mod mem;
 pub mod num;
 mod observe;
 mod op;
 mod program;
+#[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+mod sse2;
 pub mod table;
 mod text;
 mod timers;

@@ -71,6 +71,15 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     at + 8 - (zeros >> 3) as usize
 }
 
+/// Unsigned decimal of a number below [`LONG`].
+#[inline(always)]
+pub(crate) fn dec_short(buf: &mut [u8], at: usize, n: u64) -> usize {
+    put_short(buf, at, n as u32)
+}
+
+/// Numbers from here on have more digits than are printed at once.
+pub(crate) const LONG: u64 = 100_000_000;
+
 /// Unsigned decimal.
 ///
 /// ```
@@ -127,18 +136,31 @@ const LOWER: u64 = 39;
 /// The eight hex digits of a number.
 #[inline(always)]
 fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    return crate::sse2::hex::<LETTERS>(n.swap_bytes().into())[0].to_le_bytes();
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+    hex8_by_words::<LETTERS>(n)
+}
+
+/// The sixteen hex digits of a number.
+#[inline(always)]
+fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    return bytemuck::cast(crate::sse2::hex::<LETTERS>(n.swap_bytes()).map(u64::to_le_bytes));
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+    bytemuck::cast([hex8_by_words::<LETTERS>((n >> 32) as u32), hex8_by_words::<LETTERS>(n as u32)])
+}
+
+/// The eight hex digits of a number, all at once in a word.
+#[cfg(any(test, feature = "safe", not(target_arch = "x86_64")))]
+#[inline(always)]
+fn hex8_by_words<const LETTERS: u64>(n: u32) -> [u8; 8] {
     let spread = n.swap_bytes() as u64;
     let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
     let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
     let nibbles = ((spread >> 4) & 0x000f_000f_000f_000f) | ((spread & 0x000f_000f_000f_000f) << 8);
     let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     (nibbles + 0x3030_3030_3030_3030 + letters * LETTERS).to_le_bytes()
-}
-
-/// The sixteen hex digits of a number.
-#[inline(always)]
-fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
-    bytemuck::cast([hex8::<LETTERS>((n >> 32) as u32), hex8::<LETTERS>(n as u32)])
 }
 
 /// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
@@ -153,6 +175,21 @@ pub fn hex_low(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<LOWER>(buf, at, n, digits)
 }
 
+/// Lower-case hex digits of 0 to 255, left-aligned, with their count in the last byte.
+static SMALL_HEX: [[u8; 4]; 256] = small_hex();
+
+const fn small_hex() -> [[u8; 4]; 256] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [[0; 4]; 256];
+    let mut n = 0;
+    while n < 256 {
+        let (high, low) = (DIGITS[n >> 4], DIGITS[n & 15]);
+        table[n] = if n < 16 { [low, 0, 0, 1] } else { [high, low, 0, 2] };
+        n += 1;
+    }
+    table
+}
+
 /// Lower-case hex without leading zeros.
 ///
 /// ```
@@ -162,13 +199,19 @@ pub fn hex_low(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
 /// ```
 #[inline(always)]
 pub fn hex_min(buf: &mut [u8], at: usize, n: u64) -> usize {
+    if let Some(entry) = SMALL_HEX.get(n as usize) {
+        store(buf, at, *entry);
+        return at + entry[3] as usize;
+    }
     hex_low(buf, at, n, (64 - (n | 1).leading_zeros()).div_ceil(4) as usize)
 }
 
 #[inline(always)]
 fn hex_digits<const LETTERS: u64>(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     // The digits asked for come first; what is stored behind them is written over.
-    if digits <= 8 {
+    if digits == 8 {
+        store(buf, at, hex8::<LETTERS>(n as u32));
+    } else if digits < 8 {
         store(buf, at, hex8::<LETTERS>((n as u32) << (((8 - digits) * 4) & 31)));
     } else if digits <= 16 {
         store(buf, at, hex16::<LETTERS>(n << ((16 - digits) * 4)));
@@ -212,39 +255,26 @@ const fn pairs() -> [[u8; 4]; 256] {
     table
 }
 
-/// Four bytes as eight hex digits.
-#[inline(always)]
-pub(crate) fn hex4(buf: &mut [u8], at: usize, bytes: [u8; 4]) -> usize {
-    let pairs = bytes.map(|byte| PAIRS[usize::from(byte)]).map(|[high, low, ..]| [high, low]);
-    store::<8>(buf, at, bytemuck::cast(pairs));
-    at + 8
-}
-
 /// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
 /// may be written over.
-pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], mut at: usize, bytes: &[u8]) -> usize {
+pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    let end = at + bytes.len() * WIDTH;
+    // Four bytes are stored for each, and the next pair's written over what was too many.
+    let Some(room) = buf.get_mut(at..end + 2) else { return end };
     let (chunks, rest) = bytes.as_chunks::<8>();
+    let mut o = 0;
     for chunk in chunks {
-        hex_pairs::<WIDTH>(buf, at, *chunk);
-        at += 8 * WIDTH;
-    }
-    if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        hex_pairs::<WIDTH>(buf, at, last);
-        at += rest.len() * WIDTH;
-    }
-    at
-}
-
-/// Eight bytes as hex pairs: four bytes are stored for each, and the next pair's written over what was too many.
-#[inline(always)]
-fn hex_pairs<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: [u8; 8]) {
-    if let Some(room) = buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<32>()) {
-        for (k, byte) in bytes.iter().enumerate() {
+        let Some(room) = room.get_mut(o..o + 7 * WIDTH + 4) else { return end };
+        for (k, byte) in chunk.iter().enumerate() {
             store(room, k * WIDTH, PAIRS[usize::from(*byte)]);
         }
+        o += 8 * WIDTH;
     }
+    for byte in rest {
+        store(room, o, PAIRS[usize::from(*byte)]);
+        o += WIDTH;
+    }
+    end
 }
 
 /// Octal, without a prefix.
@@ -374,7 +404,16 @@ mod tests {
             for digits in 1..=32usize {
                 let low = if digits < 16 { n & ((1 << (digits * 4)) - 1) } else { n };
                 assert_eq!(text(|b| hex(b, 0, n, digits)), format!("{low:0digits$X}"));
+                assert_eq!(text(|b| hex_low(b, 0, n, digits)), format!("{low:0digits$x}"));
             }
+        }
+    }
+
+    #[test]
+    fn digits_are_the_same_by_words() {
+        for n in numbers() {
+            assert_eq!(hex8_by_words::<UPPER>(n as u32), hex8::<UPPER>(n as u32));
+            assert_eq!(hex8_by_words::<LOWER>(n as u32), hex8::<LOWER>(n as u32));
         }
     }
 

@@ -55,8 +55,12 @@ pub enum Kind {
     Width,
     /// Bytes, 9 to 16.
     WideWidth,
-    /// How a checked field is read ([`form`]).
+    /// How the bits of a window are taken ([`form`]).
     Form,
+    /// A fixed byte offset in the event of eight bytes, a window.
+    Window,
+    /// An instruction of the same routine, where the form is that of a checked field; else 0.
+    Short,
     /// Bits, 1 to 64.
     Bits,
     /// A bit's number, 0 to 63.
@@ -71,6 +75,8 @@ pub enum Kind {
     Soft,
     /// Hex digits, 1 to 32.
     Digits,
+    /// Bytes of the literal that go again where the event is too short.
+    Back,
     /// A run of the string pool: offset here, length in slot c.
     Str,
     /// An instruction of the same routine.
@@ -81,11 +87,11 @@ pub enum Kind {
     TextTable,
     /// A table of numbers whose targets are texts.
     CaseTexts,
-    /// Short texts by index (word offset here, count in slot d, one more for the default).
+    /// Short texts by index (word offset).
     Lits,
     /// BITFLAGS entries.
     Flags,
-    /// BITFLAGS nibble tables (word offset here, count in slot d).
+    /// Texts by nibbles (word offset).
     Nibbles,
     /// A routine.
     Routine,
@@ -108,14 +114,42 @@ pub struct OpInfo {
     pub operands: &'static [(&'static str, Slot, Kind)],
 }
 
-/// How a checked field is read: its bytes, 1, 2, 4 or 8, and what else is said of it.
+/// How a number is taken from a window, the eight bytes of an event at a fixed place: they are read in the record's
+/// byte order, moved left and then right, so that the bits that are wanted remain.
 pub mod form {
-    /// The bytes of the field.
-    pub const WIDTH: u32 = 0xff;
-    /// It is little-endian.
-    pub const LITTLE: u32 = 0x100;
-    /// From this bit on: how many of the literal's last bytes go again where the event is too short.
-    pub const BACK: u32 = 16;
+    /// Bits of the move to the left.
+    pub const LEFT: u32 = 0x3f;
+    /// From this bit on: bits of the move to the right.
+    pub const RIGHT: u32 = 8;
+    /// The bytes are little-endian.
+    pub const LITTLE: u32 = 1 << 16;
+    /// From this bit on: what is done where the event does not hold the number whole: one of the three below.
+    pub const MODE: u32 = 17;
+    /// Missing bytes are zeros and mark the event truncated, as in `load`.
+    pub const LOAD: u32 = 0;
+    /// The number is 0, as in `word`.
+    pub const WORD: u32 = 1;
+    /// The routine goes on elsewhere, as in `reach`.
+    pub const FIELD: u32 = 2;
+    /// From this bit on: where in the window the number ends, 1 to 8.
+    pub const END: u32 = 20;
+    /// From this bit on: how many of the literal's last bytes go again where the routine goes on elsewhere.
+    pub const BACK: u32 = 24;
+
+    /// What is done where the event does not hold the number whole.
+    pub const fn mode(form: u32) -> u32 {
+        form >> MODE & 3
+    }
+
+    /// Bytes from the window's start to the number's end.
+    pub const fn end(form: u32) -> u32 {
+        form >> END & 15
+    }
+
+    /// Bytes of the literal that go again.
+    pub const fn back(form: u32) -> u32 {
+        form >> BACK & 31
+    }
 }
 
 macro_rules! for_each_op {
@@ -257,6 +291,12 @@ macro_rules! for_each_op {
             Jump = "jump" plain { to: D Target };
             /// Goes on at `to` where `src` is 0.
             JumpZero = "jump.zero" plain { src: B Src, to: D Target };
+            /// Goes on at `to` where `src` is `value`.
+            JumpEqual = "jump.equal" plain { src: A Src, value: B Num, to: D Target };
+            /// Goes on at `to` where `src` is not `value`.
+            JumpDiffer = "jump.differ" plain { src: A Src, value: B Num, to: D Target };
+            /// Goes on at `to`, further back or ahead, for the price of a loop's turn.
+            Back = "back" plain { to: D Target };
             /// Goes on where the table sends `src`.
             Switch = "switch" plain { src: B Src, table: C Table };
             /// Turns the hex digits printed since `mark` to lower case.
@@ -267,6 +307,8 @@ macro_rules! for_each_op {
             SwitchText = "switch.text" plain { mark: B Src, table: C TextTable };
             /// Prints the text with index `src`, or the default behind the last.
             SwitchLit = "switch.lit" plain { src: B Src, table: C Lits };
+            /// Prints the text with index `src`; where it is empty, `src` as `put.hexc` does.
+            SwitchLitHex = "switch.lit.hex" plain { src: B Src, table: C Lits };
             /// Prints the text that the table has for `src`.
             PutCase = "put.case" plain { src: B Src, table: C CaseTexts };
             /// Prints the texts of the BITFLAGS entries that `src` meets.
@@ -275,7 +317,7 @@ macro_rules! for_each_op {
             FlagsAny = "flags.any" plain { dst: A Dst, src: B Src, table: C Flags };
             /// Prints the texts of the entries that `src` meets, each behind a blank but the very first.
             FlagsList = "flags.list" plain { src: B Src, table: C Flags };
-            /// Prints the texts of the BITFLAGS nibble tables, low nibble first; `soft`: they end in soft blanks.
+            /// Prints the texts of the nibbles of `src`, low nibble first, or the table's own where there are none; `soft`: they end in soft blanks.
             Nibbles = "nibbles" plain { src: B Src, table: C Nibbles, soft: A Soft };
             /// Starts `src` turns with `turn` counting down, or goes on at `exit` when there are none or the event is truncated.
             Loop = "loop" plain { turn: A Dst, src: B Src, exit: D Target };
@@ -302,42 +344,42 @@ macro_rules! for_each_op {
             /// Prints the time since the pair was stored, in brackets, and forgets it.
             TimerEnd = "timer.end" plain { first: B Src, second: C Src };
 
-            /// `load` and `put.hex` of all its digits.
-            HexAt = "hex.at" fused { at: B Off, width: C Width };
-            /// `hex.at` of 4 bytes.
-            Hex4At = "hex4.at" fused { at: B Off };
-            /// `dec.at` of 4 bytes.
-            Dec4At = "dec4.at" fused { at: B Off };
-            /// `word.dec` of 8 bytes.
-            Word8Dec = "word8.dec" fused { at: B Off, low: A Width };
-            /// `load` and `put.dec`.
-            DecAt = "dec.at" fused { at: B Off, width: C Width };
-            /// `load`, `sext` and `put.int`.
-            IntAt = "int.at" fused { at: B Off, width: C Width };
-            /// `word` and `put.hex` of its low `low` bytes.
-            WordHex = "word.hex" fused { at: B Off, width: C Width, low: A Width };
-            /// `word` and `put.dec` of its low `low` bytes.
-            WordDec = "word.dec" fused { at: B Off, width: C Width, low: A Width };
-            /// `load` and `switch.lit`.
-            SwitchLitAt = "switch.lit.at" fused { at: B Off, width: A Width, table: C Lits };
-            /// `load` and `nibbles` without soft blanks.
-            NibblesAt = "nibbles.at" fused { at: B Off, width: A Width, table: C Nibbles };
-            /// `reach` and `load` or `load.le`. Where the event is too short, as many of the literal's last bytes go again as `form` says.
-            Field = "field" fused { dst: A Dst, at: B Off, form: C Form, short: D Target };
-            /// `field` and `put.hexc`.
-            FieldHexC = "field.hexc" fused { at: B Off, form: C Form, short: D Target };
-            /// `field` and `put.hexmin`.
-            FieldHexMin = "field.hexmin" fused { at: B Off, form: C Form, short: D Target };
-            /// `field` and `put.hexlow` of all its digits.
-            FieldHexLow = "field.hexlow" fused { at: B Off, form: C Form, short: D Target };
-            /// `field` and `put.dec`.
-            FieldDec = "field.dec" fused { at: B Off, form: C Form, short: D Target };
-            /// `field`, `sext` and `put.int`.
-            FieldInt = "field.int" fused { at: B Off, form: C Form, short: D Target };
-            /// `word` and `switch.lit`.
-            SwitchLitWord = "switch.lit.word" fused { at: B Off, width: A Width, table: C Lits };
-            /// `word` and `nibbles` without soft blanks.
-            NibblesWord = "nibbles.word" fused { at: B Off, width: A Width, table: C Nibbles };
+            /// Takes a number from a window.
+            Get = "get" fused { dst: A Dst, at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.hex`.
+            HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.hexlow`.
+            HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.hexc`.
+            HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.hexmin`.
+            HexMinAt = "hexmin.at" fused { at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.octc`.
+            OctCAt = "octc.at" fused { at: B Window, form: C Form, short: D Short };
+            /// `get` and `put.dec`.
+            DecAt = "dec.at" fused { at: B Window, form: C Form, short: D Short };
+            /// `get`, extended by its sign, and `put.int`.
+            IntAt = "int.at" fused { at: B Window, form: C Form, short: D Short };
+            /// `get` and `switch.lit`.
+            LitAt = "lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            /// `get`, `put.hexc` and `switch.lit`.
+            HexCLitAt = "hexc.lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            /// `get` and `switch.lit.hex`.
+            LitHexAt = "lit.hex.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            /// `get` and `put.case`.
+            CaseAt = "case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short };
+            /// `get`, `put.hexc` and `put.case`.
+            HexCCaseAt = "hexc.case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short };
+            /// `get` and `nibbles` without soft blanks.
+            NibblesAt = "nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short };
+            /// `get`, `put.hexc` and `nibbles` without soft blanks.
+            HexCNibblesAt = "hexc.nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short };
+            /// `get` and `jump.equal`; goes on at `to` where the event is too short, too.
+            JumpEqualAt = "jump.equal.at" fused { at: A Window, value: B Num, form: C Form, to: D Target };
+            /// `get` and `jump.differ`; goes on at `to` where the event is too short, too.
+            JumpDifferAt = "jump.differ.at" fused { at: A Window, value: B Num, form: C Form, to: D Target };
+            /// `reach`, `ptr.set` and `take.string`.
+            StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target };
         }
     };
 }

@@ -1,4 +1,5 @@
-use crate::blob::{self, HookRow, Sections, TableRow};
+use crate::blob::{self, HookRow, Sections};
+use crate::mem::{by_rule, part, row_at};
 use crate::table::TableKind;
 use crate::{BlobError, Env, Instr, Place, Space, verify};
 
@@ -105,6 +106,17 @@ pub struct Routine<'p> {
     pub called: bool,
 }
 
+/// What an event's run begins with.
+pub(crate) struct Start<'p> {
+    pub routine: u32,
+    /// Its instructions, and how many of them are its body.
+    pub code: (&'p [Instr], usize),
+    /// Event bytes that its fixed reads need.
+    pub need: usize,
+    /// Registers to be zeroed.
+    pub zeroed: usize,
+}
+
 impl<'b> Program<'b> {
     /// Checks a blob and gives its program, which borrows the bytes. A slice that begins on a multiple of 8 is used
     /// in place, any other is copied.
@@ -192,11 +204,24 @@ impl<'b> Program<'b> {
         }
     }
 
-    /// A routine's instructions. The verifier has checked the rows, and the numbers that name them.
+    /// A routine's instructions, and how many of them are its body. The verifier has checked the rows, and the numbers
+    /// that name them.
     #[inline]
-    pub(crate) fn code_of(&self, index: u32) -> &[Instr] {
-        let Some(row) = self.sections.routines.get(index as usize) else { return &[] };
-        self.sections.code.get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[])
+    pub(crate) fn code_of(&self, index: u32) -> (&[Instr], usize) {
+        let Some(row) = self.sections.routines.get(index as usize) else { return (&[], 0) };
+        let code = self.sections.code.get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[]);
+        (code, row.body as usize)
+    }
+
+    /// What an event of a hook begins with, in one of its environments; `None` for a hook that the program does not have.
+    #[inline(always)]
+    pub(crate) fn start(&self, hook: u32, env: usize) -> Option<Start<'_>> {
+        let hook = self.sections.hooks.get(hook as usize)?;
+        let routine = hook.routines[env & 3];
+        let row = by_rule!(V12: row_at(&self.sections.routines, routine as usize));
+        let code = by_rule!(V12: part(&self.sections.code, row.start as usize, row.len as usize));
+        let zeroed = usize::from(row.zeroed).min(crate::N_REGS);
+        Some(Start { routine, code: (code, row.body as usize), need: row.need as usize, zeroed })
     }
 
     /// Names of the sources, in order.
@@ -227,13 +252,6 @@ impl<'b> Program<'b> {
         self.sections.hooks.get(index as usize)
     }
 
-    /// Event bytes that a routine needs, and registers to be zeroed for it.
-    #[inline]
-    pub(crate) fn demands(&self, routine: u32) -> (usize, usize) {
-        let row = self.sections.routines.get(routine as usize);
-        row.map_or((0, 0), |row| (row.need as usize, usize::from(row.zeroed).min(crate::N_REGS)))
-    }
-
     /// Number of instructions, of all routines together.
     pub fn n_instrs(&self) -> usize {
         self.sections.code.len()
@@ -243,11 +261,11 @@ impl<'b> Program<'b> {
         &self.sections.words
     }
 
-    /// A table's kind and words; the verifier has checked those that instructions name.
+    /// A table's kind and words, by the number that an instruction has.
     #[inline]
     pub(crate) fn table(&self, index: u32) -> (TableKind, &[u64]) {
-        let row = self.sections.tables.get(index as usize).unwrap_or(&TableRow { kind: 0, start: 0, len: 0 });
-        let words = self.words().get(row.start as usize..row.start as usize + row.len as usize).unwrap_or(&[]);
+        let row = by_rule!(V8: row_at(&self.sections.tables, index as usize));
+        let words = by_rule!(V8: part(self.words(), row.start as usize, row.len as usize));
         (TableKind::from_u32(row.kind).unwrap_or(TableKind::Dense), words)
     }
 }

@@ -23,6 +23,9 @@ pub(crate) const HASH_HEAD: usize = 4;
 /// Words of one BITFLAGS entry.
 pub(crate) const FLAG_WORDS: usize = 5;
 
+/// In the count of a list of short texts: they have up to 31 bytes, instead of 15.
+pub const LONG_TEXTS: u64 = 1 << 63;
+
 /// What a table's words hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]

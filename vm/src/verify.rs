@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | V1 | every opcode is known, and a literal has at most 16 bytes |
 //! | V2 | every register is below [`N_REGS`] |
-//! | V3 | every jump stays in its routine, whose end is a target too where it is not called |
-//! | V4 | only `loop.next` jumps back, to the instruction behind a `loop` |
-//! | V5 | a called routine ends with `ret`, `end` or `skip`; `ret` stands in called routines only |
+//! | V3 | every jump stays in its routine; the end of its body is a target too where it is not called |
+//! | V4 | only `loop.next` and `back` jump back, the former to the instruction behind a `loop` |
+//! | V5 | a called routine ends with `ret`, `end` or `skip`, what stands behind a body with `back`, `end` or `skip`; `ret` stands in called routines only |
 //! | V6 | every fixed read lies within the event bytes that the routine says it needs |
 //! | V7 | every string lies in the pool |
 //! | V8 | every table is of the kind its instruction asks for and well formed |
@@ -71,7 +71,7 @@ fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
     for (at, row) in sections.routines.iter().enumerate() {
         let end = row.start as usize + row.len as usize;
-        let sizes = row.len > 0 && end <= sections.code.len() && row.need <= MAX_NEED;
+        let sizes = row.len > 0 && end <= sections.code.len() && row.need <= MAX_NEED && row.body <= row.len;
         if !sizes || row.zeroed as usize > N_REGS || row.called > 1 || !string(row.name) {
             return Err(outside(3, at));
         }
@@ -115,11 +115,17 @@ impl Verifier<'_> {
             }
         }
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
-        match last {
-            _ if row.called == 0 => Ok(depth),
-            Some(Op::End | Op::Skip | Op::Ret) => Ok(depth),
-            _ => Err((5, code.len() - 1)),
+        let falls = match last {
+            Some(Op::End | Op::Skip) => false,
+            Some(Op::Ret) => row.called == 0,
+            Some(Op::Back) => row.called == 1,
+            _ => true,
+        };
+        let whole = row.body as usize == code.len();
+        if (falls && (row.called == 1 || !whole)) || (row.called == 1 && !whole) {
+            return Err((5, code.len() - 1));
         }
+        Ok(depth)
     }
 
     /// V11: the depth of a call, or `None` where it breaks the rule.
@@ -139,10 +145,20 @@ impl Verifier<'_> {
             Kind::Width => rule((1..=16).contains(&value), 10),
             Kind::WideWidth => rule((9..=16).contains(&value), 10),
             Kind::Form => {
-                let (width, rest) = (value & form::WIDTH, value & !form::WIDTH);
-                let (rest, back) = (rest & !form::LITTLE & ((1 << form::BACK) - 1), rest >> form::BACK);
-                rule(matches!(width, 1 | 2 | 4 | 8) && rest == 0 && back <= site.instr.lit_len.into(), 10)
+                let (mode, end) = (form::mode(value), form::end(value));
+                let known = form::LEFT
+                    | 63 << form::RIGHT
+                    | form::LITTLE
+                    | 3 << form::MODE
+                    | 15 << form::END
+                    | 31 << form::BACK;
+                let back = form::back(value) <= site.instr.lit_len.into();
+                rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)
             }
+            Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
+            Kind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
+            Kind::Short => rule(value == 0, 10),
+            Kind::Back => rule(value <= site.instr.lit_len.into(), 10),
             Kind::Bits => rule((1..=64).contains(&value), 10),
             Kind::Bit => rule(value < 64, 10),
             Kind::Digits => rule((1..=32).contains(&value), 10),
@@ -151,34 +167,47 @@ impl Verifier<'_> {
             Kind::Name => rule(EnvText::from_u32(value).is_some(), 10),
             Kind::Off | Kind::BitOff => rule(within_need(site, op), 6),
             Kind::Str => rule(value as usize + site.instr.c as usize <= self.sections.strings.len(), 7),
-            Kind::Target => self.target(site, u64::from(value), op == Op::LoopNext),
+            Kind::Target => self.target(site, value.into(), op),
             Kind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
             Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
             Kind::CaseTexts => rule(self.texts(value), 8),
             Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
+            // A count; 16 or 32 bytes a text, and the default behind the last.
             Kind::Lits => {
-                // 16 bytes a text, and the default behind the last.
-                let words = (u64::from(site.instr.d) + 1) * 2;
-                rule(u64::from(value) + words <= self.sections.words.len() as u64, 8)
+                let words = |[head]: [u64; 1]| {
+                    let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
+                    count.saturating_add(1).saturating_mul(width)
+                };
+                rule(self.holds(value, words), 8)
             }
+            // A count and a shift; 32 bytes a text, the default first, then 16 a nibble.
             Kind::Nibbles => {
-                let words = u64::from(site.instr.d) * 64;
-                rule(site.instr.d <= 16 && u64::from(value) + words <= self.sections.words.len() as u64, 8)
+                let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };
+                rule(self.holds(value, words), 8)
             }
         }
     }
 
+    /// Whether there are as many words at a place as its first one says, behind that.
+    fn holds(&self, at: u32, n_words: impl Fn([u64; 1]) -> u64) -> bool {
+        let Some((head, rest)) = self.sections.words.get(at as usize..).and_then(|words| words.split_first_chunk())
+        else {
+            return false;
+        };
+        n_words(*head) <= rest.len() as u64
+    }
+
     /// V3 and V4.
-    fn target(&self, site: &Site<'_>, to: u64, back: bool) -> Result<(), u8> {
-        let end = site.code.len() as u64;
-        if to > end || (to == end && site.row.called == 1) {
+    fn target(&self, site: &Site<'_>, to: u64, op: Op) -> Result<(), u8> {
+        let inside = to < site.code.len() as u64;
+        if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {
             return Err(3);
         }
         let to = to as usize;
-        let holds = if back {
-            to <= site.pc && to > 0 && Op::from_u8(site.code[to - 1].op) == Some(Op::Loop)
-        } else {
-            to > site.pc
+        let holds = match op {
+            Op::LoopNext => to <= site.pc && to > 0 && Op::from_u8(site.code[to - 1].op) == Some(Op::Loop),
+            Op::Back => true,
+            _ => to > site.pc,
         };
         if holds { Ok(()) } else { Err(4) }
     }
@@ -199,7 +228,7 @@ impl Verifier<'_> {
         let row = self.sections.tables.get(index as usize).ok_or(8)?;
         let kind = TableKind::from_u32(row.kind).ok_or(8)?;
         let targets = self.tables[index as usize].as_ref().filter(|_| kinds.contains(&kind)).ok_or(8)?;
-        if targets.iter().all(|to| self.target(site, *to, false).is_ok()) { Ok(()) } else { Err(9) }
+        if targets.iter().all(|to| self.target(site, *to, Op::Switch).is_ok()) { Ok(()) } else { Err(9) }
     }
 }
 
@@ -207,12 +236,7 @@ impl Verifier<'_> {
 fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);
     let end = match op {
-        Op::Load | Op::LoadLe | Op::HexAt | Op::DecAt | Op::IntAt | Op::HexBytes => at + u64::from(site.instr.c),
-        Op::Field | Op::FieldHexC | Op::FieldHexMin | Op::FieldHexLow | Op::FieldDec | Op::FieldInt => {
-            at + u64::from(site.instr.c & form::WIDTH)
-        }
-        Op::Hex4At | Op::Dec4At => at + 4,
-        Op::SwitchLitAt | Op::NibblesAt => at + u64::from(site.instr.a),
+        Op::Load | Op::LoadLe | Op::HexBytes => at + u64::from(site.instr.c),
         Op::LoadBits => (at + u64::from(site.instr.c)).div_ceil(8),
         _ => return true,
     };

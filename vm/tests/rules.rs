@@ -1,6 +1,6 @@
 //! Each rule of the verifier refuses a program that breaks it, and the blob's header one that was altered.
 
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Slot};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Slot, form};
 
 /// A blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
 fn blob(code: &[Instr]) -> Vec<u8> {
@@ -48,6 +48,8 @@ fn v3_jumps_stay_in_the_routine() {
 fn v4_only_loops_jump_back() {
     check(Instr::of(Op::Jump, &[0]), Some(4));
     check(Instr::of(Op::LoopNext, &[0, 0]), Some(4));
+    check(Instr::of(Op::Back, &[0]), None);
+    check(Instr::of(Op::Back, &[4]), Some(3));
     let code = [Instr::of(Op::Loop, &[0, 0, 2]), Instr::of(Op::LoopNext, &[0, 1]), Instr::new(Op::End)];
     assert!(Program::open(&blob(&code)).is_ok());
 }
@@ -62,13 +64,36 @@ fn v5_called_routines_return_and_only_they() {
 }
 
 #[test]
+fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
+    let with_body = |body: u32, code: &[Instr]| {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let routine =
+            blob.routine(RoutineRow { body, ..RoutineRow::default() }, code, &vec![Place::default(); code.len()]);
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        Program::open(&blob.finish()).err()
+    };
+    let broken = |rule, at| Some(BlobError::Instr { rule, routine: 0, at });
+    let jump = |to| Instr::of(Op::JumpZero, &[0, to]);
+    assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut), Instr::of(Op::Back, &[1])]), None);
+    assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut)]), broken(5, 1));
+    // The body's end is a place to go on at, the end of what stands behind it is none.
+    assert_eq!(with_body(1, &[jump(2), Instr::new(Op::End)]), broken(3, 0));
+    assert_eq!(with_body(3, &[jump(1), Instr::new(Op::End)]), Some(BlobError::Row { section: 3, row: 0 }));
+}
+
+#[test]
 fn v6_fixed_reads_lie_within_what_the_routine_needs() {
     check(Instr::of(Op::Load, &[0, 4, 4]), None);
     check(Instr::of(Op::Load, &[0, 5, 4]), Some(6));
-    check(Instr::of(Op::HexAt, &[u32::MAX, 4]), Some(6));
+    check(Instr::of(Op::HexBytes, &[u32::MAX, 16]), Some(6));
     check(Instr::of(Op::LoadBits, &[0, 60, 4]), None);
     check(Instr::of(Op::LoadBits, &[0, 60, 5]), Some(6));
-    check(Instr::of(Op::SwitchLitAt, &[8, 1]), Some(6));
+    // A window is eight bytes, whatever is taken from it.
+    let form = 1 << form::END;
+    check(Instr::of(Op::DecAt, &[0, form]), None);
+    check(Instr::of(Op::DecAt, &[1, form]), Some(6));
+    check(Instr::of(Op::JumpEqualAt, &[1, 0, form, 2]), Some(6));
 }
 
 #[test]
@@ -82,7 +107,24 @@ fn v7_strings_lie_in_the_pool() {
 fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
     check(Instr::of(Op::Switch, &[0, 0]), Some(8));
     check(Instr::of(Op::SwitchLit, &[0, 0]), Some(8));
-    check(Instr::of(Op::Nibbles, &[0, 0, 0]).with(Slot::D, 17), Some(8));
+    check(Instr::of(Op::Nibbles, &[0, 0, 0]), Some(8));
+    check(Instr::of(Op::LitAt, &[0, 0, 1 << form::END]), Some(8));
+    let with_words = |op: Op, words: Vec<u64>| {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let table = blob.words(words);
+        let routine = blob.routine(RoutineRow::default(), &[Instr::of(op, &[0, table])], &[Place::default()]);
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        Program::open(&blob.finish()).err().map(|error| error.code())
+    };
+    // Behind its count a list has that many texts of two words and the default.
+    assert_eq!(with_words(Op::SwitchLit, vec![1, 0, 0, 0, 0]), None);
+    assert_eq!(with_words(Op::SwitchLit, vec![2, 0, 0, 0, 0]), Some("B08"));
+    assert_eq!(with_words(Op::SwitchLit, vec![u64::MAX, 0, 0, 0, 0]), Some("B08"));
+    // Behind its head a default of four words and 16 texts a nibble.
+    assert_eq!(with_words(Op::Nibbles, [vec![1], vec![0; 68]].concat()), None);
+    assert_eq!(with_words(Op::Nibbles, [vec![1], vec![0; 67]].concat()), Some("B08"));
+    assert_eq!(with_words(Op::Nibbles, [vec![17], vec![0; 17 * 64 + 4]].concat()), Some("B08"));
     let with_table = |target: u32| {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
@@ -105,6 +147,11 @@ fn v10_sizes_are_in_range() {
     check(Instr::of(Op::PutHex, &[0, 33]), Some(10));
     check(Instr::of(Op::TakeBits, &[0, 65]), Some(10));
     check(Instr::of(Op::Env, &[0, 255]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 0]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 9 << form::END]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 1 << form::END | 1 << form::BACK]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 1 << form::END, 1]), Some(10));
+    check(Instr::of(Op::HexAt, &[33, 0, 1 << form::END]), Some(10));
 }
 
 #[test]

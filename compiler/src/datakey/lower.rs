@@ -4,7 +4,7 @@ use super::enums::{Labels, MAX_PAIRS};
 use super::model::*;
 use crate::codes::TOO_LARGE;
 use crate::ir::{Block, Field as Read, How, Inst, Node, Slot, Stanza, Value};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Span};
 use tfbc_vm::{Level, Space};
@@ -32,11 +32,22 @@ struct Lowering<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     space: Space,
-    /// The local that tells whether a key applies; `None` for keys without conditions.
-    applies: Vec<Option<u16>>,
+    /// What tells whether each key applies.
+    applies: Vec<Applies>,
     n_locals: u16,
     span: Span,
     block: Block,
+}
+
+/// What tells whether a key applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Applies {
+    /// It always does.
+    Always,
+    /// Its one condition, tested where it is shown.
+    Tested,
+    /// A local, set before anything is shown.
+    Local(u16),
 }
 
 /// Room for what is too large.
@@ -49,12 +60,20 @@ const HOLDS: Slot = Slot::Row(1);
 
 impl<'m> Lowering<'m> {
     fn new(model: &'m Model, plan: &'m EventPlan, space: Space) -> Self {
+        let always = |key: usize| plan.keys[key].conditions.is_empty();
+        let any_always = (0..plan.keys.len()).any(always);
+        let reads = plan.keys.iter().flat_map(|key| &key.conditions).filter_map(|condition| condition.field);
+        let read: HashSet<usize> = reads.map(|(key, _)| key).collect();
         let mut n_locals = 0;
-        let applies = plan.keys.iter().map(|key| {
-            (!key.conditions.is_empty()).then(|| {
+        let applies = plan.keys.iter().enumerate().map(|(key, plan)| match &plan.conditions[..] {
+            [] => Applies::Always,
+            [Condition { field: Some((from, _)), .. }] if any_always && always(*from) && !read.contains(&key) => {
+                Applies::Tested
+            }
+            _ => {
                 n_locals = u16::saturating_add(n_locals, 1);
-                n_locals - 1
-            })
+                Applies::Local(n_locals - 1)
+            }
         });
         let applies = applies.collect();
         Lowering { model, plan, space, applies, n_locals, span: Span::default(), block: Block::new() }
@@ -70,11 +89,19 @@ impl<'m> Lowering<'m> {
         for key in 0..self.plan.keys.len() {
             self.span = self.definition(key).span;
             let shown = self.inside(|inside| inside.key(key))?;
-            match self.applies[key] {
-                Some(local) => {
+            match (self.applies[key], &self.plan.keys[key].conditions[..]) {
+                (Applies::Local(local), _) => {
                     self.push(Inst::If { on: Value::Slot(Slot::Local(local)), then: shown, otherwise: Block::new() });
                 }
-                None => self.block.extend(shown),
+                (Applies::Tested, &[Condition { field: Some((from, field)), test }]) => {
+                    // Whether it is shown or not, the pointer is known behind it.
+                    let start = || Node { inst: Inst::Move(Move::Goto { bytes: 0, bits: 0 }), span: self.span };
+                    let then = shown.into_iter().chain([start()]).collect();
+                    let test = Inst::If { on: tested(test), then, otherwise: vec![start()] };
+                    let body = self.condition(from, field, test);
+                    self.push(Inst::Guarded { body, short: Block::new() });
+                }
+                _ => self.block.extend(shown),
             }
         }
         let formats: Vec<&[u8]> = (0..self.plan.keys.len()).map(|key| &self.definition(key).format[..]).collect();
@@ -118,13 +145,13 @@ impl<'m> Lowering<'m> {
         filled.map(|()| inner)
     }
 
-    /// The keys that have conditions, each behind those whose fields it reads.
+    /// The keys that have locals, each behind those whose fields it reads.
     fn in_order(&self) -> Vec<usize> {
         let reads = |key: usize| {
             let fields = self.plan.keys[key].conditions.iter().filter_map(|condition| condition.field);
-            fields.map(|(key, _)| key).filter(|read| self.applies[*read].is_some())
+            fields.map(|(key, _)| key).filter(|read| self.has_local(*read))
         };
-        let conditional = || (0..self.applies.len()).filter(|key| self.applies[*key].is_some());
+        let conditional = || (0..self.applies.len()).filter(|key| self.has_local(*key));
         let mut waiting = vec![0usize; self.applies.len()];
         let mut readers = vec![Vec::new(); self.applies.len()];
         for key in conditional() {
@@ -147,9 +174,13 @@ impl<'m> Lowering<'m> {
         order
     }
 
+    fn has_local(&self, key: usize) -> bool {
+        matches!(self.applies[key], Applies::Local(_))
+    }
+
     /// Sets the local of a key to whether all its conditions hold.
     fn conditions(&mut self, key: usize) {
-        let Some(local) = self.applies[key] else { return };
+        let Applies::Local(local) = self.applies[key] else { return };
         let all = Slot::Local(local);
         let conditions = &self.plan.keys[key].conditions;
         if conditions.iter().any(|condition| condition.field.is_none()) {
@@ -157,27 +188,27 @@ impl<'m> Lowering<'m> {
             return;
         }
         if let [Condition { field: Some((from, field)), test }] = conditions[..]
-            && self.applies[from].is_none()
+            && self.applies[from] == Applies::Always
         {
             // Locals are 0 at first.
-            let body = self.condition(from, field, test, all);
+            let body = self.condition(from, field, Inst::Assign(all, tested(test)));
             return self.push(Inst::Guarded { body, short: Block::new() });
         }
         self.push(Inst::Assign(all, Value::Const(1)));
         for condition in conditions {
             let Some((from, field)) = condition.field else { continue };
             self.push(Inst::Assign(HOLDS, Value::Const(0)));
-            let body = self.condition(from, field, condition.test, HOLDS);
+            let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
             self.push(Inst::Guarded { body, short: Block::new() });
             self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
-            if let Some(applies) = self.applies[from] {
+            if let Applies::Local(applies) = self.applies[from] {
                 self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(Slot::Local(applies)))));
             }
         }
     }
 
-    /// Reads a field and tests it; leaves where the payload does not hold it.
-    fn condition(&mut self, key: usize, field: usize, test: Test, into: Slot) -> Block {
+    /// Reads a field and tests it as `test` does; leaves where the payload does not hold it.
+    fn condition(&mut self, key: usize, field: usize, test: Inst) -> Block {
         let outer = std::mem::take(&mut self.block);
         self.seek(key);
         let definition = self.definition(key);
@@ -187,7 +218,7 @@ impl<'m> Lowering<'m> {
         let field = &definition.fields[field];
         self.push(Inst::Demand(field.shape.len()));
         self.push(Inst::Assign(VALUE, masked(field)));
-        self.push(Inst::Assign(into, tested(test)));
+        self.push(test);
         std::mem::replace(&mut self.block, outer)
     }
 
@@ -215,7 +246,8 @@ impl<'m> Lowering<'m> {
 
     /// Drops the event where no key applies.
     fn skip_unless_any(&mut self) {
-        let locals: Option<Vec<u16>> = self.applies.iter().copied().collect();
+        let local = |applies: &Applies| if let Applies::Local(local) = applies { Some(*local) } else { None };
+        let locals: Option<Vec<u16>> = self.applies.iter().map(local).collect();
         let Some(locals) = locals else { return };
         self.push(Inst::Assign(HOLDS, Value::Const(0)));
         for local in locals {
@@ -229,7 +261,7 @@ impl<'m> Lowering<'m> {
     /// Shows a key's fields.
     fn key(&mut self, key: usize) -> Lowered<()> {
         // Behind a key that is always shown the blank is certain.
-        let shown = |keys: std::ops::Range<usize>| self.applies[keys].iter().any(Option::is_none);
+        let shown = |keys: std::ops::Range<usize>| self.applies[keys].contains(&Applies::Always);
         let (blank, soft) = (shown(0..key), !shown(0..key + 1));
         let body = self.inside(|inside| {
             inside.seek(key);
@@ -406,10 +438,27 @@ fn tested(test: Test) -> Value {
         Test::Mask { bits: Some(bits), not: false } if bits.is_power_of_two() => {
             Value::Bits { value: Box::new(value), low: bits.trailing_zeros() as u8, count: 1 }
         }
-        Test::Mask { bits: Some(bits), not } => compare(and(value, Value::Const(bits)), bits, not),
-        Test::Both { mask: Some(mask), bits: Some(bits), not } => compare(and(value, Value::Const(mask)), bits, not),
+        Test::Mask { bits: Some(bits), not } => {
+            let (masked, bits) = of_mask(value, bits, bits);
+            compare(masked, bits, not)
+        }
+        Test::Both { mask: Some(mask), bits: Some(bits), not } => {
+            let (masked, bits) = of_mask(value, mask, bits);
+            compare(masked, bits, not)
+        }
         Test::Value { not, .. } | Test::Mask { not, .. } | Test::Both { not, .. } => Value::Const(not.into()),
     }
+}
+
+/// A value behind a mask, and the bits that it is compared with; both moved down where the mask is one run of bits.
+fn of_mask(value: Value, mask: u64, bits: u64) -> (Value, u64) {
+    let low = mask.trailing_zeros();
+    let count = if mask == 0 { 0 } else { (mask >> low).trailing_ones() };
+    let one_run = count > 0 && mask.count_ones() == count && bits & !mask == 0;
+    if !one_run {
+        return (and(value, Value::Const(mask)), bits);
+    }
+    (Value::Bits { value: Box::new(value), low: low as u8, count: count as u8 }, bits >> low)
 }
 
 fn and(left: Value, right: Value) -> Value {

@@ -2,8 +2,7 @@
 
 use super::console::{Failure, Message};
 use crate::context::{AddressNames, ContextTable, LoadError};
-use std::fs::File;
-use std::io::Read;
+use crate::reader::Input;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,8 +28,7 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
 pub fn names(path: Option<&Path>) -> Result<Arc<AddressNames>, Failure> {
     let Some(path) = path else { return Ok(Arc::default()) };
     let refused = |error: String| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
-    let mut list = Vec::new();
-    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    file.take(MAX_NAMES).read_to_end(&mut list).map_err(|error| refused(error.to_string()))?;
+    let list = Input::open(path).and_then(|mut input| input.read_whole(MAX_NAMES));
+    let list = list.map_err(|error| refused(error.to_string()))?;
     AddressNames::parse(&list).map(Arc::new).map_err(|error| refused(error.to_string()))
 }

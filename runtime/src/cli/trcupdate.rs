@@ -3,10 +3,10 @@
 use super::console::{Colour, Console, Ending, Failure, Message, Status};
 use super::formats;
 use crate::ids::IdSet;
+use crate::reader::Input;
 use crate::update::{self, Change, Fault, FormatFile, OpenError, Outcome, with_suffix};
 use clap::Args;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use tfbc_grammar::Source;
 
@@ -172,8 +172,7 @@ fn extract(console: &Console, format: &FormatFile, words: &[(String, IdSet)]) ->
 }
 
 fn read_update(path: &Path) -> io::Result<Source> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(Source::MAX_LEN as u64 + 1).read_to_end(&mut bytes)?;
+    let bytes = Input::open(path)?.read_whole(Source::MAX_LEN as u64 + 1)?;
     if bytes.len() > Source::MAX_LEN {
         return Err(io::Error::other(format!("it has more than {} MiB", Source::MAX_LEN >> 20)));
     }

@@ -1,10 +1,10 @@
 //! The table of what hooks tell: sections of entries, and the entries that hold for one trace.
 
 use super::parse::{self, ContextError};
+use crate::reader::Input;
 use crate::reader::aix::RawEvent;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// The entries that hold where no file says otherwise.
@@ -135,9 +135,7 @@ impl ContextTable {
     /// # Errors
     /// The file cannot be read, or has mistakes: all of them.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let mut text = Vec::new();
-        let file = File::open(path).map_err(LoadError::Io)?;
-        file.take(MAX_TEXT + 1).read_to_end(&mut text).map_err(LoadError::Io)?;
+        let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT + 1)).map_err(LoadError::Io)?;
         if text.len() as u64 > MAX_TEXT {
             return Err(LoadError::TooLarge);
         }

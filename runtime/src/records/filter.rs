@@ -1,6 +1,7 @@
 //! Which records are reported.
 
-use crate::events::{Events, class_number};
+use crate::events::{Events, class_name, class_number};
+use crate::spelling::hint;
 use std::fmt;
 
 /// Classes and events of one class.
@@ -58,7 +59,11 @@ impl RecordIds {
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
         let number = class_text.parse().ok().filter(|class| usize::from(*class) < N_CLASSES);
         let Some(class) = number.or_else(|| class_number(class_text)) else {
-            return Err(format!("`{item}`: `{class_text}` is no class: expected 0 to 31, or a name such as USER"));
+            let names: Vec<_> = (0..N_CLASSES as u8).filter_map(class_name).collect();
+            let hint = hint(class_text, &names);
+            return Err(format!(
+                "`{item}`: `{class_text}` is no class: expected 0 to 31, or a name such as USER{hint}"
+            ));
         };
         let found = match event_text {
             None => (0..N_EVENTS as u16).collect(),
@@ -66,8 +71,9 @@ impl RecordIds {
         };
         if found.is_empty() {
             let what = event_text.unwrap_or_default();
+            let hint = hint(what, &Events::of(release, false).labels(class));
             return Err(format!(
-                "`{item}`: `{what}` is no event: expected 0 to 1023, two numbers with - between, or a label"
+                "`{item}`: `{what}` is no event: expected 0 to 1023, two numbers with - between, or a label{hint}"
             ));
         }
         found.into_iter().for_each(|event| self.insert(class, event));

@@ -96,24 +96,7 @@ pub fn apply(format: &Source, update: Source, any_version: bool) -> Outcome {
     }
     let mut document = Document::new(format);
     for (order, entry) in script.entries.iter().enumerate() {
-        let fault = match entry.action {
-            Action::Delete(id) => {
-                // An undo file names each stanza of an id that stood twice.
-                let is_well = document.delete(id, order) || script.undoes.is_some() && document.had(id);
-                (!is_well).then_some(Fault::Missing { id })
-            }
-            Action::Put { id, version: None, .. } if exact.is_none() => Some(Fault::BadVersion { id }),
-            Action::Put { id, version, text } => {
-                let version = version.unwrap_or_default();
-                match document.put(id, version, text, order, any_version) {
-                    Err(known) => Some(Fault::Older { id, version, known }),
-                    // An undo file may well bring back a stanza that stands twice.
-                    Ok(first) => first
-                        .filter(|_| exact.is_none())
-                        .map(|first| Fault::Repeated { id, first: script.entries[first].line }),
-                }
-            }
-        };
+        let fault = enter(&mut document, &script, order, any_version, exact.is_some());
         problems.extend(fault.map(|fault| Problem { line: entry.line, fault }));
     }
     problems.sort_by_key(|problem| problem.line);
@@ -126,6 +109,34 @@ pub fn apply(format: &Source, update: Source, any_version: bool) -> Outcome {
         None => check(format, &document.edits(update.bytes()), update, &mut outcome),
     }
     outcome
+}
+
+/// Does what one entry says.
+fn enter(
+    document: &mut Document<'_>,
+    script: &Script,
+    order: usize,
+    any_version: bool,
+    is_exact: bool,
+) -> Option<Fault> {
+    match script.entries[order].action {
+        Action::Delete(id) => {
+            // An undo file names each stanza of an id that stood twice.
+            let is_well = document.delete(id, order) || script.undoes.is_some() && document.had(id);
+            (!is_well).then_some(Fault::Missing { id })
+        }
+        Action::Put { id, version: None, .. } if !is_exact => Some(Fault::BadVersion { id }),
+        Action::Put { id, version, text } => {
+            let version = version.unwrap_or_default();
+            match document.put(id, version, text, order, any_version) {
+                Err(known) => Some(Fault::Older { id, version, known }),
+                // An undo file may well bring back a stanza that stands twice.
+                Ok(first) => {
+                    first.filter(|_| !is_exact).map(|first| Fault::Repeated { id, first: script.entries[first].line })
+                }
+            }
+        }
+    }
 }
 
 /// Compiles the format file that results.

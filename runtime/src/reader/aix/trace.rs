@@ -5,7 +5,7 @@ use super::hooks;
 use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
-use super::step::{CpuidWord, Fault, Parts, Step, StepRules, present};
+use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
 use std::collections::VecDeque;
@@ -18,6 +18,9 @@ const MAX_LOOK_AHEAD: usize = 16 << 20;
 
 /// Names of processors' files that are taken from a base file; AIX has at most as many processors.
 const MAX_CPU_FILES: usize = 1024;
+
+/// Bytes that hold a whole event, unless larger ones are accepted than a trace buffer takes.
+const LARGE_EVENT: usize = 2 * MAX_GENERIC;
 
 /// How to read traces.
 #[derive(Debug, Clone, Default)]
@@ -325,10 +328,11 @@ impl Trace {
     /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
     #[inline]
     pub fn waits(&self) -> bool {
-        self.window.is_live()
-            && self.in_area
-            && self.notices.is_empty()
-            && matches!(self.rules.step(&self.window.bytes()[self.pending..]), Step::Short(_))
+        if !self.window.is_live() || !self.in_area || !self.notices.is_empty() {
+            return false;
+        }
+        let left = &self.window.bytes()[self.pending..];
+        (left.len() < LARGE_EVENT || self.rules.lenient) && matches!(self.rules.step(left), Step::Short(_))
     }
 
     /// How the file is compressed.

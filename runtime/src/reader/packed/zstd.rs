@@ -70,20 +70,20 @@ impl Zstd {
             Err(_) if self.input.0.fill_buf()?.is_empty() => {
                 return Err(cut(self.input.offset(), format_args!("the header of a zstd frame from {start:#x} on")));
             }
-            Err(error) => return Err(damaged(start, format_args!("expected a zstd frame or the end: {error}"))),
+            Err(_) => return Err(damaged(start, "expected a zstd frame or the end")),
         }
         Ok(())
     }
 
     fn block(&mut self) -> io::Result<()> {
         let start = self.input.offset();
-        let Err(error) = self.decoder.decode_blocks(&mut self.input.0, BlockDecodingStrategy::UptoBlocks(1)) else {
+        let Err(_) = self.decoder.decode_blocks(&mut self.input.0, BlockDecodingStrategy::UptoBlocks(1)) else {
             return Ok(());
         };
         let fault = if self.input.0.fill_buf()?.is_empty() {
             cut(self.input.offset(), format_args!("more of the zstd block at {start:#x}"))
         } else {
-            damaged(start, error)
+            damaged(start, "the zstd block makes no sense")
         };
         self.place = Place::Fault(Some(fault));
         // What the blocks before gave is sound, whatever becomes of the frame.

@@ -1,0 +1,318 @@
+//! Pieces of text that instructions print, beyond plain numbers.
+
+use crate::mem::{ROOM, at_words, by_rule};
+use crate::num::{self, store, store_slice};
+use crate::table::{self, FLAG_WORDS, LONG_TEXTS};
+use crate::{Program, TextBuf};
+
+pub(super) fn low_bits(value: u64, count: u32) -> u64 {
+    if count >= 64 { value } else { value & ((1 << count) - 1) }
+}
+
+pub(super) fn sext(value: u64, count: u32) -> u64 {
+    let spare = 64 - count.clamp(1, 64);
+    ((value << spare) as i64 >> spare) as u64
+}
+
+/// Hex as C's `%#x` prints it, but zero as `0x0`.
+#[inline(always)]
+pub(super) fn put_hex_c(buf: &mut [u8], value: u64) -> usize {
+    store(buf, 0, *b"0x");
+    num::hex_min(buf, 2, value)
+}
+
+/// Octal as C's `%#o` prints it.
+pub(super) fn put_oct_c(buf: &mut [u8], value: u64) -> usize {
+    if value == 0 {
+        store(buf, 0, [b'0']);
+        return 1;
+    }
+    store(buf, 0, [b'0']);
+    num::oct(buf, 1, value)
+}
+
+/// A character where it prints, else hex.
+pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
+    if (0x20..=0x7e).contains(&value) {
+        store(buf, 0, [value as u8]);
+        return 1;
+    }
+    put_hex_c(buf, value)
+}
+
+/// Whether a byte stands in a text that QNX prints.
+pub(super) fn prints(byte: u8) -> bool {
+    (0x20..=0x7e).contains(&byte) || byte == b'\n'
+}
+
+/// The text with escapes for what would break a line or does not print; bytes from 0x80 up stay.
+pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
+    let special = |byte: &u8| *byte < 0x20 || *byte == 0x7f;
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(special) {
+        out.push(&rest[..at]);
+        match rest[at] {
+            b'\t' => out.push(b"\\t"),
+            b'\n' => out.push(b"\\n"),
+            b'\r' => out.push(b"\\r"),
+            byte => {
+                out.push(b"\\x");
+                out.room(0);
+                out.len = num::hex_low(&mut out.buf, out.len, byte.into(), 2);
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push(rest);
+}
+
+/// The text that a table has for a number.
+#[inline(always)]
+pub(super) fn case_text<'p>(program: &'p Program<'_>, table: u32, value: u64) -> &'p [u8] {
+    let (kind, words) = program.table(table);
+    let (offset, len) = table::unpack_str(table::find_number(kind, words, value).unwrap_or(0));
+    program.strings().get(offset..offset + len).unwrap_or(b"")
+}
+
+/// The texts of a BITFLAGS table's entries that a value meets, without the empty ones.
+pub(super) fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) -> impl Iterator<Item = &'p [u8]> {
+    let (entries, _) = program.table(table).1.as_chunks::<FLAG_WORDS>();
+    entries.iter().filter_map(move |&[mask, field, yes, no, _]| {
+        let (offset, len) = table::unpack_str(if value & mask == field { yes } else { no });
+        program.strings().get(offset..offset + len).filter(|text| !text.is_empty())
+    })
+}
+
+pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
+    if width == 4 {
+        num::float(buf, o, f32::from_bits(value as u32).into())
+    } else {
+        num::float(buf, o, f64::from_bits(value))
+    }
+}
+
+/// Hex digits of a field; bytes that the event does not hold are zero.
+pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
+    let end = num::hex_run::<2>(buf, o, bytes);
+    num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
+}
+
+/// The text of a list with an index, or the default behind the last: 15 bytes and a length in two words, or 31 and a
+/// length in four.
+#[inline(always)]
+pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
+    let base = base as usize;
+    let [head] = *by_rule!(V8: at_words(words, base));
+    let index = index.min(head & !LONG_TEXTS) as usize;
+    if head & LONG_TEXTS == 0 {
+        let text = *by_rule!(V8: at_words::<2>(words, base + 1 + index * 2));
+        store(room, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
+        return (text[1] >> 56) as usize & 15;
+    }
+    let text = *by_rule!(V8: at_words::<4>(words, base + 1 + index * 4));
+    store(room, 0, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
+    (text[3] >> 56) as usize & 31
+}
+
+/// The same; where the text is empty, the index in hex.
+#[inline(always)]
+pub(super) fn put_indexed_or_hex(room: &mut [u8; ROOM], words: &[u64], base: u32, index: u64) -> usize {
+    match put_indexed(room, words, base, index) {
+        0 => put_hex_c(room, index),
+        n => n,
+    }
+}
+
+/// The room behind the first `n` bytes; at most 18, as of a hex number.
+#[inline(always)]
+pub(super) fn behind(room: &mut [u8; ROOM], n: usize) -> &mut [u8] {
+    &mut room[n.min(18)..]
+}
+
+/// The most nibbles whose texts fit [`ROOM`], for sure.
+pub(super) const FEW_NIBBLES: u64 = 6;
+
+/// The texts of a value's nibbles: 31 bytes and a length in four words, 16 texts a nibble; or the text before them, where
+/// there are none. `None` where they may need more than [`ROOM`].
+#[inline(always)]
+pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value: u64) -> Option<usize> {
+    let base = base as usize;
+    let [head] = *by_rule!(V8: at_words(words, base));
+    let count = head & 0xff;
+    if count > FEW_NIBBLES {
+        return None;
+    }
+    let mut value = value >> (head >> 8 & 63);
+    let (mut o, mut at) = (0, base + 5);
+    for _ in 0..count {
+        let text = *by_rule!(V8: at_words::<4>(words, at + (value & 15) as usize * 4));
+        store(room, o, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
+        o += (text[3] >> 56) as usize & 31;
+        (value, at) = (value >> 4, at + 64);
+    }
+    if o == 0 {
+        let text = *by_rule!(V8: at_words::<4>(words, base + 1));
+        store(room, 0, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
+        o = (text[3] >> 56) as usize & 31;
+    }
+    Some(o)
+}
+
+/// The same in a buffer, for any number of nibbles.
+pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, value: u64) {
+    let start = out.len;
+    let packed = |text: &[u64; 4]| bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le));
+    let Some((&[head], rest)) = words.get(base as usize..).and_then(|words| words.split_first_chunk()) else { return };
+    let (texts, _) = rest.as_chunks::<4>();
+    let Some((default, texts)) = texts.split_first() else { return };
+    let value = value >> (head >> 8 & 63);
+    for (nibble, texts) in texts.chunks_exact(16).take((head & 0xff) as usize).enumerate() {
+        let text = packed(&texts[(value >> ((nibble * 4) & 63) & 15) as usize]);
+        out.push(&text[..usize::from(text[31] & 31)]);
+    }
+    if out.len == start {
+        let text = packed(default);
+        out.push(&text[..usize::from(text[31] & 31)]);
+    }
+}
+
+/// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.
+pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
+    let usec = ns / 1000;
+    let (n, unit) = if usec < msec_from { (usec, b" usec]") } else { (usec / 1000, b" msec]") };
+    store(buf, o, [b'[']);
+    let o = num::dec(buf, o + 1, n);
+    store(buf, o, *unit);
+    o + unit.len()
+}
+
+/// Copies a text of up to 64 bytes.
+#[inline(always)]
+pub(super) fn copy_short(room: &mut [u8; ROOM], text: &[u8]) -> usize {
+    let (chunks, rest) = text.as_chunks::<8>();
+    let (to, _) = room.as_chunks_mut::<8>();
+    let mut o = 0;
+    for (to, from) in to.iter_mut().zip(chunks) {
+        *to = *from;
+        o += 8;
+    }
+    store_slice(room, o, rest)
+}
+
+/// Copies the text at a place up to its NUL or the event's end, where it is short and needs no escapes.
+#[inline(always)]
+pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    let rest = bytes.get(at as usize..)?;
+    let (to, _) = room.as_chunks_mut::<8>();
+    let mut n = 0;
+    for (to, from) in to.iter_mut().zip(pieces(rest)) {
+        let (eight, held) = from;
+        *to = eight.to_le_bytes();
+        // Bytes below 0x20, and 0x7f: without their high bits, and none where that was set.
+        let low = eight & (ONES * 0x7f);
+        let special = (!(low + ONES * 0x60) | (low + ONES)) & !eight & (ONES * 0x80);
+        let plain = (special.trailing_zeros() / 8) as usize;
+        if plain < held {
+            return ((eight >> (plain * 8)) as u8 == 0).then_some(n + plain);
+        }
+        n += held;
+        if held < 8 {
+            return Some(n);
+        }
+    }
+    (n == rest.len()).then_some(n)
+}
+
+/// Copies the text of a field up to its NUL, where the event holds it whole and all of it prints.
+#[inline(always)]
+pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    let field = bytes.get(at as usize..)?.get(..len as usize)?;
+    let (to, _) = room.as_chunks_mut::<8>();
+    let mut n = 0;
+    for (to, (eight, held)) in to.iter_mut().zip(pieces(field)) {
+        *to = eight.to_le_bytes();
+        // The first byte that is below 0x20 or above 0x7e is marked for sure.
+        let low = eight.wrapping_sub(ONES * 0x20) & !eight;
+        let high = eight.wrapping_add(ONES) | eight;
+        let plain = (((low | high) & (ONES * 0x80)).trailing_zeros() / 8) as usize;
+        if plain < held {
+            return ((eight >> (plain * 8)) as u8 == 0).then_some(n + plain);
+        }
+        n += held;
+    }
+    Some(n)
+}
+
+/// Bytes eight at a time, with how many there are; the last are filled with blanks.
+#[inline(always)]
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let mut last = *b"        ";
+    last[..rest.len()].copy_from_slice(rest);
+    let last = (!rest.is_empty()).then_some((u64::from_le_bytes(last), rest.len()));
+    chunks.iter().map(|chunk| (u64::from_le_bytes(*chunk), 8)).chain(last)
+}
+
+/// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
+#[inline(always)]
+pub(super) fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
+    let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
+    let (chunks, rest) = text.as_chunks::<8>();
+    let (to, to_rest) = room.as_chunks_mut::<8>();
+    for (to, from) in to.iter_mut().zip(chunks) {
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dotted(*from) };
+    }
+    for (to, from) in to_rest.iter_mut().zip(rest) {
+        *to = printable(*from);
+    }
+    at + text.len()
+}
+
+#[cold]
+fn dotted(bytes: [u8; 8]) -> [u8; 8] {
+    bytes.map(printable)
+}
+
+#[inline]
+fn printable(byte: u8) -> u8 {
+    if (0x20..=0x7e).contains(&byte) { byte } else { b'.' }
+}
+
+/// Whether all eight bytes are from 0x20 to 0x7e: the sign bits of `x - 0x20` where x is small, of `x + 1` and x
+/// where it is large.
+#[inline(always)]
+fn all_printable(bytes: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    let low = bytes.wrapping_sub(ONES * 0x20) & !bytes;
+    let high = bytes.wrapping_add(ONES) | bytes;
+    (low | high) & (ONES * 0x80) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printable_bytes_are_told_in_every_place() {
+        for place in 0..8 {
+            for byte in 0..=255 {
+                let mut bytes = *b"printed.";
+                bytes[place] = byte;
+                assert_eq!(all_printable(u64::from_le_bytes(bytes)), printable(byte) == byte, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_copied_with_dots() {
+        let text: Vec<u8> = (0..=255).collect();
+        for len in 0..=256 {
+            let mut buf = vec![0; 512];
+            let end = copy_printable(&mut buf, 3, &text[..len]);
+            let expected: Vec<u8> = text[..len].iter().map(|byte| printable(*byte)).collect();
+            assert_eq!(&buf[3..end], expected);
+        }
+    }
+}

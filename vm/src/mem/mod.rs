@@ -1,0 +1,37 @@
+//! What every instruction touches: the instruction itself, the text's end, the event's bytes at fixed places, tables.
+//! Twice: by pointers, in `unsafe` blocks that stand on what the verifier has proved, and with bounds checks (feature
+//! `safe`). Both do the same, and the same tests run with either.
+
+#[cfg(feature = "safe")]
+mod guarded;
+#[cfg(not(feature = "safe"))]
+mod raw;
+
+#[cfg(feature = "safe")]
+pub(crate) use guarded::{At, Pc, Stage, at_words, part, row_at, window};
+#[cfg(not(feature = "safe"))]
+pub(crate) use raw::{At, Pc, Stage, at_words, part, row_at, window};
+
+/// What an instruction may print before it asks for room: its literal, and a sign or a hex number.
+pub(crate) const BEFORE: usize = 40;
+/// Room that it has then.
+pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
+
+/// Calls what relies on a rule of the verifier, or on the loop (`LOOP`: there is room for the text of the instruction
+/// that runs). Without the feature `safe` such a function is `unsafe`.
+#[cfg(not(feature = "safe"))]
+macro_rules! by_rule {
+    ($rule:ident: $call:expr) => {{
+        #[expect(unsafe_code, reason = "the rule that is named holds for every instruction of a program")]
+        // SAFETY: `Program::open` has checked the rule that is named, for the instruction that runs.
+        let value = unsafe { $call };
+        value
+    }};
+}
+#[cfg(feature = "safe")]
+macro_rules! by_rule {
+    ($rule:ident: $call:expr) => {
+        $call
+    };
+}
+pub(crate) use by_rule;

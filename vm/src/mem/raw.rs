@@ -1,0 +1,190 @@
+//! The accesses by pointer. Every block names what it stands on: its type's own invariant, or a rule of `verify.rs`.
+#![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
+
+use super::ROOM;
+use crate::{Instr, TextBuf};
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+/// An instruction of the running routine, or its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pc(*const Instr);
+
+/// Where the text ends, in the stage's buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At(*mut u8);
+
+impl At {
+    /// Behind `n` more bytes.
+    #[inline(always)]
+    pub fn add(self, n: usize) -> At {
+        At(self.0.wrapping_add(n))
+    }
+
+    /// Before the last `n` bytes.
+    #[inline(always)]
+    pub fn back(self, n: usize) -> At {
+        At(self.0.wrapping_sub(n))
+    }
+}
+
+/// The running routine and the text that it prints. `code..end` is the routine's body, a part of its instructions, `text..limit` bytes of
+/// the text's buffer with [`TextBuf::SLACK`] more behind them.
+#[derive(Debug)]
+pub(crate) struct Stage<'r> {
+    code: *const Instr,
+    end: *const Instr,
+    text: *mut u8,
+    limit: *mut u8,
+    routine: PhantomData<&'r [Instr]>,
+}
+
+impl<'r> Stage<'r> {
+    /// A routine, and no text yet.
+    #[inline(always)]
+    pub fn new((code, body): (&'r [Instr], usize)) -> Self {
+        let (code, end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
+        Stage { code, end, text: null_mut(), limit: null_mut(), routine: PhantomData }
+    }
+
+    /// Takes up a text where it ends; it may grow up to `text_limit`.
+    #[inline(always)]
+    pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
+        out.room(0);
+        self.text = out.buf.as_mut_ptr();
+        self.limit = self.text.wrapping_add((out.buf.len() - TextBuf::SLACK).min(text_limit));
+        At(self.text.wrapping_add(out.len))
+    }
+
+    /// Leaves the text to others.
+    #[inline(always)]
+    pub fn close(&self, out: &mut TextBuf, at: At) {
+        out.len = self.offset(at);
+    }
+
+    /// Where the text ends, from the buffer's start.
+    #[inline(always)]
+    pub fn offset(&self, at: At) -> usize {
+        at.0.addr() - self.text.addr()
+    }
+
+    /// Another routine.
+    pub fn enter(&mut self, (code, body): (&'r [Instr], usize)) -> Pc {
+        (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
+        self.start()
+    }
+
+    /// The routine's first instruction.
+    #[inline(always)]
+    pub fn start(&self) -> Pc {
+        Pc(self.code)
+    }
+
+    /// The place where the routine ends.
+    #[inline(always)]
+    pub fn end(&self) -> Pc {
+        Pc(self.end)
+    }
+
+    /// The routine's instruction with a number, or its end.
+    ///
+    /// # Safety
+    /// The routine has at least `to` instructions: rules V3 and V9.
+    #[inline(always)]
+    pub unsafe fn place(&self, to: u64) -> Pc {
+        // SAFETY: the caller's.
+        Pc(unsafe { self.code.add(to as usize) })
+    }
+
+    /// The place behind an instruction.
+    #[inline(always)]
+    pub fn after(&self, instr: &'r Instr) -> Pc {
+        Pc(std::ptr::from_ref(instr).wrapping_add(1))
+    }
+
+    /// An instruction's number.
+    pub fn index(&self, pc: Pc) -> u64 {
+        (pc.0.addr() - self.code.addr()) as u64 / size_of::<Instr>() as u64
+    }
+
+    /// The instruction at a place; `None` at the end.
+    ///
+    /// # Safety
+    /// The place is one of this routine: rules V3 and V5.
+    #[inline(always)]
+    pub unsafe fn instr(&self, pc: Pc) -> Option<&'r Instr> {
+        // SAFETY: the caller's; the instructions live for 'r.
+        (pc.0 != self.end).then(|| unsafe { &*pc.0 })
+    }
+
+    /// Whether there is room for the text of any one instruction.
+    #[inline(always)]
+    pub fn holds(&self, at: At) -> bool {
+        at.0 <= self.limit
+    }
+
+    /// Prints an instruction's literal.
+    ///
+    /// # Safety
+    /// `holds(at)`, and the text was opened from `out`.
+    #[inline(always)]
+    pub unsafe fn literal(&self, _out: &mut TextBuf, at: At, instr: &Instr) -> At {
+        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`.
+        unsafe { at.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
+        at.add(instr.lit_len.into())
+    }
+
+    /// The bytes behind the text.
+    ///
+    /// # Safety
+    /// `at` is at most [`super::BEFORE`] bytes behind a place that is held, and the text was opened from `out`.
+    #[inline(always)]
+    pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
+        // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind `limit`: `BEFORE` and those that are lent here.
+        unsafe { &mut *at.0.cast() }
+    }
+}
+
+/// Eight bytes of an event at a fixed place.
+///
+/// # Safety
+/// The event has `at + 8` bytes: rule V6, and the length that is checked before a routine runs.
+#[inline(always)]
+pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
+    debug_assert!(at as usize + 8 <= bytes.len(), "rule V6");
+    // SAFETY: the caller's.
+    unsafe { bytes.as_ptr().add(at as usize).cast::<[u8; 8]>().read_unaligned() }
+}
+
+/// `N` words of a table.
+///
+/// # Safety
+/// There are `at + N` words: rule V8.
+#[inline(always)]
+pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
+    debug_assert!(at + N <= words.len(), "rule V8");
+    // SAFETY: the caller's.
+    unsafe { &*words.as_ptr().add(at).cast() }
+}
+
+/// A row by its number.
+///
+/// # Safety
+/// There is such a row: rules V8 and V12.
+#[inline(always)]
+pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
+    debug_assert!(at < rows.len(), "rule V12");
+    // SAFETY: the caller's.
+    unsafe { rows.get_unchecked(at) }
+}
+
+/// A part of a section.
+///
+/// # Safety
+/// The section holds it: rules V8 and V12.
+#[inline(always)]
+pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
+    debug_assert!(start + len <= rows.len(), "rule V12");
+    // SAFETY: the caller's.
+    unsafe { rows.get_unchecked(start..start + len) }
+}
