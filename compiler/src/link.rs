@@ -199,7 +199,10 @@ impl Linker<'_> {
                 let words: Vec<u64> = if texts.iter().all(|text| text.len() <= 15) {
                     [count].into_iter().chain(texts.iter().flat_map(|text| packed::<2>(text))).collect()
                 } else {
-                    [count | table::LONG_TEXTS].into_iter().chain(texts.iter().flat_map(|text| packed::<4>(text))).collect()
+                    [count | table::LONG_TEXTS]
+                        .into_iter()
+                        .chain(texts.iter().flat_map(|text| packed::<4>(text)))
+                        .collect()
                 };
                 blob.words(words)
             }
