@@ -131,9 +131,12 @@ impl<'r> Run<'r> {
     }
 
     /// A window of an event that may end before it, or in it.
+    #[inline]
     fn short_window(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
         let held = self.cursor.bytes.get(at as usize..).unwrap_or(&[]);
-        let held = &held[..held.len().min(8)];
+        if let Some(whole) = held.first_chunk() {
+            return Some(*whole);
+        }
         let mut bytes = [0; 8];
         bytes[..held.len()].copy_from_slice(held);
         if held.len() < form::end(how) as usize {
