@@ -30,10 +30,10 @@ pub const USER: &str = "user";
 
 /// The groups that are there from the start: name, description, hooks.
 const BUILT_IN: [(&str, &str, &str); 2] = [
-    ("tidhk", "Hooks needed to display thread name", "106,10C,134,139,465"),
+    ("tidhk", "hooks that tell which process a thread is of", "106,10C,134,139,465"),
     (
         "gka",
-        "GENERAL KERNEL ACTIVITY (files,execs,dispatches)",
+        "general kernel activity: files, programs, dispatches",
         "106,10C,134,139,465,107,135,15b,12e,116,117,200,20E,20F",
     ),
 ];

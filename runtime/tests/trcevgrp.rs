@@ -11,8 +11,8 @@ use std::path::Path;
 use tempfile::TempDir;
 use tfbc::groups::Groups;
 
-const TIDHK: &str = "tidhk - Hooks needed to display thread name (reserved) \"106,10C,134,139,465\"\n";
-const GKA: &str = "gka - GENERAL KERNEL ACTIVITY (files,execs,dispatches) (reserved) \
+const TIDHK: &str = "tidhk - hooks that tell which process a thread is of (reserved) \"106,10C,134,139,465\"\n";
+const GKA: &str = "gka - general kernel activity: files, programs, dispatches (reserved) \
                    \"106,10C,134,139,465,107,135,15b,12e,116,117,200,20E,20F\"\n";
 
 /// As another system exports it: a class of its own, a list in two objects, an unknown attribute.
@@ -165,7 +165,7 @@ fn a_file_may_say_other_things_of_the_built_in_groups() {
     let directory = directory("SWservAt:\n attribute = \"tidhk_trcgrp\"\n value = \"106\"\n");
     assert_eq!(
         trcevgrp(&directory, &["-l", "tidhk"]).0,
-        "tidhk - Hooks needed to display thread name (reserved) \"106\"\n"
+        "tidhk - hooks that tell which process a thread is of (reserved) \"106\"\n"
     );
     let (_, error, _) = trcevgrp(&directory, &["-r", "tidhk"]);
     assert!(error.contains("0454-113"), "{error}");
