@@ -277,6 +277,11 @@ impl Entry {
     pub fn id(&self) -> u16 {
         self.id
     }
+
+    /// Index of the program in [`Catalog::programs`].
+    pub(crate) fn program_index(&self) -> usize {
+        self.program as usize
+    }
 }
 
 /// What shows the records of one class and event, by the definitions of one program.

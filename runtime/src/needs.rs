@@ -4,7 +4,6 @@ use crate::catalog::{Catalog, Entry};
 use crate::ids::IdSet;
 use crate::reader::aix::hooks;
 use crate::report::ReportOptions;
-use std::collections::HashMap;
 use tfbc_vm::{EnvText, EnvValue, Instr, Kind, Op, Program, Space};
 
 /// What a report needs.
@@ -23,18 +22,20 @@ impl Needs {
         let mut ids = IdSet::default();
         let mut context = options.columns.need_context() || options.filter.asks_for_facts();
         let mut timers = false;
-        let mut readers = Readers::default();
+        let mut readers = Readers::new(catalog);
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
         let shown = |id| options.filter.shows(id) && (!options.defined || catalog.defines(id));
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
-            let asked = readers.asked(catalog, entry);
+            let asked = readers.asked(entry);
             ids.insert(id);
             context |= asked.context;
             timers |= asked.timers;
         }
-        for (id, entry) in entries().filter(|(id, entry)| timers && entry.has_effects && !shown(*id)) {
-            ids.insert(id);
-            context |= readers.asked(catalog, entry).context;
+        if timers {
+            for (id, entry) in entries().filter(|(id, entry)| entry.has_effects && !shown(*id)) {
+                ids.insert(id);
+                context |= readers.asked(entry).context;
+            }
         }
         if options.filter.only.is_none() && !options.defined {
             return Self { ids: None, context, timers };
@@ -56,41 +57,69 @@ struct Asked {
     timers: bool,
 }
 
-/// What the entries of programs ask for, as far as it was looked up.
-#[derive(Default)]
-struct Readers {
-    known: HashMap<(usize, u32), Asked>,
-}
-
-impl Readers {
-    fn asked(&mut self, catalog: &Catalog<'_>, entry: &Entry) -> Asked {
-        let program = catalog.program(entry);
-        let key = (std::ptr::from_ref(program).addr(), entry.hook);
-        *self.known.entry(key).or_insert_with(|| asked(program, entry.hook))
+impl Asked {
+    fn or(self, other: Self) -> Self {
+        Self { context: self.context | other.context, timers: self.timers | other.timers }
     }
 }
 
-/// What an entry asks for, by itself or through what it calls.
-fn asked(program: &Program<'_>, hook: u32) -> Asked {
-    let mut asked = Asked::default();
-    let Some(hook) = program.entry_at(hook) else { return asked };
-    let routines = Space::Hook.envs().into_iter().filter_map(|env| program.routine_of(&hook, env));
-    let mut waiting: Vec<u32> = routines.map(|routine| routine.index).collect();
-    let mut seen = waiting.clone();
-    while let Some(index) = waiting.pop() {
-        let Some(routine) = program.routines().nth(index as usize) else { continue };
-        for instr in routine.code {
-            asked.context |= asks(instr);
-            asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
-            for callee in operands(instr, Kind::Routine) {
-                if !seen.contains(&callee) {
-                    seen.push(callee);
-                    waiting.push(callee);
-                }
+/// What the entries of a catalog ask for.
+struct Readers<'c> {
+    catalog: &'c Catalog<'c>,
+    /// By program and routine, what it calls included.
+    routines: Vec<Vec<Asked>>,
+    /// The entry that was looked up last: many ids share one.
+    last: Option<(&'c Entry, Asked)>,
+}
+
+impl<'c> Readers<'c> {
+    fn new(catalog: &'c Catalog<'c>) -> Self {
+        Self { catalog, routines: catalog.programs().iter().map(routines).collect(), last: None }
+    }
+
+    fn asked(&mut self, entry: &'c Entry) -> Asked {
+        match self.last {
+            Some((last, asked)) if std::ptr::eq(last, entry) => asked,
+            _ => {
+                let asked = self.look_up(entry);
+                self.last = Some((entry, asked));
+                asked
             }
         }
     }
-    asked
+
+    fn look_up(&self, entry: &Entry) -> Asked {
+        let program = self.catalog.program(entry);
+        let Some(hook) = program.entry_at(entry.hook) else { return Asked::default() };
+        let envs = Space::Hook.envs();
+        let routines = envs.into_iter().filter_map(|env| program.routine_of(&hook, env));
+        let known = &self.routines[entry.program_index()];
+        routines.fold(Asked::default(), |asked, routine| asked.or(known[routine.index as usize]))
+    }
+}
+
+/// What each routine asks for. Routines call only those of lower numbers (rule V11).
+fn routines(program: &Program<'_>) -> Vec<Asked> {
+    let telling: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
+    let mut known: Vec<Asked> = Vec::new();
+    for routine in program.routines() {
+        let mut asked = Asked::default();
+        for instr in routine.code.iter().filter(|instr| telling[usize::from(instr.op)]) {
+            asked.context |= asks(instr);
+            asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
+            for callee in operands(instr, Kind::Routine) {
+                asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
+            }
+        }
+        known.push(asked);
+    }
+    known
+}
+
+/// Whether instructions with an opcode may ask for something.
+fn tells(op: Op) -> bool {
+    matches!(op, Op::PutPath | Op::TimerEnd)
+        || op.info().operands.iter().any(|(_, _, kind)| matches!(kind, Kind::Value | Kind::Name | Kind::Routine))
 }
 
 /// Whether an instruction asks for more than the event and the system.
