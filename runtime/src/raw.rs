@@ -7,14 +7,9 @@
 
 use crate::ids::IdSet;
 use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
-use crate::report::{Monitor, ReportError, ReportOptions, Summary};
+use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary, WRITE_AT};
 use crate::selection::Selection;
 use std::io::Write;
-
-/// Bytes that are gathered before they are written.
-const WRITE_AT: usize = 128 << 10;
-/// Events between two calls of [`Monitor::progress`].
-const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// The P flag, in the first byte of a 64-bit hook word.
 const CPUID: u8 = 0x10;

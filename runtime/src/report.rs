@@ -7,7 +7,8 @@ pub use crate::filter::Filter;
 use crate::forms::{DIM, Form, PLAIN};
 use crate::ids::display_id;
 use crate::needs::Needs;
-use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, PASSED, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::reader::aix::{LogInfo, LogItem, Logs, Notice, PASSED, SystemInfo, TimedEvent, TraceState};
+use crate::selection;
 use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
@@ -17,9 +18,9 @@ use tfbc_vm::{Event, Job, Layout, Level, Limits, Machine, Outcome, TextBuf, Time
 mod apart;
 
 /// Bytes of text that are gathered before they are written.
-const WRITE_AT: usize = 128 << 10;
+pub(crate) const WRITE_AT: usize = 128 << 10;
 /// Events between two calls of [`Monitor::progress`].
-const PROGRESS_EVERY: u64 = 1 << 14;
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// What a report looks like and holds.
 #[derive(Debug, Clone, Default)]
@@ -142,8 +143,7 @@ pub fn report(
     {
         logs.need(ids);
     }
-    let mut report = Report::new(catalog, options, logs.logs().to_vec());
-    (report.by_context, report.by_timers) = (needs.context, needs.timers);
+    let mut report = Report::new(catalog, options, (needs.context, needs.timers), logs.logs().to_vec());
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
             LogItem::Event(event) => report.event(&event),
@@ -211,7 +211,12 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(catalog: &'r Catalog<'r>, options: &'r ReportOptions, logs: Vec<LogInfo>) -> Self {
+    fn new(
+        catalog: &'r Catalog<'r>,
+        options: &'r ReportOptions,
+        (by_context, by_timers): (bool, bool),
+        logs: Vec<LogInfo>,
+    ) -> Self {
         let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
         Self {
             catalog,
@@ -220,8 +225,8 @@ impl<'r> Report<'r> {
             by_facts: options.filter.asks_for_facts(),
             apart: options.grep.is_some() || options.stats || options.form != Form::Text,
             state: TraceState::default(),
-            by_context: true,
-            by_timers: true,
+            by_context,
+            by_timers,
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
             logs,
             layouts: Level::ALL.map(|level| columns.layout(level)),
@@ -268,15 +273,9 @@ impl<'r> Report<'r> {
     /// Whether the filter admits an event for more than its id.
     #[cold]
     fn admits(&mut self, timed: &TimedEvent<'_>) -> bool {
-        if self.filter.asks_for_dates() {
-            match self.state.system().start_time {
-                Some(start) => self.filter.date(start),
-                // The header's events come first.
-                None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return false,
-                None => self.no_start = true,
-            }
-        }
-        !self.no_start && self.filter.admits(&self.context.facts(&timed.event), timed.time.elapsed_ns)
+        let admitted = selection::admits(&mut self.filter, &self.state, &mut self.context, timed);
+        self.no_start |= admitted.is_err();
+        admitted.unwrap_or(false)
     }
 
     #[inline]

@@ -38,14 +38,27 @@ impl Selection {
         }
         self.state.advance(event);
         self.context.advance(event);
-        if self.filter.asks_for_dates() {
-            match self.state.system().start_time {
-                Some(start) => self.filter.date(start),
-                // The header's events come first.
-                None if matches!(event.id, hooks::HEADER | hooks::UTILITY) => return Ok(false),
-                None => return Err(ReportError::NoStart),
-            }
-        }
-        Ok(shown && self.filter.admits(&self.context.facts(event), timed.time.elapsed_ns))
+        Ok(admits(&mut self.filter, &self.state, &mut self.context, timed)? && shown)
     }
+}
+
+/// Whether a filter admits an event for more than its id. State and context have taken the event in.
+///
+/// # Errors
+/// As [`Selection::admits`].
+pub(crate) fn admits(
+    filter: &mut Filter,
+    state: &TraceState,
+    context: &mut ContextState,
+    timed: &TimedEvent<'_>,
+) -> Result<bool, ReportError> {
+    if filter.asks_for_dates() {
+        match state.system().start_time {
+            Some(start) => filter.date(start),
+            // The header's events come first.
+            None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return Ok(false),
+            None => return Err(ReportError::NoStart),
+        }
+    }
+    Ok(filter.admits(&context.facts(&timed.event), timed.time.elapsed_ns))
 }

@@ -59,7 +59,7 @@ pub fn run(
         return Err(Failure::Say(Message::Usage, String::from(text)));
     }
     if let (Product::Raw, Some(why)) = (product, logs.no_stream()) {
-        return Err(no_stream(&why));
+        return Err(trace::failure(logs.name(), &what, ReportError::NoStream(why)));
     }
     let mut out = Output::open(output).map_err(|error| Failure::write(&error, &what))?;
     let mut announcer = Announcer::of(console, &logs);
@@ -68,7 +68,7 @@ pub fn run(
         Product::Raw => write_raw(&mut logs, options, &mut out, &mut announcer),
     };
     announcer.end();
-    let summary = ran.map_err(|error| failure(&logs, &what, error))?;
+    let summary = ran.map_err(|error| trace::failure(logs.name(), &what, error))?;
     announce(console, logs.name(), &summary);
     trace::describe(console, &logs, &summary, verbose);
     out.commit().map_err(|error| Failure::write(&error, &what))?;
@@ -77,19 +77,4 @@ pub fn run(
 
 fn status(summary: &Summary) -> Status {
     if summary.n_damaged > 0 { Status::Damaged } else { Status::Well }
-}
-
-fn failure(logs: &Logs, what: &str, error: ReportError) -> Failure {
-    let name = logs.name();
-    match error {
-        ReportError::Write(error) => Failure::write(&error, what),
-        ReportError::Read(error) => Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}")),
-        ReportError::NoStart => Failure::Say(Message::Usage, format!("{name}: {error}")),
-        ReportError::NoStream(why) => no_stream(&why),
-        ReportError::Unaccounted(_) => Failure::Say(Message::Internal, format!("{name}: {error}")),
-    }
-}
-
-fn no_stream(why: &str) -> Failure {
-    Failure::Say(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
 }

@@ -202,14 +202,9 @@ pub fn run(
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
             }
-            trace.report(console, catalog, wanted.verbose, place, out).map_err(|error| match error {
-                ReportError::Write(error) => failed(error),
-                ReportError::Read(error) => {
-                    Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
-                }
-                error @ ReportError::NoStart => Failure::Say(Message::Usage, format!("{}: {error}", path.display())),
-                error => Failure::Say(Message::Internal, format!("{}: {error}", path.display())),
-            })
+            trace
+                .report(console, catalog, wanted.verbose, place, out)
+                .map_err(|error| failure(&path.to_string_lossy(), &what, error))
         };
         match ran() {
             Ok(counts) => {
@@ -231,6 +226,19 @@ pub fn run(
         console.note(overview.table());
     }
     Ok(status)
+}
+
+/// Why a report of the trace `name` to `what` ended early.
+pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
+    match error {
+        ReportError::Write(error) => Failure::write(&error, what),
+        ReportError::Read(error) => Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}")),
+        ReportError::NoStart => Failure::Say(Message::Usage, format!("{name}: {error}")),
+        ReportError::NoStream(why) => {
+            Failure::Say(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
+        }
+        ReportError::Unaccounted(_) => Failure::Say(Message::Internal, format!("{name}: {error}")),
+    }
 }
 
 /// Names the files that were opened, where that is asked for.
