@@ -22,13 +22,6 @@ fn trcrpt(args: &[&str]) -> Command {
     command
 }
 
-/// Standard output, standard error and exit status.
-fn run(command: &mut Command) -> (String, String, i32) {
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
-}
-
 fn sample(bits: u32) -> String {
     data(&format!("aix/sample{bits}.stream")).to_str().unwrap().to_owned()
 }
@@ -43,13 +36,6 @@ fn directory(files: &[(&str, &[u8])]) -> TempDir {
         fs::write(directory.path().join(name), bytes).unwrap();
     }
     directory
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -10,9 +10,7 @@ use std::fs;
 use tempfile::TempDir;
 
 fn run(program: &str, directory: &TempDir, args: &[&str]) -> (String, String, i32) {
-    let output = Command::cargo_bin(program).unwrap().args(args).current_dir(directory).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+    common::run(Command::cargo_bin(program).unwrap().args(args).current_dir(directory))
 }
 
 /// A directory with the trace and the format file `x.trcfmt`.

@@ -36,13 +36,6 @@ fn tfbc(args: &[&str]) -> Command {
     command
 }
 
-/// Standard output, standard error and exit status.
-fn run(command: &mut Command) -> (String, String, i32) {
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
-}
-
 /// A directory with the format file `user.trcfmt` and what else is given.
 fn directory(files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();

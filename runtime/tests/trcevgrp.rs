@@ -5,7 +5,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::Noise;
+use common::{Noise, run};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -58,13 +58,6 @@ fn command(name: &str, file: &Path, args: &[&str]) -> Command {
     let mut command = Command::cargo_bin(name).unwrap();
     command.env("TRCEVGRP_FILE", file).args(args);
     command
-}
-
-/// Standard output, standard error and exit status.
-fn run(command: &mut Command) -> (String, String, i32) {
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
 }
 
 /// A directory whose file `groups` holds the text.

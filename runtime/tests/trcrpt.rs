@@ -11,9 +11,7 @@ use tempfile::TempDir;
 
 /// Standard output, standard error and exit status of a command in a directory.
 fn run(program: &str, directory: &TempDir, args: &[&str]) -> (String, String, i32) {
-    let output = Command::cargo_bin(program).unwrap().args(args).current_dir(directory).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+    common::run(Command::cargo_bin(program).unwrap().args(args).current_dir(directory))
 }
 
 /// The report of a well-formed run.

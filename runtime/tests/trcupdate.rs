@@ -4,7 +4,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::Noise;
+use common::{Noise, names};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -42,9 +42,7 @@ fn trcupdate(directory: &Path, args: &[&str]) -> Command {
 
 /// Standard output, standard error and exit status.
 fn run(directory: &Path, args: &[&str]) -> (String, String, i32) {
-    let output = trcupdate(directory, args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+    common::run(&mut trcupdate(directory, args))
 }
 
 /// The format file after a run of `-t fmt`.
@@ -69,13 +67,6 @@ fn refused(update: &str, args: &[&str], messages: &[&str]) {
 
 fn read(directory: &TempDir, name: &str) -> String {
     fs::read_to_string(directory.path().join(name)).unwrap()
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]
