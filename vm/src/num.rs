@@ -54,7 +54,7 @@ fn digits8(n: u32) -> u64 {
 /// Exactly eight digits.
 #[inline(always)]
 fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
-    store(buf, at, (digits8(n) | 0x3030_3030_3030_3030).to_le_bytes());
+    store(buf, at, (digits8(n) | ASCII_ZEROS).to_le_bytes());
     at + 8
 }
 
@@ -67,7 +67,7 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     }
     let digits = digits8(n);
     let zeros = (digits.trailing_zeros() & !7).min(56);
-    store(buf, at, ((digits | 0x3030_3030_3030_3030) >> zeros).to_le_bytes());
+    store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
     at + 8 - (zeros >> 3) as usize
 }
 
@@ -128,6 +128,46 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
+/// A number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; `None` where no blank
+/// would be left before it, or more than eight digits stand before the point. `WIDTH` is at most `DECIMALS` + 9.
+///
+/// ```
+/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_105_984).as_ref(), Some(b"   1.000105984"));
+/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_000_000_000), None);
+/// ```
+#[inline(always)]
+pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64) -> Option<[u8; WIDTH]> {
+    const { assert!(DECIMALS <= 9 && WIDTH > DECIMALS + 2 && WIDTH <= DECIMALS + 9) };
+    let scale = const { 10u64.pow(DECIMALS as u32) };
+    let (whole, fraction) = (units / scale, (units % scale) as u32);
+    if whole >= const { 10u64.pow((WIDTH - DECIMALS - 2) as u32) } {
+        return None;
+    }
+    let point = WIDTH - DECIMALS - 1;
+    let mut text = [b' '; WIDTH];
+    text[..point].copy_from_slice(&right_aligned(whole as u32)[8 - point..]);
+    text[point] = b'.';
+    let digits = (digits8(fraction % 100_000_000) | ASCII_ZEROS).to_le_bytes();
+    if DECIMALS == 9 {
+        text[point + 1] = b'0' + (fraction / 100_000_000) as u8;
+        text[point + 2..].copy_from_slice(&digits);
+    } else {
+        text[point + 1..].copy_from_slice(&digits[8 - DECIMALS..]);
+    }
+    Some(text)
+}
+
+/// A number below 10^8 with blanks before it.
+#[inline(always)]
+fn right_aligned(n: u32) -> [u8; 8] {
+    let digits = digits8(n);
+    let blanks = (1 << (digits.trailing_zeros() & !7).min(56)) - 1;
+    ((digits | ASCII_ZEROS) ^ (ASCII_ZEROS ^ BLANKS) & blanks).to_le_bytes()
+}
+
+const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
+const BLANKS: u64 = 0x2020_2020_2020_2020;
+
 /// How many characters the digit `A` is behind `:`, the one that follows `9`.
 const UPPER: u64 = 7;
 /// The same for `a`.
@@ -161,6 +201,17 @@ fn hex8_by_words<const LETTERS: u64>(n: u32) -> [u8; 8] {
     let nibbles = ((spread >> 4) & 0x000f_000f_000f_000f) | ((spread & 0x000f_000f_000f_000f) << 8);
     let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     (nibbles + 0x3030_3030_3030_3030 + letters * LETTERS).to_le_bytes()
+}
+
+/// The four hex digits of a number, upper case.
+///
+/// ```
+/// assert_eq!(&tfbc_vm::num::hex4(0x1a0), b"01A0");
+/// ```
+#[inline(always)]
+pub fn hex4(n: u16) -> [u8; 4] {
+    let [a, b, c, d, ..] = hex8::<UPPER>(u32::from(n) << 16);
+    [a, b, c, d]
 }
 
 /// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
@@ -394,6 +445,22 @@ mod tests {
             assert_eq!(text(|b| dec(b, 0, n)), n.to_string());
             assert_eq!(text(|b| int(b, 0, n)), (n as i64).to_string());
         });
+    }
+
+    #[test]
+    fn fixed_points_match_the_standard_library() {
+        fn check<const WIDTH: usize, const DECIMALS: usize>(n: u64) {
+            let scale = 10u64.pow(DECIMALS as u32);
+            let plain = format!("{:>WIDTH$}", format!("{}.{:0DECIMALS$}", n / scale, n % scale));
+            let fits = plain.len() == WIDTH && plain.starts_with(' ');
+            assert_eq!(fixed::<WIDTH, DECIMALS>(n).map(|text| text.to_vec()), fits.then(|| plain.into_bytes()));
+        }
+        for n in (0..20_000).chain(numbers()) {
+            check::<14, 9>(n);
+            check::<15, 6>(n);
+            check::<10, 6>(n);
+            check::<12, 3>(n);
+        }
     }
 
     #[test]
