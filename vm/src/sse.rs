@@ -25,6 +25,23 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
+/// A bit for each of sixteen bytes that is below 0x20 or above 0x7e, the first in the lowest.
+#[inline(always)]
+pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { unprintable_of(bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn unprintable_of(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: sixteen bytes are read.
+    let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    // From 0x20 on as the lowest signed numbers.
+    let moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x60));
+    _mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8(i8::MIN + 0x5e))) as u32
+}
+
 /// Bytes as hex pairs of `WIDTH` characters, as [`crate::num::hex_run`] prints them, sixteen at a time: gives how many
 /// bytes that were. `None` for a processor without SSSE3, or where the text's room ends.
 pub(crate) fn hex_run<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Option<usize> {
