@@ -177,7 +177,7 @@ const LOWER: u64 = 39;
 #[inline(always)]
 fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return crate::sse2::hex::<LETTERS>(n.swap_bytes().into())[0].to_le_bytes();
+    return bytemuck::cast::<_, [[u8; 8]; 2]>(crate::sse2::hex::<LETTERS>(n.swap_bytes().into()))[0];
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     hex8_by_words::<LETTERS>(n)
 }
@@ -186,7 +186,7 @@ fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
 #[inline(always)]
 fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return bytemuck::cast(crate::sse2::hex::<LETTERS>(n.swap_bytes()).map(u64::to_le_bytes));
+    return crate::sse2::hex::<LETTERS>(n.swap_bytes());
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     bytemuck::cast([hex8_by_words::<LETTERS>((n >> 32) as u32), hex8_by_words::<LETTERS>(n as u32)])
 }
@@ -218,6 +218,20 @@ pub fn hex4(n: u16) -> [u8; 4] {
 #[inline(always)]
 pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<UPPER>(buf, at, n, digits)
+}
+
+/// Stores sixteen hex digits, upper case; gives `digits`, how many of them are text.
+#[inline(always)]
+pub(crate) fn hex_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    store(buf, at, hex16::<UPPER>(n));
+    at + digits
+}
+
+/// The same in lower case.
+#[inline(always)]
+pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    store(buf, at, hex16::<LOWER>(n));
+    at + digits
 }
 
 /// The low `digits` hex digits of a number, lower case; more than 16 are zero-extended.

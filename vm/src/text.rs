@@ -17,7 +17,7 @@ pub struct TextBuf {
 
 impl TextBuf {
     /// Room that every single instruction may use without asking: a literal and a number.
-    pub(crate) const SLACK: usize = 256;
+    pub(crate) const SLACK: usize = 384;
     /// Bytes of [`TextBuf::spare`].
     pub const SPARE: usize = 64;
 
