@@ -92,6 +92,8 @@ handlers! {
         Get = get,
         HexAt = hex_at,
         HexLowAt = hex_low_at,
+        HexFullAt = hex_full_at,
+        HexLowFullAt = hex_low_full_at,
         HexCAt = hexc_at,
         HexMinAt = hex_min_at,
         OctCAt = octc_at,
@@ -265,6 +267,36 @@ fn load_le<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r
     (run.stage.after(instr), at)
 }
 
+/// An instruction that prints the digits of a window, and those that are run with it. The checked twin runs each alone.
+macro_rules! digits_at {
+    ($($name:ident $prints:path;)*) => {$(
+        fn $name<'r, const CHECK: bool>(
+            run: &mut Run<'r>,
+            out: &mut TextBuf,
+            mut instr: &'r Instr,
+            mut at: At,
+        ) -> (Pc, At) {
+            let mut more = if CHECK { 0 } else { form::more(instr.c) };
+            loop {
+                let Some(digits) = run.left_aligned::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
+                let room = by_rule!(LOOP: run.stage.room(out, at));
+                at = at.add($prints(room, 0, digits, instr.a.into()));
+                if more == 0 {
+                    return (run.stage.after(instr), at);
+                }
+                more -= 1;
+                instr = by_rule!(V13: run.stage.next(instr));
+                at = by_rule!(LOOP: run.stage.literal(out, at, instr));
+            }
+        }
+    )*};
+}
+
+digits_at! {
+    hex_full_at num::hex_first;
+    hex_low_full_at num::hex_low_first;
+}
+
 fn dec_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
     let Some(value) = run.field::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
     run.put_dec(out, instr, at, value)
@@ -394,14 +426,14 @@ fn aside<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> 
 fn soft<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
     by_rule!(LOOP: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
-    run.soft_end = run.stage.offset(at);
+    run.state.soft_end = run.stage.offset(at);
     (run.stage.after(instr), at)
 }
 
 fn soft_drop<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let drops = run.soft_end == run.stage.offset(at);
+    let drops = run.state.soft_end == run.stage.offset(at);
     if drops {
-        run.soft_end = usize::MAX;
+        run.state.soft_end = usize::MAX;
     }
     (run.stage.after(instr), at.back(drops.into()))
 }
@@ -539,17 +571,17 @@ fn dump<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (
 }
 
 fn call<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if run.calls.len() >= MAX_DEPTH || !run.turn() {
+    if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
         return run.stop(End::Limit, at);
     }
     let back = run.stage.index(run.stage.after(instr));
-    run.calls.push(Return { routine: run.routine, at: back });
+    run.scratch.calls.push(Return { routine: run.routine, at: back });
     run.routine = instr.b;
     (run.stage.enter(run.program.code_of(instr.b)), at)
 }
 
 fn ret<'r>(run: &mut Run<'r>, _: &mut TextBuf, _: &'r Instr, at: At) -> (Pc, At) {
-    let Some(back) = run.calls.pop() else { return (run.stage.end(), at) };
+    let Some(back) = run.scratch.calls.pop() else { return (run.stage.end(), at) };
     run.routine = back.routine;
     run.stage.enter(run.program.code_of(back.routine));
     // A place of the caller's own.
