@@ -2,7 +2,8 @@
 //!
 //! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
 //! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
-//! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length.
+//! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length;
+//! [`TraceLoad`] is an AIX trace of any length.
 #![forbid(unsafe_code)]
 
 mod datakeys;
@@ -11,11 +12,14 @@ mod header;
 mod kev;
 mod kev_load;
 mod load;
+mod log_file;
 mod native;
 mod native_datakeys;
 mod rng;
 mod sample;
 mod scan;
+mod stanzas;
+mod trace_load;
 mod writer;
 
 pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
@@ -24,8 +28,10 @@ pub use header::{Header, Process, TimeBase};
 pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};
 pub use kev_load::KevLoad;
 pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers, template_id, templates};
+pub use log_file::LogFile;
 pub use native::NativeText;
 pub use rng::Rng;
 pub use sample::sample_buffers;
 pub use scan::{Word, WordKind, scan, sum, translate};
+pub use trace_load::{Extent, Files, TraceKind, TraceLoad};
 pub use writer::{Data, Hook, LOG32_MAGIC, LOG64_MAGIC, Log, STREAM64_MAGIC, Stamp, Width, Writer};

@@ -225,6 +225,46 @@ impl Writer {
         self.events.extend_from_slice(bytes);
     }
 
+    /// Makes room for bytes of events.
+    pub fn reserve(&mut self, n_bytes: usize) {
+        self.events.reserve(n_bytes);
+    }
+
+    /// Appends a stamped event with data words, of a program of the kernel's own width: what [`Writer::put`] writes of
+    /// such a hook, without making one.
+    ///
+    /// # Panics
+    /// As [`Writer::put`].
+    #[inline]
+    pub fn words(&mut self, id: u16, subhook: u16, words: &[u64], tid: u64, ticks: u64) {
+        match (self.trace, words) {
+            (Width::W64, [] | [_] | [_, _] | [_, _, _] | [_, _, _, _] | [_, _, _, _, _]) => {
+                let len = 8 * words.len();
+                let head = STAMPED | (len as u64) << 32 | u64::from(id) << 16 | u64::from(subhook);
+                let parts = [head].into_iter().chain(words.iter().copied()).chain([tid, ticks]);
+                let mut event = [0; 64];
+                event.as_chunks_mut::<8>().0.iter_mut().zip(parts).for_each(|(at, word)| *at = word.to_be_bytes());
+                self.events.extend_from_slice(&event[..len + 24]);
+            }
+            (Width::W32, &[word]) if id & 15 == 0 => {
+                let head = u32::from(id) << 16 | 0xA << 16 | u32::from(subhook);
+                let mut event = [0; 16];
+                let parts = [head, word as u32, tid as u32, ticks as u32];
+                event.as_chunks_mut::<4>().0.iter_mut().zip(parts).for_each(|(at, word)| *at = word.to_be_bytes());
+                self.events.extend_from_slice(&event);
+            }
+            _ => self.put(&Hook::words(id, subhook, words).width(self.trace), &Stamp::at(tid, ticks)),
+        }
+    }
+
+    /// Appends a stamped generic event in the same way.
+    ///
+    /// # Panics
+    /// As [`Writer::put`].
+    pub fn generic(&mut self, id: u16, word: u64, bytes: &[u8], tid: u64, ticks: u64) {
+        self.put(&Hook::generic(id, 0, word, bytes).width(self.trace), &Stamp::at(tid, ticks));
+    }
+
     /// Appends one event.
     ///
     /// # Panics
@@ -333,7 +373,22 @@ impl Log {
     /// Buffers without slots; offsets beyond 4 GiB in a 32-bit log.
     pub fn to_bytes(&self) -> Vec<u8> {
         let slots = self.slotted();
-        let n_used = self.entries.len();
+        let sizes: Vec<usize> = slots.iter().map(|buffer| buffer.len()).collect();
+        let mut out = self.head_of(self.entries.len(), &sizes);
+        out.extend_from_slice(&self.initial);
+        slots.iter().for_each(|buffer| out.extend_from_slice(buffer));
+        out
+    }
+
+    /// Header and table of a log that has not wrapped, by the sizes of its buffers.
+    pub(crate) fn head(&self, sizes: &[usize]) -> Vec<u8> {
+        let mut slots = sizes.to_vec();
+        slots.resize(self.slots, 0);
+        self.head_of(sizes.len(), &slots)
+    }
+
+    /// Header and table of a log into which `n_used` buffers were written, by the sizes of all slots.
+    fn head_of(&self, n_used: usize, sizes: &[usize]) -> Vec<u8> {
         let wraps = n_used.saturating_sub(1).checked_div(self.slots).unwrap_or(0);
         let next = if wraps == 0 { n_used } else { n_used % self.slots };
         let mut out = Vec::new();
@@ -342,9 +397,7 @@ impl Log {
             push_word(Width::W32, field as u64, &mut out);
         }
         self.push_field(0, &mut out); // the recorder's stream pointer, meaningless on disk
-        self.push_table(&slots, &mut out);
-        out.extend_from_slice(&self.initial);
-        slots.iter().for_each(|buffer| out.extend_from_slice(buffer));
+        self.push_table(sizes, &mut out);
         out
     }
 
@@ -359,13 +412,13 @@ impl Log {
     }
 
     /// Offset and size of the initial conditions and of each slot; unused slots are all zero.
-    fn push_table(&self, slots: &[&[u8]], out: &mut Vec<u8>) {
+    fn push_table(&self, sizes: &[usize], out: &mut Vec<u8>) {
         let pair = if self.trace == Width::W32 { 8 } else { 16 };
-        let mut offset = out.len() + pair * (1 + slots.len());
-        for part in std::iter::once(&self.initial[..]).chain(slots.iter().copied()) {
-            self.push_field(if part.is_empty() { 0 } else { offset }, out);
-            self.push_field(part.len(), out);
-            offset += part.len();
+        let mut offset = out.len() + pair * (1 + sizes.len());
+        for len in std::iter::once(self.initial.len()).chain(sizes.iter().copied()) {
+            self.push_field(if len == 0 { 0 } else { offset }, out);
+            self.push_field(len, out);
+            offset += len;
         }
     }
 

@@ -67,6 +67,9 @@ pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbe
     }
     linker.resolve(&draft.tables);
     let body = if linker.body == 0 { linker.bench.code.len() as u32 } else { linker.body };
+    let (before, behind) = bench.code.split_at_mut(body as usize);
+    run_together(before);
+    run_together(behind);
     (bench.places, bench.variables) = (places, variables);
     Linked { body, need }
 }
@@ -88,6 +91,18 @@ impl Workbench {
             }
         }
         self.variables.read(draft);
+    }
+}
+
+/// Marks instructions of one opcode in a row that the machine runs together.
+fn run_together(code: &mut [Instr]) {
+    let mut following = 0;
+    for at in (0..code.len()).rev() {
+        let same = code.get(at + 1).is_some_and(|next| next.op == code[at].op);
+        following = if same { (following + 1).min(form::MAX_MORE) } else { 0 };
+        if Op::from_u8(code[at].op).is_some_and(form::together) {
+            code[at].c |= following << form::MORE;
+        }
     }
 }
 
@@ -482,6 +497,10 @@ impl<'d> Fuser<'d> {
         }
         let plain = |op| Some(number.instr(op, self.need, |window| [0, window, 0]));
         let digits = |op, digits| Some(number.instr(op, self.need, |window| [digits, window, 0]));
+        let full = |op, digits| {
+            let low = Number { count: digits * 4, ..*number };
+            Some(low.instr(op, self.need, |window| [digits, window, 0]))
+        };
         let texts = |op, table| Some(number.instr(op, self.need, |window| [window, table, 0]));
         if op == Op::PutHexC
             && !number.signed
@@ -512,6 +531,8 @@ impl<'d> Fuser<'d> {
             Op::PutInt if number.signed || number.count == 64 => plain(Op::IntAt),
             Op::PutDec | Op::PutInt if !number.signed => plain(Op::DecAt),
             _ if number.signed => None,
+            Op::PutHex if put.c * 4 <= number.count => full(Op::HexFullAt, put.c),
+            Op::PutHexLow if put.c * 4 <= number.count => full(Op::HexLowFullAt, put.c),
             Op::PutHex if put.c <= 16 => digits(Op::HexAt, put.c),
             Op::PutHexLow if put.c <= 16 => digits(Op::HexLowAt, put.c),
             Op::PutHexC => plain(Op::HexCAt),

@@ -10,7 +10,7 @@
 use crate::context::Facts;
 use crate::spelling::hint;
 use std::fmt;
-use tfbc_vm::{Layout, Level, TextBuf};
+use tfbc_vm::{Layout, Level, TextBuf, num};
 
 /// A column before the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -323,20 +323,60 @@ impl Columns {
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
         for column in &self.list {
-            let width = self.width(*column);
-            let Some(value) = self.own_value(*column, row) else {
-                write_fact(*column, width, line, row, out);
-                continue;
-            };
-            if column.is_right() {
-                right(value.as_bytes(), width, line, out);
-            } else {
-                left(value.as_bytes(), width, line, out);
+            match column {
+                Column::Id => self.write_id(line, row.id, out),
+                Column::Elapsed => self.write_elapsed(line, row, out),
+                Column::Delta => self.write_delta(line, row, out),
+                _ => write_fact(*column, self.width(*column), line, row, out),
             }
         }
         if self.two_lines {
             trim(line, out);
             out.push(b"\n");
+        }
+    }
+
+    #[inline]
+    fn write_id(&self, line: usize, id: u16, out: &mut TextBuf) {
+        keep_apart(line, out);
+        let digits = num::hex4(id);
+        let spare = out.spare();
+        spare[..8].copy_from_slice(b"        ");
+        spare[..4].copy_from_slice(&digits);
+        if id & 15 == 0 {
+            spare[3] = b' ';
+        }
+        out.advance(self.id_width);
+    }
+
+    #[inline]
+    fn write_elapsed(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        let written = match self.timestamp {
+            Timestamp::Short => write_fixed::<10, 6>(row.elapsed_ns / 1000, 0, out),
+            _ => write_fixed::<14, 9>(row.elapsed_ns, 0, out),
+        };
+        if !written {
+            self.write_long(Column::Elapsed, line, row, out);
+        }
+    }
+
+    #[inline]
+    fn write_delta(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        let written = match (u64::try_from(row.delta_ns), self.timestamp) {
+            (Ok(delta_ns), Timestamp::Micro) => write_fixed::<12, 3>(delta_ns, 3, out),
+            (Ok(delta_ns), _) => write_fixed::<15, 6>(delta_ns, 0, out),
+            (Err(_), _) => false,
+        };
+        if !written {
+            self.write_long(Column::Delta, line, row, out);
+        }
+    }
+
+    /// A time that does not fit its column, or is below zero.
+    #[cold]
+    fn write_long(&self, column: Column, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        if let Some(value) = self.own_value(column, row) {
+            right(value.as_bytes(), self.width(column), line, out);
         }
     }
 
@@ -368,6 +408,17 @@ fn unknown_column(name: &str) -> String {
     let mut names = Column::NAMES.map(|(_, name)| name).to_vec();
     names.push("text");
     format!("unknown column `{name}`, expected one of {}{}", names.join(", "), hint(name, &names))
+}
+
+/// Appends `n_blanks` blanks and a number with a point, where it fits with a blank before it.
+#[inline]
+fn write_fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64, n_blanks: usize, out: &mut TextBuf) -> bool {
+    let Some(text) = num::fixed::<WIDTH, DECIMALS>(units) else { return false };
+    let spare = out.spare();
+    spare[..4].copy_from_slice(b"    ");
+    spare[n_blanks..n_blanks + WIDTH].copy_from_slice(&text);
+    out.advance(n_blanks + WIDTH);
+    true
 }
 
 /// Appends a column of what the events before tell.
@@ -570,6 +621,30 @@ mod tests {
         assert_eq!(line(&columns, 0xF5F1, 1_000_000_000_000, 5), "F5F1 1000.000000000       0.000005");
         let wide = u64::MAX as i128;
         assert_eq!(line(&columns, 0x0100, 0, wide), "010    0.000000000 18446744073709.551615");
+    }
+
+    #[test]
+    fn times_of_every_size() {
+        let point = |units: u64, decimals: usize| {
+            let digits = format!("{units:0width$}", width = decimals + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - decimals);
+            format!("{whole}.{fraction}")
+        };
+        let powers = (0..20).map(|k| 10u64.pow(k)).chain((0..64).map(|k| 1 << k)).chain([u64::MAX]);
+        let times: Vec<u64> = powers.flat_map(|n| [n - 1, n, n.saturating_add(1)]).collect();
+        for (at, &elapsed_ns) in times.iter().enumerate() {
+            let delta_ns = times[at * 7 % times.len()];
+            for (timestamp, decimals) in [(Timestamp::Milli, 6), (Timestamp::Micro, 3)] {
+                let columns = Columns::new(&[Column::Id], timestamp);
+                let mut expected = format!("010 {:>14}", point(elapsed_ns, 9));
+                let delta = point(delta_ns, decimals);
+                expected += if delta.len() < 15 { "" } else { " " };
+                expected += &format!("{delta:>15}");
+                assert_eq!(line(&columns, 0x0100, elapsed_ns, delta_ns.into()), expected);
+            }
+            let short = Columns::new(&[Column::Id], Timestamp::Short);
+            assert_eq!(line(&short, 0x0100, elapsed_ns, 0), format!("010 {:>10}", point(elapsed_ns / 1000, 6)));
+        }
     }
 
     #[test]

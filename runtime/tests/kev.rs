@@ -161,10 +161,23 @@ fn open(bytes: &[u8]) -> Result<KevLog, KevRefusal> {
 }
 
 /// Reads a log to its end and checks at every step that its bytes and slots are accounted for.
-fn drain(mut log: KevLog) -> Drained {
+fn drain(log: KevLog) -> Drained {
+    drain_by_rows(log, 0)
+}
+
+/// The same, with up to so many slots at a time before each item.
+fn drain_by_rows(mut log: KevLog, max_slots: usize) -> Drained {
     let mut drained = Drained::default();
     let mut last_offset = 0;
     loop {
+        let row = log.row(max_slots);
+        let n_before = drained.records.len();
+        row.each(|record| {
+            assert_eq!(record.number, drained.records.len() as u64 + 1);
+            drained.records.push((*record).into());
+        });
+        assert_eq!(drained.records.len() - n_before, row.len());
+        assert_eq!(log.counts().records, drained.records.len() as u64);
         let tally = log.tally();
         assert_eq!(tally.read, tally.header + tally.events + tally.skipped);
         assert!(log.offset() >= last_offset);
@@ -196,7 +209,16 @@ fn drain(mut log: KevLog) -> Drained {
 }
 
 fn read(log: &Log) -> Drained {
-    drain(open(&log.bytes()).unwrap())
+    read_bytes(&log.bytes())
+}
+
+/// Reads a log item by item, and in rows short and long.
+fn read_bytes(bytes: &[u8]) -> Drained {
+    let drained = drain(open(bytes).unwrap());
+    for max_slots in [1, 2, 7, usize::MAX] {
+        assert_eq!(drain_by_rows(open(bytes).unwrap(), max_slots), drained, "rows of {max_slots}");
+    }
+    drained
 }
 
 /// The records of slots in the plainest way; neither system page nor limits.
@@ -273,7 +295,7 @@ fn expected(header_len: usize, bytes: &[u8], big: bool) -> (Vec<Owned>, KevCount
 }
 
 fn assert_expected(header_len: usize, bytes: &[u8], big: bool) -> Drained {
-    let drained = drain(open(bytes).unwrap());
+    let drained = read_bytes(bytes);
     let (records, counts) = expected(header_len, bytes, big);
     assert_eq!(drained.records, records);
     assert_eq!(drained.counts, counts);
@@ -681,8 +703,11 @@ fn pipes_hand_out_any_number_of_bytes() {
     let log = mixed(true).with_syspage(syspage(true, 0, 1));
     let plain = read(&log);
     for n in [1, 2, 3, 7, 15, 16, 17, 4096] {
-        let drip = Drip(Cursor::new(log.bytes()), n);
-        assert_eq!(drain(KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap()), plain, "{n}");
+        for max_slots in [0, 3, usize::MAX] {
+            let drip = Drip(Cursor::new(log.bytes()), n);
+            let piped = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
+            assert_eq!(drain_by_rows(piped, max_slots), plain, "{n} bytes, rows of {max_slots}");
+        }
     }
 }
 

@@ -742,7 +742,7 @@ fn records_in_rows_are_those_that_come_one_by_one() {
     for max in [0, 1, 7, 1 << 20] {
         let (mut rows, mut in_rows) = (open(), Vec::new());
         loop {
-            in_rows.extend(rows.simple_records(max).iter().map(|record| shown(&record)));
+            rows.row(max).each(|record| in_rows.push(shown(record)));
             match rows.next().unwrap() {
                 Some(KevItem::Record(record)) => in_rows.push(shown(&record)),
                 Some(_) => {}

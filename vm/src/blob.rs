@@ -25,7 +25,7 @@ use std::io::Write;
 /// The first bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// The version that this package writes and reads.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;

@@ -152,8 +152,12 @@ fn list_form(out: &mut String, form: u32) -> fmt::Result {
     });
     write!(out, " of {}", form::end(form))?;
     match form::back(form) {
+        0 => {}
+        back => write!(out, " back {back}")?,
+    }
+    match form::more(form) {
         0 => Ok(()),
-        back => write!(out, " back {back}"),
+        more => write!(out, " and {more} more"),
     }
 }
 

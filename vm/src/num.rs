@@ -54,7 +54,7 @@ fn digits8(n: u32) -> u64 {
 /// Exactly eight digits.
 #[inline(always)]
 fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
-    store(buf, at, (digits8(n) | 0x3030_3030_3030_3030).to_le_bytes());
+    store(buf, at, (digits8(n) | ASCII_ZEROS).to_le_bytes());
     at + 8
 }
 
@@ -67,7 +67,7 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     }
     let digits = digits8(n);
     let zeros = (digits.trailing_zeros() & !7).min(56);
-    store(buf, at, ((digits | 0x3030_3030_3030_3030) >> zeros).to_le_bytes());
+    store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
     at + 8 - (zeros >> 3) as usize
 }
 
@@ -128,6 +128,46 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
+/// A number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; `None` where no blank
+/// would be left before it, or more than eight digits stand before the point. `WIDTH` is at most `DECIMALS` + 9.
+///
+/// ```
+/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_105_984).as_ref(), Some(b"   1.000105984"));
+/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_000_000_000), None);
+/// ```
+#[inline(always)]
+pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64) -> Option<[u8; WIDTH]> {
+    const { assert!(DECIMALS <= 9 && WIDTH > DECIMALS + 2 && WIDTH <= DECIMALS + 9) };
+    let scale = const { 10u64.pow(DECIMALS as u32) };
+    let (whole, fraction) = (units / scale, (units % scale) as u32);
+    if whole >= const { 10u64.pow((WIDTH - DECIMALS - 2) as u32) } {
+        return None;
+    }
+    let point = WIDTH - DECIMALS - 1;
+    let mut text = [b' '; WIDTH];
+    text[..point].copy_from_slice(&right_aligned(whole as u32)[8 - point..]);
+    text[point] = b'.';
+    let digits = (digits8(fraction % 100_000_000) | ASCII_ZEROS).to_le_bytes();
+    if DECIMALS == 9 {
+        text[point + 1] = b'0' + (fraction / 100_000_000) as u8;
+        text[point + 2..].copy_from_slice(&digits);
+    } else {
+        text[point + 1..].copy_from_slice(&digits[8 - DECIMALS..]);
+    }
+    Some(text)
+}
+
+/// A number below 10^8 with blanks before it.
+#[inline(always)]
+fn right_aligned(n: u32) -> [u8; 8] {
+    let digits = digits8(n);
+    let blanks = (1 << (digits.trailing_zeros() & !7).min(56)) - 1;
+    ((digits | ASCII_ZEROS) ^ (ASCII_ZEROS ^ BLANKS) & blanks).to_le_bytes()
+}
+
+const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
+const BLANKS: u64 = 0x2020_2020_2020_2020;
+
 /// How many characters the digit `A` is behind `:`, the one that follows `9`.
 const UPPER: u64 = 7;
 /// The same for `a`.
@@ -137,7 +177,7 @@ const LOWER: u64 = 39;
 #[inline(always)]
 fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return crate::sse2::hex::<LETTERS>(n.swap_bytes().into())[0].to_le_bytes();
+    return bytemuck::cast::<_, [[u8; 8]; 2]>(crate::sse::hex::<LETTERS>(n.swap_bytes().into()))[0];
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     hex8_by_words::<LETTERS>(n)
 }
@@ -146,7 +186,7 @@ fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
 #[inline(always)]
 fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return bytemuck::cast(crate::sse2::hex::<LETTERS>(n.swap_bytes()).map(u64::to_le_bytes));
+    return crate::sse::hex::<LETTERS>(n.swap_bytes());
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     bytemuck::cast([hex8_by_words::<LETTERS>((n >> 32) as u32), hex8_by_words::<LETTERS>(n as u32)])
 }
@@ -163,10 +203,35 @@ fn hex8_by_words<const LETTERS: u64>(n: u32) -> [u8; 8] {
     (nibbles + 0x3030_3030_3030_3030 + letters * LETTERS).to_le_bytes()
 }
 
+/// The four hex digits of a number, upper case.
+///
+/// ```
+/// assert_eq!(&tfbc_vm::num::hex4(0x1a0), b"01A0");
+/// ```
+#[inline(always)]
+pub fn hex4(n: u16) -> [u8; 4] {
+    let [a, b, c, d, ..] = hex8::<UPPER>(u32::from(n) << 16);
+    [a, b, c, d]
+}
+
 /// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
 #[inline(always)]
 pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<UPPER>(buf, at, n, digits)
+}
+
+/// Stores sixteen hex digits, upper case; gives `digits`, how many of them are text.
+#[inline(always)]
+pub(crate) fn hex_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    store(buf, at, hex16::<UPPER>(n));
+    at + digits
+}
+
+/// The same in lower case.
+#[inline(always)]
+pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
+    store(buf, at, hex16::<LOWER>(n));
+    at + digits
 }
 
 /// The low `digits` hex digits of a number, lower case; more than 16 are zero-extended.
@@ -258,6 +323,14 @@ const fn pairs() -> [[u8; 4]; 256] {
 /// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
 /// may be written over.
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    if let Some(n) = buf.get_mut(at..).and_then(|room| crate::sse::hex_run::<WIDTH>(room, bytes)) {
+        return hex_run_by_bytes::<WIDTH>(buf, at + n * WIDTH, &bytes[n..]);
+    }
+    hex_run_by_bytes::<WIDTH>(buf, at, bytes)
+}
+
+fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     let end = at + bytes.len() * WIDTH;
     // Four bytes are stored for each, and the next pair's written over what was too many.
     let Some(room) = buf.get_mut(at..end + 2) else { return end };
@@ -397,6 +470,22 @@ mod tests {
     }
 
     #[test]
+    fn fixed_points_match_the_standard_library() {
+        fn check<const WIDTH: usize, const DECIMALS: usize>(n: u64) {
+            let scale = 10u64.pow(DECIMALS as u32);
+            let plain = format!("{:>WIDTH$}", format!("{}.{:0DECIMALS$}", n / scale, n % scale));
+            let fits = plain.len() == WIDTH && plain.starts_with(' ');
+            assert_eq!(fixed::<WIDTH, DECIMALS>(n).map(|text| text.to_vec()), fits.then(|| plain.into_bytes()));
+        }
+        for n in (0..20_000).chain(numbers()) {
+            check::<14, 9>(n);
+            check::<15, 6>(n);
+            check::<10, 6>(n);
+            check::<12, 3>(n);
+        }
+    }
+
+    #[test]
     fn bases_match_the_standard_library() {
         for n in numbers() {
             assert_eq!(text(|b| oct(b, 0, n)), format!("{n:o}"));
@@ -420,11 +509,11 @@ mod tests {
     #[test]
     fn runs_are_pairs_with_or_without_blanks() {
         let bytes: Vec<u8> = (0..=255).rev().collect();
-        for len in 0..=40 {
+        for len in 0..=128 {
             let bytes = &bytes[len..len * 2];
             let pairs: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             let blanks: String = pairs.iter().map(|pair| format!("{pair} ")).collect();
-            let mut buf = [0; 256];
+            let mut buf = [0; 512];
             let end = hex_run::<2>(&mut buf, 1, bytes);
             assert_eq!(&buf[1..end], pairs.concat().as_bytes());
             let end = hex_run::<3>(&mut buf, 1, bytes);

@@ -135,6 +135,10 @@ pub mod form {
     pub const END: u32 = 20;
     /// From this bit on: how many of the literal's last bytes go again where the routine goes on elsewhere.
     pub const BACK: u32 = 24;
+    /// From this bit on: how many of the instructions that follow are run with this one; they have its opcode.
+    pub const MORE: u32 = 29;
+    /// The most that are.
+    pub const MAX_MORE: u32 = 3;
 
     /// What is done where the event does not hold the number whole.
     pub const fn mode(form: u32) -> u32 {
@@ -149,6 +153,16 @@ pub mod form {
     /// Bytes of the literal that go again.
     pub const fn back(form: u32) -> u32 {
         form >> BACK & 31
+    }
+
+    /// Instructions that are run with this one.
+    pub const fn more(form: u32) -> u32 {
+        form >> MORE
+    }
+
+    /// Whether instructions of an opcode are run together.
+    pub const fn together(op: super::Op) -> bool {
+        matches!(op, super::Op::HexFullAt | super::Op::HexLowFullAt)
     }
 }
 
@@ -350,6 +364,10 @@ macro_rules! for_each_op {
             HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
             /// `get` and `put.hexlow`.
             HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            /// `hex.at` of a number that has as many digits.
+            HexFullAt = "hex.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            /// `hexlow.at` of a number that has as many digits.
+            HexLowFullAt = "hexlow.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
             /// `get` and `put.hexc`.
             HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short };
             /// `get` and `put.hexmin`.

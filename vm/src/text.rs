@@ -17,7 +17,9 @@ pub struct TextBuf {
 
 impl TextBuf {
     /// Room that every single instruction may use without asking: a literal and a number.
-    pub(crate) const SLACK: usize = 256;
+    pub(crate) const SLACK: usize = 384;
+    /// Bytes of [`TextBuf::spare`].
+    pub const SPARE: usize = 64;
 
     /// An empty text.
     pub fn new() -> Self {
@@ -69,6 +71,20 @@ impl TextBuf {
         self.room(bytes.len());
         self.buf[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
+    }
+
+    /// Room behind the text, for [`TextBuf::advance`] to take what was written there.
+    #[inline]
+    pub fn spare(&mut self) -> &mut [u8; Self::SPARE] {
+        self.room(0);
+        let Some(spare) = self.buf[self.len..].first_chunk_mut() else { unreachable!("room was made for it") };
+        spare
+    }
+
+    /// Appends the first `n` bytes of [`TextBuf::spare`], at most all of them.
+    #[inline]
+    pub fn advance(&mut self, n: usize) {
+        self.len = (self.len + n.min(Self::SPARE)).min(self.buf.len());
     }
 
     /// Appends an unsigned decimal.

@@ -14,6 +14,7 @@
 //! | V10 | every width, bit count and digit count is in its range, every name known |
 //! | V11 | a call goes to a called routine with a lower number that needs no more event bytes, at most [`MAX_DEPTH`] deep |
 //! | V12 | the rows of routines, hooks and sources point inside their sections; a hook's routines are not called ones |
+//! | V13 | the instructions that are run with one have its opcode, and stand with it in the body or behind that |
 //!
 //! V12 is checked when a blob is opened. The others are properties of a routine, of the tables it names and of the
 //! routines it calls: they are checked of all routines at once ([`verify`]), or of each with all that it calls before
@@ -236,9 +237,11 @@ impl Verifier<'_> {
                     | form::LITTLE
                     | 3 << form::MODE
                     | 15 << form::END
-                    | 31 << form::BACK;
+                    | 31 << form::BACK
+                    | 7 << form::MORE;
                 let back = form::back(value) <= site.instr.lit_len.into();
-                rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)
+                rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)?;
+                rule(run_together(site, op, form::more(value)), 13)
             }
             Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
             Kind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
@@ -328,6 +331,17 @@ macro_rules! define_operands {
 }
 
 for_each_op!(define_operands);
+
+/// V13.
+fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
+    let Some(others) = site.code[site.pc + 1..].get(..n_more as usize) else { return false };
+    let body = site.pc + 1..=site.pc + others.len();
+    n_more == 0
+        || n_more <= form::MAX_MORE
+            && form::together(op)
+            && others.iter().all(|other| other.op == op as u8)
+            && !body.contains(&(site.row.body as usize))
+}
 
 /// V6. Texts and data words look at the event's length themselves.
 #[inline(always)]

@@ -169,6 +169,33 @@ fn v12_rows_point_inside() {
 }
 
 #[test]
+fn v13_what_runs_together_is_alike() {
+    let form = 1 << form::END;
+    let run = |n_more: u32, others: &[Op], body: u32| {
+        let hex = |op, more| Instr::of(op, &[2, 0, form | more << form::MORE]);
+        let mut code = vec![hex(Op::HexFullAt, n_more)];
+        code.extend(others.iter().map(|op| hex(*op, 0)));
+        code.push(Instr::new(Op::End));
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let row = RoutineRow { need: 8, body, ..RoutineRow::default() };
+        let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        Program::open(&blob.finish()).err()
+    };
+    let broken = Some(BlobError::Instr { rule: 13, routine: 0, at: 0 });
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 4), None);
+    assert_eq!(run(1, &[Op::HexFullAt, Op::HexAt], 4), None);
+    assert_eq!(run(2, &[Op::HexFullAt, Op::HexAt], 4), broken);
+    assert_eq!(run(3, &[Op::HexFullAt; 2], 4), broken);
+    assert_eq!(run(4, &[Op::HexFullAt; 4], 6), broken);
+    // The body ends between them.
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 2), broken);
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 3), None);
+    check(Instr::of(Op::DecAt, &[0, form | 1 << form::MORE]), Some(13));
+}
+
+#[test]
 fn an_altered_blob_is_refused() {
     let blob = blob(&[Instr::new(Op::End)]);
     for at in 0..blob.len() {

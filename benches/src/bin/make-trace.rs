@@ -1,11 +1,16 @@
-//! Makes AIX traces: the bundled sample, and benchmark loads of any size with their format file.
+//! Makes AIX traces: the bundled sample, and loads of any size with their format files.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tfbc_benches::{Log, MAX_TEMPLATES, Pick, STREAM64_MAGIC, Width, mix_buffers, sample_buffers, templates};
+use tfbc_benches::{
+    Extent, Files, Log, LogFile, MAX_TEMPLATES, Pick, STREAM64_MAGIC, TraceKind, TraceLoad, Width, mix_buffers,
+    sample_buffers, templates,
+};
 
 /// Make AIX traces, the same bytes for the same options everywhere.
 #[derive(Debug, Parser)]
@@ -24,7 +29,7 @@ enum What {
         #[command(flatten)]
         output: Output,
     },
-    /// Benchmark load: events of four shapes, formatted by the templates of `make-trace templates`.
+    /// Benchmark load: events of four shapes, formatted by the templates of `make-trace templates N`.
     Mix {
         /// How many events.
         #[arg(long, default_value_t = 100_000)]
@@ -35,13 +40,19 @@ enum What {
         #[command(flatten)]
         output: Output,
     },
-    /// The format file of a benchmark load.
+    /// A 64-bit kernel at work: forty hooks with Zipf's weights, mostly 3 to 5 data words, 48 bytes on average.
+    Realistic(Made),
+    /// 32-bit hooks with one word, 16 bytes each.
+    Small32(Made),
+    /// Generic hooks of 4096 bytes, printed by loops over X0 and X1.
+    Dumps(Made),
+    /// The format file of a load.
     Templates {
-        /// How many templates.
-        #[arg(value_parser = template_count)]
-        templates: usize,
-        /// Where to write.
-        #[arg(short, long, value_name = "FILE")]
+        /// `realistic`, `small32`, `dumps`, or how many templates the format file of a mix has.
+        #[arg(value_name = "LOAD|N")]
+        of: FormatFile,
+        /// Where to write; `-` is standard output.
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
         out: PathBuf,
     },
 }
@@ -57,8 +68,30 @@ struct Output {
     /// Another seed gives other times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write.
-    #[arg(short, long, value_name = "FILE")]
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Made {
+    /// How many events, of all CPUs.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    events: u64,
+    /// Bytes of events in place of their number, with K, M and G for thousands, millions and thousand millions.
+    #[arg(long, value_name = "BYTES", conflicts_with = "events")]
+    size: Option<Size>,
+    /// Log file or sequential stream.
+    #[arg(long, value_enum, default_value = "stream")]
+    form: Form,
+    /// A log file for each of so many CPUs, FILE-0 and so on, and a base file FILE that names them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cpus: Option<u32>,
+    /// Another seed gives other times and data.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
 }
 
@@ -74,6 +107,55 @@ enum TraceWidth {
     W32,
     #[value(name = "64")]
     W64,
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy)]
+struct Size(u64);
+
+impl FromStr for Size {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()).map(|at| text.split_at(at)) {
+            None => (text, 1),
+            Some((digits, "K")) => (digits, 1_000),
+            Some((digits, "M")) => (digits, 1_000_000),
+            Some((digits, "G")) => (digits, 1_000_000_000),
+            Some(_) => return Err("expected a number such as 500000, 64K, 20M or 10G"),
+        };
+        let number: u64 = digits.parse().map_err(|_| "expected a number such as 500000, 64K, 20M or 10G")?;
+        number.checked_mul(unit).map(Size).ok_or("more than 2^64 bytes")
+    }
+}
+
+/// Whose format file.
+#[derive(Debug, Clone, Copy)]
+enum FormatFile {
+    Load(TraceKind),
+    Mix(usize),
+}
+
+impl FromStr for FormatFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "realistic" => FormatFile::Load(TraceKind::Realistic),
+            "small32" => FormatFile::Load(TraceKind::Small32),
+            "dumps" => FormatFile::Load(TraceKind::Dumps),
+            _ => FormatFile::Mix(template_count(text)?),
+        })
+    }
+}
+
+impl fmt::Display for FormatFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FormatFile::Load(kind) => f.write_str(&kind.format_file()),
+            FormatFile::Mix(n) => f.write_str(&templates(*n)),
+        }
+    }
 }
 
 fn template_count(text: &str) -> Result<usize, String> {
@@ -94,13 +176,29 @@ fn main() -> io::Result<()> {
         What::Mix { events, templates, output } => {
             output.write(Width::W64, mix_buffers(Pick::Mix(templates), events, output.seed))
         }
-        What::Templates { templates: n, out } => std::fs::write(out, templates(n)),
+        What::Realistic(made) => made.write(TraceKind::Realistic),
+        What::Small32(made) => made.write(TraceKind::Small32),
+        What::Dumps(made) => made.write(TraceKind::Dumps),
+        What::Templates { of, out } => sink(&out)?.write_all(of.to_string().as_bytes()),
     }
+}
+
+/// A file, or standard output.
+fn sink(path: &Path) -> io::Result<Box<dyn Write>> {
+    Ok(if is_standard(path) { Box::new(io::stdout().lock()) } else { Box::new(File::create(path)?) })
+}
+
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 impl Output {
     fn write(&self, trace: Width, buffers: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(&self.out)?);
+        let mut file = BufWriter::new(sink(&self.out)?);
         match self.form {
             Form::Stream => write_stream(trace, buffers, &mut file)?,
             Form::Log => file.write_all(&self.log(trace, buffers)?.to_bytes())?,
@@ -112,7 +210,7 @@ impl Output {
         let initial = buffers.next().unwrap_or_default();
         let mut log = Log::new(trace, initial, buffers.collect());
         match self.slots {
-            Some(0) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a log has at least one slot")),
+            Some(0) => return Err(refused("a log has at least one slot")),
             Some(slots) => log.slots = slots,
             None => {}
         }
@@ -120,9 +218,50 @@ impl Output {
     }
 }
 
-fn write_stream(trace: Width, buffers: impl Iterator<Item = Vec<u8>>, file: &mut impl Write) -> io::Result<()> {
+impl Made {
+    fn write(&self, kind: TraceKind) -> io::Result<()> {
+        let extent = self.size.map_or(Extent::Events(self.events), |Size(bytes)| Extent::Bytes(bytes));
+        let load = TraceLoad { kind, extent, seed: self.seed, cpu: 0, cpus: self.cpus.unwrap_or(1) };
+        match (self.cpus, self.form) {
+            (Some(_), _) => self.write_cpu_files(load),
+            (None, Form::Stream) => {
+                let header = std::iter::once(load.header(Files::One));
+                write_stream(kind.width(), header.chain(load.buffers()), &mut sink(&self.out)?)
+            }
+            (None, Form::Log) => self.write_log(&self.out, 0, load, Files::One),
+        }
+    }
+
+    fn write_log(&self, path: &Path, mode: u32, load: TraceLoad, files: Files<'_>) -> io::Result<()> {
+        if is_standard(path) {
+            return Err(refused("a log begins with a table of its buffers, and cannot be written to standard output"));
+        }
+        let slots = if let Files::Base(_) = files { 0 } else { load.max_buffers() };
+        let slots = usize::try_from(slots).map_err(io::Error::other)?;
+        let mut log = LogFile::create(File::create(path)?, load.kind.width(), mode, &load.header(files), slots)?;
+        if slots > 0 {
+            load.buffers().try_for_each(|buffer| log.put(&buffer))?;
+        }
+        log.finish()
+    }
+
+    /// The base file and one file a CPU, each with its share of the events.
+    fn write_cpu_files(&self, load: TraceLoad) -> io::Result<()> {
+        const BASE: u32 = 4;
+        const CPU: u32 = 8;
+        let name = self.out.file_name().and_then(|name| name.to_str()).ok_or_else(|| refused("not a file's name"))?;
+        self.write_log(&self.out, BASE, load, Files::Base(name))?;
+        (0..load.cpus).try_for_each(|cpu| {
+            let extent = load.extent.share(cpu.into(), load.cpus.into());
+            let path = self.out.with_file_name(format!("{name}-{cpu}"));
+            self.write_log(&path, CPU, TraceLoad { cpu, extent, ..load }, Files::Cpu(name))
+        })
+    }
+}
+
+fn write_stream(trace: Width, mut buffers: impl Iterator<Item = Vec<u8>>, file: &mut impl Write) -> io::Result<()> {
     if trace == Width::W64 {
         file.write_all(&STREAM64_MAGIC)?;
     }
-    buffers.into_iter().try_for_each(|buffer| file.write_all(&buffer))
+    buffers.try_for_each(|buffer| file.write_all(&buffer))
 }

@@ -87,12 +87,12 @@ fn alone(
     out: &mut impl Write,
     monitor: &mut impl Monitor,
 ) -> Result<RecordSummary, ReportError> {
-    /// Records in a row, between two looks at the text's length.
+    /// Slots in a row, between two looks at the text's length.
     const ROW: usize = 1 << 10;
     let mut summary = RecordSummary::default();
     let mut text = TextBuf::new();
     loop {
-        log.simple_records(ROW).iter().for_each(|record| writer.record(&record, &mut text));
+        log.row(ROW).each(|record| writer.record(record, &mut text));
         if log.waits() {
             write_out(&mut text, out)?;
             out.flush().map_err(ReportError::Write)?;
@@ -190,7 +190,7 @@ fn read_batches(log: &mut KevLog, to: &[SyncSender<Batch>], spares: &Receiver<Ba
 /// Fills a batch; false where the log has ended.
 fn fill(log: &mut KevLog, batch: &mut Batch) -> Result<bool, ReportError> {
     while batch.room() > 0 {
-        batch.push_simple(&log.simple_records(batch.room()));
+        batch.push_row(&log.row(batch.room()));
         if batch.room() == 0 || (batch.len() > 0 && log.waits()) {
             break;
         }

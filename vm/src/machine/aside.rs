@@ -28,33 +28,6 @@ impl Run<'_> {
                 out.len += 8 - column % 8;
             }
 
-            Op::Env => {
-                let value = self.env(b);
-                self.set(a, value);
-            }
-            Op::LoadBits => {
-                let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
-                self.set(a, value);
-            }
-            Op::TakeBits => {
-                let value = self.cursor.take_bits(c);
-                self.set(a, value);
-            }
-            Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
-            Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
-            Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
-            Op::Div => {
-                let value = self.divide(self.reg(b), self.reg(c));
-                self.set(a, value);
-            }
-            Op::PtrBack => self.cursor.back(b),
-            Op::PtrFloor => self.cursor.floor(),
-            Op::PtrCeil => self.cursor.ceil(),
-            Op::PtrGet => self.set(a, self.cursor.byte()),
-            Op::PtrTo => self.cursor.go_to(self.reg(b)),
-            Op::BaseGet => self.set(a, self.cursor.base),
-            Op::BaseTo => self.cursor.base = self.reg(b),
-
             Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
             Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
             Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
@@ -117,16 +90,13 @@ impl Run<'_> {
                     out.push(text);
                 }
             }
-            // No read went too far: what else is read, and its loops, go on.
-            Op::Cut => self.outcome.truncated = true,
             Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
             Op::Nibbles => {
                 put_many_nibbles(out, self.program.words(), c, self.reg(b));
                 if a == 1 && out.len > o {
-                    self.soft_end = out.len;
+                    self.state.soft_end = out.len;
                 }
             }
-            Op::Stop => self.outcome.stop = true,
             Op::Error => self.put_error(out),
             Op::TimerStart => {
                 let key = self.timer_key(b, c);
@@ -152,14 +122,14 @@ impl Run<'_> {
         to
     }
 
-    fn env(&self, what: u32) -> u64 {
+    pub(super) fn env(&self, what: u32) -> u64 {
         let (event, context) = (self.event, self.context);
         match EnvValue::from_u32(what) {
             Some(EnvValue::TraceEnv) => context.trace_env.into(),
             Some(EnvValue::HookData) => event.hook_data().into(),
             Some(EnvValue::HookLen) => event.hook_len().into(),
             Some(EnvValue::HookType) => event.hook_type().into(),
-            Some(EnvValue::RelLine) => self.line.number,
+            Some(EnvValue::RelLine) => self.state.line,
             Some(EnvValue::TotalCpus) => context.total_cpus.into(),
             Some(EnvValue::TracedCpus) => context.traced_cpus.into(),
             Some(EnvValue::ReportedCpus) => context.reported_cpus.into(),
@@ -178,8 +148,8 @@ impl Run<'_> {
         }
     }
 
-    fn divide(&mut self, left: u64, right: u64) -> u64 {
-        self.outcome.divided_by_zero |= right == 0;
+    pub(super) fn divide(&mut self, left: u64, right: u64) -> u64 {
+        self.state.outcome.divided_by_zero |= right == 0;
         if right == 0 { 0 } else { (left as i64).wrapping_div(right as i64) as u64 }
     }
 
@@ -194,8 +164,8 @@ impl Run<'_> {
         self.line.start = out.len;
         out.pad(self.line.margin);
         self.line.text = out.len;
-        self.line.number += 1;
-        self.soft_end = usize::MAX;
+        self.state.line += 1;
+        self.state.soft_end = usize::MAX;
     }
 
     /// Text of the event's: unprintable bytes as dots, padded.
@@ -304,14 +274,14 @@ impl Run<'_> {
             let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
             let (offset, len) = table::unpack_str(string);
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
-            if matches!(text, [b' ' | b'\t', ..]) && self.soft_end == out.len {
+            if matches!(text, [b' ' | b'\t', ..]) && self.state.soft_end == out.len {
                 out.len -= 1;
-                self.soft_end = usize::MAX;
+                self.state.soft_end = usize::MAX;
             }
             out.push(text);
             if soft == 1 {
                 out.push(b" ");
-                self.soft_end = out.len;
+                self.state.soft_end = out.len;
             }
         }
     }
@@ -321,10 +291,10 @@ impl Run<'_> {
     pub(super) fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
         let text_left = (self.text_limit + 1).saturating_sub(out.len);
-        let whole = self.cursor.take_whole(left.min(self.turns.into()).min(text_left as u64));
+        let whole = self.cursor.take_whole(left.min(self.state.turns.into()).min(text_left as u64));
         self.put_pairs(out, whole, soft);
         left -= whole.len() as u64;
-        self.turns -= whole.len() as u32;
+        self.state.turns -= whole.len() as u32;
         // The byte behind the event's end, or the limit.
         while left > 0 && !self.cursor.truncated {
             if out.len > self.text_limit || !self.turn() {
@@ -343,7 +313,7 @@ impl Run<'_> {
             out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
         } else if !bytes.is_empty() {
             out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
-            self.soft_end = out.len;
+            self.state.soft_end = out.len;
         }
     }
 }

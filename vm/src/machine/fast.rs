@@ -42,6 +42,22 @@ handlers! {
     Soft = soft,
     SoftDrop = soft_drop,
     Const = const_,
+    Env = env,
+    LoadBits = load_bits,
+    TakeBits = take_bits,
+    Add = add,
+    Sub = sub,
+    Mul = mul,
+    Div = div,
+    PtrBack = ptr_back,
+    PtrFloor = ptr_floor,
+    PtrCeil = ptr_ceil,
+    PtrGet = ptr_get,
+    PtrTo = ptr_to,
+    BaseGet = base_get,
+    BaseTo = base_to,
+    Cut = cut,
+    Stop = stop,
     Move = move_,
     Word = word,
     Take = take,
@@ -92,6 +108,8 @@ handlers! {
         Get = get,
         HexAt = hex_at,
         HexLowAt = hex_low_at,
+        HexFullAt = hex_full_at,
+        HexLowFullAt = hex_low_full_at,
         HexCAt = hexc_at,
         HexMinAt = hex_min_at,
         OctCAt = octc_at,
@@ -181,6 +199,26 @@ doing! {
     take_le |run, instr| { let value = run.cursor.take_le(instr.c); run.set(instr.a, value) };
     sext_ |run, instr| run.set(instr.a, sext(run.reg(instr.b), instr.c));
     bits |run, instr| run.set(instr.a, low_bits(run.reg(instr.b) >> (instr.c & 63), instr.d));
+    env |run, instr| { let value = run.env(instr.b); run.set(instr.a, value) };
+    load_bits |run, instr| {
+        let value = run.cursor.bit_field(i64::from(instr.b / 8), instr.b % 8, instr.c);
+        run.set(instr.a, value);
+    };
+    take_bits |run, instr| { let value = run.cursor.take_bits(instr.c); run.set(instr.a, value) };
+    add |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_add(run.reg(instr.c)));
+    sub |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_sub(run.reg(instr.c)));
+    mul |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_mul(run.reg(instr.c)));
+    div |run, instr| { let value = run.divide(run.reg(instr.b), run.reg(instr.c)); run.set(instr.a, value) };
+    ptr_back |run, instr| run.cursor.back(instr.b);
+    ptr_floor |run, instr| run.cursor.floor();
+    ptr_ceil |run, instr| run.cursor.ceil();
+    ptr_get |run, instr| run.set(instr.a, run.cursor.byte());
+    ptr_to |run, instr| run.cursor.go_to(run.reg(instr.b));
+    base_get |run, instr| run.set(instr.a, run.cursor.base);
+    base_to |run, instr| run.cursor.base = run.reg(instr.b);
+    // No read went too far: what else is read, and its loops, go on.
+    cut |run, instr| run.state.outcome.truncated = true;
+    stop |run, instr| run.state.outcome.stop = true;
     and |run, instr| run.set(instr.a, run.reg(instr.b) & run.reg(instr.c));
     equal |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) == run.reg(instr.c)));
     differ |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) != run.reg(instr.c)));
@@ -263,6 +301,36 @@ fn load_le<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r
     let value = low_first(run.load::<CHECK>(instr.b, instr.c), instr.c);
     run.set(instr.a, value);
     (run.stage.after(instr), at)
+}
+
+/// An instruction that prints the digits of a window, and those that are run with it. The checked twin runs each alone.
+macro_rules! digits_at {
+    ($($name:ident $prints:path;)*) => {$(
+        fn $name<'r, const CHECK: bool>(
+            run: &mut Run<'r>,
+            out: &mut TextBuf,
+            mut instr: &'r Instr,
+            mut at: At,
+        ) -> (Pc, At) {
+            let mut more = if CHECK { 0 } else { form::more(instr.c) };
+            loop {
+                let Some(digits) = run.left_aligned::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
+                let room = by_rule!(LOOP: run.stage.room(out, at));
+                at = at.add($prints(room, 0, digits, instr.a.into()));
+                if more == 0 {
+                    return (run.stage.after(instr), at);
+                }
+                more -= 1;
+                instr = by_rule!(V13: run.stage.next(instr));
+                at = by_rule!(LOOP: run.stage.literal(out, at, instr));
+            }
+        }
+    )*};
+}
+
+digits_at! {
+    hex_full_at num::hex_first;
+    hex_low_full_at num::hex_low_first;
 }
 
 fn dec_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
@@ -394,14 +462,14 @@ fn aside<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> 
 fn soft<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
     by_rule!(LOOP: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
-    run.soft_end = run.stage.offset(at);
+    run.state.soft_end = run.stage.offset(at);
     (run.stage.after(instr), at)
 }
 
 fn soft_drop<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let drops = run.soft_end == run.stage.offset(at);
+    let drops = run.state.soft_end == run.stage.offset(at);
     if drops {
-        run.soft_end = usize::MAX;
+        run.state.soft_end = usize::MAX;
     }
     (run.stage.after(instr), at.back(drops.into()))
 }
@@ -539,17 +607,17 @@ fn dump<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (
 }
 
 fn call<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if run.calls.len() >= MAX_DEPTH || !run.turn() {
+    if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
         return run.stop(End::Limit, at);
     }
     let back = run.stage.index(run.stage.after(instr));
-    run.calls.push(Return { routine: run.routine, at: back });
+    run.scratch.calls.push(Return { routine: run.routine, at: back });
     run.routine = instr.b;
     (run.stage.enter(run.program.code_of(instr.b)), at)
 }
 
 fn ret<'r>(run: &mut Run<'r>, _: &mut TextBuf, _: &'r Instr, at: At) -> (Pc, At) {
-    let Some(back) = run.calls.pop() else { return (run.stage.end(), at) };
+    let Some(back) = run.scratch.calls.pop() else { return (run.stage.end(), at) };
     run.routine = back.routine;
     run.stage.enter(run.program.code_of(back.routine));
     // A place of the caller's own.

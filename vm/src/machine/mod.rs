@@ -60,7 +60,14 @@ pub struct Outcome {
 pub struct Machine {
     limits: Limits,
     checked_only: bool,
-    regs: Box<[u64; N_REGS]>,
+    /// What an event begins with.
+    fresh: State,
+    scratch: Box<Scratch>,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    regs: [u64; N_REGS],
     calls: Vec<Return>,
 }
 
@@ -91,7 +98,16 @@ pub struct Job<'j> {
 impl Machine {
     /// A machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        Machine { limits, checked_only: false, regs: Box::new([0; N_REGS]), calls: Vec::with_capacity(MAX_DEPTH) }
+        let fresh = State {
+            line: 1,
+            soft_end: usize::MAX,
+            turns: limits.turns,
+            selecting: false,
+            end: End::Done,
+            outcome: Outcome::default(),
+        };
+        let scratch = Box::new(Scratch { regs: [0; N_REGS], calls: Vec::with_capacity(MAX_DEPTH) });
+        Machine { limits, checked_only: false, fresh, scratch }
     }
 
     /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
@@ -101,12 +117,13 @@ impl Machine {
 
     /// Prints one event by the hook with index `hook` ([`crate::Hook::index`]): appends its text, and a newline at
     /// its end. An index that the program does not have prints an empty line.
-    #[inline]
+    #[inline(always)]
     pub fn run(&mut self, program: &Program<'_>, hook: u32, job: Job<'_>) -> Outcome {
         self.run_observed(program, hook, job, &mut Unobserved)
     }
 
     /// The same, with every instruction shown to `observer` first.
+    #[inline(always)]
     pub fn run_observed<O: Observer>(
         &mut self,
         program: &Program<'_>,
@@ -119,37 +136,33 @@ impl Machine {
             return without_routine(program, hook, layout, out);
         };
         if start.zeroed > 0 {
-            self.regs[..start.zeroed].fill(0);
+            self.scratch.regs[..start.zeroed].fill(0);
         }
-        self.calls.clear();
+        self.scratch.calls.clear();
         let text_limit = out.len() + self.limits.text as usize;
-        if layout.first > 0 {
-            out.pad(layout.first.into());
-        }
+        let mut stage = Stage::new(start.code);
+        let at = stage.begin(out, layout.first, text_limit);
+        let line_text = stage.offset(at);
         let mut run = Run {
-            line: Line { start: line, text: out.len(), number: 1, margin: layout.further.into() },
-            stage: Stage::new(start.code),
+            stage,
             cursor: Cursor::new(event.bytes),
+            scratch: &mut self.scratch,
             program,
             event,
             context,
             timers,
-            regs: &mut self.regs,
-            calls: &mut self.calls,
             hook,
             routine: start.routine,
             event_start: line,
-            soft_end: usize::MAX,
-            selecting: false,
-            turns: self.limits.turns,
+            line: Line { start: line, text: line_text, margin: layout.further.into() },
             text_limit,
-            end: End::Done,
-            outcome: Outcome::default(),
+            state: self.fresh,
         };
-        let at = if self.checked_only || event.bytes.len() < start.need {
-            run.checked(out, observer)
+        // An observer sees every instruction; in the loop for long events some are run together.
+        let at = if O::ACTIVE || self.checked_only || event.bytes.len() < start.need {
+            run.checked(out, at, observer)
         } else {
-            run.go(&fast::FAST, out, observer)
+            run.go(&fast::FAST, out, at, observer)
         };
         run.finish(out, at)
     }
@@ -173,8 +186,6 @@ struct Line {
     start: usize,
     /// Where its text starts.
     text: usize,
-    /// Its number within the event, from 1.
-    number: u64,
     /// Blanks before the text of the lines that follow.
     margin: usize,
 }
@@ -187,31 +198,39 @@ enum End {
     Limit,
 }
 
+/// What an event changes as it is printed, beside the pointer and the registers.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    /// The line's number within the event, from 1.
+    line: u64,
+    /// Where the text ended when a soft blank was printed last.
+    soft_end: usize,
+    /// Loop turns and calls that are left.
+    turns: u32,
+    /// Whether what is printed is a selector's text, which goes again and does not count.
+    selecting: bool,
+    end: End,
+    outcome: Outcome,
+}
+
 /// One event's run.
 struct Run<'r> {
     stage: Stage<'r>,
     cursor: Cursor<'r>,
-    regs: &'r mut [u64; N_REGS],
+    scratch: &'r mut Scratch,
     program: &'r Program<'r>,
     event: &'r Event<'r>,
     context: &'r Context<'r>,
     timers: &'r mut Timers,
-    calls: &'r mut Vec<Return>,
     /// The hook's index.
     hook: u32,
     /// The running routine's number.
     routine: u32,
-    line: Line,
     /// Where the event's columns start.
     event_start: usize,
-    /// Where the text ended when a soft blank was printed last.
-    soft_end: usize,
-    turns: u32,
-    /// Whether what is printed is a selector's text, which goes again and does not count.
-    selecting: bool,
+    line: Line,
     text_limit: usize,
-    end: End,
-    outcome: Outcome,
+    state: State,
 }
 
 /// The caller of a routine.
@@ -226,15 +245,14 @@ impl<'r> Run<'r> {
     /// The checked twin of the loop, for events shorter than the routine needs: only there can a fixed read go past the
     /// event's end (rule V6).
     #[inline(never)]
-    fn checked<O: Observer>(&mut self, out: &mut TextBuf, observer: &mut O) -> At {
-        self.go(&fast::CHECKED, out, observer)
+    fn checked<O: Observer>(&mut self, out: &mut TextBuf, at: At, observer: &mut O) -> At {
+        self.go(&fast::CHECKED, out, at, observer)
     }
 
     /// The loop. Behind the last instruction of a routine's body the event ends, as at `end`.
     #[inline(always)]
-    fn go<O: Observer>(&mut self, handlers: &[Handler; 256], out: &mut TextBuf, observer: &mut O) -> At {
+    fn go<O: Observer>(&mut self, handlers: &[Handler; 256], out: &mut TextBuf, mut at: At, observer: &mut O) -> At {
         let mut pc = self.stage.start();
-        let mut at = self.stage.open(out, self.text_limit);
         while let Some(instr) = by_rule!(V3: self.stage.instr(pc)) {
             if O::ACTIVE {
                 self.stage.close(out, at);
@@ -255,7 +273,7 @@ impl<'r> Run<'r> {
             routine: self.routine,
             pc: self.stage.index(pc) as u32,
             instr,
-            regs: &self.regs[..],
+            regs: &self.scratch.regs[..],
             pointer: self.cursor.byte(),
             text: &text[self.event_start.min(text.len())..],
         }
@@ -266,38 +284,38 @@ impl<'r> Run<'r> {
     fn grow(&mut self, out: &mut TextBuf, at: At) -> Option<At> {
         self.stage.close(out, at);
         if out.len > self.text_limit {
-            self.end = End::Limit;
+            self.state.end = End::Limit;
             return None;
         }
         Some(self.stage.open(out, self.text_limit))
     }
 
     fn reg(&self, register: u32) -> u64 {
-        self.regs[register as usize % N_REGS]
+        self.scratch.regs[register as usize % N_REGS]
     }
 
     fn set(&mut self, register: u16, value: u64) {
-        self.regs[register as usize % N_REGS] = value;
+        self.scratch.regs[register as usize % N_REGS] = value;
     }
 
     /// Pays for a loop turn or call; false where none are left.
     #[inline]
     fn turn(&mut self) -> bool {
-        let paid = self.turns > 0;
-        self.turns = self.turns.saturating_sub(1);
+        let paid = self.state.turns > 0;
+        self.state.turns = self.state.turns.saturating_sub(1);
         paid
     }
 
     /// Ends the run.
     #[cold]
     fn stop(&mut self, end: End, at: At) -> (Pc, At) {
-        self.end = end;
+        self.state.end = end;
         (self.stage.end(), at)
     }
 
     /// Begins or ends printing what does not count towards the text limit.
     fn select(&mut self, selecting: bool) {
-        if std::mem::replace(&mut self.selecting, selecting) != selecting {
+        if std::mem::replace(&mut self.state.selecting, selecting) != selecting {
             let limit = if selecting {
                 self.text_limit.saturating_add(SELECTOR)
             } else {
@@ -320,11 +338,11 @@ impl<'r> Run<'r> {
     #[inline(always)]
     fn finish(&mut self, out: &mut TextBuf, at: At) -> Outcome {
         let some = self.stage.offset(at) > self.line.text;
-        if some && self.stage.holds(at) && self.end == End::Done && !self.selecting {
+        if some && self.stage.holds(at) && self.state.end == End::Done && !self.state.selecting {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            self.outcome.truncated |= self.cursor.truncated;
-            return self.outcome;
+            self.state.outcome.truncated |= self.cursor.truncated;
+            return self.state.outcome;
         }
         self.stage.close(out, at);
         self.finish_slow(out)
@@ -334,23 +352,23 @@ impl<'r> Run<'r> {
     #[cold]
     fn finish_slow(&mut self, out: &mut TextBuf) -> Outcome {
         self.select(false);
-        self.outcome.truncated |= self.cursor.truncated;
-        self.outcome.skipped = self.end == End::Skip;
-        if self.outcome.skipped {
+        self.state.outcome.truncated |= self.cursor.truncated;
+        self.state.outcome.skipped = self.state.end == End::Skip;
+        if self.state.outcome.skipped {
             out.truncate(self.event_start);
-            return self.outcome;
+            return self.state.outcome;
         }
-        if self.end == End::Limit && self.soft_end == out.len {
+        if self.state.end == End::Limit && self.state.soft_end == out.len {
             out.len -= 1;
         }
-        if self.end == End::Limit || out.len > self.text_limit {
+        if self.state.end == End::Limit || out.len > self.text_limit {
             out.truncate(self.text_limit);
             out.push(b" [limit]");
-            self.outcome.limited = true;
+            self.state.outcome.limited = true;
         }
         self.close_line(out);
         out.push(b"\n");
-        self.outcome
+        self.state.outcome
     }
 }
 

@@ -48,6 +48,12 @@ impl<'r> Stage<'r> {
         At(out.len)
     }
 
+    /// Takes up a text, with blanks behind it.
+    pub fn begin(&mut self, out: &mut TextBuf, blanks: u16, text_limit: usize) -> At {
+        out.pad(blanks.into());
+        self.open(out, text_limit)
+    }
+
     /// Leaves the text to others.
     pub fn close(&self, out: &mut TextBuf, at: At) {
         out.len = at.0.min(out.buf.len());
@@ -82,6 +88,12 @@ impl<'r> Stage<'r> {
     /// The place behind the instruction that runs.
     pub fn after(&self, _: &'r Instr) -> Pc {
         Pc(self.running.get() + 1)
+    }
+
+    /// The instruction behind one, which runs from here on.
+    pub fn next(&self, instr: &'r Instr) -> &'r Instr {
+        self.running.set(self.running.get() + 1);
+        self.code.get(self.running.get()).unwrap_or(instr)
     }
 
     /// An instruction's number.

@@ -2,6 +2,8 @@
 //! Twice: by pointers, in `unsafe` blocks that stand on what the verifier has proved, and with bounds checks (feature
 //! `safe`). Both do the same, and the same tests run with either.
 
+use crate::form;
+
 #[cfg(feature = "safe")]
 mod guarded;
 #[cfg(not(feature = "safe"))]
@@ -12,10 +14,15 @@ pub(crate) use guarded::{At, Pc, Stage, at_words, part, row_at, window};
 #[cfg(not(feature = "safe"))]
 pub(crate) use raw::{At, Pc, Stage, at_words, part, row_at, window};
 
-/// What an instruction may print before it asks for room: its literal, and a sign or a hex number.
-pub(crate) const BEFORE: usize = 40;
+/// What an instruction may print before it asks for room: its literal, and a sign or a hex number; or the literals and
+/// numbers of those that are run with it.
+pub(crate) const BEFORE: usize = 36 * (1 + form::MAX_MORE as usize);
 /// Room that it has then.
 pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
+
+/// The longest margin that is stored at once.
+#[cfg(not(feature = "safe"))]
+const MARGIN: u16 = 32;
 
 /// Calls what relies on a rule of the verifier, or on the loop (`LOOP`: there is room for the text of the instruction
 /// that runs). Without the feature `safe` such a function is `unsafe`.

@@ -1,7 +1,7 @@
 //! The accesses by pointer. Every block names what it stands on: its type's own invariant, or a rule of `verify.rs`.
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
-use super::ROOM;
+use super::{MARGIN, ROOM};
 use crate::{Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -56,6 +56,19 @@ impl<'r> Stage<'r> {
         At(self.text.wrapping_add(out.len))
     }
 
+    /// Takes up a text, with blanks behind it.
+    #[inline(always)]
+    pub fn begin(&mut self, out: &mut TextBuf, blanks: u16, text_limit: usize) -> At {
+        if blanks > MARGIN {
+            out.pad(blanks.into());
+            return self.open(out, text_limit);
+        }
+        let at = self.open(out, text_limit);
+        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind the text.
+        unsafe { at.0.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
+        at.add(blanks.into())
+    }
+
     /// Leaves the text to others.
     #[inline(always)]
     pub fn close(&self, out: &mut TextBuf, at: At) {
@@ -100,6 +113,16 @@ impl<'r> Stage<'r> {
     #[inline(always)]
     pub fn after(&self, instr: &'r Instr) -> Pc {
         Pc(std::ptr::from_ref(instr).wrapping_add(1))
+    }
+
+    /// The instruction behind one.
+    ///
+    /// # Safety
+    /// It is run with that one: rule V13.
+    #[inline(always)]
+    pub unsafe fn next(&self, instr: &'r Instr) -> &'r Instr {
+        // SAFETY: the caller's; the instructions live for 'r.
+        unsafe { &*std::ptr::from_ref(instr).add(1) }
     }
 
     /// An instruction's number.

@@ -1,6 +1,6 @@
 //! Events whose slots are still coming in.
 
-use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES};
+use super::slot::{N_CPUS, PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bytes that all open combines may take together; each counts for its payload and 128 bytes.
@@ -10,20 +10,29 @@ pub const MAX_EVENT_BYTES: usize = 1 << 20;
 
 /// What an open combine counts for beside its payload.
 const OVERHEAD: usize = 128;
-/// Combines that are looked through one by one. A log has one open on each CPU, seldom more.
+/// Combines that are looked through one by one.
 const MAX_RECENT: usize = 16;
 /// Buffers of at most this many bytes are kept for the next combine.
 const MAX_SPARE_BYTES: usize = 4 << 10;
+/// The key of no combine.
+const NONE: u64 = u64::MAX;
 
 /// An event whose end slot has not come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Combine {
     key: u64,
     /// Offset in the file of its first slot.
     pub offset: u64,
     /// The clock's high half at its first slot.
     pub msb: Option<u32>,
-    pub payload: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Default for Combine {
+    /// None, with room for one.
+    fn default() -> Self {
+        Combine { key: NONE, offset: 0, msb: None, payload: Vec::new() }
+    }
 }
 
 impl Combine {
@@ -32,100 +41,141 @@ impl Combine {
         (self.payload.len() / PAYLOAD_BYTES * SLOT_BYTES) as u64
     }
 
-    /// Adds a slot's payload; `false` where there is no room for it.
-    pub fn add(&mut self, payload: &Payload) -> bool {
-        let has_room = self.payload.len() + PAYLOAD_BYTES <= MAX_EVENT_BYTES;
-        if has_room {
-            self.payload.extend_from_slice(payload);
-        }
-        has_room
+    fn is_full(&self) -> bool {
+        self.payload.len() + PAYLOAD_BYTES > MAX_EVENT_BYTES
     }
 
     fn cost(&self) -> usize {
         OVERHEAD + self.payload.len()
     }
+
+    /// Appends its payload and its last slot's, and leaves none in its place.
+    #[inline]
+    fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> Ended {
+        let len = self.payload.len() + PAYLOAD_BYTES;
+        into.extend_from_slice(&self.payload);
+        into.extend_from_slice(last);
+        self.key = NONE;
+        self.payload.clear();
+        if self.payload.capacity() > MAX_SPARE_BYTES {
+            self.payload = Vec::new();
+        }
+        Ended { offset: self.offset, msb: self.msb, len: len as u32 }
+    }
 }
 
-/// What became of a slot in the middle of a combine.
+/// A combine whose end slot has come, and whose payload stands elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    /// Offset in the file of its first slot.
+    pub offset: u64,
+    /// The clock's high half at its first slot.
+    pub msb: Option<u32>,
+    /// Bytes of payload.
+    pub len: u32,
+}
+
+/// Why a slot belongs to no combine.
 #[derive(Debug)]
-pub(super) enum Continued {
-    /// It was added.
-    Added,
+pub(super) enum Stray {
     /// No combine of its key is open.
     Unknown,
     /// The combine would be too long, and is dropped without this slot.
     TooLong(Combine),
 }
 
-/// The open combines, by key and by age.
+/// The open combines.
 ///
-/// The most recent ones stand in a short list, which is all that logs of sound CPUs need. Older ones move into a map, so
-/// that a log of nothing but begins costs no more time a slot than a sound one.
-#[derive(Debug, Default)]
+/// Of each CPU the one that was begun last has its own place, which is all that sound logs need. What else is open stands in a
+/// short list, and the rest in a map, so that a log of nothing but begins costs little more time a slot than a sound one.
+#[derive(Debug)]
 pub(super) struct OpenCombines {
-    /// Oldest first; all are younger than those of `older`.
+    /// By CPU.
+    last: Box<[Combine; N_CPUS]>,
     recent: Vec<Combine>,
+    /// By offset.
     older: BTreeMap<u64, Combine>,
-    /// Place in `older` by key.
-    places: HashMap<u64, u64>,
-    n_moved: u64,
+    /// Offset of each of `older` by key.
+    offsets: HashMap<u64, u64>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
 }
 
+impl Default for OpenCombines {
+    fn default() -> Self {
+        OpenCombines {
+            last: Box::new(std::array::from_fn(|_| Combine::default())),
+            recent: Vec::new(),
+            older: BTreeMap::new(),
+            offsets: HashMap::new(),
+            bytes: 0,
+            spare: Vec::new(),
+        }
+    }
+}
+
 impl OpenCombines {
     /// Opens a combine, and returns the open one of the same key.
-    pub fn begin(&mut self, key: u64, offset: u64, msb: Option<u32>, payload: &Payload) -> Option<Combine> {
-        let dropped = self.take(key);
-        if self.recent.len() == MAX_RECENT {
-            self.move_oldest();
-        }
-        let mut combine = Combine { key, offset, msb, payload: self.spare.pop().unwrap_or_default() };
+    #[inline]
+    pub fn begin(&mut self, slot: Slot, offset: u64, msb: Option<u32>, payload: &Payload) -> Option<Combine> {
+        let key = slot.key();
+        let has_way = self.last[slot.place()].key == NONE && self.recent.is_empty() && self.offsets.is_empty();
+        let dropped = if has_way { None } else { self.make_way(slot) };
+        let combine = &mut self.last[slot.place()];
+        (combine.key, combine.offset, combine.msb) = (key, offset, msb);
         combine.payload.extend_from_slice(payload);
-        self.bytes += combine.cost();
-        self.recent.push(combine);
+        self.bytes += OVERHEAD + PAYLOAD_BYTES;
         dropped
     }
 
     /// Adds a slot in the middle.
-    pub fn go_on(&mut self, key: u64, payload: &Payload) -> Continued {
-        let combine = match self.recent.iter_mut().rfind(|combine| combine.key == key) {
-            Some(combine) => combine,
-            None => match self.places.get(&key).and_then(|place| self.older.get_mut(place)) {
-                Some(combine) => combine,
-                None => return Continued::Unknown,
-            },
-        };
-        if !combine.add(payload) {
-            return self.take(key).map_or(Continued::Unknown, Continued::TooLong);
+    #[inline]
+    pub fn go_on(&mut self, slot: Slot, payload: &Payload) -> Result<(), Stray> {
+        let key = slot.key();
+        let last = &mut self.last[slot.place()];
+        let combine = if last.key == key { last } else { find(&mut self.recent, &mut self.older, &self.offsets, key)? };
+        if combine.is_full() {
+            return Err(self.take(slot).map_or(Stray::Unknown, Stray::TooLong));
         }
+        combine.payload.extend_from_slice(payload);
         self.bytes += PAYLOAD_BYTES;
-        Continued::Added
+        Ok(())
     }
 
-    /// Takes out the combine of a key.
-    pub fn take(&mut self, key: u64) -> Option<Combine> {
-        let combine = match self.recent.iter().rposition(|combine| combine.key == key) {
-            Some(at) => self.recent.remove(at),
-            None if self.places.is_empty() => return None,
-            None => self.older.remove(&self.places.remove(&key)?)?,
-        };
-        self.bytes -= combine.cost();
-        Some(combine)
+    /// Takes out the combine of an end slot, and appends its payload to `into`.
+    #[inline]
+    pub fn end(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<Ended, Stray> {
+        let last = &mut self.last[slot.place()];
+        if last.key == slot.key() && !last.is_full() {
+            self.bytes -= last.cost();
+            return Ok(last.end(payload, into));
+        }
+        self.end_other(slot, payload, into)
+    }
+
+    #[cold]
+    fn end_other(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<Ended, Stray> {
+        let mut combine = self.take(slot).ok_or(Stray::Unknown)?;
+        if combine.is_full() {
+            return Err(Stray::TooLong(combine));
+        }
+        let ended = combine.end(payload, into);
+        self.recycle(combine);
+        Ok(ended)
     }
 
     /// Takes out the oldest combine where all together pass [`MAX_OPEN_BYTES`].
+    #[inline]
     pub fn take_over_limit(&mut self) -> Option<Combine> {
         if self.bytes <= MAX_OPEN_BYTES { None } else { self.take_oldest() }
     }
 
     /// Takes out the combine that was begun first.
     pub fn take_oldest(&mut self) -> Option<Combine> {
-        let key = match self.older.first_key_value() {
-            Some((_, combine)) => combine.key,
-            None => self.recent.first()?.key,
-        };
-        self.take(key)
+        let oldest = self.older.first_key_value().map(|(_, combine)| combine);
+        let others = self.last.iter().filter(|combine| combine.key != NONE).chain(&self.recent);
+        let key = others.chain(oldest).min_by_key(|combine| combine.offset)?.key;
+        self.take(Slot::of_key(key))
     }
 
     /// Keeps the buffer of a combine that is no longer needed.
@@ -137,11 +187,58 @@ impl OpenCombines {
         }
     }
 
-    fn move_oldest(&mut self) {
+    /// Takes out the combine of a slot's key.
+    fn take(&mut self, slot: Slot) -> Option<Combine> {
+        let key = slot.key();
+        let combine = match self.recent.iter().rposition(|combine| combine.key == key) {
+            _ if self.last[slot.place()].key == key => self.take_last(slot),
+            Some(at) => self.recent.remove(at),
+            None if self.offsets.is_empty() => return None,
+            None => self.older.remove(&self.offsets.remove(&key)?)?,
+        };
+        self.bytes -= combine.cost();
+        Some(combine)
+    }
+
+    /// Takes out what has the place of a slot's CPU.
+    fn take_last(&mut self, slot: Slot) -> Combine {
+        let empty = Combine { payload: self.spare.pop().unwrap_or_default(), ..Combine::default() };
+        std::mem::replace(&mut self.last[slot.place()], empty)
+    }
+
+    /// Makes the place of a slot's CPU free, and returns the open combine of the slot's key.
+    #[cold]
+    fn make_way(&mut self, slot: Slot) -> Option<Combine> {
+        let dropped = self.take(slot);
+        if self.last[slot.place()].key != NONE {
+            if self.recent.len() == MAX_RECENT {
+                self.move_recent();
+            }
+            let other = self.take_last(slot);
+            self.recent.push(other);
+        }
+        dropped
+    }
+
+    /// Moves one of the list into the map.
+    fn move_recent(&mut self) {
         let mut combine = self.recent.remove(0);
         combine.payload.shrink_to_fit();
-        self.n_moved += 1;
-        self.places.insert(combine.key, self.n_moved);
-        self.older.insert(self.n_moved, combine);
+        self.offsets.insert(combine.key, combine.offset);
+        self.older.insert(combine.offset, combine);
     }
+}
+
+/// The open combine of a key that has no place of its own.
+#[cold]
+fn find<'o>(
+    recent: &'o mut [Combine],
+    older: &'o mut BTreeMap<u64, Combine>,
+    offsets: &HashMap<u64, u64>,
+    key: u64,
+) -> Result<&'o mut Combine, Stray> {
+    if let Some(at) = recent.iter().rposition(|combine| combine.key == key) {
+        return Ok(&mut recent[at]);
+    }
+    offsets.get(&key).and_then(|offset| older.get_mut(offset)).ok_or(Stray::Unknown)
 }

@@ -1,8 +1,10 @@
 //! One log, opened: its records in the order of their last slots.
 
-use super::combine::{Combine, Continued, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines};
+use super::combine::Ended;
 use super::header::{self, KevHeader, KevRefusal};
-use super::slot::{Payload, SLOT_BYTES, Slot, SlotKind, word};
+use super::join::{Joiner, KevCounts};
+use super::row::{Clocks, KevRow};
+use super::slot::{SLOT_BYTES, Slot, SlotKind, word};
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
@@ -12,6 +14,8 @@ use std::path::Path;
 
 /// Buffer numbers count up to here.
 const BUFFER_NUMBERS: u32 = 2048;
+/// Bytes of payload of the combines of one row, unless one has more.
+const MAX_ROW_BYTES: usize = 128 << 10;
 /// Gaps that are said one by one; the rest is summed up at the end.
 const MAX_GAP_NOTICES: u64 = 100;
 
@@ -70,108 +74,11 @@ impl KevRecord<'_> {
     }
 }
 
-/// What a log held, and what of it could not be delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KevCounts {
-    /// Records delivered.
-    pub records: u64,
-    /// Slots taken in.
-    pub slots: u64,
-    /// Combines dropped since another one of their key began.
-    pub dropped_begins: u64,
-    /// Continuation slots dropped since no combine of their key was open.
-    pub continuations_without_begin: u64,
-    /// End slots dropped since no combine of their key was open.
-    pub ends_without_begin: u64,
-    /// Combines open at the end of the log, dropped.
-    pub open_at_end: u64,
-    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
-    pub over_limits: u64,
-    /// Slots of all that was dropped.
-    pub dropped_slots: u64,
-    /// Gaps in the numbers of the buffers.
-    pub gaps: u64,
-    /// Buffers lost in them, as far as their numbers tell.
-    pub lost_buffers: u64,
-    /// Bytes behind the last whole slot.
-    pub cut_bytes: u64,
-}
-
-impl KevCounts {
-    /// Whether anything was dropped that belongs to combines.
-    fn has_dropped(&self) -> bool {
-        self.dropped_slots > 0
-    }
-}
-
-/// The clocks' high halves.
-#[derive(Debug, Clone)]
-pub(crate) struct Clocks {
-    msbs: [Option<u32>; 64],
-    /// Selects a CPU's place; 0 where one clock serves all.
-    mask: u8,
-    /// How often they were set.
-    pub version: u64,
-}
-
-impl Clocks {
-    fn new(one_clock: bool) -> Self {
-        Self { msbs: [None; 64], mask: if one_clock { 0 } else { 63 }, version: 0 }
-    }
-
-    #[inline]
-    fn msb(&self, cpu: u8) -> Option<u32> {
-        self.msbs[usize::from(cpu & self.mask)]
-    }
-
-    fn set(&mut self, cpu: u8, msb: u32) {
-        self.msbs[usize::from(cpu & self.mask)] = Some(msb);
-        self.version += 1;
-    }
-}
-
-/// Simple records in a row.
-#[derive(Debug, Clone, Copy)]
-pub struct SimpleRecords<'k> {
-    /// Their slots.
-    pub(crate) slots: &'k [[u8; SLOT_BYTES]],
-    /// Number of the record before the first.
-    pub(crate) number: u64,
-    /// Offset in the file of the first.
-    pub(crate) offset: u64,
-    pub(crate) clocks: &'k Clocks,
-    pub(crate) big_endian: bool,
-}
-
-impl<'k> SimpleRecords<'k> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    /// The records, in their order.
-    #[inline]
-    pub fn iter(self) -> impl Iterator<Item = KevRecord<'k>> {
-        let places = (self.number + 1..).zip((self.offset..).step_by(SLOT_BYTES));
-        self.slots.iter().zip(places).map(move |(slot, (number, offset))| {
-            let head = Slot::read(slot, self.big_endian);
-            let (class, event, cpu, stamp) = (head.class(), head.event(), head.cpu(), head.stamp);
-            let (msb, bytes) = (self.clocks.msb(cpu), &slot[SLOT_BYTES / 2..]);
-            KevRecord { number, offset, class, event, cpu, wide: false, stamp, msb, bytes }
-        })
-    }
-}
-
 enum Found {
     /// The simple slot at the window's start.
     Simple(Slot),
-    /// The combine in `joined`.
-    Joined(Slot),
+    /// A combine, whose payload stands in `payloads`.
+    Joined(Slot, Ended),
     Slot([u32; 4]),
     /// The notice that was made first.
     Notice,
@@ -207,12 +114,12 @@ pub struct KevLog {
     slot_shown: bool,
     ended: bool,
     clocks: Clocks,
-    open: OpenCombines,
-    joined: Combine,
+    joiner: Joiner,
+    /// What ended in the row that was handed out last, and the payloads.
+    ends: Vec<Option<Ended>>,
+    payloads: Vec<u8>,
     last_buffer: Option<u32>,
-    first_dropped: Option<u64>,
     notices: VecDeque<Notice>,
-    counts: KevCounts,
 }
 
 impl KevLog {
@@ -268,12 +175,11 @@ impl KevLog {
             slot_shown: false,
             ended: false,
             clocks: Clocks::new(header.one_clock),
-            open: OpenCombines::default(),
-            joined: Combine::default(),
+            joiner: Joiner::default(),
+            ends: Vec::new(),
+            payloads: Vec::new(),
             last_buffer: None,
-            first_dropped: None,
             notices: VecDeque::new(),
-            counts: KevCounts::default(),
             header,
         })
     }
@@ -334,13 +240,13 @@ impl KevLog {
 
     /// What the log held so far, and what was dropped.
     pub fn counts(&self) -> KevCounts {
-        KevCounts { slots: self.n_slots(), ..self.counts }
+        KevCounts { slots: self.n_slots(), ..self.joiner.counts }
     }
 
     /// Where the bytes went that were taken in so far. Slots of open combines count as events.
     pub fn tally(&self) -> Tally {
         let read = self.window.offset() + self.pending as u64;
-        let skipped = self.counts.dropped_slots * SLOT_BYTES as u64 + self.counts.cut_bytes;
+        let skipped = self.joiner.counts.dropped_slots * SLOT_BYTES as u64 + self.joiner.counts.cut_bytes;
         Tally { read, header: self.header_bytes, events: read - self.header_bytes - skipped, skipped }
     }
 
@@ -368,34 +274,57 @@ impl KevLog {
     fn next_slow(&mut self) -> io::Result<Option<KevItem<'_>>> {
         Ok(match self.find()? {
             Found::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
-            Found::Joined(slot) => Some(KevItem::Record(self.joined(slot))),
+            Found::Joined(slot, ended) => Some(KevItem::Record(self.joined(slot, ended))),
             Found::Slot(words) => Some(KevItem::Slot(words)),
             Found::Notice => self.notices.pop_front().map(KevItem::Notice),
             Found::End => None,
         })
     }
 
-    /// The simple records that stand next, of other classes than CONTROL, at most `max` of them and as many as are at
-    /// hand; none where something else stands next, which is for [`KevLog::next`].
+    /// What stands next of at most `max_slots` slots that are at hand, up to a record of the class CONTROL or a place that something is
+    /// to be said of: those are for [`KevLog::next`], as is everything where the row is empty.
     ///
-    /// Most records of a log are such, and taking them in rows costs a fraction of asking for each.
+    /// Nearly all records of a log stand in rows, and taking them so costs a fraction of asking for each.
     #[inline]
-    pub fn simple_records(&mut self, max: usize) -> SimpleRecords<'_> {
+    pub fn row(&mut self, max_slots: usize) -> KevRow<'_> {
         self.window.consume(self.pending);
-        self.pending = 0;
-        let slots = if self.detour { &[] } else { self.window.bytes().as_chunks::<SLOT_BYTES>().0 };
-        let big_endian = self.header.big_endian;
-        let stands = |bytes: &&[u8; SLOT_BYTES]| {
-            let slot = Slot::read(bytes, big_endian);
-            slot.kind() == SlotKind::Simple && slot.class() != classes::CONTROL
-        };
-        let n = slots.iter().take(max).take_while(stands).count();
-        self.pending = n * SLOT_BYTES;
-        let number = self.counts.records;
-        self.counts.records += n as u64;
-        let offset = self.window.offset();
-        let slots = &self.window.bytes().as_chunks().0[..n];
-        SimpleRecords { slots, number, offset, clocks: &self.clocks, big_endian }
+        self.ends.clear();
+        self.payloads.clear();
+        let (number, offset) = (self.joiner.counts.records, self.window.offset());
+        let (n_slots, n_records) = if self.detour { (0, 0) } else { self.take_row(max_slots) };
+        self.pending = n_slots * SLOT_BYTES;
+        self.joiner.counts.records += n_records as u64;
+        let slots = &self.window.bytes().as_chunks().0[..n_slots];
+        let Self { ends, payloads, clocks, .. } = self;
+        KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian: self.header.big_endian }
+    }
+
+    /// Takes in the slots of a row; how many slots and records they are.
+    fn take_row(&mut self, max_slots: usize) -> (usize, usize) {
+        let Self { window, joiner, clocks, ends, payloads, header, .. } = self;
+        let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
+        let (mut n_slots, mut n_records) = (0, 0);
+        for bytes in slots.iter().take(max_slots) {
+            let slot = Slot::read(bytes, header.big_endian);
+            if slot.kind() != SlotKind::Simple {
+                let [.., payload] = bytes.as_chunks().0 else { break };
+                let offset = window.offset() + (n_slots * SLOT_BYTES) as u64;
+                let ended = joiner.take(slot, payload, offset, clocks.msb(slot.cpu()), payloads);
+                n_records += usize::from(ended.is_some());
+                if slot.kind() == SlotKind::End {
+                    ends.push(ended);
+                }
+            } else if slot.class() != classes::CONTROL {
+                n_records += 1;
+            } else {
+                break;
+            }
+            n_slots += 1;
+            if payloads.len() >= MAX_ROW_BYTES {
+                break;
+            }
+        }
+        (n_slots, n_records)
     }
 
     #[inline]
@@ -404,17 +333,14 @@ impl KevLog {
         self.record(slot, false, self.window.offset(), self.clocks.msb(slot.cpu()), bytes)
     }
 
-    fn joined(&self, slot: Slot) -> KevRecord<'_> {
-        let Combine { offset, msb, payload, .. } = &self.joined;
-        // Between its slots the low half may have wrapped, so the half of its begin holds where there was one.
-        let msb = msb.or_else(|| self.clocks.msb(slot.cpu()));
-        self.record(slot, true, *offset, msb, payload)
+    fn joined(&self, slot: Slot, ended: Ended) -> KevRecord<'_> {
+        self.record(slot, true, ended.offset, ended.msb, &self.payloads)
     }
 
     #[inline]
     fn record<'k>(&self, slot: Slot, wide: bool, offset: u64, msb: Option<u32>, bytes: &'k [u8]) -> KevRecord<'k> {
         let (class, event, cpu) = (slot.class(), slot.event(), slot.cpu());
-        KevRecord { number: self.counts.records, offset, class, event, cpu, wide, stamp: slot.stamp, msb, bytes }
+        KevRecord { number: self.joiner.counts.records, offset, class, event, cpu, wide, stamp: slot.stamp, msb, bytes }
     }
 
     /// Steps over the slot that was handed out, and takes the next one where it is simple and changes nothing.
@@ -437,7 +363,7 @@ impl KevLog {
     #[inline]
     fn hand_out(&mut self) {
         self.pending = SLOT_BYTES;
-        self.counts.records += 1;
+        self.joiner.counts.records += 1;
     }
 
     fn find(&mut self) -> io::Result<Found> {
@@ -473,18 +399,16 @@ impl KevLog {
     fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
         let slot = Slot::read(bytes, self.header.big_endian);
         let payload = bytes.last_chunk()?;
-        match slot.kind() {
-            SlotKind::Simple => {
-                if slot.class() == classes::CONTROL {
-                    self.take_control(slot, word(bytes, 2, self.header.big_endian));
-                }
-                return Some(Found::Simple(slot));
+        if slot.kind() == SlotKind::Simple {
+            if slot.class() == classes::CONTROL {
+                self.take_control(slot, word(bytes, 2, self.header.big_endian));
             }
-            SlotKind::Begin => self.begin(slot, payload),
-            SlotKind::Continuation => self.go_on(slot, payload),
-            SlotKind::End => return self.finish(slot, payload),
+            return Some(Found::Simple(slot));
         }
-        None
+        self.payloads.clear();
+        let (offset, msb) = (self.window.offset(), self.clocks.msb(slot.cpu()));
+        let ended = self.joiner.take(slot, payload, offset, msb, &mut self.payloads)?;
+        Some(Found::Joined(slot, ended))
     }
 
     fn take_control(&mut self, slot: Slot, word: u32) {
@@ -501,74 +425,12 @@ impl KevLog {
         if lost == 0 {
             return;
         }
-        self.counts.gaps += 1;
-        self.counts.lost_buffers += u64::from(lost);
-        if self.counts.gaps <= MAX_GAP_NOTICES {
+        self.joiner.counts.gaps += 1;
+        self.joiner.counts.lost_buffers += u64::from(lost);
+        if self.joiner.counts.gaps <= MAX_GAP_NOTICES {
             let offset = self.window.offset();
             self.damage(format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}"));
         }
-    }
-
-    fn begin(&mut self, slot: Slot, payload: &Payload) {
-        let (offset, msb) = (self.window.offset(), self.clocks.msb(slot.cpu()));
-        if let Some(combine) = self.open.begin(slot.key(), offset, msb, payload) {
-            self.counts.dropped_begins += 1;
-            self.drop_combine(combine);
-        }
-        self.keep_limit();
-    }
-
-    fn go_on(&mut self, slot: Slot, payload: &Payload) {
-        match self.open.go_on(slot.key(), payload) {
-            Continued::Added => self.keep_limit(),
-            Continued::Unknown => {
-                self.counts.continuations_without_begin += 1;
-                self.drop_slot();
-            }
-            Continued::TooLong(combine) => self.drop_too_long(combine),
-        }
-    }
-
-    fn finish(&mut self, slot: Slot, payload: &Payload) -> Option<Found> {
-        let Some(mut combine) = self.open.take(slot.key()) else {
-            self.counts.ends_without_begin += 1;
-            self.drop_slot();
-            return None;
-        };
-        if !combine.add(payload) {
-            self.drop_too_long(combine);
-            return None;
-        }
-        self.open.recycle(std::mem::replace(&mut self.joined, combine));
-        Some(Found::Joined(slot))
-    }
-
-    /// Drops a combine that has no room for the slot at the window's start, and the slot.
-    fn drop_too_long(&mut self, combine: Combine) {
-        self.counts.over_limits += 1;
-        self.drop_combine(combine);
-        self.drop_slot();
-    }
-
-    fn drop_slot(&mut self) {
-        self.drop_bytes(self.window.offset(), SLOT_BYTES as u64);
-    }
-
-    fn keep_limit(&mut self) {
-        while let Some(combine) = self.open.take_over_limit() {
-            self.counts.over_limits += 1;
-            self.drop_combine(combine);
-        }
-    }
-
-    fn drop_combine(&mut self, combine: Combine) {
-        self.drop_bytes(combine.offset, combine.slot_bytes());
-        self.open.recycle(combine);
-    }
-
-    fn drop_bytes(&mut self, offset: u64, n: u64) {
-        self.counts.dropped_slots += n / SLOT_BYTES as u64;
-        self.first_dropped = Some(self.first_dropped.map_or(offset, |first| first.min(offset)));
     }
 
     fn damage(&mut self, message: String) {
@@ -580,39 +442,21 @@ impl KevLog {
     fn end(&mut self) {
         self.ended = true;
         self.detour = true;
-        while let Some(combine) = self.open.take_oldest() {
-            self.counts.open_at_end += 1;
-            self.drop_combine(combine);
-        }
+        self.joiner.end();
         let left = self.window.bytes().len();
         if left > 0 {
             let offset = self.window.offset();
             self.damage(format!("truncated at offset {offset:#x}: {left} bytes left, a slot needs {SLOT_BYTES}"));
             self.window.consume(left);
-            self.counts.cut_bytes = left as u64;
+            self.joiner.counts.cut_bytes = left as u64;
         }
         self.notices.extend(self.window.ending());
-        if self.counts.gaps > MAX_GAP_NOTICES {
-            let KevCounts { gaps, lost_buffers, .. } = self.counts;
+        if self.joiner.counts.gaps > MAX_GAP_NOTICES {
+            let KevCounts { gaps, lost_buffers, .. } = self.joiner.counts;
             self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));
         }
-        if self.counts.has_dropped() {
-            self.damage(self.dropped_message());
+        if let Some(message) = self.joiner.dropped_message() {
+            self.damage(message);
         }
-    }
-
-    fn dropped_message(&self) -> String {
-        let counts = &self.counts;
-        let limits = format!("over the limits of {MAX_OPEN_BYTES} bytes open and {MAX_EVENT_BYTES} bytes an event");
-        let parts = [
-            (counts.dropped_begins, "begun again before their end"),
-            (counts.continuations_without_begin, "continuations without begin"),
-            (counts.ends_without_begin, "ends without begin"),
-            (counts.open_at_end, "open at the end"),
-            (counts.over_limits, &limits),
-        ];
-        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect();
-        let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
-        format!("incomplete combines dropped, the first at offset {first:#x}: {}; slots: {slots}", parts.join(", "))
     }
 }

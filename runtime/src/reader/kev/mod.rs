@@ -21,14 +21,19 @@
 
 mod combine;
 mod header;
+mod join;
 mod log;
+mod row;
 mod slot;
 mod syspage;
 
+pub(crate) use combine::Ended;
 pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
 pub use header::{Attribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
-pub(crate) use log::Clocks;
-pub use log::{KevCounts, KevItem, KevLog, KevOptions, KevRecord, SimpleRecords};
+pub use join::KevCounts;
+pub use log::{KevItem, KevLog, KevOptions, KevRecord};
+pub(crate) use row::Clocks;
+pub use row::KevRow;
 pub(crate) use slot::SLOT_BYTES;
 pub use syspage::{Cpu, QTIME_ONE_CLOCK, Qtime, Section, Syspage};
 

@@ -7,6 +7,9 @@ pub(super) const PAYLOAD_BYTES: usize = 8;
 /// Payload of a slot.
 pub(super) type Payload = [u8; PAYLOAD_BYTES];
 
+/// CPUs that a header can name.
+pub(super) const N_CPUS: usize = 64;
+
 /// Bits of a header that name class, event and CPU.
 const IDENTITY: u32 = 0x3F00_7FFF;
 
@@ -61,9 +64,21 @@ impl Slot {
         (self.header >> 24 & 0x3F) as u8
     }
 
+    /// The CPU's place in tables.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.cpu()) % N_CPUS
+    }
+
     /// What the slots of one combine have in common: CPU, class, event and stamp.
+    #[inline]
     pub fn key(self) -> u64 {
         u64::from(self.header & IDENTITY) << 32 | u64::from(self.stamp)
+    }
+
+    /// A slot with a key.
+    pub fn of_key(key: u64) -> Self {
+        Slot { header: (key >> 32) as u32, stamp: key as u32 }
     }
 }
 

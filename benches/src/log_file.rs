@@ -1,0 +1,62 @@
+//! Writes log files of any length: the table of buffers stands first, and is filled in at last.
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+use crate::{Log, Width};
+
+/// A log file that grows buffer by buffer; only the sizes of its buffers are kept.
+///
+/// ```
+/// use std::io::Cursor;
+/// use tfbc_benches::{Log, LogFile, Width};
+///
+/// let mut file = Cursor::new(Vec::new());
+/// let mut log = LogFile::create(&mut file, Width::W64, 0, b"initial", 2)?;
+/// log.put(b"one")?;
+/// log.put(b"two")?;
+/// log.finish()?;
+/// let whole = Log::new(Width::W64, b"initial".to_vec(), vec![b"one".to_vec(), b"two".to_vec()]);
+/// assert_eq!(file.into_inner(), whole.to_bytes());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LogFile<W> {
+    out: W,
+    /// The log without its buffers.
+    log: Log,
+    sizes: Vec<usize>,
+}
+
+impl<W: Write + Seek> LogFile<W> {
+    /// Begins a log with room for `slots` buffers; `mode` as [`Log::mode`].
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn create(mut out: W, trace: Width, mode: u32, initial: &[u8], slots: usize) -> io::Result<Self> {
+        let log = Log { slots, mode, ..Log::new(trace, initial.to_vec(), Vec::new()) };
+        out.write_all(&log.to_bytes())?;
+        Ok(Self { out, log, sizes: Vec::new() })
+    }
+
+    /// Appends a buffer of whole events.
+    ///
+    /// # Errors
+    /// The file cannot be written, or all slots are used.
+    pub fn put(&mut self, buffer: &[u8]) -> io::Result<()> {
+        if self.sizes.len() == self.log.slots {
+            return Err(io::Error::other("the log has no room for another buffer"));
+        }
+        self.sizes.push(buffer.len());
+        self.out.write_all(buffer)
+    }
+
+    /// Writes the table of buffers.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(&self.log.head(&self.sizes))?;
+        self.out.flush()
+    }
+}

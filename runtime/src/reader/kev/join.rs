@@ -1,0 +1,137 @@
+//! What becomes of each slot of a combine, and what is dropped.
+
+use super::combine::{Combine, Ended, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, Stray};
+use super::slot::{Payload, SLOT_BYTES, Slot, SlotKind};
+
+/// What a log held, and what of it could not be delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KevCounts {
+    /// Records delivered.
+    pub records: u64,
+    /// Slots taken in.
+    pub slots: u64,
+    /// Combines dropped since another one of their key began.
+    pub dropped_begins: u64,
+    /// Continuation slots dropped since no combine of their key was open.
+    pub continuations_without_begin: u64,
+    /// End slots dropped since no combine of their key was open.
+    pub ends_without_begin: u64,
+    /// Combines open at the end of the log, dropped.
+    pub open_at_end: u64,
+    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
+    pub over_limits: u64,
+    /// Slots of all that was dropped.
+    pub dropped_slots: u64,
+    /// Gaps in the numbers of the buffers.
+    pub gaps: u64,
+    /// Buffers lost in them, as far as their numbers tell.
+    pub lost_buffers: u64,
+    /// Bytes behind the last whole slot.
+    pub cut_bytes: u64,
+}
+
+/// Joins the slots of combines.
+#[derive(Debug, Default)]
+pub(super) struct Joiner {
+    open: OpenCombines,
+    pub counts: KevCounts,
+    first_dropped: Option<u64>,
+}
+
+impl Joiner {
+    /// Takes in the slot of a combine at an offset of the file, `msb` being its CPU's clock. Where it is the end of one, the payload is appended to `into`.
+    #[inline(always)]
+    pub fn take(
+        &mut self,
+        slot: Slot,
+        payload: &Payload,
+        offset: u64,
+        msb: Option<u32>,
+        into: &mut Vec<u8>,
+    ) -> Option<Ended> {
+        let taken = match slot.kind() {
+            SlotKind::Begin => {
+                if let Some(combine) = self.open.begin(slot, offset, msb, payload) {
+                    self.drop_begun(combine);
+                }
+                self.keep_limit();
+                return None;
+            }
+            SlotKind::End => match self.open.end(slot, payload, into) {
+                Ok(ended) => return Some(Ended { msb: ended.msb.or(msb), ..ended }),
+                Err(stray) => Err(stray),
+            },
+            _ => self.open.go_on(slot, payload),
+        };
+        match taken {
+            Ok(()) => self.keep_limit(),
+            Err(stray) => self.drop_stray(slot, offset, stray),
+        }
+        None
+    }
+
+    #[cold]
+    fn drop_begun(&mut self, combine: Combine) {
+        self.counts.dropped_begins += 1;
+        self.drop_combine(combine);
+    }
+
+    #[cold]
+    fn drop_stray(&mut self, slot: Slot, offset: u64, stray: Stray) {
+        match stray {
+            Stray::TooLong(combine) => {
+                self.counts.over_limits += 1;
+                self.drop_combine(combine);
+            }
+            Stray::Unknown if slot.kind() == SlotKind::End => self.counts.ends_without_begin += 1,
+            Stray::Unknown => self.counts.continuations_without_begin += 1,
+        }
+        self.drop_bytes(offset, SLOT_BYTES as u64);
+    }
+
+    #[inline]
+    fn keep_limit(&mut self) {
+        while let Some(combine) = self.open.take_over_limit() {
+            self.counts.over_limits += 1;
+            self.drop_combine(combine);
+        }
+    }
+
+    /// Drops what is open at the end of the log.
+    pub fn end(&mut self) {
+        while let Some(combine) = self.open.take_oldest() {
+            self.counts.open_at_end += 1;
+            self.drop_combine(combine);
+        }
+    }
+
+    fn drop_combine(&mut self, combine: Combine) {
+        self.drop_bytes(combine.offset, combine.slot_bytes());
+        self.open.recycle(combine);
+    }
+
+    fn drop_bytes(&mut self, offset: u64, n: u64) {
+        self.counts.dropped_slots += n / SLOT_BYTES as u64;
+        self.first_dropped = Some(self.first_dropped.map_or(offset, |first| first.min(offset)));
+    }
+
+    /// What is to be said of all that was dropped; `None` where nothing was.
+    pub fn dropped_message(&self) -> Option<String> {
+        if self.counts.dropped_slots == 0 {
+            return None;
+        }
+        let counts = &self.counts;
+        let limits = format!("over the limits of {MAX_OPEN_BYTES} bytes open and {MAX_EVENT_BYTES} bytes an event");
+        let parts = [
+            (counts.dropped_begins, "begun again before their end"),
+            (counts.continuations_without_begin, "continuations without begin"),
+            (counts.ends_without_begin, "ends without begin"),
+            (counts.open_at_end, "open at the end"),
+            (counts.over_limits, &limits),
+        ];
+        let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect();
+        let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
+        let parts = parts.join(", ");
+        Some(format!("incomplete combines dropped, the first at offset {first:#x}: {parts}; slots: {slots}"))
+    }
+}

@@ -1,0 +1,87 @@
+//! Records in a row.
+
+use super::combine::Ended;
+use super::log::KevRecord;
+use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
+
+/// The clocks' high halves.
+#[derive(Debug, Clone)]
+pub(crate) struct Clocks {
+    msbs: [Option<u32>; N_CPUS],
+    /// Selects a CPU's place; 0 where one clock serves all.
+    mask: u8,
+    /// How often they were set.
+    pub version: u64,
+}
+
+impl Clocks {
+    pub(super) fn new(one_clock: bool) -> Self {
+        Self { msbs: [None; N_CPUS], mask: if one_clock { 0 } else { N_CPUS as u8 - 1 }, version: 0 }
+    }
+
+    #[inline]
+    pub(super) fn msb(&self, cpu: u8) -> Option<u32> {
+        self.msbs[usize::from(cpu & self.mask) % N_CPUS]
+    }
+
+    pub(super) fn set(&mut self, cpu: u8, msb: u32) {
+        self.msbs[usize::from(cpu & self.mask) % N_CPUS] = Some(msb);
+        self.version += 1;
+    }
+}
+
+/// Records in a row, as slots with what they do not tell: the clocks, and the payloads of combines.
+///
+/// It stands on its own, so it can be formatted, or copied, while the log is read on.
+#[derive(Debug, Clone, Copy)]
+pub struct KevRow<'k> {
+    pub(crate) slots: &'k [[u8; SLOT_BYTES]],
+    /// What each end slot of `slots` ended, in their order; `None` where that was dropped.
+    pub(crate) ends: &'k [Option<Ended>],
+    /// Payloads of what ended, in their order.
+    pub(crate) payloads: &'k [u8],
+    pub(crate) n_records: usize,
+    /// Number of the record before the first.
+    pub(crate) number: u64,
+    /// Offset in the file of the first slot.
+    pub(crate) offset: u64,
+    pub(crate) clocks: &'k Clocks,
+    pub(crate) big_endian: bool,
+}
+
+impl KevRow<'_> {
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.n_records
+    }
+
+    /// Whether there are no slots. Those of a row may all belong to combines that end behind it, and be no record.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Shows the records, in their order.
+    #[inline]
+    pub fn each(self, mut visit: impl FnMut(&KevRecord<'_>)) {
+        let (mut ends, mut payloads, mut number) = (self.ends.iter(), self.payloads, self.number);
+        let mut here = self.offset;
+        for bytes in self.slots {
+            let slot = Slot::read(bytes, self.big_endian);
+            let (class, event, cpu, stamp) = (slot.class(), slot.event(), slot.cpu(), slot.stamp);
+            let place = here;
+            here += SLOT_BYTES as u64;
+            let (wide, offset, msb, bytes) = match slot.kind() {
+                SlotKind::Simple => (false, place, self.clocks.msb(cpu), &bytes[SLOT_BYTES / 2..]),
+                SlotKind::End => {
+                    let Some(Some(ended)) = ends.next() else { continue };
+                    let (bytes, rest) = payloads.split_at_checked(ended.len as usize).unwrap_or_default();
+                    payloads = rest;
+                    (true, ended.offset, ended.msb, bytes)
+                }
+                SlotKind::Begin | SlotKind::Continuation => continue,
+            };
+            number += 1;
+            visit(&KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes });
+        }
+    }
+}
