@@ -24,21 +24,32 @@ impl Needs {
         let mut context = options.columns.need_context() || options.filter.asks_for_facts();
         let mut timers = false;
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
-        let shown = |id| options.shows(catalog, id);
-        for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
+        let shown = |id: &u16| options.shows(catalog, *id);
+        let narrowed = options.filter.only.is_some() || options.defined;
+        let looked_up: Vec<u16> = if narrowed {
+            (0..=u16::MAX).filter(shown).collect()
+        } else {
+            // These two print events of other ids, too.
+            let of_others = |id: &u16| [hooks::ID_IS_ZERO, hooks::UNDEFINED].contains(id);
+            catalog.ids().filter(|id| of_others(id) || shown(id)).collect()
+        };
+        for (id, entry) in looked_up.into_iter().filter_map(|id| Some((id, catalog.lookup(id)?))) {
             let asked = readers.asked(entry);
             ids.insert(id);
             context |= asked.context;
             timers |= asked.timers;
         }
+        let of_effects = |(id, entry): &(u16, &Entry)| entry.has_effects && !shown(id);
+        if !narrowed {
+            let stanzas = catalog.ids().filter_map(|id| Some((id, catalog.get(id)?)));
+            stanzas.filter(|found| timers && of_effects(found)).for_each(|(_, e)| context |= readers.asked(e).context);
+            return Self { ids: None, context, timers };
+        }
         if timers {
-            for (id, entry) in entries().filter(|(id, entry)| entry.has_effects && !shown(*id)) {
+            for (id, entry) in entries().filter(of_effects) {
                 ids.insert(id);
                 context |= readers.asked(entry).context;
             }
-        }
-        if options.filter.only.is_none() && !options.defined {
-            return Self { ids: None, context, timers };
         }
         for id in [hooks::TRACE_ON, hooks::TRACE_OFF, hooks::HEADER, hooks::UTILITY] {
             ids.insert(id);
