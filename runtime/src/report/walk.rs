@@ -57,7 +57,7 @@ impl<'w> LogWalk<'w> {
             if batch.is_full(taker.max_events) {
                 break;
             }
-            if *live && !*waited && logs.waits() {
+            if *live && !*waited && logs.waits().map_err(ReportError::Read)? {
                 (*waits, *waited) = (true, true);
                 break;
             }
