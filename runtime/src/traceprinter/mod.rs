@@ -58,8 +58,8 @@ pub fn print(
     log: &mut KevLog,
     catalog: Option<&Catalog<'_>>,
     options: &PrintOptions,
-    out: &mut impl Write,
-    monitor: &mut impl Monitor,
+    out: &mut (impl Write + Send),
+    monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);

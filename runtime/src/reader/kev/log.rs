@@ -228,11 +228,6 @@ impl KevLog {
         self.window.progress()
     }
 
-    /// Whether slots are handed out, too.
-    pub(crate) fn shows_slots(&self) -> bool {
-        self.options.slots
-    }
-
     /// Offset in the file of the slot that was handed out last.
     pub fn offset(&self) -> u64 {
         self.window.offset()
