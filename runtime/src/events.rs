@@ -92,6 +92,12 @@ impl Entry {
     fn label(&self) -> Option<&str> {
         std::str::from_utf8(self.start.get(..self.start_len)?).ok()
     }
+
+    #[inline]
+    fn push_label(&self, out: &mut TextBuf) {
+        out.spare()[..MAX_START].copy_from_slice(&self.start);
+        out.advance(self.start_len);
+    }
 }
 
 impl Opened {
@@ -197,8 +203,14 @@ impl Events {
 
     /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
+        self.entry(class, event).and_then(Entry::label)
+    }
+
+    /// What the tables know of an event.
+    #[inline]
+    fn entry(&self, class: u8, event: u16) -> Option<&'static Entry> {
         let known = Space::record_id(class, event) != 0;
-        self.opened(Part::Arguments).entry(class, event).filter(|_| known).and_then(Entry::label)
+        self.opened(Part::Arguments).entry(class, event).filter(|_| known)
     }
 
     /// The labels of a class, those of kernel calls without their numbers.
@@ -227,7 +239,7 @@ impl Events {
     /// Appends a record's label, or `EVENT n`; behind that of an interrupt, its number.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        push_label(self.label(class, record.event), record.event, out);
+        push_label(self.entry(class, record.event), record.event, out);
         if is_interrupt(class, record.event) {
             out.push(b" ");
             self.interrupt(record.event, record.bytes, out);
@@ -272,7 +284,7 @@ impl Events {
                 out.dec(event.into());
             }
             (class, event) if is_interrupt(class, event) => self.interrupt(event, record.bytes, out),
-            (class, event) => push_label(self.label(class, event), event, out),
+            (class, event) => push_label(self.entry(class, event), event, out),
         }
     }
 
@@ -360,9 +372,10 @@ pub(crate) fn is_interrupt(class: u8, event: u16) -> bool {
 }
 
 /// A label, or the number of an event that has none.
-fn push_label(label: Option<&str>, event: u16, out: &mut TextBuf) {
-    match label {
-        Some(label) => out.push(label.as_bytes()),
+#[inline]
+fn push_label(entry: Option<&Entry>, event: u16, out: &mut TextBuf) {
+    match entry {
+        Some(entry) => entry.push_label(out),
         None => {
             out.push(b"EVENT ");
             out.dec(event.into());

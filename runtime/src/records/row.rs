@@ -211,8 +211,15 @@ impl<'r> RowWriter<'r> {
         self.end_line(out);
     }
 
+    #[inline]
     fn separate(&self, at: usize, out: &mut TextBuf) {
-        out.push(if at > 0 { self.options.form.separator() } else { b"" });
+        if at == 0 {
+            return;
+        }
+        match self.options.form {
+            Form::Text => out.pad(2),
+            form => out.push(form.separator()),
+        }
     }
 
     fn end_line(&self, out: &mut TextBuf) {
@@ -250,7 +257,7 @@ impl<'r> RowWriter<'r> {
     }
 
     /// A value between separators. What stands in the other columns has nothing that a form writes otherwise.
-    #[inline]
+    #[inline(always)]
     fn cell(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
         match column {
             RecordColumn::Data => self.options.form.value(data, out),
@@ -259,7 +266,7 @@ impl<'r> RowWriter<'r> {
     }
 
     /// A value in its column; the last column has no blanks behind it.
-    #[inline]
+    #[inline(always)]
     fn aligned_cell(
         &self,
         column: RecordColumn,

@@ -93,7 +93,7 @@ pub(super) struct LineWriter {
     steps: Vec<Step>,
     /// The pieces of each [`Step::Named`].
     runs: Vec<Vec<Piece>>,
-    /// The texts of the runs, of one event behind the other; those of an event that is not kept come first.
+    /// The texts of the runs, those of one event behind those of another.
     named: Vec<Fixed>,
     /// By class and event, where their texts begin in `named`; 0 where they are not known.
     places: Vec<u32>,
@@ -137,7 +137,7 @@ impl Fixed {
         Fixed::new(out.as_bytes())
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&self, out: &mut TextBuf) {
         match self {
             Fixed::Short { text, len } => {
@@ -156,29 +156,46 @@ const MAX_KEPT_BYTES: usize = 256;
 impl LineWriter {
     pub fn new(format: &LineFormat) -> Self {
         let (mut steps, mut runs) = (Vec::new(), Vec::new());
+        // Texts go with what follows them where that is put together once.
+        let mut before = Vec::new();
         for piece in &format.pieces {
-            steps.push(match piece {
-                Piece::Text(_) if matches!(steps.last(), Some(Step::Named(_))) => {
-                    named(piece, &mut steps, &mut runs);
+            let field = match piece {
+                Piece::Text(text) => {
+                    before.extend_from_slice(text);
                     continue;
                 }
-                Piece::Text(text) => Step::Text(Fixed::new(text)),
-                Piece::Field(field) => match field.conversion {
-                    Conversion::Cycles => Step::Cycles(*field),
-                    Conversion::Time => Step::Time(*field),
-                    Conversion::Cpu => {
-                        let text = |cpu| Fixed::of(|out| field.write(&Line { cpu, ..Line::default() }, out));
-                        Step::Cpu((0..64).map(text).collect())
+                Piece::Field(field) => field,
+            };
+            match field.conversion {
+                Conversion::Cycles | Conversion::Time => {
+                    push_step(Step::Text(Fixed::new(&std::mem::take(&mut before))), &mut steps);
+                    steps.push(if field.conversion == Conversion::Time {
+                        Step::Time(*field)
+                    } else {
+                        Step::Cycles(*field)
+                    });
+                }
+                Conversion::Cpu => {
+                    let before = std::mem::take(&mut before);
+                    let text = |cpu| {
+                        Fixed::of(|out| {
+                            out.push(&before);
+                            field.write(&Line { cpu, ..Line::default() }, out);
+                        })
+                    };
+                    steps.push(Step::Cpu((0..64).map(text).collect()));
+                }
+                Conversion::Number | Conversion::Class | Conversion::Event => {
+                    if !before.is_empty() {
+                        named(Piece::Text(std::mem::take(&mut before)), &mut steps, &mut runs);
                     }
-                    Conversion::Number | Conversion::Class | Conversion::Event => {
-                        named(piece, &mut steps, &mut runs);
-                        continue;
-                    }
-                },
-            });
+                    named(piece.clone(), &mut steps, &mut runs);
+                }
+            }
         }
-        let scratch = vec![Fixed::new(b""); runs.len().max(1)];
-        LineWriter { steps, runs, named: scratch, places: vec![0; N_IDS] }
+        push_step(Step::Text(Fixed::new(&before)), &mut steps);
+        // Place 0 is nobody's.
+        LineWriter { steps, runs, named: vec![Fixed::new(b"")], places: vec![0; N_IDS] }
     }
 
     /// Where the texts of a record's class and event stand, where they are known.
@@ -188,15 +205,14 @@ impl LineWriter {
         self.places.get(id).map(|place| *place as usize).filter(|place| *place > 0)
     }
 
-    /// Puts together what `class_text` and `event_text` come to, and keeps it where `lasting`; where it stands.
-    pub fn learn(&mut self, record: &KevRecord<'_>, lasting: bool, class_text: &[u8], event_text: &[u8]) -> usize {
-        let line = Line { event: record.event, class_text, event_text, ..Line::default() };
+    /// Puts together what a record's class and event come to, where it is worth being kept; where it stands.
+    pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
+        let line = names.line(record);
         let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
         let texts: Vec<Fixed> = self.runs.iter().map(text).collect();
         let is_short = |text: &Fixed| !matches!(text, Fixed::Long(text) if text.len() > MAX_KEPT_BYTES);
-        if !lasting || !texts.iter().all(is_short) || self.named.len() + texts.len() > MAX_KEPT {
-            self.named.splice(..texts.len(), texts);
-            return 0;
+        if !texts.iter().all(is_short) || self.named.len() + texts.len() > MAX_KEPT {
+            return None;
         }
         let place = self.named.len();
         self.named.extend(texts);
@@ -204,12 +220,19 @@ impl LineWriter {
         if let Some(known) = self.places.get_mut(id) {
             *known = place as u32;
         }
-        place
+        Some(place)
     }
 
-    /// Writes a line up to the arguments; `place` is what [`LineWriter::find`] or [`LineWriter::learn`] gave.
+    /// Writes a line up to the arguments: with the texts that [`LineWriter::find`] or [`LineWriter::learn`] gave the
+    /// place of, or else with names.
     #[inline]
-    pub fn write(&self, place: usize, record: &KevRecord<'_>, header: &KevHeader, out: &mut TextBuf) {
+    pub fn write(
+        &self,
+        place: Result<usize, Names<'_>>,
+        record: &KevRecord<'_>,
+        header: &KevHeader,
+        out: &mut TextBuf,
+    ) {
         let cycles = record.cycles().unwrap_or(record.stamp.into());
         for step in &self.steps {
             match step {
@@ -220,19 +243,43 @@ impl LineWriter {
                     field.write(&Line { time_us, ..Line::default() }, out);
                 }
                 Step::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
-                Step::Named(run) => self.named[place + run].push(out),
+                Step::Named(run) => match place {
+                    Ok(place) => self.named[place + run].push(out),
+                    Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(record), out)),
+                },
             }
         }
     }
 }
 
+/// What stands for an event's class and for itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'l> {
+    pub class_text: &'l [u8],
+    pub event_text: &'l [u8],
+}
+
+impl<'l> Names<'l> {
+    fn line(self, record: &KevRecord<'_>) -> Line<'l> {
+        let Names { class_text, event_text } = self;
+        Line { event: record.event, class_text, event_text, ..Line::default() }
+    }
+}
+
+/// Adds a step that is not for an empty text.
+fn push_step(step: Step, steps: &mut Vec<Step>) {
+    if !matches!(step, Step::Text(Fixed::Short { len: 0, .. })) {
+        steps.push(step);
+    }
+}
+
 /// Adds a piece that class and event determine, to the run that comes last where there is one.
-fn named(piece: &Piece, steps: &mut Vec<Step>, runs: &mut Vec<Vec<Piece>>) {
+fn named(piece: Piece, steps: &mut Vec<Step>, runs: &mut Vec<Vec<Piece>>) {
     match (steps.last(), runs.last_mut()) {
-        (Some(Step::Named(_)), Some(run)) => run.push(piece.clone()),
+        (Some(Step::Named(_)), Some(run)) => run.push(piece),
         _ => {
             steps.push(Step::Named(runs.len()));
-            runs.push(vec![piece.clone()]);
+            runs.push(vec![piece]);
         }
     }
 }
@@ -461,21 +508,22 @@ mod tests {
         let cycles = 0x37b0_4f81_e014_u64;
         let header = KevHeader { cycles_per_sec: Some(cycles * 1000 / 83_123 * 1000), ..KevHeader::default() };
         let (stamp, msb) = (cycles as u32, Some((cycles >> 32) as u32));
-        let mut record =
+        let record =
             KevRecord { number: 1, offset: 0, class: 4, event: 24, cpu: 3, wide: false, stamp, msb, bytes: &[] };
         let mut writer = LineWriter::new(&LineFormat::parse(format).unwrap());
-        // Put together twice and not kept, then kept, then found.
-        for (lasting, known) in [(false, false), (false, false), (true, false), (true, true)] {
-            let found = writer.find(&record);
-            assert_eq!(found.is_some(), known);
-            let place = found.unwrap_or_else(|| writer.learn(&record, lasting, b"THREAD", b"THCREATE"));
+        let text = |writer: &LineWriter, place: Result<usize, Names<'_>>| {
             let mut out = TextBuf::new();
             writer.write(place, &record, &header, &mut out);
-            assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{format}");
-        }
-        record.event = 25;
-        let place = writer.learn(&record, true, b"THREAD", b"THDESTROY");
-        assert_ne!(Some(place), writer.find(&KevRecord { event: 24, ..record }), "{format}");
+            String::from_utf8_lossy(out.as_bytes()).into_owned()
+        };
+        let names = Names { class_text: b"THREAD", event_text: b"THCREATE" };
+        assert_eq!(text(&writer, Err(names)), expected, "{format}");
+        assert_eq!(writer.find(&record), None);
+        let place = writer.learn(&record, names).unwrap();
+        assert_eq!(writer.find(&record), Some(place));
+        let other = KevRecord { event: 25, ..record };
+        writer.learn(&other, Names { event_text: b"THDESTROY", ..names }).unwrap();
+        assert_eq!(text(&writer, Ok(place)), expected, "{format}");
     }
 
     #[test]

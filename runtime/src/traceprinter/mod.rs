@@ -19,7 +19,7 @@ use crate::events::{EventPrinter, Events, Part, is_interrupt};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord};
 use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
-use format::LineWriter;
+use format::{LineWriter, Names};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
@@ -145,7 +145,17 @@ impl<'p> Printer<'p> {
         definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
-    #[inline]
+    /// A record in the default layout, or of a log with definitions.
+    fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let defined = self.definitions.is_some() && self.define(record);
+        match self.options.layout {
+            Layout::Compat { .. } if defined => self.compat_defined(record, out),
+            Layout::Compat { .. } => self.compat(record, out),
+            Layout::Default(_) => self.line(record, defined, out),
+        }
+    }
+
+    #[inline(always)]
     fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let printed = self.rest.print_behind(prefix(record), record, out);
         self.n_left_out += u64::from(!printed);
@@ -182,17 +192,17 @@ impl<'p> Printer<'p> {
     }
 
     fn line(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
-        let known = self.lines.as_ref().and_then(|lines| lines.find(record));
-        if known.is_none() {
+        let mut place = self.lines.as_ref().and_then(|lines| lines.find(record));
+        if place.is_none() {
             self.name(record);
         }
         if let Some(lines) = &mut self.lines {
-            let place = known.unwrap_or_else(|| {
-                // The number of an interrupt is data.
-                let lasting = !is_interrupt(record.meant_class(), record.event);
-                lines.learn(record, lasting, self.class_text.as_bytes(), self.event_text.as_bytes())
-            });
-            lines.write(place, record, &self.header, out);
+            let names = Names { class_text: self.class_text.as_bytes(), event_text: self.event_text.as_bytes() };
+            // The number of an interrupt is data.
+            if place.is_none() && !is_interrupt(record.meant_class(), record.event) {
+                place = lines.learn(record, names);
+            }
+            lines.write(place.ok_or(names), record, &self.header, out);
         }
         if defined {
             self.defined(out);
@@ -209,13 +219,12 @@ impl Clone for Printer<'_> {
 }
 
 impl RecordWriter for Printer<'_> {
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let defined = self.definitions.is_some() && self.define(record);
-        match self.options.layout {
-            Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { .. } => self.compat(record, out),
-            Layout::Default(_) => self.line(record, defined, out),
+        if self.lines.is_none() && self.definitions.is_none() {
+            self.compat(record, out);
+        } else {
+            self.other(record, out);
         }
     }
 
