@@ -410,8 +410,9 @@ fn unknown_column(name: &str) -> String {
     format!("unknown column `{name}`, expected one of {}{}", names.join(", "), hint(name, &names))
 }
 
-/// Appends `n_blanks` blanks and a number with a point, where it fits with a blank before it.
-#[inline]
+/// Appends `n_blanks` blanks and a number with a point, where it fits with a blank before it. Inlined, the digits of
+/// every form would be found before the loop over the columns, whichever is shown.
+#[inline(never)]
 fn write_fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64, n_blanks: usize, out: &mut TextBuf) -> bool {
     let Some(text) = num::fixed::<WIDTH, DECIMALS>(units) else { return false };
     let spare = out.spare();

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod cli;
 pub mod columns;
 pub mod context;
+mod engine;
 pub mod events;
 pub mod filter;
 pub mod forms;

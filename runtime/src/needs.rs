@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, Entry};
 use crate::ids::IdSet;
-use crate::reader::aix::hooks;
+use crate::reader::aix::{Way, Ways, hooks};
 use crate::report::ReportOptions;
 use tfbc_vm::{EnvText, EnvValue, Instr, Kind, Op, Program, Space};
 
@@ -18,13 +18,13 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// The needs of a report with these options.
-    pub fn of(catalog: &Catalog<'_>, options: &ReportOptions) -> Self {
+    fn of(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
+        let catalog = readers.catalog;
         let mut ids = IdSet::default();
         let mut context = options.columns.need_context() || options.filter.asks_for_facts();
         let mut timers = false;
-        let mut readers = Readers::new(catalog);
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
-        let shown = |id| options.filter.shows(id) && (!options.defined || catalog.defines(id));
+        let shown = |id| options.shows(catalog, id);
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
             let asked = readers.asked(entry);
             ids.insert(id);
@@ -50,16 +50,101 @@ impl Needs {
     }
 }
 
+/// What is done with the events of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Deed {
+    /// It has not been looked up.
+    #[default]
+    Unknown,
+    /// They are not shown.
+    Nothing,
+    /// They are not shown, but may set timers that others ask for.
+    Effects,
+    /// They are shown.
+    Show,
+    /// They are shown, and their text depends on that of events before, or tells whether there are any behind.
+    ShowInOrder,
+}
+
+/// What a report does with the events of each id, looked up as ids are met.
+pub(crate) struct Plan<'p> {
+    readers: Readers<'p>,
+    options: &'p ReportOptions,
+    pub needs: Needs,
+    deeds: Box<[Deed]>,
+    ways: Box<Ways>,
+    /// Ids of events that tell something whether they are shown or not.
+    telling: IdSet,
+}
+
+impl<'p> Plan<'p> {
+    /// The plan of a report with these options.
+    pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions) -> Self {
+        let mut readers = Readers::new(catalog);
+        let needs = Needs::of(&mut readers, options);
+        let mut telling = IdSet::default();
+        [hooks::HEADER, hooks::UTILITY].into_iter().for_each(|id| telling.insert(id));
+        if needs.context {
+            options.context.ids().for_each(|id| telling.insert(id));
+        }
+        let deeds = vec![Deed::Unknown; 1 << 16].into_boxed_slice();
+        Self { readers, options, needs, deeds, ways: Box::default(), telling }
+    }
+
+    /// How events are stepped over of which many stand in a row.
+    pub fn ways(&self) -> &Ways {
+        &self.ways
+    }
+
+    /// What is done with the events of an id.
+    #[inline]
+    pub fn deed(&mut self, id: u16) -> Deed {
+        match self.deeds[usize::from(id)] {
+            Deed::Unknown => self.look_up(id),
+            deed => deed,
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, id: u16) -> Deed {
+        let catalog = self.readers.catalog;
+        let deed = match catalog.lookup(id) {
+            Some(entry) if self.options.shows(catalog, id) => {
+                let asked = self.readers.asked(entry);
+                let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
+                if in_order { Deed::ShowInOrder } else { Deed::Show }
+            }
+            Some(entry) if self.needs.timers && entry.has_effects => Deed::Effects,
+            _ => Deed::Nothing,
+        };
+        self.deeds[usize::from(id)] = deed;
+        let way = match deed {
+            _ if self.telling.contains(id) => Way::Leave,
+            Deed::Nothing => Way::Pass,
+            Deed::Show => Way::Take,
+            Deed::Unknown | Deed::Effects | Deed::ShowInOrder => Way::Leave,
+        };
+        self.ways.set(id, way);
+        deed
+    }
+}
+
 /// What an entry asks for.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     context: bool,
     timers: bool,
+    /// Whether it is to run in the order of events: it may end the report, or asks for the paths of all processes.
+    order: bool,
 }
 
 impl Asked {
     fn or(self, other: Self) -> Self {
-        Self { context: self.context | other.context, timers: self.timers | other.timers }
+        Self {
+            context: self.context | other.context,
+            timers: self.timers | other.timers,
+            order: self.order | other.order,
+        }
     }
 }
 
@@ -107,6 +192,7 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
         for instr in routine.code.iter().filter(|instr| telling[usize::from(instr.op)]) {
             asked.context |= asks(instr);
             asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
+            asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath));
             for callee in operands(instr, Kind::Routine) {
                 asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
             }
@@ -118,7 +204,7 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
 
 /// Whether instructions with an opcode may ask for something.
 fn tells(op: Op) -> bool {
-    matches!(op, Op::PutPath | Op::TimerEnd)
+    matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop)
         || op.info().operands.iter().any(|(_, _, kind)| matches!(kind, Kind::Value | Kind::Name | Kind::Routine))
 }
 
@@ -163,7 +249,7 @@ mod tests {
         let catalog = set.catalog().unwrap();
         let mut options = ReportOptions { columns, ..ReportOptions::default() };
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
-        let needs = Needs::of(&catalog, &options);
+        let needs = Needs::of(&mut Readers::new(&catalog), &options);
         let digit = |id: u16| needs.ids.as_ref().unwrap().contains(0x0100 + 16 * id);
         let ids = needs.ids.is_some().then(|| (0..7).filter(|id| digit(*id)).map(|id| id.to_string()).collect());
         (needs.context, ids)

@@ -5,9 +5,10 @@
 //! processor's number, so that they keep it; a 32-bit event has no room for that. Hooks 001 to 00B are always written:
 //! without them the stream has no times and no names.
 
+use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
 use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
-use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary, WRITE_AT};
+use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary};
 use crate::selection::Selection;
 use std::io::Write;
 

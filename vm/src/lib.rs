@@ -44,7 +44,7 @@ mod observe;
 mod op;
 mod program;
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-mod sse2;
+mod sse;
 pub mod table;
 mod text;
 mod timers;

@@ -177,7 +177,7 @@ const LOWER: u64 = 39;
 #[inline(always)]
 fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return bytemuck::cast::<_, [[u8; 8]; 2]>(crate::sse2::hex::<LETTERS>(n.swap_bytes().into()))[0];
+    return bytemuck::cast::<_, [[u8; 8]; 2]>(crate::sse::hex::<LETTERS>(n.swap_bytes().into()))[0];
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     hex8_by_words::<LETTERS>(n)
 }
@@ -186,7 +186,7 @@ fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
 #[inline(always)]
 fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return crate::sse2::hex::<LETTERS>(n.swap_bytes());
+    return crate::sse::hex::<LETTERS>(n.swap_bytes());
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
     bytemuck::cast([hex8_by_words::<LETTERS>((n >> 32) as u32), hex8_by_words::<LETTERS>(n as u32)])
 }
@@ -323,6 +323,14 @@ const fn pairs() -> [[u8; 4]; 256] {
 /// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
 /// may be written over.
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    if let Some(n) = buf.get_mut(at..).and_then(|room| crate::sse::hex_run::<WIDTH>(room, bytes)) {
+        return hex_run_by_bytes::<WIDTH>(buf, at + n * WIDTH, &bytes[n..]);
+    }
+    hex_run_by_bytes::<WIDTH>(buf, at, bytes)
+}
+
+fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     let end = at + bytes.len() * WIDTH;
     // Four bytes are stored for each, and the next pair's written over what was too many.
     let Some(room) = buf.get_mut(at..end + 2) else { return end };
@@ -501,11 +509,11 @@ mod tests {
     #[test]
     fn runs_are_pairs_with_or_without_blanks() {
         let bytes: Vec<u8> = (0..=255).rev().collect();
-        for len in 0..=40 {
+        for len in 0..=128 {
             let bytes = &bytes[len..len * 2];
             let pairs: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             let blanks: String = pairs.iter().map(|pair| format!("{pair} ")).collect();
-            let mut buf = [0; 256];
+            let mut buf = [0; 512];
             let end = hex_run::<2>(&mut buf, 1, bytes);
             assert_eq!(&buf[1..end], pairs.concat().as_bytes());
             let end = hex_run::<3>(&mut buf, 1, bytes);

@@ -134,6 +134,7 @@ impl ReportArgs {
             context: known::context(self.context.as_deref())?,
             names: known::names(self.names.as_deref())?,
             limits: self.limits.limits(),
+            threads: self.threads,
             ..ReportOptions::default()
         })
     }

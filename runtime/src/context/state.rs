@@ -62,6 +62,8 @@ pub struct ContextState {
     last: Option<(u64, Option<u32>)>,
     /// What takes effect behind the event that was taken in last.
     leaving: Vec<Leaving>,
+    /// Changes with every event that may change what is known.
+    version: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -107,6 +109,7 @@ impl ContextState {
             depths: vec![0],
             last: None,
             leaving: Vec::new(),
+            version: 0,
         }
     }
 
@@ -114,13 +117,24 @@ impl ContextState {
     /// leaves holds for those behind it.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
-        if !self.leaving.is_empty() {
-            self.leave();
-        }
+        self.step_on();
         let list = self.lookup.find(event.id);
         if list != 0 {
             self.take_in(event, list);
         }
+    }
+
+    /// Leaves the event that was taken in last, before one whose hook tells nothing.
+    #[inline]
+    pub(crate) fn step_on(&mut self) {
+        if !self.leaving.is_empty() {
+            self.leave();
+        }
+    }
+
+    /// As long as it is the same, the same is known.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
 
     /// What is known of the event that was taken in last.
@@ -148,6 +162,7 @@ impl ContextState {
     }
 
     fn take_in(&mut self, event: &RawEvent<'_>, list: u32) {
+        self.version += 1;
         let view = View::new(event);
         if event.id == hooks::UTILITY && view.kind() == Some(DAEMON_IDENTITY) {
             self.lookup = self.table.lookup(view.text(DAEMON_NAME).unwrap_or_default());
@@ -249,6 +264,7 @@ impl ContextState {
 
     #[cold]
     fn leave(&mut self) {
+        self.version += 1;
         while let Some(leaving) = self.leaving.pop() {
             match leaving {
                 Leaving::Exit(pid) => self.forget(pid),

@@ -1,70 +1,66 @@
 //! Events whose text is formatted apart from the report: since it decides whether they are reported, since they are
 //! only counted, or since they are rows of a table for programs.
 
-use super::{Report, row};
+use super::format::{Carried, LineFormat, Subject};
 use crate::catalog::{Catalog, Entry};
 use crate::columns::{Column, Columns, Row, trim};
 use crate::forms::{Counted, Form, write_counts};
 use crate::ids::display_id;
 use crate::json;
-use crate::reader::aix::TimedEvent;
 use std::borrow::Cow;
-use tfbc_vm::{Event, Layout, Level, TextBuf};
+use tfbc_vm::{Layout, Level, TextBuf};
 
-impl Report<'_> {
+impl LineFormat<'_> {
     /// Formats an event that the filter admits, and reports it if its text is wanted.
-    pub(super) fn report_apart(&mut self, timed: &TimedEvent<'_>, vm_event: &Event<'_>, entry: &Entry) {
-        let form = self.options.form;
-        let as_text = form == Form::Text && self.columns.has_text() && !self.options.stats;
+    pub(super) fn apart(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
+        let as_text = self.options.has_lines();
         let layout = if as_text { self.layouts[entry.level as usize] } else { Layout::default() };
-        let outcome = self.run_unseen(timed, vm_event, entry, layout);
+        let outcome = self.run_unseen(subject, entry, layout);
         if !outcome.skipped {
             let text = without_margins(self.unseen.as_bytes(), layout);
-            if self.options.grep.as_ref().is_some_and(|wanted| !wanted.is_match(&text)) {
+            if self.grep.as_ref().is_some_and(|wanted| !wanted.is_match(&text)) {
                 return;
             }
-            match form {
+            match self.options.form {
                 _ if self.options.stats => {}
-                Form::Text if as_text => self.take_line(timed, entry.level),
-                Form::Text => self.columns_line(timed, entry.level),
-                _ => self.table_row(timed, entry),
+                Form::Text if as_text => self.take_line(subject, entry.level, carried, out),
+                Form::Text => self.columns_line(subject, entry.level, carried, out),
+                _ => self.table_row(subject, entry, carried, out),
             }
         }
-        self.count(timed, outcome);
+        self.count(subject, outcome, carried);
     }
 
     /// Appends an event with the text that was formatted apart.
-    fn take_line(&mut self, timed: &TimedEvent<'_>, level: Level) {
-        self.page_break();
-        let line = self.text.len();
-        self.columns_of(timed, level);
+    pub(super) fn take_line(&mut self, subject: &Subject<'_>, level: Level, carried: &mut Carried, out: &mut TextBuf) {
+        self.page_break(subject, carried, out);
+        let line = out.len();
+        self.columns_of(subject, level, carried, out);
         let text = self.unseen.as_bytes();
         if !(self.columns.has_two_lines() && text == b"\n" && level != Level::Zero) {
             if text.starts_with(b"\n") {
-                trim(line, &mut self.text);
+                trim(line, out);
             }
-            self.text.push(text);
+            out.push(text);
         }
-        self.count_lines(line);
+        self.count_lines(line, carried, out);
     }
 
-    fn table_row(&mut self, timed: &TimedEvent<'_>, entry: &Entry) {
-        self.page_break();
-        let facts = self.context.facts(&timed.event);
-        let row = row(timed, self.last_elapsed_ns, &facts, &self.logs[timed.log], &self.state);
+    fn table_row(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
+        self.page_break(subject, carried, out);
+        let row = subject.row(carried);
         let text = without_margins(self.unseen.as_bytes(), Layout::default());
-        let out = &mut self.text;
         if self.options.form == Form::Ndjson {
             let hook = self.catalog.program(entry).hook(entry.id());
-            write_object(&self.columns, &row, hook.as_ref().map_or(&b""[..], |hook| hook.label), &text, out);
+            write_object(self.columns, &row, hook.as_ref().map_or(&b""[..], |hook| hook.label), &text, out);
         } else {
-            write_row(self.options.form, &self.columns, &row, &text, out);
+            write_row(self.options.form, self.columns, &row, &text, out);
         }
     }
 }
 
 /// The text of an event without the blanks of its margins, and without the newline at its end.
-fn without_margins(text: &[u8], layout: Layout) -> Cow<'_, [u8]> {
+pub(super) fn without_margins(text: &[u8], layout: Layout) -> Cow<'_, [u8]> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let (first, further) = (usize::from(layout.first), usize::from(layout.further));
     let text = behind_blanks(text, first);

@@ -28,33 +28,6 @@ impl Run<'_> {
                 out.len += 8 - column % 8;
             }
 
-            Op::Env => {
-                let value = self.env(b);
-                self.set(a, value);
-            }
-            Op::LoadBits => {
-                let value = self.cursor.bit_field(i64::from(b / 8), b % 8, c);
-                self.set(a, value);
-            }
-            Op::TakeBits => {
-                let value = self.cursor.take_bits(c);
-                self.set(a, value);
-            }
-            Op::Add => self.set(a, self.reg(b).wrapping_add(self.reg(c))),
-            Op::Sub => self.set(a, self.reg(b).wrapping_sub(self.reg(c))),
-            Op::Mul => self.set(a, self.reg(b).wrapping_mul(self.reg(c))),
-            Op::Div => {
-                let value = self.divide(self.reg(b), self.reg(c));
-                self.set(a, value);
-            }
-            Op::PtrBack => self.cursor.back(b),
-            Op::PtrFloor => self.cursor.floor(),
-            Op::PtrCeil => self.cursor.ceil(),
-            Op::PtrGet => self.set(a, self.cursor.byte()),
-            Op::PtrTo => self.cursor.go_to(self.reg(b)),
-            Op::BaseGet => self.set(a, self.cursor.base),
-            Op::BaseTo => self.cursor.base = self.reg(b),
-
             Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
             Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
             Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
@@ -117,8 +90,6 @@ impl Run<'_> {
                     out.push(text);
                 }
             }
-            // No read went too far: what else is read, and its loops, go on.
-            Op::Cut => self.state.outcome.truncated = true,
             Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
             Op::Nibbles => {
                 put_many_nibbles(out, self.program.words(), c, self.reg(b));
@@ -126,7 +97,6 @@ impl Run<'_> {
                     self.state.soft_end = out.len;
                 }
             }
-            Op::Stop => self.state.outcome.stop = true,
             Op::Error => self.put_error(out),
             Op::TimerStart => {
                 let key = self.timer_key(b, c);
@@ -152,7 +122,7 @@ impl Run<'_> {
         to
     }
 
-    fn env(&self, what: u32) -> u64 {
+    pub(super) fn env(&self, what: u32) -> u64 {
         let (event, context) = (self.event, self.context);
         match EnvValue::from_u32(what) {
             Some(EnvValue::TraceEnv) => context.trace_env.into(),
@@ -178,7 +148,7 @@ impl Run<'_> {
         }
     }
 
-    fn divide(&mut self, left: u64, right: u64) -> u64 {
+    pub(super) fn divide(&mut self, left: u64, right: u64) -> u64 {
         self.state.outcome.divided_by_zero |= right == 0;
         if right == 0 { 0 } else { (left as i64).wrapping_div(right as i64) as u64 }
     }

@@ -42,6 +42,22 @@ handlers! {
     Soft = soft,
     SoftDrop = soft_drop,
     Const = const_,
+    Env = env,
+    LoadBits = load_bits,
+    TakeBits = take_bits,
+    Add = add,
+    Sub = sub,
+    Mul = mul,
+    Div = div,
+    PtrBack = ptr_back,
+    PtrFloor = ptr_floor,
+    PtrCeil = ptr_ceil,
+    PtrGet = ptr_get,
+    PtrTo = ptr_to,
+    BaseGet = base_get,
+    BaseTo = base_to,
+    Cut = cut,
+    Stop = stop,
     Move = move_,
     Word = word,
     Take = take,
@@ -183,6 +199,26 @@ doing! {
     take_le |run, instr| { let value = run.cursor.take_le(instr.c); run.set(instr.a, value) };
     sext_ |run, instr| run.set(instr.a, sext(run.reg(instr.b), instr.c));
     bits |run, instr| run.set(instr.a, low_bits(run.reg(instr.b) >> (instr.c & 63), instr.d));
+    env |run, instr| { let value = run.env(instr.b); run.set(instr.a, value) };
+    load_bits |run, instr| {
+        let value = run.cursor.bit_field(i64::from(instr.b / 8), instr.b % 8, instr.c);
+        run.set(instr.a, value);
+    };
+    take_bits |run, instr| { let value = run.cursor.take_bits(instr.c); run.set(instr.a, value) };
+    add |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_add(run.reg(instr.c)));
+    sub |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_sub(run.reg(instr.c)));
+    mul |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_mul(run.reg(instr.c)));
+    div |run, instr| { let value = run.divide(run.reg(instr.b), run.reg(instr.c)); run.set(instr.a, value) };
+    ptr_back |run, instr| run.cursor.back(instr.b);
+    ptr_floor |run, instr| run.cursor.floor();
+    ptr_ceil |run, instr| run.cursor.ceil();
+    ptr_get |run, instr| run.set(instr.a, run.cursor.byte());
+    ptr_to |run, instr| run.cursor.go_to(run.reg(instr.b));
+    base_get |run, instr| run.set(instr.a, run.cursor.base);
+    base_to |run, instr| run.cursor.base = run.reg(instr.b);
+    // No read went too far: what else is read, and its loops, go on.
+    cut |run, instr| run.state.outcome.truncated = true;
+    stop |run, instr| run.state.outcome.stop = true;
     and |run, instr| run.set(instr.a, run.reg(instr.b) & run.reg(instr.c));
     equal |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) == run.reg(instr.c)));
     differ |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) != run.reg(instr.c)));

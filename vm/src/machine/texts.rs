@@ -228,7 +228,14 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
 #[inline(always)]
 pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    let field = bytes.get(at as usize..)?.get(..len as usize)?;
+    let rest = bytes.get(at as usize..)?;
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    if let Some(sixteen) = rest.first_chunk::<16>().filter(|_| len <= 16) {
+        store(room, 0, *sixteen);
+        let n = (crate::sse::unprintable(sixteen) | 1 << len).trailing_zeros();
+        return (n == len || sixteen[n as usize & 15] == 0).then_some(n as usize);
+    }
+    let field = rest.get(..len as usize)?;
     let (to, _) = room.as_chunks_mut::<8>();
     let mut n = 0;
     for (to, (eight, held)) in to.iter_mut().zip(pieces(field)) {
@@ -303,6 +310,26 @@ mod tests {
                 assert_eq!(all_printable(u64::from_le_bytes(bytes)), printable(byte) == byte, "{byte} at {place}");
             }
         }
+    }
+
+    #[test]
+    fn fields_end_at_a_nul_or_their_length() {
+        for len in 0..=40u32 {
+            for special in 0..=40usize {
+                for byte in [0, 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff] {
+                    let mut bytes = [b'~'; 45];
+                    bytes[2 + special] = byte;
+                    let mut room = [0; ROOM];
+                    let copied = copy_field(&mut room, &bytes, 2, len);
+                    let plain = special >= len as usize || printable(byte) == byte;
+                    let expected = if plain { Some(len as usize) } else { (byte == 0).then_some(special) };
+                    assert_eq!(copied, expected, "{len} bytes, {byte:#x} at {special}");
+                    let n = expected.unwrap_or(0);
+                    assert_eq!(room[..n], bytes[2..2 + n]);
+                }
+            }
+        }
+        assert_eq!(copy_field(&mut [0; ROOM], b"short", 0, 6), None);
     }
 
     #[test]

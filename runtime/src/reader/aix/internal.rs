@@ -5,6 +5,10 @@
 
 use super::clock::Factors;
 use super::hooks;
+use super::logs::LogInfo;
+use crate::context::Facts;
+use std::sync::Arc;
+use tfbc_vm::{Context, ProcessNames};
 
 /// Bytes of each of the five names of `utsname`.
 const UTSNAME_FIELD: usize = 32;
@@ -25,7 +29,7 @@ pub struct SystemInfo {
     /// Machine id.
     pub machine: Vec<u8>,
     /// Command line of the trace command.
-    pub command: Option<Vec<u8>>,
+    pub command: Option<Arc<[u8]>>,
     /// Internet address.
     pub ip_address: Option<u32>,
     /// 1 kernel heap, 2 separate segment.
@@ -100,6 +104,40 @@ impl<'e> Record<'e> {
 }
 
 impl SystemInfo {
+    /// Processors whose events go on, where an event does not tell: all that were traced.
+    #[inline]
+    pub fn reported_cpus(&self, told: Option<u32>) -> u32 {
+        told.or(self.traced_cpus).unwrap_or(0)
+    }
+
+    /// What templates may ask about an event of `log`: `facts` and `paths` are what is known of processes and threads.
+    #[inline]
+    pub fn context<'c>(
+        &self,
+        log: &'c LogInfo,
+        reported_cpus: Option<u32>,
+        facts: &Facts<'c>,
+        paths: &'c ProcessNames,
+    ) -> Context<'c> {
+        Context {
+            trace_env: log.kind.kernel().env(),
+            total_cpus: self.total_cpus.unwrap_or(0),
+            traced_cpus: self.traced_cpus.unwrap_or(0),
+            reported_cpus: self.reported_cpus(reported_cpus),
+            large_data_types: u8::from(self.large_data_types.unwrap_or(0) != 0),
+            buffering: self.buffering.and_then(|scheme| u8::try_from(scheme).ok()).unwrap_or(0),
+            ip_address: self.ip_address.unwrap_or(0),
+            pid: facts.pid.unwrap_or(0),
+            tid: facts.tid,
+            cpu: facts.cpu.unwrap_or(0),
+            priority: facts.priority,
+            svc: facts.svc,
+            exec_path: facts.path,
+            log_file: log.name.as_bytes(),
+            processes: paths,
+        }
+    }
+
     pub(super) fn note(&mut self, record: &Record<'_>) {
         match *record {
             Record::StartTime { seconds, utsname } => {
@@ -112,7 +150,7 @@ impl SystemInfo {
                 self.version = next();
                 self.machine = next();
             }
-            Record::Command(command) => self.command = Some(command.to_vec()),
+            Record::Command(command) => self.command = Some(command.into()),
             Record::IpAddress(address) => self.ip_address = Some(address),
             Record::Buffering(scheme) => self.buffering = Some(scheme),
             Record::CpuCounts { total, traced } => {

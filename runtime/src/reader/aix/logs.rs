@@ -11,7 +11,7 @@ use super::internal::Record;
 use super::merge::{Lane, Merge, Turn, chunk};
 use super::sniff::Kind;
 use super::step::{Kernel, StepRules};
-use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace};
+use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace, Visit, Way, Ways};
 use crate::ids::IdSet;
 use crate::reader::{Notice, Tally};
 use std::io;
@@ -280,6 +280,11 @@ impl Logs {
         self.needed = Some(ids);
     }
 
+    /// Whether several traces are merged, or something is to be said ahead of one.
+    pub(crate) fn is_merged(&self) -> bool {
+        self.merge.is_some()
+    }
+
     /// Events that were passed over.
     pub fn n_passed(&self) -> u64 {
         self.n_passed
@@ -323,6 +328,49 @@ impl Logs {
         }
         event.cpu = event.cpu.or(cpu.map(u64::from));
         Ok(Some(LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })))
+    }
+
+    /// Takes in ordinary events of a single trace in a row, as far as they are at hand: those that `ways` takes are shown
+    /// to `visit`, with the place of their bytes in `kept`. What follows is for [`Logs::next`]. The number of events.
+    pub(crate) fn ordinary(
+        &mut self,
+        kept: &mut Vec<u8>,
+        ways: &Ways,
+        mut visit: impl FnMut(&TimedEvent<'_>, usize) -> Visit,
+    ) -> u64 {
+        if self.merge.is_some() {
+            return 0;
+        }
+        let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
+        let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
+        let before = trace.n_events();
+        trace.ordinary(kept, |event, stand| match ways.of(event.id) {
+            Way::Leave => Visit::Leave,
+            Way::Pass => {
+                clock.pass(event.ticks());
+                elapsed.pass(0, clock, event.id);
+                Visit::Pass
+            }
+            Way::Take => {
+                let ticks = event.ticks();
+                let time_ns = clock.advance(ticks);
+                let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
+                let raw = RawEvent {
+                    number: stand.number,
+                    offset: stand.offset,
+                    bytes: &event.recorded[..event.n_presented],
+                    wide: event.wide,
+                    id: event.id,
+                    tid: event.tid(),
+                    ticks,
+                    cpu: event.cpu().or(lane_cpu),
+                    recorded: event.recorded,
+                };
+                let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
+                visit(&timed, stand.kept)
+            }
+        });
+        trace.n_events() - before
     }
 
     fn next_merged(&mut self) -> io::Result<Option<LogItem<'_>>> {

@@ -1,5 +1,9 @@
 //! One trace, opened: events in reading order, and notices where it is damaged.
 
+mod ordinary;
+
+pub(crate) use ordinary::{Visit, Way, Ways};
+
 use super::clock::Factors;
 use super::hooks;
 use super::internal::Record;
@@ -441,12 +445,7 @@ impl Trace {
     /// Finds the next event; it stands at the window's start until the next call.
     #[inline]
     pub(super) fn find(&mut self) -> io::Result<Found> {
-        if self.pending > 0 {
-            self.window.consume(self.pending);
-            self.tally.read += self.pending as u64;
-            self.tally.events += self.pending as u64;
-            self.pending = 0;
-        }
+        self.step_on();
         if self.in_area
             && let Step::Whole(parts) = self.rules.step(self.window.bytes())
         {
@@ -455,6 +454,17 @@ impl Trace {
             return Ok(Found::Event(parts));
         }
         self.find_slow()
+    }
+
+    /// Leaves the event that was handed out last.
+    #[inline]
+    fn step_on(&mut self) {
+        if self.pending > 0 {
+            self.window.consume(self.pending);
+            self.tally.read += self.pending as u64;
+            self.tally.events += self.pending as u64;
+            self.pending = 0;
+        }
     }
 
     fn find_slow(&mut self) -> io::Result<Found> {

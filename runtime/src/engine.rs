@@ -1,0 +1,276 @@
+//! Events formatted side by side, and written in order.
+//!
+//! ```text
+//! walk, one thread at a time ─Portion─> text, side by side ─in turn─> output
+//! ```
+//!
+//! Every thread does the same: it takes a portion of events from the walk, formats it, waits for its turn, and writes.
+//! The walk does what depends on the order of events, and leaves little to do there. What text depends on text before
+//! it is carried from turn to turn. So the output is the same for any number of threads, one of them included, and no
+//! more portions and texts are held than there are threads.
+
+use crate::reader::Notice;
+use crate::report::{Monitor, ReportError};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use tfbc_vm::TextBuf;
+
+/// Bytes of text that are gathered before they are written. A report of large events holds one event's text more.
+pub(crate) const WRITE_AT: usize = 512 << 10;
+/// Portions that one thread takes before others join in: small inputs are not worth a second thread.
+const ALONE: u64 = 32;
+
+/// Some events on their way to the output.
+#[derive(Debug, Default)]
+pub(crate) struct Portion<E> {
+    /// The events, with all that their text depends on.
+    pub events: E,
+    /// What is to be said behind them.
+    pub notices: Vec<Notice>,
+    /// Whether what follows must be waited for: then all text up to there is written before that.
+    pub waits: bool,
+    /// How far the reading is, in bytes of the input, and how many events were read.
+    pub progress: (u64, u64),
+}
+
+/// What takes the events of an input in their order.
+pub(crate) trait Walk: Send {
+    /// A form for events.
+    type Events: Default + Send;
+
+    /// Takes what stands next into an emptied portion, whose events are those of an earlier one: false where nothing
+    /// follows.
+    fn fill(&mut self, portion: &mut Portion<Self::Events>) -> Result<bool, ReportError>;
+}
+
+/// What makes text of events.
+pub(crate) trait Format<E>: Send {
+    /// What the text depends on of the text before it.
+    type Carried: Default + Send;
+
+    /// Appends the text of events: false at their end, else the next call goes on from there. Where it is not known yet
+    /// what is carried, the text that depends on it is left to [`Format::settle`].
+    fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
+
+    /// Appends what was left out at the beginning of the text that was formatted last, and takes in what that carries
+    /// on.
+    fn settle(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf);
+}
+
+/// How a run went, where it did not fail.
+pub(crate) struct Ran<W, F, C> {
+    pub walk: W,
+    /// One of each thread.
+    pub formats: Vec<F>,
+    pub carried: C,
+}
+
+/// Formats and writes all that a walk takes. `threads` is `None` for as many as there are processors.
+pub(crate) fn run<W: Walk, F: Format<W::Events>>(
+    walk: W,
+    make: impl Fn() -> F,
+    threads: Option<NonZeroUsize>,
+    out: &mut (impl Write + Send),
+    monitor: &mut (impl Monitor + Send),
+) -> Result<Ran<W, F, F::Carried>, ReportError> {
+    let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let n_threads = threads.map_or_else(all, NonZeroUsize::get);
+    let alone = if threads.is_some() { 0 } else { ALONE };
+    let run = Run {
+        walking: Mutex::new(Walking { walk, next: 0, waits: false, ended: false }),
+        turn: Mutex::new(Turn { next: 0, carried: Some(F::Carried::default()), out, monitor, error: None }),
+        turns: Condvar::new(),
+        failed: AtomicBool::new(false),
+    };
+    let formats = std::thread::scope(|scope| {
+        let _guard = PanicGuard { run: &run };
+        let mut worker = Worker::new(make());
+        let mut others = Vec::new();
+        while run.take(&mut worker) {
+            if worker.number >= alone && others.is_empty() {
+                others.extend((1..n_threads).map(|_| {
+                    let worker = Worker::new(make());
+                    scope.spawn(|| run.work(worker))
+                }));
+            }
+            run.finish(&mut worker);
+        }
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(format) => format,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        std::iter::once(worker.format).chain(joined.collect::<Vec<_>>()).collect()
+    });
+    let Turn { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Walking { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match error {
+        Some(error) => Err(error),
+        None => Ok(Ran { walk, formats, carried: carried.unwrap_or_default() }),
+    }
+}
+
+/// What the threads share.
+struct Run<'r, W, C, O, M> {
+    walking: Mutex<Walking<W>>,
+    turn: Mutex<Turn<'r, C, O, M>>,
+    /// The turn has passed on, or the run has failed.
+    turns: Condvar,
+    failed: AtomicBool,
+}
+
+struct Walking<W> {
+    walk: W,
+    /// Number of the portion that is taken next.
+    next: u64,
+    /// Whether its events must be waited for.
+    waits: bool,
+    ended: bool,
+}
+
+struct Turn<'r, C, O, M> {
+    /// Number of the portion that is written next.
+    next: u64,
+    /// `None` while a thread has it.
+    carried: Option<C>,
+    out: &'r mut O,
+    monitor: &'r mut M,
+    error: Option<ReportError>,
+}
+
+/// One thread's own.
+struct Worker<E, F> {
+    format: F,
+    portion: Portion<E>,
+    /// The portion's number.
+    number: u64,
+    /// Why the walk ended behind the portion.
+    error: Option<ReportError>,
+    text: TextBuf,
+    head: TextBuf,
+}
+
+impl<E: Default, F> Worker<E, F> {
+    fn new(format: F) -> Self {
+        Self { format, portion: Portion::default(), number: 0, error: None, text: TextBuf::new(), head: TextBuf::new() }
+    }
+}
+
+impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
+    /// Takes and finishes portions to the end.
+    fn work<F: Format<W::Events, Carried = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
+        let _guard = PanicGuard { run: self };
+        while self.take(&mut worker) {
+            self.finish(&mut worker);
+        }
+        worker.format
+    }
+
+    /// Takes the next portion; false where there is none, or the run has failed.
+    fn take<F>(&self, worker: &mut Worker<W::Events, F>) -> bool {
+        let mut walking = lock(&self.walking);
+        if walking.ended || self.failed.load(Ordering::Relaxed) || (walking.waits && self.wait(walking.next).is_none())
+        {
+            return false;
+        }
+        let Portion { notices, waits, .. } = &mut worker.portion;
+        notices.clear();
+        *waits = false;
+        let filled = walking.walk.fill(&mut worker.portion);
+        worker.number = walking.next;
+        walking.next += 1;
+        walking.waits = worker.portion.waits;
+        walking.ended = !matches!(filled, Ok(true));
+        worker.error = filled.err();
+        true
+    }
+
+    /// Formats a portion, and writes its text when its turn has come.
+    fn finish<F: Format<W::Events, Carried = C>>(&self, worker: &mut Worker<W::Events, F>) {
+        let Worker { format, portion, number, error, text, head } = worker;
+        let mut carried = self.carried(*number);
+        loop {
+            text.clear();
+            let more = format.format(&portion.events, carried.as_mut(), text);
+            let Some(mut turn) = self.wait(*number) else { return };
+            head.clear();
+            if carried.is_none() {
+                carried = turn.carried.take();
+                if let Some(carried) = &mut carried {
+                    format.settle(&portion.events, carried, head);
+                }
+            }
+            let written = turn.write(&[head, text]);
+            let done = match written {
+                Ok(()) if more => continue,
+                Ok(()) => turn.close(portion, error.take()),
+                Err(error) => Err(error),
+            };
+            turn.carried = carried;
+            turn.next += 1;
+            if let Err(error) = done {
+                turn.error = Some(error);
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            self.turns.notify_all();
+            return;
+        }
+    }
+
+    /// What is carried to a portion, where it is known already.
+    fn carried(&self, number: u64) -> Option<C> {
+        let mut turn = self.turn.try_lock().ok()?;
+        if turn.next == number { turn.carried.take() } else { None }
+    }
+
+    /// Waits for the turn of a portion; `None` where it will not come.
+    fn wait(&self, number: u64) -> Option<MutexGuard<'_, Turn<'r, C, O, M>>> {
+        let mut turn = lock(&self.turn);
+        while turn.next != number {
+            if self.failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            turn = self.turns.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        (!self.failed.load(Ordering::Relaxed)).then_some(turn)
+    }
+}
+
+impl<C, O: Write, M: Monitor> Turn<'_, C, O, M> {
+    fn write(&mut self, texts: &[&TextBuf]) -> Result<(), ReportError> {
+        let mut texts = texts.iter().filter(|text| !text.is_empty());
+        texts.try_for_each(|text| self.out.write_all(text.as_bytes())).map_err(ReportError::Write)
+    }
+
+    /// Says what is to be said behind a portion whose text is written.
+    fn close<E>(&mut self, portion: &Portion<E>, error: Option<ReportError>) -> Result<(), ReportError> {
+        if portion.waits || !portion.notices.is_empty() {
+            self.out.flush().map_err(ReportError::Write)?;
+        }
+        portion.notices.iter().for_each(|notice| self.monitor.notice(notice));
+        let (offset, n_events) = portion.progress;
+        self.monitor.progress(offset, n_events);
+        error.map_or(Ok(()), Err)
+    }
+}
+
+/// Ends the run where a thread panics, so that no other one waits for its turn.
+struct PanicGuard<'g, 'r, W, C, O, M> {
+    run: &'g Run<'r, W, C, O, M>,
+}
+
+impl<W, C, O, M> Drop for PanicGuard<'_, '_, W, C, O, M> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.run.failed.store(true, Ordering::Relaxed);
+            let _turn = lock(&self.run.turn);
+            self.run.turns.notify_all();
+        }
+    }
+}
+
+/// A thread that panics ends the run, so what it leaves is not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,215 @@
+//! Ordinary events: plain or generic ones of their kernel, of which whole runs are stepped over without looking back.
+
+use super::Trace;
+use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC};
+
+/// What is done with the ordinary events of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Way {
+    /// They are left to be read one by one.
+    #[default]
+    Leave,
+    /// They are passed over.
+    Pass,
+    /// They are given out.
+    Take,
+}
+
+/// What is done with the ordinary events of every id.
+#[derive(Debug, Clone)]
+pub(crate) struct Ways([Way; 1 << 16]);
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self([Way::Leave; 1 << 16])
+    }
+}
+
+impl Ways {
+    /// What is done with the events of a canonical id.
+    #[inline]
+    pub fn of(&self, id: u16) -> Way {
+        self.0[usize::from(id)]
+    }
+
+    /// Settles what is done with them.
+    pub fn set(&mut self, id: u16, way: Way) {
+        self.0[usize::from(id)] = way;
+    }
+}
+
+/// What comes of an event that was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// It is left where it stands, and the run ends before it.
+    Leave,
+    /// It is passed over.
+    Pass,
+    /// Its bytes are kept.
+    Keep,
+    /// Its bytes are kept, and the run ends behind it.
+    KeepLast,
+}
+
+/// An ordinary event, whole.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::reader::aix) struct Ordinary<'t> {
+    /// The event as it stands in the file; templates see its first bytes.
+    pub recorded: &'t [u8],
+    /// How many of them templates see.
+    pub n_presented: usize,
+    pub id: u16,
+    pub wide: bool,
+    tid: usize,
+    stamped: bool,
+    has_cpu: bool,
+}
+
+const STAMPED: u64 = 0x8000;
+const GENERIC: u64 = 0x4000;
+const CPUID: u64 = 0x1000;
+
+impl<'t> Ordinary<'t> {
+    /// The event at the start of some bytes, if it is one.
+    ///
+    /// ```text
+    /// flags 16 | length 16 | id 16 | subhook 16
+    /// ```
+    #[inline(always)]
+    fn first64(bytes: &'t [u8], takes_cpu: bool) -> Option<Self> {
+        let word = u64::from_be_bytes(*bytes.first_chunk()?);
+        let (flags, len, id) = (word >> 48, (word >> 32) as usize & 0xFFFF, (word >> 16) as u16);
+        let has_cpu = flags & CPUID != 0;
+        if flags & !(STAMPED | GENERIC | CPUID) != 0 || (has_cpu && !takes_cpu) {
+            return None;
+        }
+        let generic = flags & GENERIC != 0;
+        if generic && len > MAX_GENERIC || !generic && (len & 7 != 0 || len > 40) {
+            return None;
+        }
+        let n_presented = 8 + len + if generic { 8 } else { 0 };
+        let tid = (n_presented + 7) & !7;
+        let size = tid + 8 + if flags & STAMPED != 0 { 8 } else { 0 } + if has_cpu { 8 } else { 0 };
+        let recorded = bytes.get(..size)?;
+        Some(Self { recorded, n_presented, id, wide: true, tid, stamped: flags & STAMPED != 0, has_cpu })
+    }
+
+    /// The same for a 32-bit kernel.
+    ///
+    /// ```text
+    /// id 12 | stamped 1 | words and 1, or 0 for a generic event: 3 | length or subhook 16
+    /// ```
+    #[inline(always)]
+    fn first32(bytes: &'t [u8]) -> Option<Self> {
+        const WRAPPED: u32 = 0x00B0_0000;
+        let word = u32::from_be_bytes(*bytes.first_chunk()?);
+        let (n_words, len) = ((word >> 16 & 7) as usize, (word & 0xFFFF) as usize);
+        let generic = n_words == 0;
+        if n_words == 7 || (generic && (len > MAX_GENERIC || word & 0xFFF0_0000 == WRAPPED)) {
+            return None;
+        }
+        let n_presented = if generic { 8 + len } else { 4 * n_words };
+        let tid = (n_presented + 3) & !3;
+        let stamped = word & 0x8_0000 != 0;
+        let recorded = bytes.get(..tid + if stamped { 8 } else { 4 })?;
+        let id = (word >> 16) as u16 & 0xFFF0;
+        Some(Self { recorded, n_presented, id, wide: false, tid, stamped, has_cpu: false })
+    }
+
+    #[inline(always)]
+    fn number(&self, at: usize) -> u64 {
+        let bytes = self.recorded.get(at..).unwrap_or_default();
+        if self.wide {
+            bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
+        } else {
+            bytes.first_chunk().map_or(0, |word| u32::from_be_bytes(*word).into())
+        }
+    }
+
+    /// The thread id.
+    #[inline(always)]
+    pub fn tid(&self) -> u64 {
+        self.number(self.tid)
+    }
+
+    /// The raw time stamp.
+    #[inline(always)]
+    pub fn ticks(&self) -> Option<u64> {
+        let word = if self.wide { 8 } else { 4 };
+        self.stamped.then(|| self.number(self.tid + word))
+    }
+
+    /// The cpu id.
+    #[inline(always)]
+    pub fn cpu(&self) -> Option<u64> {
+        self.has_cpu.then(|| self.number(self.recorded.len() - 8) & 0xFFFF_FFFF)
+    }
+}
+
+/// Where a visited event stands.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::reader::aix) struct Stand {
+    /// Place in the trace, from 1.
+    pub number: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Where its bytes are kept, if they are.
+    pub kept: usize,
+}
+
+impl Trace {
+    /// Visits ordinary events in a row, as far as they are at hand. Kept bytes are appended to `kept`. What follows is
+    /// for [`Trace::next`].
+    pub(in crate::reader::aix) fn ordinary(
+        &mut self,
+        kept: &mut Vec<u8>,
+        visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
+    ) {
+        self.step_on();
+        if !self.in_area || !self.notices.is_empty() {
+            return;
+        }
+        let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
+        match self.rules.kernel {
+            Kernel::Bits32 => self.row(kept, |bytes| Ordinary::first32(bytes), visit),
+            Kernel::Bits64 => self.row(kept, |bytes| Ordinary::first64(bytes, takes_cpu), visit),
+        }
+    }
+
+    #[inline(always)]
+    fn row(
+        &mut self,
+        kept: &mut Vec<u8>,
+        first: impl for<'t> Fn(&'t [u8]) -> Option<Ordinary<'t>>,
+        mut visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
+    ) {
+        let (bytes, offset) = (self.window.bytes(), self.window.offset());
+        let (mut at, mut number) = (0, self.number);
+        // Where the bytes begin that are to be kept.
+        let mut run = 0;
+        while let Some(event) = bytes.get(at..).and_then(&first) {
+            let stand = Stand { number: number + 1, offset: offset + at as u64, kept: kept.len() + (at - run) };
+            let visited = visit(&event, stand);
+            if visited == Visit::Leave {
+                break;
+            }
+            let end = at + event.recorded.len();
+            number += 1;
+            if visited == Visit::Pass {
+                if run < at {
+                    kept.extend_from_slice(&bytes[run..at]);
+                }
+                run = end;
+            }
+            at = end;
+            if visited == Visit::KeepLast {
+                break;
+            }
+        }
+        kept.extend_from_slice(&bytes[run..at]);
+        self.number = number;
+        self.window.consume(at);
+        self.tally.read += at as u64;
+        self.tally.events += at as u64;
+    }
+}

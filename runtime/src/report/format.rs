@@ -1,0 +1,440 @@
+//! Lines of a report: columns, and the text of each event's template.
+
+use super::batch::{Batch, Setting, Shown};
+use super::heading::{write_heading, write_histogram};
+use super::{ReportOptions, Summary, apart, layouts};
+use crate::catalog::{Catalog, Entry};
+use crate::columns::{Columns, Row, trim};
+use crate::context::Facts;
+use crate::engine::{Format, WRITE_AT};
+use crate::forms::{DIM, Form, PLAIN};
+use crate::reader::aix::{LogInfo, SystemInfo};
+use regex::bytes::Regex;
+use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, TextBuf, Timers};
+
+/// Paths of processes are asked for by templates that the walk runs.
+static NO_PATHS: ProcessNames = ProcessNames::new();
+
+/// What a line depends on of the lines before it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Carried {
+    /// Elapsed time of the event that was reported last.
+    last_elapsed_ns: u64,
+    begun: bool,
+    lines_on_page: u64,
+}
+
+/// What makes the lines of a report; each thread has one.
+pub(super) struct LineFormat<'r> {
+    pub(super) catalog: &'r Catalog<'r>,
+    pub(super) options: &'r ReportOptions,
+    pub(super) columns: &'r Columns,
+    pub(super) logs: &'r [LogInfo],
+    /// As in the options, with scratch of its own.
+    pub(super) grep: Option<Regex>,
+    /// Whether events are formatted apart from their lines.
+    apart: bool,
+    pub(super) layouts: [Layout; 5],
+    machine: Machine,
+    /// Templates that ask for timers are run by the walk.
+    timers: Timers,
+    /// Text of an event that is formatted apart.
+    pub(super) unseen: TextBuf,
+    /// Index of the event that comes next.
+    at: usize,
+    /// What is left to be settled.
+    left: Option<Left>,
+    /// Events that were reported, by canonical id; empty unless they are asked for.
+    counts: Vec<u64>,
+    counted: Counted,
+}
+
+/// What was left out of a text since it was not known what stands before it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Left {
+    /// Index of the event that the heading stands before, if there is none yet.
+    heading: Option<usize>,
+    /// Index of the first event that is reported: its delta was not known.
+    reported: Option<usize>,
+    /// What is carried behind the text.
+    carried: Carried,
+}
+
+/// What formatting counts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    n_reported: u64,
+    n_truncated: u64,
+    n_limited: u64,
+    n_divided: u64,
+}
+
+/// An event, with all that its line depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'b> {
+    pub batch: &'b Batch,
+    pub event: &'b Shown,
+    pub facts: Facts<'b>,
+    context: Context<'b>,
+    setting: &'b Setting,
+    pub file: &'b [u8],
+}
+
+impl<'b> Subject<'b> {
+    fn new(batch: &'b Batch, event: &'b Shown, logs: &'b [LogInfo]) -> Self {
+        let setting = batch.setting(event.setting);
+        let facts = batch.facts(setting, event.tid);
+        let log = &logs[setting.log as usize];
+        let context = batch.system(setting).context(log, setting.reported_cpus, &facts, &NO_PATHS);
+        Self { batch, event, facts, context, setting, file: log.name.as_bytes() }
+    }
+
+    /// Goes to another event of the batch.
+    #[inline]
+    fn go(&mut self, event: &'b Shown, logs: &'b [LogInfo]) {
+        if event.setting != self.event.setting {
+            *self = Self::new(self.batch, event, logs);
+        }
+        self.event = event;
+        self.facts.tid = event.tid;
+        self.context.tid = event.tid;
+    }
+
+    /// What the columns show.
+    #[inline]
+    pub fn row<'s>(&'s self, carried: &Carried) -> Row<'s> {
+        let elapsed_ns = self.event.elapsed_ns;
+        Row {
+            id: self.event.id,
+            elapsed_ns,
+            delta_ns: i128::from(elapsed_ns) - i128::from(carried.last_elapsed_ns),
+            facts: &self.facts,
+            file: self.file,
+            reported_cpus: self.context.reported_cpus,
+        }
+    }
+}
+
+impl<'r> LineFormat<'r> {
+    pub fn new(
+        catalog: &'r Catalog<'r>,
+        options: &'r ReportOptions,
+        columns: &'r Columns,
+        logs: &'r [LogInfo],
+    ) -> Self {
+        Self {
+            catalog,
+            options,
+            columns,
+            logs,
+            grep: options.grep.clone(),
+            apart: options.grep.is_some() || options.stats || options.form != Form::Text,
+            layouts: layouts(columns),
+            machine: Machine::new(options.limits),
+            timers: Timers::new(),
+            unseen: TextBuf::new(),
+            at: 0,
+            left: None,
+            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
+            counted: Counted::default(),
+        }
+    }
+
+    /// Takes in what another thread's has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
+        let Counted { n_reported, n_truncated, n_limited, n_divided } = other.counted;
+        self.counted.n_reported += n_reported;
+        self.counted.n_truncated += n_truncated;
+        self.counted.n_limited += n_limited;
+        self.counted.n_divided += n_divided;
+    }
+
+    /// What was counted.
+    pub fn summary(&self) -> Summary {
+        let Counted { n_reported, n_truncated, n_limited, n_divided } = self.counted;
+        Summary { n_reported, n_truncated, n_limited, n_divided, ..Summary::default() }
+    }
+
+    /// Appends what stands behind the last line.
+    pub fn end(&mut self, system: &SystemInfo, carried: &mut Carried, text: &mut TextBuf) {
+        if !carried.begun {
+            self.begin(system, text);
+        }
+        if self.options.stats {
+            apart::write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, text);
+        } else {
+            write_histogram(&self.counts, self.catalog, text);
+        }
+    }
+
+    /// Appends the lines of events, until there is text enough: false at the end of the batch.
+    #[inline]
+    fn lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf) -> bool
+    where
+        'r: 'b,
+    {
+        let batch = subject.batch;
+        while let Some(event) = batch.events.get(self.at) {
+            self.at += 1;
+            subject.go(event, self.logs);
+            self.event(subject, carried, text);
+            if text.len() >= WRITE_AT {
+                return true;
+            }
+        }
+        self.at = 0;
+        false
+    }
+
+    /// Formats events where it is not known what was reported before, up to the first one that is reported.
+    fn leave<'b>(&mut self, subject: &mut Subject<'b>, text: &mut TextBuf) -> Carried
+    where
+        'r: 'b,
+    {
+        let mut carried = Carried::default();
+        let mut left = Left::default();
+        let before = self.counted.n_reported;
+        self.left = Some(left);
+        let batch = subject.batch;
+        while let Some(event) = batch.events.get(self.at) {
+            self.at += 1;
+            subject.go(event, self.logs);
+            self.event(subject, &mut carried, text);
+            if self.counted.n_reported > before {
+                left.reported = Some(self.at - 1);
+                text.clear();
+                break;
+            }
+        }
+        if let Some(known) = &mut self.left {
+            known.reported = left.reported;
+        }
+        carried
+    }
+
+    #[inline]
+    fn event(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
+        let Some(entry) = self.catalog.lookup(subject.event.id) else { return };
+        if self.apart {
+            self.apart(subject, entry, carried, text);
+        } else if self.columns.has_text() {
+            self.line(subject, entry, carried, text);
+        } else {
+            self.columns_only(subject, entry, carried, text);
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
+        if !carried.begun || self.options.page_size > 0 {
+            self.page_break(subject, carried, text);
+        }
+        if subject.event.ready != 0 {
+            return self.ready_line(subject, entry, carried, text);
+        }
+        let line = text.len();
+        self.columns_of(subject, entry.level, carried, text);
+        let behind_columns = text.len();
+        let layout = self.layouts[entry.level as usize];
+        let program = (self.catalog, entry);
+        let outcome = run(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
+        if self.columns.has_two_lines() && text.len() == behind_columns + 1 && entry.level != Level::Zero {
+            // No text, no line for it.
+            text.truncate(behind_columns);
+        }
+        self.count(subject, outcome, carried);
+        self.count_lines(line, carried, text);
+    }
+
+    /// The line of an event whose text is ready.
+    fn ready_line(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
+        let outcome = self.run_unseen(subject, entry, self.layouts[entry.level as usize]);
+        if !outcome.skipped {
+            self.take_line(subject, entry.level, carried, text);
+        }
+        self.count(subject, outcome, carried);
+    }
+
+    /// Counts the lines of an event that begins at `line`.
+    #[inline]
+    pub(super) fn count_lines(&self, line: usize, carried: &mut Carried, text: &TextBuf) {
+        if self.options.page_size > 0 {
+            let lines = text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
+            carried.lines_on_page += lines as u64;
+        }
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, subject: &Subject<'_>, outcome: Outcome, carried: &mut Carried) {
+        self.counted.n_truncated += u64::from(outcome.truncated);
+        self.counted.n_limited += u64::from(outcome.limited);
+        self.counted.n_divided += u64::from(outcome.divided_by_zero);
+        if !outcome.skipped {
+            self.counted.n_reported += 1;
+            carried.last_elapsed_ns = subject.event.elapsed_ns;
+            if let Some(count) = self.counts.get_mut(usize::from(subject.event.id)) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// A report without text: the template still decides whether there is a line.
+    fn columns_only(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
+        let outcome = self.run_unseen(subject, entry, Layout::default());
+        if !outcome.skipped {
+            self.columns_line(subject, entry.level, carried, text);
+        }
+        self.count(subject, outcome, carried);
+    }
+
+    /// A line of nothing but columns.
+    pub(super) fn columns_line(
+        &mut self,
+        subject: &Subject<'_>,
+        level: Level,
+        carried: &mut Carried,
+        text: &mut TextBuf,
+    ) {
+        if level != Level::Zero {
+            self.page_break(subject, carried, text);
+            let line = text.len();
+            self.columns_of(subject, level, carried, text);
+            trim(line, text);
+            text.push(b"\n");
+            carried.lines_on_page += 1;
+        }
+    }
+
+    /// Appends the columns of an event.
+    #[inline]
+    pub(super) fn columns_of(&self, subject: &Subject<'_>, level: Level, carried: &Carried, text: &mut TextBuf) {
+        if level != Level::Zero {
+            write_columns(self.columns, self.options.colour, &subject.row(carried), text);
+        }
+    }
+
+    /// Formats an event apart from its line.
+    pub(super) fn run_unseen(&mut self, subject: &Subject<'_>, entry: &Entry, layout: Layout) -> Outcome {
+        self.unseen.clear();
+        if let Some((outcome, text)) = subject.batch.ready(subject.event) {
+            self.unseen.push(text);
+            return outcome;
+        }
+        let program = (self.catalog, entry);
+        run(&mut self.machine, &mut self.timers, program, subject, (layout, 0), &mut self.unseen)
+    }
+
+    /// The heading before the first line, and the heading line again where a page is full.
+    #[cold]
+    pub(super) fn page_break(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
+        if !std::mem::replace(&mut carried.begun, true) {
+            match &mut self.left {
+                Some(left) => left.heading = Some(self.at.saturating_sub(1)),
+                None => self.begin(subject.batch.system(subject.setting), text),
+            }
+        } else if self.options.form == Form::Text
+            && !self.options.no_heading
+            && !self.options.stats
+            && !self.columns.is_bare()
+            && self.options.page_size > 0
+            && carried.lines_on_page >= self.options.page_size
+        {
+            carried.lines_on_page = 0;
+            self.column_heading(text);
+        }
+    }
+
+    /// Appends the heading.
+    fn begin(&self, system: &SystemInfo, text: &mut TextBuf) {
+        if self.options.no_heading || self.options.stats {
+            return;
+        }
+        match self.options.form {
+            Form::Text if self.columns.is_bare() => {}
+            Form::Text => {
+                write_heading(system, text);
+                self.column_heading(text);
+            }
+            form @ (Form::Tsv | Form::Csv) => apart::write_names(form, self.columns, text),
+            Form::Ndjson => {}
+        }
+    }
+
+    fn column_heading(&self, text: &mut TextBuf) {
+        let (before, behind) = if self.options.colour { (DIM, PLAIN) } else { (&b""[..], &b""[..]) };
+        text.push(before);
+        self.columns.write_heading(text);
+        text.push(behind);
+    }
+}
+
+impl Format<Batch> for LineFormat<'_> {
+    type Carried = Carried;
+
+    fn format(&mut self, batch: &Batch, carried: Option<&mut Carried>, text: &mut TextBuf) -> bool {
+        let Some(first) = batch.events.get(self.at) else {
+            self.at = 0;
+            return false;
+        };
+        let mut subject = Subject::new(batch, first, self.logs);
+        if let Some(carried) = carried {
+            return self.lines(&mut subject, carried, text);
+        }
+        let mut carried = self.leave(&mut subject, text);
+        let more = self.lines(&mut subject, &mut carried, text);
+        if let Some(left) = &mut self.left {
+            left.carried = carried;
+        }
+        more
+    }
+
+    fn settle(&mut self, batch: &Batch, carried: &mut Carried, head: &mut TextBuf) {
+        let Some(left) = self.left.take() else { return };
+        if let Some(event) = left.heading.and_then(|at| batch.events.get(at))
+            && !carried.begun
+        {
+            let subject = Subject::new(batch, event, self.logs);
+            self.page_break(&subject, carried, head);
+        }
+        if let Some(event) = left.reported.and_then(|at| batch.events.get(at)) {
+            // It has been counted.
+            let counted = self.counted;
+            self.event(&Subject::new(batch, event, self.logs), carried, head);
+            self.counted = counted;
+            if let Some(count) = self.counts.get_mut(usize::from(event.id)) {
+                *count -= 1;
+            }
+            *carried = Carried { begun: carried.begun, ..left.carried };
+        }
+    }
+}
+
+/// Runs the template of an event, whose text goes behind what stands from `line` on.
+#[inline]
+fn run(
+    machine: &mut Machine,
+    timers: &mut Timers,
+    (catalog, entry): (&Catalog<'_>, &Entry),
+    subject: &Subject<'_>,
+    (layout, line): (Layout, usize),
+    out: &mut TextBuf,
+) -> Outcome {
+    let Shown { wide, time_ns, offset, .. } = *subject.event;
+    let event = Event { bytes: subject.batch.bytes_of(subject.event), wide, record: None, time_ns, offset };
+    let job = Job { event: &event, context: &subject.context, timers, layout, line, out };
+    machine.run(catalog.program(entry), entry.hook, job)
+}
+
+/// Appends the columns of a line.
+#[inline]
+fn write_columns(columns: &Columns, colour: bool, row: &Row<'_>, out: &mut TextBuf) {
+    let line = out.len();
+    if colour {
+        out.push(DIM);
+        columns.write(line + DIM.len(), row, out);
+        out.push(PLAIN);
+    } else {
+        columns.write(line, row, out);
+    }
+}

@@ -1,0 +1,92 @@
+//! What stands before the first line, and behind the last one.
+
+use super::date;
+use crate::catalog::Catalog;
+use crate::columns::trim;
+use crate::ids::display_id;
+use crate::reader::aix::SystemInfo;
+use tfbc_vm::TextBuf;
+
+/// The heading block before the heading line: what the trace does not tell is left out.
+pub(super) fn write_heading(system: &SystemInfo, out: &mut TextBuf) {
+    let start = out.len();
+    if let Some(seconds) = system.start_time {
+        line(out, &[date(seconds).as_bytes()]);
+    }
+    if !system.sysname.is_empty() {
+        line(out, &[b"System: ", &system.sysname, b" ", &system.nodename, b" Node: ", &system.version]);
+    }
+    if !system.machine.is_empty() {
+        line(out, &[b"Machine: ", &system.machine]);
+    }
+    if let Some(address) = system.ip_address {
+        let [a, b, c, d] = address.to_be_bytes();
+        line(out, &[format!("Internet Protocol Address: {address:08X} {a}.{b}.{c}.{d}").as_bytes()]);
+    }
+    match system.buffering {
+        Some(1) => line(out, &[b"Buffering: Kernel Heap"]),
+        Some(2) => line(out, &[b"Buffering: Separate Segment"]),
+        _ => {}
+    }
+    if out.len() > start {
+        out.push(b"\n");
+    }
+    if let Some(command) = &system.command {
+        line(out, &[command]);
+        out.push(b"\n");
+    }
+}
+
+/// A line of a trace's own texts, in which unprintable bytes become points.
+fn line(out: &mut TextBuf, texts: &[&[u8]]) {
+    for byte in texts.iter().copied().flatten() {
+        out.push(if (0x20..0x7f).contains(byte) { std::slice::from_ref(byte) } else { b"." });
+    }
+    out.push(b"\n");
+}
+
+/// Reported events by hook id, the most frequent first: a blank line, then count, id and label.
+pub(super) fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut TextBuf) {
+    if counts.is_empty() {
+        return;
+    }
+    out.push(b"\n");
+    let mut ids: Vec<u16> = (0..=u16::MAX).filter(|id| counts[usize::from(*id)] > 0).collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(counts[usize::from(*id)]));
+    for id in ids {
+        let start = out.len();
+        out.push(format!("{:>10}  {:<5}", counts[usize::from(id)], display_id(id)).as_bytes());
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        out.push(hook.as_ref().map_or(&b""[..], |hook| hook.label));
+        trim(start, out);
+        out.push(b"\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heading_holds_what_the_trace_tells() {
+        let system = SystemInfo {
+            start_time: Some(941_117_645),
+            sysname: b"AIX".to_vec(),
+            nodename: b"moscow".to_vec(),
+            version: b"4".to_vec(),
+            machine: b"000167894C00".to_vec(),
+            command: Some(b"trace -a"[..].into()),
+            ip_address: Some(0x0930_A2B4),
+            buffering: Some(1),
+            ..SystemInfo::default()
+        };
+        let mut out = TextBuf::new();
+        write_heading(&system, &mut out);
+        let expected = "Thu Oct 28 13:34:05 1999\nSystem: AIX moscow Node: 4\nMachine: 000167894C00\n\
+                        Internet Protocol Address: 0930A2B4 9.48.162.180\nBuffering: Kernel Heap\n\ntrace -a\n\n";
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
+        let mut out = TextBuf::new();
+        write_heading(&SystemInfo::default(), &mut out);
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,309 @@
+//! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
+//! depends on the order of events.
+
+use super::apart::without_margins;
+use super::batch::{Batch, MAX_EVENTS};
+use super::{PROGRESS_EVERY, ReportError, ReportOptions, layouts};
+use crate::catalog::Catalog;
+use crate::context::{ContextState, Facts};
+use crate::engine::{Portion, Walk};
+use crate::filter::Filter;
+use crate::needs::{Deed, Plan};
+use crate::reader::aix::{LogInfo, LogItem, Logs, PASSED, TimedEvent, TraceState, Visit};
+use crate::selection;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tfbc_vm::{Event, Job, Layout, Machine, Outcome, TextBuf, Timers};
+
+/// The walk of one report.
+pub(super) struct LogWalk<'w> {
+    logs: &'w mut Logs,
+    live: bool,
+    /// Whether the last portion ended since the event behind it must be waited for.
+    waited: bool,
+    taker: Taker<'w>,
+}
+
+impl<'w> LogWalk<'w> {
+    pub fn new(logs: &'w mut Logs, infos: &'w [LogInfo], catalog: &'w Catalog<'w>, options: &'w ReportOptions) -> Self {
+        let mut plan = Plan::new(catalog, options);
+        let live = logs.is_live();
+        if !live
+            && logs.is_merged()
+            && let Some(ids) = plan.needs.ids.take()
+        {
+            logs.need(ids);
+        }
+        Self { logs, live, waited: false, taker: Taker::new(plan, infos, catalog, options) }
+    }
+
+    /// Events that were read, those that were damaged, and whether `$STOP` ended the walk.
+    pub fn counts(&self) -> (u64, u64, bool) {
+        let Taker { n_events, n_damaged, stopped, .. } = self.taker;
+        (n_events + self.logs.n_passed() % PASSED, n_damaged, stopped)
+    }
+
+    /// The state of the system, as the trace told it so far.
+    pub fn state(&self) -> &TraceState {
+        &self.taker.state
+    }
+
+    fn fill_batch(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
+        let Self { logs, live, waited, taker } = self;
+        let Portion { events: batch, notices, waits, .. } = portion;
+        let until = taker.n_events + PROGRESS_EVERY;
+        while !batch.is_full(taker.max_events) && taker.n_events < until {
+            taker.ordinary(logs, batch);
+            if batch.is_full(taker.max_events) {
+                break;
+            }
+            if *live && !*waited && logs.waits() {
+                (*waits, *waited) = (true, true);
+                break;
+            }
+            *waited = false;
+            match logs.next().map_err(ReportError::Read)? {
+                Some(LogItem::Event(timed)) => taker.take(&timed, batch)?,
+                Some(LogItem::Passed) => taker.n_events += PASSED,
+                Some(LogItem::Notice { notice, .. }) => {
+                    taker.n_damaged += u64::from(notice.damage);
+                    notices.push(notice);
+                    break;
+                }
+                None => return Ok(false),
+            }
+            if taker.stopped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Walk for LogWalk<'_> {
+    type Events = Batch;
+
+    fn fill(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
+        portion.events.clear();
+        self.taker.settings.begin();
+        let filled = self.fill_batch(portion);
+        portion.progress = (self.logs.progress(), self.taker.n_events);
+        filled
+    }
+}
+
+/// What takes events into batches.
+struct Taker<'w> {
+    catalog: &'w Catalog<'w>,
+    options: &'w ReportOptions,
+    infos: &'w [LogInfo],
+    plan: Plan<'w>,
+    max_events: usize,
+    filter: Filter,
+    /// Whether the filter asks for more than the hook id.
+    by_facts: bool,
+    /// Whether anything asks for the context.
+    by_context: bool,
+    state: TraceState,
+    context: ContextState,
+    settings: Settings,
+    /// Layouts by level of the texts that are formatted here.
+    layouts: [Layout; 5],
+    machine: Machine,
+    timers: Timers,
+    text: TextBuf,
+    n_events: u64,
+    n_damaged: u64,
+    stopped: bool,
+}
+
+impl<'w> Taker<'w> {
+    fn new(plan: Plan<'w>, infos: &'w [LogInfo], catalog: &'w Catalog<'w>, options: &'w ReportOptions) -> Self {
+        Self {
+            max_events: options.batch.map_or(MAX_EVENTS, NonZeroUsize::get),
+            filter: options.filter.clone(),
+            by_facts: options.filter.asks_for_facts(),
+            by_context: plan.needs.context,
+            state: TraceState::default(),
+            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
+            settings: Settings::new(),
+            layouts: if options.has_lines() { layouts(&options.columns) } else { Default::default() },
+            machine: Machine::new(options.limits),
+            timers: Timers::new(),
+            text: TextBuf::new(),
+            n_events: 0,
+            n_damaged: 0,
+            stopped: false,
+            catalog,
+            options,
+            infos,
+            plan,
+        }
+    }
+
+    /// Takes ordinary events in a row, as far as they are at hand.
+    fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
+        if self.by_context {
+            self.context.step_on();
+        }
+        let Self { plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
+        let mut bytes = std::mem::take(&mut batch.bytes);
+        self.n_events += logs.ordinary(&mut bytes, plan.ways(), |timed, at| {
+            // The state tells when the trace began: the filter has been told by the time that events are shown.
+            if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                return if filter.asks_for_dates() { Visit::Leave } else { Visit::Pass };
+            }
+            let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
+            batch.push(timed, at, setting);
+            if batch.is_full_with(at + timed.event.recorded.len(), *max_events) { Visit::KeepLast } else { Visit::Keep }
+        });
+        batch.bytes = bytes;
+    }
+
+    /// Takes in any event.
+    fn take(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
+        self.n_events += 1;
+        if self.state.advance(&timed.event) {
+            self.settings.forget_system();
+        }
+        if self.by_context {
+            self.context.advance(&timed.event);
+        }
+        match self.plan.deed(timed.event.id) {
+            Deed::Unknown | Deed::Nothing => {}
+            Deed::Effects => drop(self.run(timed)),
+            Deed::Show if self.admits(timed)? => self.push(timed, batch),
+            Deed::ShowInOrder if self.admits(timed)? => self.show_in_order(timed, batch),
+            Deed::Show => {}
+            Deed::ShowInOrder if self.plan.needs.timers => drop(self.run(timed)),
+            Deed::ShowInOrder => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the filter admits an event for more than its id.
+    fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
+        Ok(!self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?)
+    }
+
+    fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
+        let context = self.by_context.then_some(&mut self.context);
+        let setting = self.settings.of(timed, context, &self.state, batch);
+        let at = batch.bytes.len();
+        batch.bytes.extend_from_slice(timed.event.bytes);
+        batch.push(timed, at, setting);
+    }
+
+    /// Takes an event with its text.
+    fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
+        let Some((outcome, layout)) = self.run(timed) else { return };
+        let text = self.text.as_bytes();
+        if !outcome.skipped
+            && let Some(wanted) = &self.options.grep
+            && !wanted.is_match(&without_margins(text, layout))
+        {
+            return;
+        }
+        self.push(timed, batch);
+        batch.push_ready(outcome, self.text.as_bytes());
+        self.stopped |= outcome.stop;
+    }
+
+    /// Runs the template of an event, beside its columns.
+    fn run(&mut self, timed: &TimedEvent<'_>) -> Option<(Outcome, Layout)> {
+        let TimedEvent { event, time, .. } = timed;
+        let entry = self.catalog.lookup(event.id)?;
+        let layout = self.layouts[entry.level as usize];
+        let (facts, paths) = self.context.facts_and_paths(event);
+        let job = Job {
+            event: &Event {
+                bytes: event.bytes,
+                wide: event.wide,
+                record: None,
+                time_ns: time.time_ns,
+                offset: event.offset,
+            },
+            context: &self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths),
+            timers: &mut self.timers,
+            layout,
+            line: 0,
+            out: &mut self.text,
+        };
+        job.out.clear();
+        Some((self.machine.run(self.catalog.program(entry), entry.hook, job), layout))
+    }
+}
+
+/// Which settings of a batch hold for which events.
+struct Settings {
+    /// By a mix of thread and log: events come back to the same few.
+    known: Box<[Known; N_KNOWN]>,
+    /// Counts batches and states of the system: what is known of earlier ones does not hold.
+    generation: u64,
+    /// Index in the batch of the system's state.
+    system: Option<u32>,
+}
+
+const N_KNOWN: usize = 256;
+
+/// A setting, and which events it holds for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Known {
+    generation: u64,
+    version: u64,
+    tid: u64,
+    cpu: Option<u64>,
+    log: usize,
+    reported_cpus: Option<u32>,
+    index: u32,
+}
+
+impl Settings {
+    fn new() -> Self {
+        Self { known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
+    }
+
+    /// Begins with an empty batch.
+    fn begin(&mut self) {
+        self.forget_system();
+    }
+
+    /// The state of the system is another one from here on.
+    fn forget_system(&mut self) {
+        self.generation += 1;
+        self.system = None;
+    }
+
+    /// The setting of an event that context, where anything asks for it, and state have taken in.
+    #[inline]
+    fn of(
+        &mut self,
+        timed: &TimedEvent<'_>,
+        context: Option<&mut ContextState>,
+        state: &TraceState,
+        batch: &mut Batch,
+    ) -> u32 {
+        let (tid, cpu, version) = match &context {
+            Some(context) => (timed.event.tid, timed.event.cpu, context.version()),
+            None => (0, None, 0),
+        };
+        let place = (tid ^ timed.log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        let wanted = Known {
+            generation: self.generation,
+            version,
+            tid,
+            cpu,
+            log: timed.log,
+            reported_cpus: timed.reported_cpus,
+            index: self.known[place as usize].index,
+        };
+        if self.known[place as usize] == wanted {
+            return wanted.index;
+        }
+        let facts = context.map_or_else(Facts::default, |context| context.facts(&timed.event));
+        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
+        let index = batch.push_setting(&facts, timed, system);
+        self.known[place as usize] = Known { index, ..wanted };
+        index
+    }
+}

@@ -1,0 +1,121 @@
+//! Formatting by SSE2, which every x86-64 processor has, and by SSSE3 where the processor has that.
+#![expect(unsafe_code, reason = "the compiler asks for it where a function says which instructions it uses")]
+
+use std::arch::x86_64::*;
+
+/// The hex digits of eight bytes, the lowest first; `LETTERS` is how far `A` or `a` stands behind `:`.
+#[inline(always)]
+pub(crate) fn hex<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { digits::<LETTERS>(bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
+    let bytes = _mm_cvtsi64_si128(bytes as i64);
+    let fifteen = _mm_set1_epi8(15);
+    let (high, low) = (_mm_and_si128(_mm_srli_epi16(bytes, 4), fifteen), _mm_and_si128(bytes, fifteen));
+    let nibbles = _mm_unpacklo_epi8(high, low);
+    let letters = _mm_and_si128(_mm_cmpgt_epi8(nibbles, _mm_set1_epi8(9)), _mm_set1_epi8(LETTERS as i8));
+    let text = _mm_add_epi8(_mm_add_epi8(nibbles, _mm_set1_epi8(0x30)), letters);
+    let mut digits = [0; 16];
+    // SAFETY: sixteen bytes are written.
+    unsafe { _mm_storeu_si128(digits.as_mut_ptr().cast(), text) };
+    digits
+}
+
+/// A bit for each of sixteen bytes that is below 0x20 or above 0x7e, the first in the lowest.
+#[inline(always)]
+pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { unprintable_of(bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn unprintable_of(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: sixteen bytes are read.
+    let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    // From 0x20 on as the lowest signed numbers.
+    let moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x60));
+    _mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8(i8::MIN + 0x5e))) as u32
+}
+
+/// Bytes as hex pairs of `WIDTH` characters, as [`crate::num::hex_run`] prints them, sixteen at a time: gives how many
+/// bytes that were. `None` for a processor without SSSE3, or where the text's room ends.
+pub(crate) fn hex_run<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Option<usize> {
+    let (sixteens, _) = bytes.as_chunks::<16>();
+    if sixteens.is_empty() || !is_x86_feature_detected!("ssse3") {
+        return None;
+    }
+    let room = room.get_mut(..sixteens.len() * 16 * WIDTH)?;
+    // SAFETY: the processor has SSSE3.
+    unsafe { pairs::<WIDTH>(room, sixteens) };
+    Some(sixteens.len() * 16)
+}
+
+#[target_feature(enable = "ssse3")]
+fn pairs<const WIDTH: usize>(room: &mut [u8], sixteens: &[[u8; 16]]) {
+    let load = |bytes: &[u8; 16]| {
+        // SAFETY: sixteen bytes are read.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    };
+    let digits = load(b"0123456789ABCDEF");
+    let fifteen = _mm_set1_epi8(15);
+    let [first, middle, more, last] = SPREAD.each_ref().map(load);
+    let blanks = BLANKS.each_ref().map(load);
+    for (bytes, text) in sixteens.iter().zip(room.chunks_exact_mut(16 * WIDTH)) {
+        let bytes = load(bytes);
+        let (high, low) = (_mm_and_si128(_mm_srli_epi16(bytes, 4), fifteen), _mm_and_si128(bytes, fifteen));
+        let (high, low) = (_mm_shuffle_epi8(digits, high), _mm_shuffle_epi8(digits, low));
+        let (a, b) = (_mm_unpacklo_epi8(high, low), _mm_unpackhi_epi8(high, low));
+        let pieces = if WIDTH == 2 {
+            [a, b, b]
+        } else {
+            let both = _mm_or_si128(_mm_shuffle_epi8(a, middle), _mm_shuffle_epi8(b, more));
+            [
+                _mm_or_si128(_mm_shuffle_epi8(a, first), blanks[0]),
+                _mm_or_si128(both, blanks[1]),
+                _mm_or_si128(_mm_shuffle_epi8(b, last), blanks[2]),
+            ]
+        };
+        for (piece, text) in pieces.into_iter().zip(text.chunks_exact_mut(16)) {
+            // SAFETY: sixteen bytes are written.
+            unsafe { _mm_storeu_si128(text.as_mut_ptr().cast(), piece) };
+        }
+    }
+}
+
+/// Which digit stands where in 48 characters of pairs with a blank behind each; 128 for none. The middle characters take
+/// theirs from both halves of the 32 digits.
+const SPREAD: [[u8; 16]; 4] = {
+    let mut spread = [[128; 16]; 4];
+    let mut at = 0;
+    while at < 48 {
+        let digit = 2 * (at / 3) + at % 3;
+        if at % 3 < 2 {
+            let piece = if at < 16 {
+                0
+            } else if at < 32 {
+                1 + digit / 16
+            } else {
+                3
+            };
+            spread[piece][at % 16] = digit as u8 % 16;
+        }
+        at += 1;
+    }
+    spread
+};
+
+/// The blanks of the same.
+const BLANKS: [[u8; 16]; 3] = {
+    let mut blanks = [[0; 16]; 3];
+    let mut at = 2;
+    while at < 48 {
+        blanks[at / 16][at % 16] = b' ';
+        at += 3;
+    }
+    blanks
+};
