@@ -480,7 +480,7 @@ impl<'d> Fuser<'d> {
         }
         let jump = |op, value| {
             let asked = number.mode == form::FIELD;
-            let one_place = asked && self.places.get(&put.d) == self.places.get(&number.short);
+            let one_place = !asked || self.places.get(&put.d) == self.places.get(&number.short);
             one_place.then(|| number.instr(op, self.need, |window| [window, value, put.d]))
         };
         let instr = match op {
