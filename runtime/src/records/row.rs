@@ -484,7 +484,8 @@ mod tests {
             let len = write_time(Some(ns), &mut text);
             let expected = format!("{}.{:09}", ns / NS, ns % NS);
             assert_eq!(text[..len], *expected.as_bytes());
-            if let Some(text) = num::fixed::<TIME_WIDTH, 9>(ns) {
+            let mut text = [0; TIME_WIDTH];
+            if num::fixed::<TIME_WIDTH, 9>(&mut text, ns) {
                 assert_eq!(text, *format!("{expected:>18}").as_bytes());
             }
         }
