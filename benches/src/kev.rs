@@ -57,24 +57,42 @@ impl KevWriter {
     /// # Panics
     /// A number of the event does not fit its bits.
     pub fn slots(self, event: &KevEvent) -> Vec<SlotBytes> {
-        assert!(event.cpu < 64 && event.class < 32 && event.event < 1024, "{event:?} does not fit a header");
-        let header = u32::from(event.cpu) << 24 | u32::from(event.class) << 10 | u32::from(event.event);
-        let n = event.payload.len().div_ceil(PAYLOAD_BYTES).max(1);
-        let kind = |at| match at {
-            _ if n == 1 => 0,
-            0 => BEGIN,
-            _ if at == n - 1 => END,
-            _ => CONTINUATION,
-        };
-        (0..n).map(|at| self.slot(header | kind(at), event, at)).collect()
+        let KevEvent { cpu, class, event, stamp, ref payload } = *event;
+        let mut slots = Vec::new();
+        self.each_slot((cpu, class, event), stamp, payload, |slot| slots.push(slot));
+        slots
     }
 
-    fn slot(self, header: u32, event: &KevEvent, at: usize) -> SlotBytes {
+    /// Gives each slot of an event to `put`: its CPU, class and number, its stamp and its payload.
+    ///
+    /// # Panics
+    /// As [`KevWriter::slots`].
+    #[inline]
+    pub(crate) fn each_slot(self, key: (u8, u8, u16), stamp: u32, payload: &[u8], mut put: impl FnMut(SlotBytes)) {
+        let (cpu, class, event) = key;
+        assert!(cpu < 64 && class < 32 && event < 1024, "{key:?} does not fit a header");
+        let header = u32::from(cpu) << 24 | u32::from(class) << 10 | u32::from(event);
+        let (wholes, rest) = payload.as_chunks::<PAYLOAD_BYTES>();
+        let mut last = [0; PAYLOAD_BYTES];
+        last[..rest.len()].copy_from_slice(rest);
+        let n = wholes.len() + usize::from(!rest.is_empty() || wholes.is_empty());
+        for (at, payload) in wholes.iter().chain([&last]).take(n).enumerate() {
+            let kind = match at {
+                _ if n == 1 => 0,
+                0 => BEGIN,
+                _ if at == n - 1 => END,
+                _ => CONTINUATION,
+            };
+            put(self.slot(header | kind, stamp, *payload));
+        }
+    }
+
+    #[inline]
+    fn slot(self, header: u32, stamp: u32, payload: [u8; PAYLOAD_BYTES]) -> SlotBytes {
         let mut slot = [0; SLOT_BYTES];
         slot[..4].copy_from_slice(&self.word(header));
-        slot[4..8].copy_from_slice(&self.word(event.stamp));
-        let payload = event.payload.iter().skip(at * PAYLOAD_BYTES);
-        slot[8..].iter_mut().zip(payload).for_each(|(byte, &payload)| *byte = payload);
+        slot[4..8].copy_from_slice(&self.word(stamp));
+        slot[8..].copy_from_slice(&payload);
         slot
     }
 

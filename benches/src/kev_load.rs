@@ -1,6 +1,6 @@
 //! A .kev log of any length: four CPUs that run threads, call the kernel, pass messages and trace their own events.
 
-use crate::kev::{KevEvent, KevHead, KevWriter, SlotBytes};
+use crate::kev::{KevHead, KevWriter, SlotBytes};
 use crate::rng::Rng;
 use std::collections::VecDeque;
 
@@ -14,6 +14,9 @@ const CYCLES_PER_SEC: u32 = 736_629_000;
 const MEAN_CYCLES: u32 = 20_000;
 /// Slots at the end that begin no combine, so that all of them end.
 const TAIL_SLOTS: u64 = 128;
+
+/// Most words of an event that [`Cpu::payload`] makes.
+const MAX_WORDS: usize = 20;
 
 const CONTROL: u8 = 1;
 const KER_CALL: u8 = 2;
@@ -67,6 +70,9 @@ pub struct KevLoad {
     pub big_endian: bool,
     /// Another seed gives other times and data.
     pub seed: u64,
+    /// Whether there are events of several slots; without them there are only those that every kernel writes most:
+    /// threads, kernel calls that do not fail, messages and interrupts.
+    pub combines: bool,
 }
 
 impl KevLoad {
@@ -74,7 +80,7 @@ impl KevLoad {
     ///
     /// ```
     /// use tfbc_benches::KevLoad;
-    /// let log: Vec<Vec<u8>> = KevLoad { slots: 1000, big_endian: false, seed: 1 }.pieces().collect();
+    /// let log: Vec<Vec<u8>> = KevLoad { slots: 1000, big_endian: false, seed: 1, combines: true }.pieces().collect();
     /// assert!(log[0].starts_with(b"TRACE_HEADER_BEGIN::"));
     /// assert_eq!(log[1..].concat().len(), 16 * 1000);
     /// ```
@@ -98,9 +104,9 @@ struct Target {
 impl Target {
     fn new(load: KevLoad, writer: KevWriter) -> Self {
         let rng = Rng::new(load.seed);
-        let mut target =
-            Self { writer, rng, cpus: (0..N_CPUS).map(Cpu::new).collect(), left: load.slots, n_buffers: 0 };
-        if load.slots > 16 * TAIL_SLOTS {
+        let cpus = (0..N_CPUS).map(|id| Cpu::new(id, !load.combines)).collect();
+        let mut target = Self { writer, rng, cpus, left: load.slots, n_buffers: 0 };
+        if load.combines && load.slots > 16 * TAIL_SLOTS {
             target.cpus[0].dump_state(writer);
         }
         target
@@ -109,7 +115,7 @@ impl Target {
     /// A buffer of whole slots: BUFFER first, then what the CPUs write, each with its TIME before its first slot.
     fn next_buffer(&mut self) -> Option<Vec<u8>> {
         let n = self.left.min(BUFFER_SLOTS as u64) as usize;
-        let mut slots = Vec::with_capacity(n);
+        let mut slots: Vec<SlotBytes> = Vec::with_capacity(n);
         if n > 0 {
             let index = self.n_buffers % N_BUFFERS;
             let words = [index << 13 | (self.n_buffers % 2048), n as u32];
@@ -122,15 +128,13 @@ impl Target {
             slots.push(self.next_slot(left));
         }
         self.left -= n as u64;
-        (n > 0).then(|| slots.concat())
+        (n > 0).then(|| slots.into_flattened())
     }
 
     fn next_slot(&mut self, left: u64) -> SlotBytes {
-        let busy = self.cpus.iter().position(|cpu| !cpu.queue.is_empty());
-        let at = match busy {
-            Some(busy) if left <= TAIL_SLOTS => busy,
-            _ => self.rng.below(u32::from(N_CPUS)) as usize,
-        };
+        let is_busy = |cpu: &Cpu| !cpu.queue.is_empty();
+        let busy = if left <= TAIL_SLOTS { self.cpus.iter().position(is_busy) } else { None };
+        let at = busy.unwrap_or_else(|| self.rng.below(u32::from(N_CPUS)) as usize);
         let cpu = &mut self.cpus[at];
         if cpu.queue.is_empty() {
             cpu.act(self.writer, &mut self.rng, left > TAIL_SLOTS);
@@ -149,6 +153,8 @@ struct Cpu {
     cycles: u64,
     queue: VecDeque<SlotBytes>,
     needs_time: bool,
+    /// Whether every event is one of a single slot.
+    is_simple: bool,
     /// Index in [`CALLS`] of the call that it is in.
     in_call: Option<usize>,
     pid: u32,
@@ -156,48 +162,49 @@ struct Cpu {
 }
 
 impl Cpu {
-    fn new(id: u8) -> Self {
+    fn new(id: u8, is_simple: bool) -> Self {
         let cycles = 0x37B0_4F81_E014 + u64::from(id);
-        Self { id, cycles, queue: VecDeque::new(), needs_time: true, in_call: None, pid: 1, tid: u32::from(id) + 1 }
-    }
-
-    fn event(&self, class: u8, event: u16, payload: Vec<u8>) -> KevEvent {
-        KevEvent { cpu: self.id, class, event, stamp: self.cycles as u32, payload }
+        let (queue, tid) = (VecDeque::new(), u32::from(id) + 1);
+        Self { id, cycles, queue, needs_time: true, is_simple, in_call: None, pid: 1, tid }
     }
 
     fn control(&self, writer: KevWriter, event: u16, words: [u32; 2]) -> SlotBytes {
-        writer.slots(&self.event(CONTROL, event, writer.words(&words)))[0]
+        let mut slot = SlotBytes::default();
+        let payload = words.map(|word| writer.word(word));
+        writer.each_slot((self.id, CONTROL, event), self.cycles as u32, payload.as_flattened(), |only| slot = only);
+        slot
     }
 
     /// Stamps an event with the next cycle or a later one, and queues its slots.
-    fn record(&mut self, writer: KevWriter, cycles: u32, class: u8, event: u16, payload: Vec<u8>) {
+    fn record(&mut self, writer: KevWriter, cycles: u32, class: u8, event: u16, payload: &[u8]) {
         let high = self.cycles >> 32;
         self.cycles += u64::from(cycles) + 1;
         self.needs_time |= self.cycles >> 32 != high;
-        let slots = writer.slots(&self.event(class, event, payload));
-        self.queue.extend(slots);
+        let (key, queue) = ((self.id, class, event), &mut self.queue);
+        writer.each_slot(key, self.cycles as u32, payload, |slot| queue.push_back(slot));
     }
 
     /// What a trace begins with: every process, its threads, their states and names.
     fn dump_state(&mut self, writer: KevWriter) {
         for (pid, name) in PROCESSES {
             let process = [writer.words(&[1, pid]), name.as_bytes().to_vec(), vec![0]].concat();
-            self.record(writer, 300, PR_TH, PROCESS_CREATE_NAME, process);
+            self.record(writer, 300, PR_TH, PROCESS_CREATE_NAME, &process);
             for tid in 1..=4 {
                 let thread = writer.words(&[pid, tid]);
-                self.record(writer, 100, PR_TH, THREAD_CREATE, thread.clone());
-                self.record(writer, 100, PR_TH, 5, thread.clone());
+                self.record(writer, 100, PR_TH, THREAD_CREATE, &thread);
+                self.record(writer, 100, PR_TH, 5, &thread);
                 let name = [thread, format!("worker-{tid}\0").into_bytes()].concat();
-                self.record(writer, 100, PR_TH, THREAD_NAME, name);
+                self.record(writer, 100, PR_TH, THREAD_NAME, &name);
             }
         }
     }
 
     /// Does the next thing; `combines` tells whether its record may take several slots.
     fn act(&mut self, writer: KevWriter, rng: &mut Rng, combines: bool) {
-        let wide = combines && rng.below(4) == 0;
+        let wide = combines && !self.is_simple && rng.below(4) == 0;
         let cycles = rng.below(2 * MEAN_CYCLES);
-        let (class, event, letters) = match rng.below(100) {
+        // The last kinds are combines, or the user's.
+        let (class, event, letters) = match rng.below(if self.is_simple { 94 } else { 100 }) {
             _ if !combines => (PR_TH, self.schedule(rng), "pi"),
             0..36 => (PR_TH, self.schedule(rng), if wide { "pinn" } else { "pi" }),
             36..74 => self.kernel_call(rng, wide),
@@ -211,7 +218,7 @@ impl Cpu {
             _ => (USER, rng.range(32, 64) as u16, "nattttnn"),
         };
         let payload = self.payload(writer, rng, letters);
-        self.record(writer, cycles, class, event, payload);
+        self.record(writer, cycles, class, event, &payload.as_flattened()[..4 * letters.len()]);
     }
 
     /// Another thread becomes running, or the running one waits.
@@ -223,7 +230,7 @@ impl Cpu {
 
     fn kernel_call(&mut self, rng: &mut Rng, wide: bool) -> (u8, u16, &'static str) {
         match self.in_call.take() {
-            Some(call) if rng.below(32) == 0 => (KER_CALL, KERNEL_EXIT + CALLS[call].number, "fn"),
+            Some(call) if !self.is_simple && rng.below(32) == 0 => (KER_CALL, KERNEL_EXIT + CALLS[call].number, "fn"),
             Some(call) => (KER_CALL, KERNEL_EXIT + CALLS[call].number, CALLS[call].exit[usize::from(wide)]),
             None => {
                 let call = rng.below(CALLS.len() as u32) as usize;
@@ -237,23 +244,25 @@ impl Cpu {
     fn name_a_path(&mut self, writer: KevWriter, rng: &mut Rng, cycles: u32) {
         let mut payload = writer.words(&[self.pid, self.tid]);
         payload.extend(format!("/dev/ser{}/queue-{:05}", rng.below(4), rng.below(100_000) >> rng.below(16)).bytes());
-        self.record(writer, cycles, SYSTEM, 2, payload);
+        self.record(writer, cycles, SYSTEM, 2, &payload);
     }
 
     /// One word a letter: `p` process, `i` thread, `n` small number, `a` address, `r` rcvid, `c` connection, `t` four
     /// letters of text, `f` the -1 of a failed call, `z` zero.
-    fn payload(&self, writer: KevWriter, rng: &mut Rng, letters: &str) -> Vec<u8> {
-        let word = |letter| match letter {
-            'p' => writer.word(self.pid),
-            'i' => writer.word(self.tid),
-            'n' => writer.word(rng.below(256)),
-            'a' => writer.word(0x0804_8000 + 4 * rng.below(1 << 16)),
-            'r' => writer.word(0x0001_0000 + rng.below(64)),
-            'c' => writer.word(0x4000_0000 + rng.below(32)),
-            'f' => writer.word(u32::MAX),
-            't' => std::array::from_fn(|_| b'a' + rng.below(26) as u8),
+    fn payload(&self, writer: KevWriter, rng: &mut Rng, letters: &str) -> [[u8; 4]; MAX_WORDS] {
+        let mut word = |letter: u8| match letter {
+            b'p' => writer.word(self.pid),
+            b'i' => writer.word(self.tid),
+            b'n' => writer.word(rng.below(256)),
+            b'a' => writer.word(0x0804_8000 + 4 * rng.below(1 << 16)),
+            b'r' => writer.word(0x0001_0000 + rng.below(64)),
+            b'c' => writer.word(0x4000_0000 + rng.below(32)),
+            b'f' => writer.word(u32::MAX),
+            b't' => std::array::from_fn(|_| b'a' + rng.below(26) as u8),
             _ => writer.word(0),
         };
-        letters.chars().flat_map(word).collect()
+        let mut payload = [[0; 4]; MAX_WORDS];
+        payload.iter_mut().zip(letters.bytes()).for_each(|(at, letter)| *at = word(letter));
+        payload
     }
 }

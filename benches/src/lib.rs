@@ -3,9 +3,10 @@
 //! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
 //! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
 //! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length;
-//! [`TraceLoad`] is an AIX trace of any length.
+//! [`TraceLoad`] is an AIX trace of any length. [`cases`] are what is measured.
 #![forbid(unsafe_code)]
 
+pub mod cases;
 mod datakeys;
 mod engine;
 mod header;
@@ -15,6 +16,9 @@ mod load;
 mod log_file;
 mod native;
 mod native_datakeys;
+mod native_kev;
+mod native_line;
+mod report_run;
 mod rng;
 mod sample;
 mod scan;
@@ -30,6 +34,10 @@ pub use kev_load::KevLoad;
 pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers, template_id, templates};
 pub use log_file::LogFile;
 pub use native::NativeText;
+pub use native_kev::{NativeKev, simple_log};
+pub(crate) use native_line::native_columns;
+pub use native_line::{NativeReport, StreamEvent, StreamEvents};
+pub use report_run::ReportRun;
 pub use rng::Rng;
 pub use sample::sample_buffers;
 pub use scan::{Word, WordKind, scan, sum, translate};

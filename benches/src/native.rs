@@ -106,27 +106,108 @@ impl NativeText {
         self.len = 0;
     }
 
+    /// Appends a line that is no longer than half a window.
+    #[inline(always)]
+    pub(crate) fn line(&mut self, put: impl FnOnce(&mut Window<'_>)) {
+        let mut line = self.window();
+        put(&mut line);
+        let n = line.at;
+        self.len += n;
+    }
+
+    /// Appends a text and bytes as pairs of hex digits, with a blank between two of them or without.
+    pub(crate) fn dump<const N: usize>(&mut self, head: &[u8; N], bytes: &[u8], n_blanks: usize) -> Option<()> {
+        let mut line = self.window();
+        line.literal(head);
+        let at = line.at;
+        let n = if n_blanks == 0 { self.pairs(bytes, at)? } else { self.spaced_pairs(bytes, at)? };
+        self.len += n;
+        Some(())
+    }
+
+    /// Bytes as pairs of hex digits behind a line's first `at` bytes, the last of which is a blank; gives the line's
+    /// length.
+    #[inline(always)]
+    fn spaced_pairs(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        // Each byte brings the blank before it; the text's last blank is the first byte's.
+        let start = at - 1;
+        let end = (start + 3 * bytes.len()).max(at);
+        let room = self.room(end + 1).get_mut(start..=end)?;
+        let (eights, rest) = bytes.as_chunks::<8>();
+        let mut at = 0;
+        for bytes in eights {
+            // 25 bytes at constant places: one check for eight bytes.
+            let digits: &mut [u8; 25] = room.get_mut(at..)?.first_chunk_mut()?;
+            for (i, &byte) in bytes.iter().enumerate() {
+                digits[3 * i..3 * i + 4].copy_from_slice(&HEX_BYTE[usize::from(byte)]);
+            }
+            at += 24;
+        }
+        for &byte in rest {
+            *room.get_mut(at..)?.first_chunk_mut()? = HEX_BYTE[usize::from(byte)];
+            at += 3;
+        }
+        *room.last_mut()? = b'\n';
+        Some(end + 1)
+    }
+
+    /// The same without blanks.
+    #[inline(always)]
+    fn pairs(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        let end = at + 2 * bytes.len();
+        let room = self.room(end + 1).get_mut(at..=end)?;
+        let (fours, rest) = bytes.as_chunks::<4>();
+        let (digits, last) = room.split_at_mut_checked(8 * fours.len())?;
+        for (digits, bytes) in digits.as_chunks_mut::<8>().0.iter_mut().zip(fours) {
+            *digits = hex_digits::<UPPER>(u32::from_be_bytes(*bytes));
+        }
+        for (digits, &byte) in last.as_chunks_mut::<2>().0.iter_mut().zip(rest) {
+            let [_, high, low, _] = HEX_BYTE[usize::from(byte)];
+            *digits = [high, low];
+        }
+        *room.last_mut()? = b'\n';
+        Some(end + 1)
+    }
+
+    #[inline(always)]
     fn room(&mut self, n: usize) -> &mut [u8] {
         if self.buf.len() - self.len < n {
-            self.buf.resize((self.len + n).next_power_of_two().max(1 << 16), 0);
+            self.grow(n);
         }
         &mut self.buf[self.len..]
     }
 
+    #[cold]
+    fn grow(&mut self, n: usize) {
+        self.buf.resize((self.len + n).next_power_of_two().max(1 << 16), 0);
+    }
+
     pub(crate) fn window(&mut self) -> Window<'_> {
+        self.window_at(0)
+    }
+
+    /// A window whose first `at` bytes are text already.
+    #[inline(always)]
+    pub(crate) fn window_at(&mut self, at: usize) -> Window<'_> {
         let Some(window) = self.room(WINDOW).first_chunk_mut() else { unreachable!("room gives what is asked") };
-        Window { bytes: window, at: 0 }
+        Window { bytes: window, at }
     }
 
     /// Appends the line of one event of the load; `None`, and nothing, for one that is too short.
     pub fn event(&mut self, event: &Event<'_>) -> Option<()> {
-        let data = event.bytes.get(8..)?;
         let id = u16::from_be_bytes(*event.bytes.get(4..)?.first_chunk()?);
+        self.body(id, event.bytes, 0)
+    }
+
+    /// The same behind the columns of its line, which take the first `at` bytes.
+    #[inline(always)]
+    pub(crate) fn body(&mut self, id: u16, bytes: &[u8], at: usize) -> Option<()> {
+        let data = bytes.get(8..)?;
         let n = match Shape::of_id(id) {
-            Shape::DiskRead => disk_read(data, self.window())?,
-            Shape::Ioctl => ioctl(data, self.window())?,
-            Shape::Wakeup => wakeup(data, self.window())?,
-            Shape::Dump => dump(event.bytes, self)?,
+            Shape::DiskRead => disk_read(data, self.window_at(at))?,
+            Shape::Ioctl => ioctl(data, self.window_at(at))?,
+            Shape::Wakeup => wakeup(data, self.window_at(at))?,
+            Shape::Dump => dump(bytes, self, at)?,
         };
         self.len += n;
         Some(())
@@ -155,8 +236,17 @@ impl Window<'_> {
     }
 
     #[inline(always)]
-    fn hex(&mut self, value: u32) {
+    pub(crate) fn hex(&mut self, value: u32) {
         self.put(&hex_digits::<UPPER>(value), 8);
+    }
+
+    /// The names of the eight low flags.
+    #[inline(always)]
+    pub(crate) fn flags(&mut self, flags: usize) {
+        for (half, names) in FLAG_NAMES.iter().enumerate() {
+            let names = &names[flags >> (4 * half) & 15];
+            self.put(names, usize::from(names[31]));
+        }
     }
 
     #[inline(always)]
@@ -178,7 +268,7 @@ impl Window<'_> {
 pub(crate) const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// How many characters the digit `A` is behind `:`, the one that follows `9`.
-const UPPER: u64 = 7;
+pub(crate) const UPPER: u64 = 7;
 /// The same for `a`.
 pub(crate) const LOWER: u64 = 39;
 
@@ -195,7 +285,7 @@ pub(crate) fn hex_digits<const LETTERS: u64>(value: u32) -> [u8; 8] {
 
 /// The decimal digits of a number below 10^8, one a byte, the first in the lowest byte.
 #[inline(always)]
-fn eight_digits(value: u32) -> u64 {
+pub(crate) fn eight_digits(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
     let hundreds = (fours * 10_486) >> 20 & 0x0000_007F_0000_007F;
     let twos = hundreds | (fours - hundreds * 100) << 16;
@@ -210,6 +300,7 @@ fn low_half(data: &[u8; 24], word: usize) -> u32 {
     u32::from_be_bytes([a, b, c, d])
 }
 
+#[inline(always)]
 fn disk_read(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     let data: &[u8; 24] = data.first_chunk()?;
     line.literal(b"DISK READ dev=");
@@ -222,14 +313,11 @@ fn disk_read(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     Some(line.at)
 }
 
+#[inline(always)]
 fn ioctl(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     let data: &[u8; 24] = data.first_chunk()?;
     line.literal(b"IOCTL flags=");
-    let flags = low_half(data, 0) as usize;
-    for (half, names) in FLAG_NAMES.iter().enumerate() {
-        let names = &names[flags >> (4 * half) & 15];
-        line.put(names, usize::from(names[31]));
-    }
+    line.flags(low_half(data, 0) as usize);
     line.literal(b"op=");
     let [_, operation, _] = *data.as_chunks::<8>().0 else { return None };
     if let Some(name) = OPERATION_NAMES.get(u64::from_be_bytes(operation) as usize) {
@@ -241,6 +329,7 @@ fn ioctl(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     Some(line.at)
 }
 
+#[inline(always)]
 fn wakeup(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     let (numbers, name): (&[u8; 24], &[u8; 16]) = (data.first_chunk()?, data.get(16..)?.first_chunk()?);
     line.literal(b"WAKEUP comm=");
@@ -282,31 +371,14 @@ fn printable_slowly(text: &[u8; 16]) -> ([u8; 16], usize) {
     (text.map(|byte| if matches!(byte, 0x20..=0x7E) { byte } else { b'.' }), len)
 }
 
-fn dump(bytes: &[u8], text: &mut NativeText) -> Option<usize> {
+#[inline(always)]
+fn dump(bytes: &[u8], text: &mut NativeText, at: usize) -> Option<usize> {
     let len = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
     let (word, shown) = (bytes.get(12..)?.first_chunk()?, bytes.get(16..)?.get(..usize::from(len))?);
-    let mut line = text.window();
+    let mut line = text.window_at(at);
     line.literal(b"DUMP len=");
     line.decimal(u32::from_be_bytes(*word));
     line.literal(b" data= ");
-    // Each byte brings the blank before it; the literal's last blank is the first byte's.
-    let start = line.at - 1;
-    let end = (start + 3 * shown.len()).max(line.at);
-    let room = text.room(end + 1).get_mut(start..=end)?;
-    let (eights, rest) = shown.as_chunks::<8>();
-    let mut at = 0;
-    for bytes in eights {
-        // 25 bytes at constant places: one check for eight bytes.
-        let digits: &mut [u8; 25] = room.get_mut(at..)?.first_chunk_mut()?;
-        for (i, &byte) in bytes.iter().enumerate() {
-            digits[3 * i..3 * i + 4].copy_from_slice(&HEX_BYTE[usize::from(byte)]);
-        }
-        at += 24;
-    }
-    for &byte in rest {
-        *room.get_mut(at..)?.first_chunk_mut()? = HEX_BYTE[usize::from(byte)];
-        at += 3;
-    }
-    *room.last_mut()? = b'\n';
-    Some(end + 1)
+    let at = line.at;
+    text.spaced_pairs(shown, at)
 }

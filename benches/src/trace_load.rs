@@ -43,7 +43,7 @@ impl Extent {
 ///
 /// let load = TraceLoad { kind: TraceKind::Small32, extent: Extent::Events(1000), seed: 1, cpu: 0, cpus: 1 };
 /// let bytes: usize = load.buffers().map(|buffer| buffer.len()).sum();
-/// assert_eq!(bytes, 16 * 1002, "trace on, the events, trace off");
+/// assert_eq!(bytes, 12 + 16 * 1000 + 12, "trace on, the events, trace off");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceLoad {

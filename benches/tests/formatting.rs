@@ -116,6 +116,6 @@ fn dumps_of_every_length() {
             (Hook::generic(0x1000, 0, 1, &bytes[..len]), format!("data={}{shown}", if len == 0 { "" } else { blank }))
         })
     };
-    check("\"data=\" W2 LOOP $HL { X0 }", events("").map(|(hook, line)| (hook, line)));
-    check("\"data= \" W2 LOOP $HL { X1 }", events(" ").map(|(hook, line)| (hook, line)));
+    check("\"data=\" W2 LOOP $HL { X0 }", events(""));
+    check("\"data= \" W2 LOOP $HL { X1 }", events(" "));
 }

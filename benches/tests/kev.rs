@@ -36,7 +36,7 @@ fn heads_say_what_they_were_made_from() {
 }
 
 fn log(slots: u64, big_endian: bool, seed: u64) -> Vec<u8> {
-    KevLoad { slots, big_endian, seed }.pieces().collect::<Vec<_>>().concat()
+    KevLoad { slots, big_endian, seed, combines: true }.pieces().collect::<Vec<_>>().concat()
 }
 
 #[test]

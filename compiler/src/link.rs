@@ -524,7 +524,7 @@ impl<'d> Fuser<'d> {
         let jump = |op, value| {
             let asked = number.mode == form::FIELD;
             let place = |label: u32| self.places.get(label as usize);
-            let one_place = asked && place(put.d) == place(number.short);
+            let one_place = !asked || place(put.d) == place(number.short);
             one_place.then(|| number.instr(op, self.need, |window| [window, value, put.d]))
         };
         let instr = match op {

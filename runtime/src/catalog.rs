@@ -419,9 +419,9 @@ impl<'b> Catalog<'b> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
-    /// The canonical ids that have a stanza, in no order.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = u16> {
-        self.entries.iter().map(|entry| entry.id)
+    /// The entries of all ids that have a stanza.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
     }
 
     /// Whether a stanza of the given files formats events of a canonical id.

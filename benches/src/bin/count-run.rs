@@ -1,29 +1,21 @@
-//! Formats a load some number of times, for a tool that counts instructions; see `benches/instructions.sh`.
+//! Does one side of a case some number of times, for a tool that counts instructions; see `benches/gate.sh`.
+
+use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use tfbc_benches::{
-    Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, run_native,
-    templates,
-};
-use tfbc_vm::Event;
+use tfbc_benches::cases::{self, Side};
 
-/// Format one benchmark load again and again.
+/// Run one side of a case again and again.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// Who formats.
-    #[arg(value_enum)]
+    /// The case, such as `run/mix200`; without one, all are listed.
+    case: Option<String>,
+    /// Who does it.
+    #[arg(value_enum, default_value = "engine")]
     who: Who,
-    /// How many times the load is formatted; 0 prepares only.
+    /// How many times; 0 prepares only.
+    #[arg(default_value_t = 1)]
     passes: usize,
-    /// What the load holds.
-    #[arg(long, value_enum, default_value = "mix")]
-    load: LoadName,
-    /// How many templates a mix is spread over.
-    #[arg(long, default_value_t = 200)]
-    templates: usize,
-    /// The user event that the load of datakeys holds; without one, a mix of all.
-    #[arg(long, value_parser = user_event)]
-    event: Option<UserEvent>,
     /// Events of the load.
     #[arg(long, default_value_t = 2000)]
     events: usize,
@@ -31,60 +23,39 @@ struct Cli {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Who {
-    /// The machine.
+    /// The project.
     Engine,
     /// The machine's checked twin.
     Checked,
-    /// The hand-written formatter.
+    /// Code written by hand.
     Native,
+    /// The standard library.
+    Plain,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LoadName {
-    DiskRead,
-    Ioctl,
-    Wakeup,
-    Dump,
-    Mix,
-    /// QNX user events.
-    Datakeys,
-}
-
-fn user_event(name: &str) -> Result<UserEvent, String> {
-    let mut events = UserEvent::SHARES.into_iter().map(|(event, _)| event);
-    events.find(|event| event.name() == name).ok_or_else(|| "no such event".to_owned())
-}
-
-fn main() {
+fn main() -> ExitCode {
     let cli = Cli::parse();
-    let pick = match cli.load {
-        LoadName::DiskRead => Pick::Only(Shape::DiskRead),
-        LoadName::Ioctl => Pick::Only(Shape::Ioctl),
-        LoadName::Wakeup => Pick::Only(Shape::Wakeup),
-        LoadName::Dump => Pick::Only(Shape::Dump),
-        LoadName::Mix => Pick::Mix(cli.templates),
-        LoadName::Datakeys => {
-            let load = RecordLoad::new(cli.event, cli.events);
-            return run(&cli, &blob("load.xml", &definitions()), load.events(), NativeText::record);
-        }
+    let Some(name) = cli.case else {
+        cases::names().iter().for_each(|name| println!("{name}"));
+        return ExitCode::SUCCESS;
     };
-    let load = Load::new(pick, cli.events);
-    run(&cli, &blob("load.trcfmt", &templates(pick.n_templates())), load.events(), NativeText::event);
-}
-
-fn run<'e>(
-    cli: &Cli,
-    blob: &[u8],
-    load: impl Iterator<Item = Event<'e>> + Clone,
-    format: impl Fn(&mut NativeText, &Event<'e>) -> Option<()>,
-) {
-    let mut engine = if cli.who == Who::Checked { Engine::checked(blob) } else { Engine::new(blob) };
-    let mut native = NativeText::new();
-    assert_same_text(&mut engine, load.clone(), &format);
-    let mut pass = || match cli.who {
-        Who::Native => run_native(load.clone(), &mut native, &format),
-        Who::Engine | Who::Checked => engine.run(load.clone()),
+    let Some(measure) = cases::find(&name) else {
+        eprintln!("there is no case {name}");
+        return ExitCode::FAILURE;
     };
-    let n_bytes: usize = (0..cli.passes).map(|_| pass()).sum();
-    println!("{n_bytes} bytes of text");
+    let side = match cli.who {
+        Who::Engine => Side::Engine,
+        Who::Checked => Side::Checked,
+        Who::Native => Side::Native,
+        Who::Plain => Side::Plain,
+    };
+    let mut case = measure.case(cli.events);
+    // This pass makes room for text; those that are counted do not.
+    if case.pass(side).is_none() {
+        eprintln!("{name} has no such side");
+        return ExitCode::FAILURE;
+    }
+    let sum: usize = (0..cli.passes).filter_map(|_| case.measured_pass(side)).fold(0, usize::wrapping_add);
+    println!("{} units a pass, sum {sum}", case.units);
+    ExitCode::SUCCESS
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use tfbc_benches::{KevLoad, user_log};
@@ -25,19 +25,24 @@ struct Cli {
     /// Not a log, but the event definitions of those.
     #[arg(long)]
     definitions: bool,
-    /// Where to write.
-    #[arg(short, long, value_name = "FILE")]
+    /// Only events of one slot, those that kernels write most.
+    #[arg(long, conflicts_with_all = ["user", "definitions"])]
+    simple: bool,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
 }
 
 fn main() -> io::Result<()> {
-    let Cli { slots, big_endian, seed, user, definitions, out } = Cli::parse();
-    let mut file = BufWriter::new(File::create(out)?);
+    let Cli { slots, big_endian, seed, user, definitions, simple, out } = Cli::parse();
+    let out: Box<dyn Write> =
+        if out == Path::new("-") { Box::new(io::stdout().lock()) } else { Box::new(File::create(out)?) };
+    let mut file = BufWriter::with_capacity(256 << 10, out);
     let mut write = |piece: Vec<u8>| file.write_all(&piece);
     match user {
         _ if definitions => write(tfbc_benches::definitions().into_bytes())?,
         Some(n_events) => user_log(n_events).try_for_each(write)?,
-        None => KevLoad { slots, big_endian, seed }.pieces().try_for_each(write)?,
+        None => KevLoad { slots, big_endian, seed, combines: !simple }.pieces().try_for_each(write)?,
     }
     file.flush()
 }

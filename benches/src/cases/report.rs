@@ -1,0 +1,98 @@
+//! Whole lines: from a stream's bytes to the text of a report.
+
+use super::{Case, Measure, Side, assert_same};
+use crate::{NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, mix_buffers, templates};
+use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
+
+/// Text that is kept before it is forgotten, as a report hands over a full buffer.
+const TEXT_BYTES: usize = 512 << 10;
+
+fn stream(pick: Pick, n_events: usize) -> &'static [u8] {
+    let buffers: Vec<Vec<u8>> = mix_buffers(pick, n_events, 1).collect();
+    [STREAM64_MAGIC.to_vec(), buffers.concat()].concat().leak()
+}
+
+fn trace(stream: &'static [u8]) -> Trace {
+    Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default()).expect("the load is a trace")
+}
+
+/// Stepping from event to event, without and with their times.
+pub(super) fn step() -> Vec<Measure> {
+    let native = |stream: &'static [u8]| {
+        let sum = |sum: usize, event: crate::StreamEvent<'_>| {
+            sum + usize::from(event.id) + event.bytes.len() + event.ticks.unwrap_or_default() as usize
+        };
+        move || StreamEvents::new(stream).fold(0, sum)
+    };
+    let events = move |n_events| {
+        let stream = stream(Pick::Mix(200), n_events);
+        let engine = move || {
+            let (mut trace, mut sum) = (trace(stream), 0);
+            while let Some(item) = trace.next().expect("memory can be read") {
+                if let Item::Event(event) = item {
+                    sum += usize::from(event.id) + event.bytes.len() + event.ticks.unwrap_or_default() as usize;
+                }
+            }
+            sum
+        };
+        assert_eq!(engine(), native(stream)(), "both see all events");
+        Case::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
+    };
+    let timed = move |n_events| {
+        let stream = stream(Pick::Mix(200), n_events);
+        let engine = move || {
+            let (mut logs, mut sum) = (Logs::from(trace(stream)), 0);
+            while let Some(item) = logs.next().expect("memory can be read") {
+                if let LogItem::Event(timed) = item {
+                    sum += usize::from(timed.event.id) + timed.event.bytes.len() + timed.time.time_ns as usize;
+                }
+            }
+            sum
+        };
+        assert_eq!(engine(), native(stream)(), "both see all events; a tick is a nanosecond");
+        Case::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
+    };
+    vec![Measure::new("events", events), Measure::new("timed", timed)]
+}
+
+/// Step, columns and text of each event in the default layout.
+pub(super) fn line() -> Vec<Measure> {
+    let loads = [
+        ("disk-read", Pick::Only(Shape::DiskRead)),
+        ("dump", Pick::Only(Shape::Dump)),
+        ("mix4", Pick::Mix(4)),
+        ("mix200", Pick::Mix(200)),
+        ("mix4096", Pick::Mix(4096)),
+    ];
+    let measure = |(name, pick): (&str, Pick)| Measure::new(name, move |n_events| lines(pick, n_events));
+    loads.into_iter().map(measure).collect()
+}
+
+fn lines(pick: Pick, n_events: usize) -> Case {
+    let stream = stream(pick, n_events);
+    let mut engine = ReportRun::new(&templates(pick.n_templates()));
+    let mut text = Vec::new();
+    let n_bytes = engine.run(stream, &mut text);
+    let (mut by_hand, mut native_report) = (Vec::new(), NativeReport::new(pick.n_templates()));
+    assert_eq!(native(stream, &mut native_report, |text| by_hand.extend_from_slice(text)), n_bytes);
+    assert_same(&text, &by_hand);
+    Case::new(n_events)
+        .side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
+        .side(Side::Native, move || native(stream, &mut native_report, |_| {}))
+}
+
+/// The whole report by hand; gives the bytes of its text.
+fn native(stream: &[u8], report: &mut NativeReport, mut write: impl FnMut(&[u8])) -> usize {
+    report.begin();
+    let mut n_bytes = 0;
+    for event in StreamEvents::new(stream) {
+        report.event(&event);
+        if report.as_bytes().len() >= TEXT_BYTES {
+            n_bytes += report.as_bytes().len();
+            write(report.as_bytes());
+            report.clear();
+        }
+    }
+    write(report.as_bytes());
+    n_bytes + report.as_bytes().len()
+}

@@ -1,0 +1,62 @@
+//! The machine over events that are in memory: their texts, without columns.
+
+use super::{Case, Measure, Side};
+use crate::{
+    Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, run_native,
+    templates,
+};
+use std::rc::Rc;
+use tfbc_vm::Event;
+
+/// The load's four shapes, and mixes over 4, 200 and 4096 templates.
+pub(super) fn shapes() -> Vec<Measure> {
+    let loads = [
+        ("disk-read", Pick::Only(Shape::DiskRead)),
+        ("ioctl", Pick::Only(Shape::Ioctl)),
+        ("wakeup", Pick::Only(Shape::Wakeup)),
+        ("dump", Pick::Only(Shape::Dump)),
+        ("mix4", Pick::Mix(4)),
+        ("mix200", Pick::Mix(200)),
+        ("mix4096", Pick::Mix(4096)),
+    ];
+    let measure = |(name, pick): (&str, Pick)| {
+        Measure::new(name, move |n_events| {
+            let load: &'static Load = Box::leak(Box::new(Load::new(pick, n_events)));
+            formatted("load.trcfmt", &templates(pick.n_templates()), n_events, move || load.events(), NativeText::event)
+        })
+    };
+    loads.into_iter().map(measure).collect()
+}
+
+/// QNX user events through datakeys: each alone, and a mix of all.
+pub(super) fn datakeys() -> Vec<Measure> {
+    let only = UserEvent::SHARES.into_iter().map(|(event, _)| Some(event));
+    let measure = |only: Option<UserEvent>| {
+        Measure::new(only.map_or("mix", UserEvent::name), move |n_events| {
+            let load: &'static RecordLoad = Box::leak(Box::new(RecordLoad::new(only, n_events)));
+            formatted("load.xml", &definitions(), n_events, move || load.events(), NativeText::record)
+        })
+    };
+    only.chain([None]).map(measure).collect()
+}
+
+/// A load through the machine, through its checked twin, and through a formatter written by hand.
+pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
+    name: &str,
+    format_file: &str,
+    n_events: usize,
+    events: impl Fn() -> E + 'static,
+    native: impl Fn(&mut NativeText, &Event<'static>) -> Option<()> + 'static,
+) -> Case {
+    let blob: &'static [u8] = blob(name, format_file).leak();
+    let (mut engine, mut checked) = (Engine::new(blob), Engine::checked(blob));
+    assert_same_text(&mut engine, events(), &native);
+    assert_same_text(&mut checked, events(), &native);
+    let events = Rc::new(events);
+    let (for_engine, for_checked) = (Rc::clone(&events), Rc::clone(&events));
+    let mut text = NativeText::new();
+    Case::new(n_events)
+        .side(Side::Engine, move || engine.run(for_engine()))
+        .side(Side::Checked, move || checked.run(for_checked()))
+        .side(Side::Native, move || run_native(events(), &mut text, &native))
+}

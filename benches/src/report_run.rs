@@ -1,0 +1,84 @@
+use std::fs;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
+use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
+use tfbc::report::{ReportOptions, report};
+
+/// Reports of streams in memory, by one format file, without a heading.
+#[derive(Debug)]
+pub struct ReportRun {
+    catalog: Catalog<'static>,
+    options: ReportOptions,
+}
+
+impl ReportRun {
+    /// Compiles a format file.
+    ///
+    /// # Panics
+    /// A format file with errors, or a directory for temporary files that cannot be written.
+    pub fn new(format_file: &str) -> Self {
+        let path = temporary("trcfmt");
+        fs::write(&path, format_file).expect("temporary files can be written");
+        let set = FormatSet::load(std::slice::from_ref(&path), &LoadOptions::default());
+        fs::remove_file(&path).expect("the file was written");
+        // A bench uses its format files to its end.
+        let set: &'static FormatSet = Box::leak(Box::new(set.expect("the load compiles")));
+        let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+        Self { catalog: set.catalog().expect("a blob of the compiler verifies"), options }
+    }
+
+    /// Lets so many threads format; one does unless this is called.
+    pub fn set_threads(&mut self, n_threads: usize) {
+        self.options.threads = NonZeroUsize::new(n_threads);
+    }
+
+    /// Writes the report of a stream in memory; gives the bytes of its text.
+    ///
+    /// # Panics
+    /// A stream that is no trace, or has damaged places.
+    pub fn run(&mut self, stream: &[u8], out: &mut (impl Write + Send)) -> usize {
+        let trace = Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default());
+        self.report(Logs::from(trace.expect("the load is a trace")), out)
+    }
+
+    /// Writes the report of a file; gives the bytes of its text.
+    ///
+    /// # Panics
+    /// As [`ReportRun::run`].
+    pub fn run_file(&mut self, path: &Path, out: &mut (impl Write + Send)) -> usize {
+        self.report(Logs::open(path, &ReadOptions::default()).expect("the load is a trace"), out)
+    }
+
+    fn report(&self, mut logs: Logs, out: &mut (impl Write + Send)) -> usize {
+        let mut out = Counted { out, n_bytes: 0 };
+        let mut hear = |notice: &Notice| panic!("{}", notice.message);
+        report(&mut logs, &self.catalog, &self.options, &mut out, &mut hear).expect("memory can be read and written");
+        out.n_bytes
+    }
+}
+
+/// A path for a temporary file of this process.
+pub(crate) fn temporary(suffix: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tfbc-benches-{}.{suffix}", std::process::id()))
+}
+
+/// Counts what is written.
+struct Counted<'w, W> {
+    out: &'w mut W,
+    n_bytes: usize,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.n_bytes += n;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
