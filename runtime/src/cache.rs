@@ -155,7 +155,7 @@ mod tests {
         let plain = slot(&Options::default());
         assert!(plain.is_some());
         let mut other = Options::default();
-        other.dialect.lower_hex = true;
+        other.dialect.set("hex", "lower").unwrap();
         assert_ne!(slot(&other), plain);
     }
 }

@@ -218,7 +218,7 @@ impl FormatSet {
     /// # Errors
     /// The first blob that is refused.
     pub fn catalog(&self) -> Result<Catalog<'_>, LoadError> {
-        self.catalog_by(|blob| Program::open(blob))
+        self.catalog_by(Program::open)
     }
 
     /// The same for commands that run the programs: large blobs are opened lazily ([`Program::open_lazily`]).
