@@ -395,6 +395,7 @@ impl RecordWriter for RowWriter<'_> {
             n_reported: std::mem::take(&mut self.n_reported),
             n_truncated: std::mem::take(&mut self.printer.n_truncated),
             n_limited: std::mem::take(&mut self.printer.n_limited),
+            n_refused: std::mem::take(&mut self.printer.n_refused),
             n_left_out: 0,
         }
     }
