@@ -2,12 +2,13 @@
 
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
-use crate::emit::{self, Callee, Draft, ROW, Shape, Surroundings};
+use crate::emit::{self, Asked, Callee, Callees, Draft, ROW, Shape, Surroundings};
 use crate::graph::Graph;
 use crate::ir::{Block, Program};
-use crate::link;
+use crate::link::{self, Workbench};
 use crate::lower::show_id;
 use std::collections::HashMap;
+use std::fmt;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
 
@@ -19,7 +20,14 @@ const MAX_PROGRAM: usize = 1 << 22;
 
 /// Builds the blob of a checked program. `sources` are those that the IR's source ids name; the plain code is kept for
 /// looking at where `listed`.
-pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], dialect: &Dialect, listed: bool) -> Built {
+pub(crate) fn build<'p>(
+    program: &'p Program,
+    graph: &'p Graph,
+    sources: &'p [&'p Source],
+    dialect: &Dialect,
+    listed: bool,
+) -> Built<'p> {
+    let functions = program.stanzas.len()..program.stanzas.len() + program.functions.len();
     let mut builder = Builder {
         program,
         graph,
@@ -29,18 +37,17 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
         drafts: Vec::new(),
         listed,
         n_lines: 0,
+        bench: Workbench::default(),
+        still: functions.map(|node| !graph.facts[node].touches_pointer).collect(),
+        functions: HashMap::new(),
+        stanzas: HashMap::new(),
         any_base: graph.facts.iter().any(|facts| facts.sets_base),
     };
     for source in sources {
         builder.blob.source(source.name(), source.bytes());
     }
     builder.blob.dialect(&dialect.record());
-    let mut routines = vec![[0; 4]; program.stanzas.len()];
-    for env in Env::ALL {
-        if program.stanzas.iter().any(|stanza| stanza.space.envs().contains(&env)) {
-            builder.environment(env, &mut routines);
-        }
-    }
+    let routines = builder.nodes();
     for (at, stanza) in program.stanzas.iter().enumerate() {
         let label = builder.blob.string(&stanza.label);
         let place = builder.place(stanza.source, stanza.span);
@@ -65,11 +72,11 @@ pub(crate) fn build(program: &Program, graph: &Graph, sources: &[&Source], diale
 }
 
 /// What building gave.
-pub(crate) struct Built {
+pub(crate) struct Built<'p> {
     pub blob: BlobBuilder,
     pub diagnostics: Vec<Diagnostic>,
     /// The plain code of every routine but the built-in stanzas', with its name.
-    pub drafts: Vec<(String, Draft)>,
+    pub drafts: Vec<(String, Draft<'p>)>,
 }
 
 struct Builder<'p> {
@@ -78,9 +85,15 @@ struct Builder<'p> {
     sources: &'p [&'p Source],
     blob: BlobBuilder,
     diagnostics: Vec<Diagnostic>,
-    drafts: Vec<(String, Draft)>,
+    drafts: Vec<(String, Draft<'p>)>,
     listed: bool,
     n_lines: usize,
+    bench: Workbench,
+    /// Functions that leave the data pointer alone, with everything they call.
+    still: Vec<bool>,
+    /// What functions and called stanzas came to.
+    functions: HashMap<usize, Callees>,
+    stanzas: HashMap<u16, Callees>,
     /// Whether any template sets the base pointer: then a called one may find it set.
     any_base: bool,
 }
@@ -88,6 +101,7 @@ struct Builder<'p> {
 /// A routine about to be built.
 struct Plan<'p> {
     node: usize,
+    envs: [Env; 4],
     called: bool,
     n_locals: u16,
     lower_hex: bool,
@@ -96,29 +110,43 @@ struct Plan<'p> {
     body: &'p Block,
     source: SourceId,
     span: Span,
-    name: String,
+    name: Name<'p>,
+}
+
+/// A routine's name in listings.
+#[derive(Clone, Copy)]
+enum Name<'p> {
+    Entry(Space, u16),
+    /// A stanza that is called.
+    Called(u16),
+    Function(&'p [u8]),
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Entry(space, id) => f.write_str(&entry_name(*space, *id)),
+            Name::Called(id) => write!(f, "${}", show_id(*id)),
+            Name::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
+        }
+    }
 }
 
 impl<'p> Builder<'p> {
-    fn environment(&mut self, env: Env, routines: &mut [[u32; 4]]) {
+    /// Builds everything, callees before callers; gives the routines of each stanza.
+    fn nodes(&mut self) -> Vec<[u32; 4]> {
         let (program, graph) = (self.program, self.graph);
         let n_stanzas = program.stanzas.len();
         let called = graph.called();
-        let apart = |node: usize| match program.stanzas.get(node) {
-            Some(stanza) => !stanza.space.envs().contains(&env),
-            // Functions are called by hooks' stanzas.
-            None => !Space::Hook.envs().contains(&env),
-        };
-        let functions = n_stanzas..n_stanzas + program.functions.len();
-        let still: Vec<bool> = functions.map(|node| !graph.facts[node].touches_pointer).collect();
-        let mut function_callees: HashMap<usize, Callee> = HashMap::new();
-        let mut stanza_callees: HashMap<u16, Callee> = HashMap::new();
+        let mut routines = vec![[0; 4]; n_stanzas];
         static NOTHING: Block = Vec::new();
-        for &node in graph.order.iter().filter(|node| !apart(**node)) {
-            if node >= n_stanzas {
+        for &node in &graph.order {
+            let Some(stanza) = program.stanzas.get(node) else {
                 let function = &program.functions[node - n_stanzas];
                 let plan = Plan {
                     node,
+                    // Functions are called by hooks' stanzas.
+                    envs: Space::Hook.envs(),
                     called: true,
                     n_locals: function.n_locals,
                     lower_hex: function.lower_hex,
@@ -127,22 +155,15 @@ impl<'p> Builder<'p> {
                     body: &function.body,
                     source: function.source,
                     span: function.span,
-                    name: format!("{}()", String::from_utf8_lossy(&function.name)),
+                    name: Name::Function(&function.name),
                 };
-                let around = Surroundings {
-                    program,
-                    env,
-                    functions: &function_callees,
-                    stanzas: &stanza_callees,
-                    still: &still,
-                };
-                let callee = self.routine(&plan, &around);
-                function_callees.insert(node - n_stanzas, callee);
+                let callees = self.environments(&plan);
+                self.functions.insert(node - n_stanzas, callees);
                 continue;
-            }
-            let stanza = &program.stanzas[node];
+            };
             let mut plan = Plan {
                 node,
+                envs: stanza.space.envs(),
                 called: false,
                 n_locals: stanza.n_locals,
                 lower_hex: stanza.lower_hex,
@@ -151,51 +172,74 @@ impl<'p> Builder<'p> {
                 body: &stanza.body,
                 source: stanza.source,
                 span: stanza.span,
-                name: entry_name(stanza.space, stanza.id),
+                name: Name::Entry(stanza.space, stanza.id),
             };
-            let around =
-                Surroundings { program, env, functions: &function_callees, stanzas: &stanza_callees, still: &still };
-            routines[node][env.index()] = self.routine(&plan, &around).routine;
+            routines[node] = self.environments(&plan).map(|callee| callee.routine);
             if called[node] {
                 plan.called = true;
                 plan.heading = &stanza.called_heading;
-                plan.name = format!("${}", show_id(stanza.id));
-                let callee = self.routine(&plan, &around);
-                stanza_callees.insert(stanza.id, callee);
+                plan.name = Name::Called(stanza.id);
+                let callees = self.environments(&plan);
+                self.stanzas.insert(stanza.id, callees);
             }
         }
+        routines
     }
 
-    fn routine(&mut self, plan: &Plan<'_>, around: &Surroundings<'_>) -> Callee {
-        let below = self.graph.callees(plan.node).map(|node| self.callee_end(node, around));
-        let first = below.max().unwrap_or(0).max(ROW.into()).min(N_REGS) as u16;
+    /// Builds a routine for each environment; those that answer alike what it asks share one.
+    fn environments(&mut self, plan: &Plan<'p>) -> Callees {
+        let mut callees = Callees::default();
+        for (at, env) in plan.envs.iter().enumerate() {
+            let alike = |known: &usize| callees[*known].asked.alike(plan.envs[*known], *env);
+            callees[at] = match (0..at).find(alike).filter(|_| !self.listed) {
+                Some(known) => callees[known],
+                None => self.routine(plan, *env),
+            };
+        }
+        callees
+    }
+
+    fn routine(&mut self, plan: &Plan<'p>, env: Env) -> Callee {
+        let (mut below, mut asked) = (0, Asked::default());
+        for callee in self.graph.callees(plan.node).filter_map(|node| self.callee(node, env)) {
+            below = below.max(callee.end);
+            asked = asked.and(callee.asked);
+        }
+        let first = below.max(ROW.into()).min(N_REGS) as u16;
         let facts = self.graph.facts[plan.node];
         let base_is_zero = if plan.called { !self.any_base } else { !facts.sets_base };
         let shape =
             Shape { called: plan.called, base_is_zero, n_locals: plan.n_locals, first, lower_hex: plan.lower_hex };
-        let draft = emit::emit(around, shape, plan.heading, plan.body);
+        let around = Surroundings {
+            program: self.program,
+            env,
+            functions: &self.functions,
+            stanzas: &self.stanzas,
+            still: &self.still,
+        };
+        let draft = emit::emit(&around, shape, plan.heading, plan.body);
+        asked = asked.and(draft.asked);
         if draft.end > N_REGS {
             let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
-        let name = format!("{} {}", plan.name, around.env.name());
         if !self.fits(&draft, plan) {
-            return Callee { routine: 0, first, end: 0, need: 0 };
+            return Callee { first, asked, ..Callee::default() };
         }
-        let linked = link::link(&draft, &mut self.blob);
-        let places: Vec<_> = linked.spans.iter().map(|span| self.place(plan.source, *span)).collect();
+        let linked = link::link(&draft, &mut self.blob, &mut self.bench);
+        let places: Vec<_> = self.bench.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
             body: linked.body,
             need: linked.need,
             zeroed: if plan.called { 0 } else { facts.n_slots },
             called: plan.called.into(),
-            name: self.blob.string(name.as_bytes()),
             ..RoutineRow::default()
         };
-        let routine = self.blob.routine(row, &linked.code, &places);
-        let callee = Callee { routine, first, end: draft.end, need: linked.need };
+        let name = format_args!("{} {}", plan.name, env.name());
+        let routine = self.blob.named_routine(row, name, &self.bench.code, &places);
+        let callee = Callee { routine, first, end: draft.end, need: linked.need, asked };
         if self.listed && !plan.builtin {
-            self.drafts.push((name, draft));
+            self.drafts.push((name.to_string(), draft));
         }
         callee
     }
@@ -209,7 +253,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Whether a routine is small enough; complains once of a program that is not.
-    fn fits(&mut self, draft: &Draft, plan: &Plan<'_>) -> bool {
+    fn fits(&mut self, draft: &Draft<'_>, plan: &Plan<'_>) -> bool {
         let before = self.n_lines;
         self.n_lines += draft.lines.len();
         let text = if draft.lines.len() > MAX_ROUTINE {
@@ -223,14 +267,14 @@ impl<'p> Builder<'p> {
         false
     }
 
-    /// The register behind the last that a callee uses.
-    fn callee_end(&self, node: usize, around: &Surroundings<'_>) -> usize {
+    /// What a node that is called came to.
+    fn callee(&self, node: usize, env: Env) -> Option<Callee> {
         let n_stanzas = self.program.stanzas.len();
-        let callee = match self.program.stanzas.get(node) {
-            Some(stanza) => around.stanzas.get(&stanza.id),
-            None => around.functions.get(&(node - n_stanzas)),
+        let callees = match self.program.stanzas.get(node) {
+            Some(stanza) => self.stanzas.get(&stanza.id),
+            None => self.functions.get(&(node - n_stanzas)),
         };
-        callee.map_or(0, |callee| callee.end)
+        callees.map(|callees| callees[env.index()])
     }
 
     fn place(&self, source: SourceId, span: Span) -> Place {

@@ -6,16 +6,19 @@
 //! it is not, it is printed and taken back.
 
 use crate::ir::*;
+use foldhash::{HashSet, HashSetExt};
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At, num};
 
-/// One step of a routine before linking.
+/// One step of a routine before linking. Texts are those of the IR where they can be.
 #[derive(Debug, Clone)]
-pub(crate) enum Plain {
+pub(crate) enum Plain<'p> {
     /// Prints text.
-    Text(Vec<u8>),
+    Text(Cow<'p, [u8]>),
     /// A plain instruction; its targets are labels, its tables indices of [`Draft::tables`].
     Op(Instr),
     /// A place that jumps name.
@@ -26,21 +29,21 @@ pub(crate) enum Plain {
 
 /// A step with its place in the source.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
-    pub plain: Plain,
+pub(crate) struct Line<'p> {
+    pub plain: Plain<'p>,
     pub span: Span,
 }
 
 /// A table before linking.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TableDraft {
+pub(crate) enum TableDraft<'p> {
     Number(Vec<(u64, u32)>, u32),
-    Text(Vec<(Vec<u8>, u32)>, u32),
-    Flags(Vec<(u64, u64, FlagEnd, FlagEnd)>),
+    Text(Vec<(&'p [u8], u32)>, u32),
+    Flags(Vec<(u64, u64, FlagEnd<'p>, FlagEnd<'p>)>),
     /// Texts by number, and the default.
-    Texts(Vec<(u64, Vec<u8>)>, Vec<u8>),
+    Texts(Vec<(u64, &'p [u8])>, &'p [u8]),
     /// Texts by index, the default last.
-    Lits(Vec<Vec<u8>>),
+    Lits(Vec<&'p [u8]>),
     Nibbles(Nibbles),
 }
 
@@ -48,21 +51,49 @@ pub(crate) enum TableDraft {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Nibbles {
     /// For each nibble, from the lowest of them on.
-    pub texts: Vec<[Vec<u8>; 16]>,
+    pub texts: Vec<[ShortText; 16]>,
     /// The lowest nibble's place, in bits.
     pub shift: u32,
     /// What is printed where no nibble prints anything.
-    pub default: Vec<u8>,
+    pub default: ShortText,
+}
+
+/// A text of up to 31 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ShortText {
+    bytes: [u8; 31],
+    len: u8,
+}
+
+impl ShortText {
+    /// Appends to the text; false where it would be too long.
+    fn push(&mut self, more: &[u8]) -> bool {
+        let room = self.bytes.get_mut(usize::from(self.len)..usize::from(self.len) + more.len());
+        let fits = room.is_some();
+        if let Some(room) = room {
+            room.copy_from_slice(more);
+            self.len += more.len() as u8;
+        }
+        fits
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
 }
 
 /// What one side of a BITFLAGS entry prints, and whether a soft blank follows.
-pub(crate) type FlagEnd = (Vec<u8>, bool);
+pub(crate) type FlagEnd<'p> = (&'p [u8], bool);
 
 /// A routine in plain bytecode.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft {
-    pub lines: Vec<Line>,
-    pub tables: Vec<TableDraft>,
+pub(crate) struct Draft<'p> {
+    pub lines: Vec<Line<'p>>,
+    pub tables: Vec<TableDraft<'p>>,
+    /// Its labels are the numbers below this one.
+    pub n_labels: u32,
+    /// What of the environment it was decided by.
+    pub asked: Asked,
     /// Event bytes that its fixed reads need.
     pub need: u32,
     /// Registers from here on hold values that are used once.
@@ -71,24 +102,60 @@ pub(crate) struct Draft {
     pub end: usize,
 }
 
-/// A routine that others call: its number, its variables' first register, the register behind its last, and the
-/// event bytes it needs.
-#[derive(Debug, Clone, Copy)]
+/// What of its environment a routine's code was decided by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Asked(u8);
+
+impl Asked {
+    /// The size of a word.
+    const WORD: Asked = Asked(1);
+    /// Whether hooks are generic.
+    const GENERIC: Asked = Asked(2);
+    /// Where the event's own data begin.
+    const START: Asked = Asked(4);
+    /// The byte order.
+    const ORDER: Asked = Asked(8);
+    /// Whether records are combine ones.
+    const FORM: Asked = Asked(16);
+
+    /// Everything that either was decided by.
+    pub fn and(self, other: Asked) -> Asked {
+        Asked(self.0 | other.0)
+    }
+
+    /// Whether two environments answer all of it alike: then they have the same code.
+    pub fn alike(self, one: Env, other: Env) -> bool {
+        let same = |what: Asked, same: bool| self.0 & what.0 == 0 || same;
+        same(Asked::WORD, one.word() == other.word())
+            && same(Asked::GENERIC, one.generic() == other.generic())
+            && same(Asked::START, data_start(one) == data_start(other))
+            && same(Asked::ORDER, one.little_endian() == other.little_endian())
+            && same(Asked::FORM, one.combine() == other.combine())
+    }
+}
+
+/// A routine that others call: its number, its variables' first register, the register behind its last, the event
+/// bytes it needs, and what of the environment it was decided by.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Callee {
     pub routine: u32,
     pub first: u16,
     pub end: usize,
     pub need: u32,
+    pub asked: Asked,
 }
 
+/// The routines of one stanza or function, by environment.
+pub(crate) type Callees = [Callee; 4];
+
 /// What a routine that is emitted may ask of the others.
-pub(crate) struct Surroundings<'p> {
+pub(crate) struct Surroundings<'p, 'c> {
     pub program: &'p Program,
     pub env: Env,
-    pub functions: &'p HashMap<usize, Callee>,
-    pub stanzas: &'p HashMap<u16, Callee>,
+    pub functions: &'c HashMap<usize, Callees>,
+    pub stanzas: &'c HashMap<u16, Callees>,
     /// Functions that leave the data pointer alone, with everything they call.
-    pub still: &'p [bool],
+    pub still: &'c [bool],
 }
 
 /// How a routine begins and ends.
@@ -120,6 +187,8 @@ const MAX_LITS: u64 = 256;
 /// What is known of the data pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pointer {
+    /// It stands so many bits behind the place where the event's own data begin; the machine's own does not say so yet.
+    Start(u64),
     /// It stands at this bit; the machine's own does not say so yet.
     At(u64),
     /// The machine's pointer is right.
@@ -137,13 +206,14 @@ enum Soft {
     Maybe,
 }
 
-struct Emitter<'p> {
-    around: &'p Surroundings<'p>,
+struct Emitter<'p, 'c> {
+    around: &'c Surroundings<'p, 'c>,
     shape: Shape,
-    lines: Vec<Line>,
+    asked: Cell<Asked>,
+    lines: Vec<Line<'p>>,
     /// What stands behind the body.
-    tails: Vec<Line>,
-    tables: Vec<TableDraft>,
+    tails: Vec<Line<'p>>,
+    tables: Vec<TableDraft<'p>>,
     pointer: Pointer,
     soft: Soft,
     /// Whether the event has ended here.
@@ -157,23 +227,28 @@ struct Emitter<'p> {
     span: Span,
 }
 
-/// Emits one routine: heading, then body.
-pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, body: &Block) -> Draft {
-    let start = match around.env {
+/// Where the event's own data begin, in bytes.
+const fn data_start(env: Env) -> u64 {
+    match env {
         Env::Hook32 => 2,
         Env::Generic32 => 4,
         Env::Hook64 => 6,
         Env::Generic64 => 8,
         Env::SimpleLittle | Env::WideLittle | Env::SimpleBig | Env::WideBig => 0,
-    };
+    }
+}
+
+/// Emits one routine: heading, then body.
+pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p Block, body: &'p Block) -> Draft<'p> {
     let first_temp = usize::from(shape.first + shape.n_locals);
     let mut emitter = Emitter {
         around,
         shape,
+        asked: Cell::default(),
         lines: Vec::new(),
         tails: Vec::new(),
         tables: Vec::new(),
-        pointer: if shape.called { Pointer::Live } else { Pointer::At(start * 8) },
+        pointer: if shape.called { Pointer::Live } else { Pointer::Start(0) },
         soft: if shape.called { Soft::Maybe } else { Soft::No },
         dead: false,
         short: None,
@@ -195,15 +270,46 @@ pub(crate) fn emit(around: &Surroundings<'_>, shape: Shape, heading: &Block, bod
     Draft {
         lines: emitter.lines,
         tables: emitter.tables,
+        n_labels: emitter.n_labels,
+        asked: emitter.asked.get(),
         need: emitter.need,
         first_temp: first_temp as u16,
         end: emitter.end,
     }
 }
 
-impl Emitter<'_> {
+impl<'p> Emitter<'p, '_> {
+    /// Notes that the code depends on a thing that the environment tells.
+    fn ask(&self, what: Asked) -> Env {
+        self.asked.set(self.asked.get().and(what));
+        self.around.env
+    }
+
     fn word(&self) -> u8 {
-        self.around.env.word()
+        self.ask(Asked::WORD).word()
+    }
+
+    fn generic(&self) -> bool {
+        self.ask(Asked::GENERIC).generic()
+    }
+
+    /// The bit at which the data pointer stands, where that is known.
+    fn bits(&self) -> Option<u64> {
+        match self.pointer {
+            Pointer::Start(bits) => Some((data_start(self.ask(Asked::START)) * 8 + bits).min(MAX_BITS)),
+            Pointer::At(bits) => Some(bits),
+            Pointer::Live => None,
+        }
+    }
+
+    /// Whether two pointers stand at one place.
+    fn one_place(&self, one: Pointer, other: Pointer) -> bool {
+        match (one, other) {
+            (Pointer::Start(bits), Pointer::At(at)) | (Pointer::At(at), Pointer::Start(bits)) => {
+                data_start(self.ask(Asked::START)) * 8 + bits == at
+            }
+            _ => one == other,
+        }
     }
 
     fn bytes(&self, size: Size) -> u32 {
@@ -213,7 +319,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn push(&mut self, plain: Plain) {
+    fn push(&mut self, plain: Plain<'p>) {
         self.lines.push(Line { plain, span: self.span });
     }
 
@@ -226,7 +332,7 @@ impl Emitter<'_> {
         self.n_labels - 1
     }
 
-    fn table(&mut self, draft: TableDraft) -> u32 {
+    fn table(&mut self, draft: TableDraft<'p>) -> u32 {
         self.tables.push(draft);
         self.tables.len() as u32 - 1
     }
@@ -268,7 +374,7 @@ impl Emitter<'_> {
     }
 
     fn go_live(&mut self) {
-        if let Pointer::At(bits) = self.pointer {
+        if let Some(bits) = self.bits() {
             self.op(Op::PtrSet, &[(bits / 8) as u32, (bits % 8) as u32]);
             self.pointer = Pointer::Live;
         }
@@ -290,20 +396,20 @@ impl Emitter<'_> {
     }
 
     /// Template text, not empty.
-    fn text(&mut self, text: &[u8]) {
+    fn text(&mut self, text: &'p [u8]) {
         match (self.soft, begins_blank(text)) {
-            (Soft::Due, false) => self.push(Plain::Text(b" ".to_vec())),
+            (Soft::Due, false) => self.push(BLANK),
             (Soft::Maybe, true) => self.op(Op::SoftDrop, &[]),
             _ => {}
         }
-        self.push(Plain::Text(text.to_vec()));
+        self.push(Plain::Text(Cow::Borrowed(text)));
         self.soft = Soft::No;
     }
 
     /// Before something that prints at least a byte.
     fn before_some(&mut self) {
         if self.soft == Soft::Due {
-            self.push(Plain::Text(b" ".to_vec()));
+            self.push(BLANK);
         }
         self.soft = Soft::No;
     }
@@ -313,7 +419,7 @@ impl Emitter<'_> {
         self.print_soft();
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &'p Block) {
         for node in block {
             let (outer, temps) = (self.span, self.next_temp);
             self.span = node.span;
@@ -323,7 +429,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn inst(&mut self, inst: &Inst) {
+    fn inst(&mut self, inst: &'p Inst) {
         match inst {
             Inst::Text(text) => self.text(text),
             Inst::Soft => self.soft = Soft::Due,
@@ -382,7 +488,7 @@ impl Emitter<'_> {
             Inst::Guarded { body, short } => self.guarded(body, short),
             Inst::Demand(bytes) => self.demand(*bytes),
             Inst::ByForm { simple, wide } => {
-                self.block(if self.around.env.combine() { wide } else { simple });
+                self.block(if self.ask(Asked::FORM).combine() { wide } else { simple });
             }
             Inst::If { on, then, otherwise } => self.choose(on, then, otherwise),
             Inst::FlagList { value, entries } => {
@@ -404,7 +510,7 @@ impl Emitter<'_> {
             Inst::Loop { count, body } => self.repeat(count, body),
             Inst::Flags { value, entries } => self.flags(value, entries),
             Inst::CallStanza(id) => {
-                let callee = self.around.stanzas[id];
+                let callee = self.around.stanzas[id][self.around.env.index()];
                 self.settle();
                 self.call(callee);
                 self.pointer = Pointer::Live;
@@ -439,7 +545,7 @@ impl Emitter<'_> {
     }
 
     /// A block whose demands that are not met go on with `short`. Only records have such, which are never called.
-    fn guarded(&mut self, body: &Block, short: &Block) {
+    fn guarded(&mut self, body: &'p Block, short: &'p Block) {
         let (leave, end) = (self.label(), self.label());
         self.print_soft();
         let (soft, dead) = (self.soft, self.dead);
@@ -472,7 +578,7 @@ impl Emitter<'_> {
     fn demand(&mut self, bytes: u64) {
         let Some(short) = self.short else { return };
         let bytes = bytes.min(u32::MAX.into());
-        if let Pointer::At(bits) = self.pointer {
+        if let Some(bits) = self.bits() {
             let end = bits.div_ceil(8) + bytes;
             if self.shape.base_is_zero && end <= MAX_FIXED {
                 return self.op(Op::Reach, &[end as u32, short]);
@@ -482,7 +588,7 @@ impl Emitter<'_> {
         self.op(Op::TakeReach, &[bytes as u32, short]);
     }
 
-    fn choose(&mut self, on: &Value, then: &Block, otherwise: &Block) {
+    fn choose(&mut self, on: &'p Value, then: &'p Block, otherwise: &'p Block) {
         if let Some(value) = self.fold(on) {
             return self.block(if value != 0 { then } else { otherwise });
         }
@@ -506,7 +612,7 @@ impl Emitter<'_> {
         self.block(otherwise);
         self.print_soft();
         let mut other = std::mem::replace(&mut self.lines, outer);
-        let same = yes.1 == self.pointer || yes.3 || self.dead;
+        let same = self.one_place(yes.1, self.pointer) || yes.3 || self.dead;
         let pointer = if yes.3 { self.pointer } else { yes.1 };
         let (no_pointer, no_soft, no_dead) = (self.pointer, self.soft, self.dead);
         self.lines.extend(yes.0);
@@ -530,7 +636,7 @@ impl Emitter<'_> {
     }
 
     /// Goes on at `no` where a value is 0.
-    fn unless(&mut self, on: &Value, no: u32) -> Instr {
+    fn unless(&mut self, on: &'p Value, no: u32) -> Instr {
         if let Value::Compare { equal, left, right } = on
             && let Some(Ok(right)) = self.fold(right).map(u32::try_from)
         {
@@ -542,8 +648,8 @@ impl Emitter<'_> {
         Instr::of(Op::JumpZero, &[src.into(), no])
     }
 
-    fn flag_table(&mut self, entries: &[Flag]) -> u32 {
-        let end = |text: &FlagText| (text.text.clone(), text.soft);
+    fn flag_table(&mut self, entries: &'p [Flag]) -> u32 {
+        let end = |text: &'p FlagText| (&text.text[..], text.soft);
         let rows = entries.iter().map(|entry| (entry.mask, entry.field, end(&entry.yes), end(&entry.no)));
         self.table(TableDraft::Flags(rows.collect()))
     }
@@ -556,23 +662,28 @@ impl Emitter<'_> {
                 let at = u64::from(words) * u64::from(self.word()) * 8;
                 self.pointer = Pointer::At(at.min(MAX_BITS));
             }
-            (Move::Omit { bytes, bits: rest }, Pointer::At(at)) => {
-                self.pointer = Pointer::At((at + bits(bytes, rest)).min(MAX_BITS));
-            }
             (Move::Omit { bytes, bits }, Pointer::Live) => self.op(Op::PtrAdd, &[bytes, bits]),
-            (Move::Reverse { bytes: 0 }, Pointer::At(at)) => self.pointer = Pointer::At(at & !7),
-            (Move::Reverse { bytes: 0 }, Pointer::Live) => self.op(Op::PtrFloor, &[]),
-            (Move::Reverse { bytes }, Pointer::At(at)) => {
-                self.pointer = Pointer::At(at.saturating_sub(u64::from(bytes) * 8));
+            (Move::Omit { bytes, bits: rest }, Pointer::Start(at)) if at + bits(bytes, rest) < MAX_BITS / 2 => {
+                self.pointer = Pointer::Start(at + bits(bytes, rest));
             }
+            (Move::Omit { bytes, bits: rest }, _) => self.move_by(|at| (at + bits(bytes, rest)).min(MAX_BITS)),
+            (Move::Reverse { bytes: 0 }, Pointer::Live) => self.op(Op::PtrFloor, &[]),
+            (Move::Reverse { bytes: 0 }, _) => self.move_by(|at| at & !7),
             (Move::Reverse { bytes }, Pointer::Live) => self.op(Op::PtrBack, &[bytes]),
+            (Move::Reverse { bytes }, _) => self.move_by(|at| at.saturating_sub(u64::from(bytes) * 8)),
+        }
+    }
+
+    /// Moves a pointer whose place is known.
+    fn move_by(&mut self, to: impl FnOnce(u64) -> u64) {
+        if let Some(at) = self.bits() {
+            self.pointer = Pointer::At(to(at));
         }
     }
 
     /// The byte offset of a read of `len` bytes where it is fixed; the pointer moves past it.
     fn fixed(&mut self, len: u64) -> Option<u32> {
-        let Pointer::At(bits) = self.pointer else { return None };
-        let at = bits.div_ceil(8);
+        let at = self.bits()?.div_ceil(8);
         if !self.shape.base_is_zero || at + len > MAX_FIXED {
             self.go_live();
             return None;
@@ -592,7 +703,7 @@ impl Emitter<'_> {
         match field {
             Field::Bytes { size, signed } => {
                 let n = self.bytes(size);
-                let little = self.around.env.little_endian();
+                let little = self.ask(Asked::ORDER).little_endian();
                 match self.needed(n.into()) {
                     Some(at) => self.op(if little { Op::LoadLe } else { Op::Load }, &[dst.into(), at, n]),
                     None => self.op(if little { Op::TakeLe } else { Op::Take }, &[dst.into(), n]),
@@ -606,7 +717,7 @@ impl Emitter<'_> {
     }
 
     fn read_bits(&mut self, dst: u16, count: u64) {
-        if let Pointer::At(bits) = self.pointer {
+        if let Some(bits) = self.bits() {
             if self.shape.base_is_zero && bits + count <= MAX_FIXED * 8 {
                 self.need = self.need.max((bits + count).div_ceil(8) as u32);
                 self.pointer = Pointer::At(bits + count);
@@ -648,7 +759,7 @@ impl Emitter<'_> {
         self.op(Op::Lower, &[mark.into()]);
     }
 
-    fn set_pointer(&mut self, value: &Value) {
+    fn set_pointer(&mut self, value: &'p Value) {
         match self.fold(value) {
             Some(byte) if (byte as i64) < 0 => self.pointer = Pointer::At(0),
             Some(byte) => self.pointer = Pointer::At(byte.saturating_mul(8).min(MAX_BITS)),
@@ -660,14 +771,14 @@ impl Emitter<'_> {
         }
     }
 
-    fn put(&mut self, value: &Value, how: How) {
+    fn put(&mut self, value: &'p Value, how: How) {
         match how {
             How::Path => self.before_maybe(),
             How::Chars { width: 0, .. } => self.before_maybe(),
             _ => self.before_some(),
         }
         if let Some(text) = self.fold(value).and_then(|value| self.constant_text(value, how)) {
-            return self.push(Plain::Text(text));
+            return self.push(Plain::Text(Cow::Owned(text)));
         }
         let src = u32::from(self.eval(value));
         match how {
@@ -724,13 +835,10 @@ impl Emitter<'_> {
             Value::Const(value) => Some(*value),
             Value::HookEnv => Some(u64::from(self.word()) * 8),
             Value::WordSize => Some(self.word().into()),
-            Value::Generic => Some(self.around.env.generic().into()),
-            Value::DataWord(index) if *index > 1 && self.around.env.generic() => Some(0),
+            Value::Generic => Some(self.generic().into()),
+            Value::DataWord(index) if *index > 1 && self.generic() => Some(0),
             Value::Base if self.shape.base_is_zero => Some(0),
-            Value::Pointer => match self.pointer {
-                Pointer::At(bits) => Some(bits / 8),
-                Pointer::Live => None,
-            },
+            Value::Pointer => self.bits().map(|bits| bits / 8),
             Value::Low { value, size, signed } => {
                 let value = self.fold(value)?;
                 let spare = 64 - self.bytes(*size).min(8) * 8;
@@ -759,7 +867,7 @@ impl Emitter<'_> {
     }
 
     /// Computes a value: a variable's own register, or a fresh one.
-    fn eval(&mut self, value: &Value) -> u16 {
+    fn eval(&mut self, value: &'p Value) -> u16 {
         if let Value::Slot(slot) = value {
             return self.slot(*slot);
         }
@@ -768,7 +876,7 @@ impl Emitter<'_> {
         temp
     }
 
-    fn eval_to(&mut self, dst: u16, value: &Value) {
+    fn eval_to(&mut self, dst: u16, value: &'p Value) {
         if let Some(value) = self.fold(value) {
             return self.constant(dst, value);
         }
@@ -819,7 +927,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn low(&mut self, dst: u16, value: &Value, n: u32, signed: bool) {
+    fn low(&mut self, dst: u16, value: &'p Value, n: u32, signed: bool) {
         // A data word of the same size needs no cut.
         let whole = n >= 8 || matches!(value, Value::DataWord(_)) && n >= self.word().into() && !signed;
         if whole {
@@ -835,7 +943,7 @@ impl Emitter<'_> {
 
     fn log_index(&mut self, dst: u16) {
         let to = u32::from(dst);
-        let Pointer::At(bits) = self.pointer else {
+        let Some(bits) = self.bits() else {
             return self.op(Op::Env, &[to, EnvValue::LogIndex as u32]);
         };
         let offset = self.temp();
@@ -850,8 +958,8 @@ impl Emitter<'_> {
         self.soft = Soft::Maybe;
     }
 
-    fn call_function(&mut self, function: usize, arguments: &[Value]) {
-        let callee = self.around.functions[&function];
+    fn call_function(&mut self, function: usize, arguments: &'p [Value]) {
+        let callee = self.around.functions[&function][self.around.env.index()];
         let values: Vec<u16> = arguments.iter().map(|argument| self.eval(argument)).collect();
         for (param, value) in (callee.first..).zip(&values) {
             self.op(Op::Move, &[param.into(), (*value).into()]);
@@ -868,17 +976,11 @@ impl Emitter<'_> {
         self.call(callee);
     }
 
-    fn switch(&mut self, switch: &Switch) {
+    fn switch(&mut self, switch: &'p Switch) {
         match &switch.on {
             Select::Number { value, width, keys } => {
                 let width = width.unwrap_or(u32::from(self.word()) * 8);
-                let mut cases: Vec<(u64, usize)> = Vec::new();
-                let mut known = std::collections::HashSet::new();
-                for (number, body) in keys {
-                    if let Some(key) = number.pattern(width).filter(|key| known.insert(*key)) {
-                        cases.push((key, *body));
-                    }
-                }
+                let cases = distinct(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
                 self.switch_number(value, &cases, switch);
             }
             Select::Text(text, keys) => {
@@ -888,7 +990,8 @@ impl Emitter<'_> {
                 let soft = std::mem::replace(&mut self.soft, Soft::No);
                 self.block(text);
                 self.soft = soft;
-                self.arms(switch, keys, |emitter, cases, default| {
+                let keys: Vec<_> = keys.iter().map(|(text, body)| (&text[..], *body)).collect();
+                self.arms(switch, &keys, |emitter, cases, default| {
                     let table = emitter.table(TableDraft::Text(cases, default));
                     Instr::of(Op::SwitchText, &[mark.into(), table])
                 });
@@ -896,7 +999,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn switch_number(&mut self, value: &Value, cases: &[(u64, usize)], switch: &Switch) {
+    fn switch_number(&mut self, value: &'p Value, cases: &[(u64, usize)], switch: &'p Switch) {
         if let Some(value) = self.fold(value) {
             let body = cases.iter().find(|(key, _)| *key == value).map(|(_, body)| *body).or(switch.default);
             if let Some(body) = body {
@@ -927,20 +1030,20 @@ impl Emitter<'_> {
     }
 
     /// The texts of a switch whose cases print nothing but texts, and its default's; where no soft blank is about.
-    fn case_texts(&self, cases: &[(u64, usize)], switch: &Switch) -> Option<TableDraft> {
+    fn case_texts(&self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<TableDraft<'p>> {
         let text = |body: usize| match &switch.bodies[body][..] {
-            [] => Some(Vec::new()),
-            [Node { inst: Inst::Text(text), .. }] => Some(text.clone()),
+            [] => Some(&b""[..]),
+            [Node { inst: Inst::Text(text), .. }] => Some(&text[..]),
             _ => None,
         };
-        let default = switch.default.map_or(Some(Vec::new()), text).filter(|_| self.soft == Soft::No)?;
+        let default = switch.default.map_or(Some(&b""[..]), text).filter(|_| self.soft == Soft::No)?;
         let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
         Some(TableDraft::Texts(texts, default))
     }
 
     /// The texts of a switch whose cases print nothing but short texts, by key from 0, and which prints the value itself
     /// in hex elsewhere; where no soft blank is about.
-    fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &Switch) -> Option<Vec<Vec<u8>>> {
+    fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &'p Switch) -> Option<Vec<&'p [u8]>> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         let [Node { inst: Inst::Put(Value::Slot(other), How::HexC), .. }] = &switch.bodies[switch.default?][..] else {
             return None;
@@ -949,20 +1052,20 @@ impl Emitter<'_> {
         if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) || !same || self.soft != Soft::No {
             return None;
         }
-        let mut by_key = vec![Vec::new(); last as usize + 2];
+        let mut by_key = vec![&b""[..]; last as usize + 2];
         for (key, body) in cases {
             let [Node { inst: Inst::Text(text), .. }] = &switch.bodies[*body][..] else { return None };
             if text.is_empty() || text.len() > 31 {
                 return None;
             }
-            by_key[*key as usize].clone_from(text);
+            by_key[*key as usize] = text;
         }
         Some(by_key)
     }
 
     /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft
     /// blank behind it. The blank before it is dealt with.
-    fn short_texts(&mut self, cases: &[(u64, usize)], switch: &Switch) -> Option<(Vec<Vec<u8>>, Soft)> {
+    fn short_texts(&mut self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<(Vec<&'p [u8]>, Soft)> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) {
             return None;
@@ -990,7 +1093,7 @@ impl Emitter<'_> {
             Soft::No => Soft::No,
             Soft::Due if all(&begins_blank) => Soft::No,
             Soft::Due if all(&|text| !text.is_empty() && !begins_blank(text)) => {
-                self.push(Plain::Text(b" ".to_vec()));
+                self.push(BLANK);
                 Soft::No
             }
             _ if all(&|text| !begins_blank(text)) => {
@@ -999,14 +1102,14 @@ impl Emitter<'_> {
             }
             _ => return None,
         };
-        let texts = by_key.iter().map(|(text, _)| text.to_vec()).collect();
+        let texts = by_key.iter().map(|(text, _)| *text).collect();
         Some((texts, if soft > 0 { Soft::Due } else { before }))
     }
 
     /// The cases of a switch, each on its own, then brought to one state.
-    fn arms<K: Clone>(
+    fn arms<K: Copy>(
         &mut self,
-        switch: &Switch,
+        switch: &'p Switch,
         keys: &[(K, usize)],
         instr: impl FnOnce(&mut Self, Vec<(K, u32)>, u32) -> Instr,
     ) {
@@ -1026,7 +1129,7 @@ impl Emitter<'_> {
         }
         let live: Vec<_> = arms.iter().filter(|arm| !arm.4).map(|arm| (arm.2, arm.3)).collect();
         let (first_pointer, first_soft) = live.first().copied().unwrap_or((pointer, soft));
-        let one_pointer = live.iter().all(|(pointer, _)| *pointer == first_pointer);
+        let one_pointer = live.iter().all(|(pointer, _)| self.one_place(*pointer, first_pointer));
         let one_soft = live.iter().all(|(_, soft)| *soft == first_soft);
         let after_pointer = if one_pointer { first_pointer } else { Pointer::Live };
         let after_soft = if one_soft { first_soft } else { Soft::Maybe };
@@ -1060,7 +1163,7 @@ impl Emitter<'_> {
         if let Some(index) = switch.default {
             default = labels[index];
         }
-        let cases = keys.iter().map(|(key, body)| (key.clone(), labels[*body])).collect();
+        let cases = keys.iter().map(|(key, body)| (*key, labels[*body])).collect();
         let switch = instr(self, cases, default);
         self.push(Plain::Op(switch));
         let n_arms = code.len();
@@ -1076,7 +1179,7 @@ impl Emitter<'_> {
         self.dead = dead || live.is_empty();
     }
 
-    fn repeat(&mut self, count: &Value, body: &Block) {
+    fn repeat(&mut self, count: &'p Value, body: &'p Block) {
         let src = self.eval(count);
         if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex) {
             self.before_maybe();
@@ -1118,7 +1221,7 @@ impl Emitter<'_> {
         (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
     }
 
-    fn flags(&mut self, value: &Value, entries: &[Flag]) {
+    fn flags(&mut self, value: &'p Value, entries: &'p [Flag]) {
         let src = self.eval(value);
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
@@ -1137,12 +1240,14 @@ impl Emitter<'_> {
     }
 
     /// Flags with a text for values that meet none of them, where nibbles' texts can say so and no soft blank is about.
-    fn nibble_flags(&mut self, value: &Value, entries: &[Flag], default: &[u8]) -> bool {
-        if self.soft != Soft::No || default.len() > 31 {
+    fn nibble_flags(&mut self, value: &'p Value, entries: &'p [Flag], default: &[u8]) -> bool {
+        if self.soft != Soft::No {
             return false;
         }
         let Some((mut nibbles, false)) = self.nibbles(entries) else { return false };
-        nibbles.default = default.to_vec();
+        if !nibbles.default.push(default) {
+            return false;
+        }
         let src = self.eval(value);
         let table = self.table(TableDraft::Nibbles(nibbles));
         self.op(Op::Nibbles, &[src.into(), table, 0]);
@@ -1152,7 +1257,7 @@ impl Emitter<'_> {
     /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all
     /// of their texts are followed by soft blanks or none.
     fn nibbles(&self, entries: &[Flag]) -> Option<(Nibbles, bool)> {
-        let mut nibbles: Vec<[Vec<u8>; 16]> = Vec::new();
+        let mut nibbles: Vec<[ShortText; 16]> = Vec::new();
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
         let leading = texts().any(|text| begins_blank(&text.text));
@@ -1170,18 +1275,29 @@ impl Emitter<'_> {
             for (value, text) in nibbles[nibble].iter_mut().enumerate() {
                 let met = ((value as u64) << (nibble * 4)) & entry.mask == entry.field;
                 let chosen = if met { &entry.yes } else { &entry.no };
-                text.extend_from_slice(&chosen.text);
-                if !chosen.text.is_empty() && soft {
-                    text.push(b' ');
+                let blank = if soft && !chosen.text.is_empty() { &b" "[..] } else { b"" };
+                if !text.push(&chosen.text) || !text.push(blank) {
+                    return None;
                 }
             }
         }
-        let short = nibbles.iter().flatten().all(|text| text.len() <= 31);
-        let silent = nibbles.iter().take_while(|texts| texts.iter().all(Vec::is_empty)).count();
+        let silent = nibbles.iter().take_while(|texts| texts.iter().all(|text| text.len == 0)).count();
         let texts = nibbles.split_off(silent);
-        let nibbles = Nibbles { texts, shift: silent as u32 * 4, default: Vec::new() };
-        (short && !nibbles.texts.is_empty()).then_some((nibbles, soft))
+        let nibbles = Nibbles { texts, shift: silent as u32 * 4, default: ShortText::default() };
+        (!nibbles.texts.is_empty()).then_some((nibbles, soft))
     }
+}
+
+const BLANK: Plain<'static> = Plain::Text(Cow::Borrowed(b" "));
+
+/// The cases of a switch, of each key the first.
+fn distinct(cases: impl Iterator<Item = (u64, usize)>) -> Vec<(u64, usize)> {
+    let mut cases: Vec<_> = cases.collect();
+    if !cases.is_sorted_by(|(one, _), (next, _)| one < next) {
+        let mut known = HashSet::with_capacity(cases.len());
+        cases.retain(|(key, _)| known.insert(*key));
+    }
+    cases
 }
 
 /// Whether a text takes the place of a soft blank before it.

@@ -63,8 +63,8 @@ pub struct Compiled {
 /// Parses and compiles a set of sources into one blob. Of trcfmt stanzas with one id the last wins; all definitions of
 /// XML files act together. The built-in stanzas of the reserved hooks are part of every blob.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
-    let (stages, diagnostics) = run(sources, options, false);
-    Compiled { blob: stages.and_then(|stages| stages.built).map(|built| built.blob.finish()), diagnostics }
+    let (blob, diagnostics) = run(sources, options, false, |_, built| built.map(|built| built.blob.finish()));
+    Compiled { blob, diagnostics }
 }
 
 /// One stage of the compiler, for looking at.
@@ -110,13 +110,11 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             (text, diagnostics)
         }
         Stage::Ir | Stage::Bytecode => {
-            let (stages, diagnostics) = run(sources, options, true);
-            let text = match (stages, stage) {
-                (Some(stages), Stage::Ir) => show::ir(&stages.program),
-                (Some(Stages { built: Some(built), .. }), _) => show::bytecode(&built),
-                _ => String::new(),
+            let show = |program: &ir::Program, built: Option<Built<'_>>| match stage {
+                Stage::Ir => show::ir(program),
+                _ => built.map_or(String::new(), |built| show::bytecode(&built)),
             };
-            (text, diagnostics)
+            run(sources, options, true, show)
         }
     }
 }
@@ -135,15 +133,14 @@ impl Language {
     }
 }
 
-/// What a compilation has come to.
-struct Stages {
-    program: ir::Program,
-    /// Missing where the program has errors.
-    built: Option<Built>,
-}
-
-/// The passes, in order; plain code is kept where `listed`. Nothing comes of a file set with errors but its IR, and that only where all of it parsed.
-fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, Vec<Diagnostic>) {
+/// The passes, in order; plain code is kept where `listed`. `take` is given the IR and what it was built to, nothing
+/// where the files have errors.
+fn run<T>(
+    sources: &Sources,
+    options: &Options,
+    listed: bool,
+    take: impl FnOnce(&ir::Program, Option<Built<'_>>) -> T,
+) -> (T, Vec<Diagnostic>) {
     let core = Source::new("built-in", include_str!("core.trcfmt"));
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
@@ -183,16 +180,17 @@ fn run(sources: &Sources, options: &Options, listed: bool) -> (Option<Stages>, V
     program.stanzas.extend(records);
     let (graph, mut found) = graph::Graph::new(&program);
     diagnostics.append(&mut found);
+    let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
     let mut built = None;
     if !has_errors(&diagnostics) {
-        let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
         let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), listed);
         diagnostics.append(&mut done.diagnostics);
         built = Some(done).filter(|_| !has_errors(&diagnostics));
     }
+    let taken = take(&program, built);
     diagnostics.append(&mut alone);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
-    (Some(Stages { program, built }), diagnostics)
+    (taken, diagnostics)
 }
 
 fn has_errors(diagnostics: &[Diagnostic]) -> bool {

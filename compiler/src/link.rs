@@ -2,7 +2,6 @@
 //! that follows, labels become instruction numbers, tables find their place in the blob.
 
 use crate::emit::{Draft, Line, Plain, TableDraft};
-use std::collections::{HashMap, HashSet};
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
 use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
@@ -10,28 +9,48 @@ use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
 /// Literals up to this length are cut into pieces of 16 bytes; longer ones go to the string pool.
 const MAX_INLINE: usize = 48;
 
-/// A linked routine: its instructions with their places in the source, how many of them are its body, and the event
-/// bytes it needs.
-pub(crate) struct Linked {
+/// Where routines are linked, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Workbench {
+    /// The instructions of the routine that was linked last.
     pub code: Vec<Instr>,
+    /// Where each of them stands in the source.
     pub spans: Vec<Span>,
+    /// Text that waits for an instruction to carry it.
+    text: Vec<u8>,
+    /// The instruction at each label, [`UNKNOWN`] for one that has not come yet.
+    labels: Vec<u32>,
+    /// How many lines that are no labels stand before each label.
+    places: Vec<u32>,
+    variables: Variables,
+}
+
+/// A label's place that is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What is known of a linked routine beside its instructions.
+pub(crate) struct Linked {
+    /// How many of its instructions are its body.
     pub body: u32,
+    /// The event bytes it needs.
     pub need: u32,
 }
 
 /// Links one routine.
-pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> Linked {
-    let mut linker =
-        Linker { blob, code: Vec::new(), spans: Vec::new(), text: Vec::new(), labels: HashMap::new(), body: 0 };
-    let fuser = Fuser::new(draft);
+pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbench) -> Linked {
+    bench.begin(draft);
+    let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
+    let (places, variables) = (std::mem::take(&mut bench.places), std::mem::take(&mut bench.variables));
+    let fuser = Fuser { lines: &draft.lines, variables: &variables, places: &places, need };
+    let mut linker = Linker { blob, bench, body: 0 };
     let mut at = 0;
     while at < draft.lines.len() {
         let line = &draft.lines[at];
         match &line.plain {
-            Plain::Text(text) => linker.text.extend_from_slice(text),
+            Plain::Text(text) => linker.bench.text.extend_from_slice(text),
             Plain::Label(label) => {
                 linker.flush(line.span);
-                linker.labels.insert(*label, linker.code.len() as u32);
+                linker.bench.labels[*label as usize] = linker.bench.code.len() as u32;
             }
             Plain::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
             Plain::Op(instr) => {
@@ -47,11 +66,32 @@ pub(crate) fn link(draft: &Draft, blob: &mut BlobBuilder) -> Linked {
         at += 1;
     }
     linker.resolve(&draft.tables);
-    let body = if linker.body == 0 { linker.code.len() as u32 } else { linker.body };
-    let (before, behind) = linker.code.split_at_mut(body as usize);
+    let body = if linker.body == 0 { linker.bench.code.len() as u32 } else { linker.body };
+    let (before, behind) = bench.code.split_at_mut(body as usize);
     run_together(before);
     run_together(behind);
-    Linked { code: linker.code, spans: linker.spans, body, need: fuser.need }
+    (bench.places, bench.variables) = (places, variables);
+    Linked { body, need }
+}
+
+impl Workbench {
+    fn begin(&mut self, draft: &Draft<'_>) {
+        self.code.clear();
+        self.spans.clear();
+        self.text.clear();
+        self.labels.clear();
+        self.labels.resize(draft.n_labels as usize, UNKNOWN);
+        self.places.clear();
+        self.places.resize(draft.n_labels as usize, UNKNOWN);
+        let mut n = 0;
+        for line in &draft.lines {
+            match line.plain {
+                Plain::Label(label) => self.places[label as usize] = n,
+                _ => n += 1,
+            }
+        }
+        self.variables.read(draft);
+    }
 }
 
 /// Marks instructions of one opcode in a row that the machine runs together.
@@ -68,32 +108,26 @@ fn run_together(code: &mut [Instr]) {
 
 struct Linker<'b> {
     blob: &'b mut BlobBuilder,
-    code: Vec<Instr>,
-    spans: Vec<Span>,
-    /// Text that waits for an instruction to carry it.
-    text: Vec<u8>,
-    labels: HashMap<u32, u32>,
+    bench: &'b mut Workbench,
     body: u32,
 }
 
 impl Linker<'_> {
-    fn push(&mut self, mut instr: Instr, span: Span) {
-        if self.text.len() > MAX_INLINE {
-            let [offset, len] = self.blob.string(&self.text);
-            self.code.push(Instr::of(Op::Lit, &[offset]).with(Slot::C, len));
-            self.spans.push(span);
-            self.text.clear();
+    fn push(&mut self, instr: Instr, span: Span) {
+        let Workbench { code, spans, text, .. } = &mut *self.bench;
+        if text.len() > MAX_INLINE {
+            let [offset, len] = self.blob.string(text);
+            code.push(Instr::of(Op::Lit, &[offset]).with(Slot::C, len));
+            text.clear();
         }
-        while self.text.len() > 16 {
-            let rest = self.text.split_off(16);
-            self.code.push(with_literal(Instr::new(Op::Print), &self.text));
-            self.spans.push(span);
-            self.text = rest;
+        let mut rest = &text[..];
+        while let Some((piece, more)) = rest.split_at_checked(16).filter(|(_, more)| !more.is_empty()) {
+            code.push(with_literal(Instr::new(Op::Print), piece));
+            rest = more;
         }
-        instr = with_literal(instr, &self.text);
-        self.text.clear();
-        self.code.push(instr);
-        self.spans.push(span);
+        code.push(with_literal(instr, rest));
+        spans.resize(code.len(), span);
+        text.clear();
     }
 
     /// Pushes what a run of lines comes to; gives how many lines that were.
@@ -104,7 +138,7 @@ impl Linker<'_> {
             if let Some(reach) = fused.reach {
                 self.push(reach, span);
             }
-            self.text.extend_from_slice(text);
+            self.bench.text.extend_from_slice(text);
             self.push(fused.instr, span);
             return fused.n_lines;
         }
@@ -112,10 +146,11 @@ impl Linker<'_> {
         let back = text.len() as u32;
         let mut instr = fused.instr;
         if back > 0 {
-            let waits = self.text.len().saturating_sub(16 - text.len());
-            let last = self.text.split_off(waits);
+            let waits = self.bench.text.len().saturating_sub(16 - text.len());
+            let last = self.bench.text.split_off(waits);
             self.flush(span);
-            self.text = [&last[..], text].concat();
+            self.bench.text.extend_from_slice(&last);
+            self.bench.text.extend_from_slice(text);
             let is_string = instr.op == Op::StringAt as u8;
             instr.c |= if is_string { back } else { back << form::BACK };
         }
@@ -127,14 +162,15 @@ impl Linker<'_> {
     fn end_body(&mut self, span: Span, more: bool) {
         self.flush(span);
         // An event's routine ends by itself.
-        let named = self.labels.values().any(|label| *label as usize == self.code.len());
-        if self.code.len() > 1 && !named && self.code.pop_if(|last| *last == Instr::new(Op::End)).is_some() {
-            self.spans.pop();
+        let named = self.bench.labels.iter().any(|label| *label as usize == self.bench.code.len());
+        let code = &mut self.bench.code;
+        if code.len() > 1 && !named && code.pop_if(|last| *last == Instr::new(Op::End)).is_some() {
+            self.bench.spans.pop();
         }
-        if self.code.is_empty() {
+        if self.bench.code.is_empty() {
             self.push(Instr::new(Op::Print), span);
         }
-        self.body = self.code.len() as u32;
+        self.body = self.bench.code.len() as u32;
         if more {
             self.push(Instr::new(Op::End), span);
         }
@@ -142,21 +178,21 @@ impl Linker<'_> {
 
     /// Prints the text that waits, before a place that jumps name.
     fn flush(&mut self, span: Span) {
-        if !self.text.is_empty() {
+        if !self.bench.text.is_empty() {
             self.push(Instr::new(Op::Print), span);
         }
     }
 
     /// Puts instruction numbers for labels, and places in the blob for tables.
-    fn resolve(&mut self, tables: &[TableDraft]) {
-        for at in 0..self.code.len() {
-            let mut instr = self.code[at];
+    fn resolve(&mut self, tables: &[TableDraft<'_>]) {
+        for at in 0..self.bench.code.len() {
+            let mut instr = self.bench.code[at];
             let Some(op) = Op::from_u8(instr.op) else { continue };
             for (_, slot, kind) in op.info().operands {
                 let value = instr.slot(*slot);
                 let resolved = match kind {
-                    Kind::Target => self.labels[&value],
-                    Kind::Short if form::mode(instr.c) == form::FIELD => self.labels[&value],
+                    Kind::Target => self.bench.labels[value as usize],
+                    Kind::Short if form::mode(instr.c) == form::FIELD => self.bench.labels[value as usize],
                     Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags | Kind::Lits | Kind::Nibbles => {
                         self.table(&tables[value as usize])
                     }
@@ -164,17 +200,18 @@ impl Linker<'_> {
                 };
                 instr = instr.with(*slot, resolved);
             }
-            self.code[at] = instr;
+            self.bench.code[at] = instr;
         }
     }
 
-    fn table(&mut self, draft: &TableDraft) -> u32 {
+    fn table(&mut self, draft: &TableDraft<'_>) -> u32 {
         let blob = &mut *self.blob;
+        let place = |label: &u32| self.bench.labels[*label as usize];
         match draft {
             TableDraft::Number(cases, default) => {
-                let cases: Vec<_> = cases.iter().map(|(key, label)| (*key, self.labels[label].into())).collect();
-                let (kind, words) = table::number_table(&cases, self.labels[default].into());
-                blob.table(kind, words)
+                let cases: Vec<_> = cases.iter().map(|(key, label)| (*key, place(label).into())).collect();
+                let (kind, words) = table::number_table(&cases, place(default).into());
+                blob.table(kind, &words)
             }
             TableDraft::Texts(texts, default) => {
                 let mut string = |text: &[u8]| {
@@ -184,18 +221,18 @@ impl Linker<'_> {
                 let default = string(default);
                 let cases: Vec<_> = texts.iter().map(|(key, text)| (*key, string(text))).collect();
                 let (kind, words) = table::number_table(&cases, default);
-                blob.table(kind, words)
+                blob.table(kind, &words)
             }
             TableDraft::Text(cases, default) => {
                 let cases: Vec<_> = cases
                     .iter()
                     .map(|(text, label)| {
                         let [offset, len] = blob.string(text);
-                        (&text[..], table::pack_str(offset, len), self.labels[label])
+                        (*text, table::pack_str(offset, len), place(label))
                     })
                     .collect();
-                let (kind, words) = table::text_table(&cases, self.labels[default]);
-                blob.table(kind, words)
+                let (kind, words) = table::text_table(&cases, place(default));
+                blob.table(kind, &words)
             }
             TableDraft::Flags(entries) => {
                 let mut words = Vec::new();
@@ -205,26 +242,28 @@ impl Linker<'_> {
                         table::pack_str(offset, len)
                     };
                     let soft = u64::from(yes.1) | u64::from(no.1) << 1;
-                    words.extend([*mask, *field, string(&yes.0), string(&no.0), soft]);
+                    words.extend([*mask, *field, string(yes.0), string(no.0), soft]);
                 }
-                blob.table(TableKind::Flags, words)
+                blob.table(TableKind::Flags, &words)
             }
             TableDraft::Lits(texts) => {
                 let count = texts.len() as u64 - 1;
-                let words: Vec<u64> = if texts.iter().all(|text| text.len() <= 15) {
-                    [count].into_iter().chain(texts.iter().flat_map(|text| packed::<2>(text))).collect()
+                let mut words = Vec::with_capacity(1 + texts.len() * 4);
+                if texts.iter().all(|text| text.len() <= 15) {
+                    words.push(count);
+                    texts.iter().for_each(|text| words.extend(packed::<2>(text)));
                 } else {
-                    [count | table::LONG_TEXTS]
-                        .into_iter()
-                        .chain(texts.iter().flat_map(|text| packed::<4>(text)))
-                        .collect()
-                };
-                blob.words(words)
+                    words.push(count | table::LONG_TEXTS);
+                    texts.iter().for_each(|text| words.extend(packed::<4>(text)));
+                }
+                blob.words(&words)
             }
             TableDraft::Nibbles(nibbles) => {
                 let head = nibbles.texts.len() as u64 | u64::from(nibbles.shift) << 8;
                 let texts = [&nibbles.default].into_iter().chain(nibbles.texts.iter().flatten());
-                blob.words([head].into_iter().chain(texts.flat_map(|text| packed::<4>(text))).collect())
+                let mut words = vec![head];
+                texts.for_each(|text| words.extend(packed::<4>(text.as_bytes())));
+                blob.words(&words)
             }
         }
     }
@@ -235,8 +274,7 @@ fn packed<const WORDS: usize>(text: &[u8]) -> [u64; WORDS] {
     let mut bytes = [0; 32];
     bytes[..text.len()].copy_from_slice(text);
     bytes[WORDS * 8 - 1] = text.len() as u8;
-    let word = |k: usize| bytes[k * 8..k * 8 + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    std::array::from_fn(word)
+    std::array::from_fn(|k| bytes[k * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
 }
 
 fn with_literal(mut instr: Instr, text: &[u8]) -> Instr {
@@ -271,63 +309,68 @@ struct Number {
     register: u32,
 }
 
+/// Lines that are looked at for another use of a register.
+const AHEAD: usize = 64;
+
+/// What is known of a routine's registers.
+#[derive(Debug, Default)]
+struct Variables {
+    /// Registers from here on hold values that are used once.
+    first_temp: u32,
+    /// For each register below, whether its every value is read in the block that wrote it.
+    in_block: Vec<bool>,
+    /// For each register below, the last block that wrote it, from 1.
+    written: Vec<u32>,
+}
+
+impl Variables {
+    fn read(&mut self, draft: &Draft<'_>) {
+        self.first_temp = draft.first_temp.into();
+        self.in_block.clear();
+        let below = |register: &u32| *register < draft.first_temp.into();
+        let ops =
+            || draft.lines.iter().filter_map(|line| if let Plain::Op(op) = &line.plain { Some(op) } else { None });
+        // Where a routine is called, it may read any of them.
+        let calls = ops().any(|instr| instr.op == Op::Call as u8);
+        if calls || !ops().any(|instr| registers(instr, Kind::Dst).any(|to| below(&to))) {
+            return;
+        }
+        self.in_block.resize(draft.first_temp.into(), false);
+        self.written.clear();
+        self.written.resize(draft.first_temp.into(), 0);
+        let mut out = Vec::new();
+        let mut block = 1;
+        for line in &draft.lines {
+            let Plain::Op(instr) = &line.plain else {
+                block += 1;
+                continue;
+            };
+            let read = registers(instr, Kind::Src).filter(below);
+            out.extend(read.filter(|register| self.written[*register as usize] != block));
+            for register in registers(instr, Kind::Dst).filter(below) {
+                self.written[register as usize] = block;
+                self.in_block[register as usize] = true;
+            }
+        }
+        out.into_iter().for_each(|register| self.in_block[register as usize] = false);
+    }
+
+    fn is_in_block(&self, register: u32) -> bool {
+        self.in_block.get(register as usize).is_some_and(|in_block| *in_block)
+    }
+}
+
 /// Finds runs of lines for which there is a fused instruction.
 struct Fuser<'d> {
-    lines: &'d [Line],
-    first_temp: u32,
-    /// Registers whose every value is read in the block that wrote it.
-    in_block: HashSet<u32>,
+    lines: &'d [Line<'d>],
+    variables: &'d Variables,
     /// How many lines that are no labels stand before each label.
-    places: HashMap<u32, usize>,
+    places: &'d [u32],
     /// Event bytes that the routine needs: a window at least, where it reads anything.
     need: u32,
 }
 
-/// Lines that are looked at for another use of a register.
-const AHEAD: usize = 64;
-
 impl<'d> Fuser<'d> {
-    fn new(draft: &'d Draft) -> Self {
-        let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
-        let mut fuser = Fuser {
-            lines: &draft.lines,
-            first_temp: draft.first_temp.into(),
-            in_block: HashSet::new(),
-            places: HashMap::new(),
-            need,
-        };
-        fuser.in_block = fuser.in_block();
-        let mut n = 0;
-        for line in &draft.lines {
-            match line.plain {
-                Plain::Label(label) => drop(fuser.places.insert(label, n)),
-                _ => n += 1,
-            }
-        }
-        fuser
-    }
-
-    fn in_block(&self) -> HashSet<u32> {
-        let (mut written, mut known, mut out) = (HashSet::new(), HashSet::new(), HashSet::new());
-        for line in self.lines {
-            let Plain::Op(instr) = &line.plain else {
-                written.clear();
-                continue;
-            };
-            if instr.op == Op::Call as u8 {
-                // The called routine may read any of them.
-                return HashSet::new();
-            }
-            out.extend(registers(instr, Kind::Src).filter(|register| !written.contains(register)));
-            for register in registers(instr, Kind::Dst) {
-                written.insert(register);
-                known.insert(register);
-            }
-        }
-        known.retain(|register| !out.contains(register));
-        known
-    }
-
     fn op(&self, at: usize) -> Option<(Op, &'d Instr)> {
         match &self.lines.get(at)?.plain {
             Plain::Op(instr) => Some((Op::from_u8(instr.op)?, instr)),
@@ -337,10 +380,10 @@ impl<'d> Fuser<'d> {
 
     /// Whether nobody reads a register's value behind the line `at`.
     fn dead(&self, register: u32, at: usize) -> bool {
-        if register >= self.first_temp {
+        if register >= self.variables.first_temp {
             return true;
         }
-        if !self.in_block.contains(&register) {
+        if !self.variables.is_in_block(register) {
             return false;
         }
         for line in self.lines[at + 1..].iter().take(AHEAD) {
@@ -480,7 +523,8 @@ impl<'d> Fuser<'d> {
         }
         let jump = |op, value| {
             let asked = number.mode == form::FIELD;
-            let one_place = asked && self.places.get(&put.d) == self.places.get(&number.short);
+            let place = |label: u32| self.places.get(label as usize);
+            let one_place = !asked || place(put.d) == place(number.short);
             one_place.then(|| number.instr(op, self.need, |window| [window, value, put.d]))
         };
         let instr = match op {

@@ -161,7 +161,7 @@ fn value(of: &Value) -> String {
 }
 
 /// Plain bytecode: a routine a paragraph, labels at the left, tables behind their routine.
-pub(crate) fn bytecode(built: &Built) -> String {
+pub(crate) fn bytecode(built: &Built<'_>) -> String {
     let mut out = String::new();
     for (name, draft) in &built.drafts {
         let _ = writeln!(out, "; {name}, needs {} bytes", draft.need);
@@ -170,7 +170,7 @@ pub(crate) fn bytecode(built: &Built) -> String {
     out
 }
 
-fn routine(out: &mut String, draft: &Draft) {
+fn routine(out: &mut String, draft: &Draft<'_>) {
     for line in &draft.lines {
         let _ = match &line.plain {
             Plain::Text(text) => writeln!(out, "  text \"{}\"", text.escape_ascii()),
@@ -203,7 +203,7 @@ fn routine(out: &mut String, draft: &Draft) {
             }
             TableDraft::Flags(rows) => {
                 for (mask, field, yes, no) in rows {
-                    let _ = write!(out, " {mask:#x}/{field:#x}:{},{}", quoted(&yes.0), quoted(&no.0));
+                    let _ = write!(out, " {mask:#x}/{field:#x}:{},{}", quoted(yes.0), quoted(no.0));
                 }
             }
             TableDraft::Lits(texts) => {
@@ -214,9 +214,9 @@ fn routine(out: &mut String, draft: &Draft) {
             TableDraft::Nibbles(nibbles) => {
                 let _ = write!(out, " >>{}", nibbles.shift);
                 for text in nibbles.texts.iter().flatten() {
-                    let _ = write!(out, " {}", quoted(text));
+                    let _ = write!(out, " {}", quoted(text.as_bytes()));
                 }
-                let _ = write!(out, " else {}", quoted(&nibbles.default));
+                let _ = write!(out, " else {}", quoted(nibbles.default.as_bytes()));
             }
         }
         out.push('\n');

@@ -30,8 +30,8 @@ fn so_has_a_function() {
 fn so_has_a_file_set() {
     let stanza = |id: u32| format!("{:03X} 1.0 \"A\" {}\n", id + 0x100, "X1 ".repeat(20_000));
     let source: String = (0..30).map(stanza).collect();
-    // 60,000 instructions a stanza and environment: 69 fit, the 70th is the tenth in the third environment.
-    check(&source, &[("C16", 10)]);
+    // 60,000 instructions a stanza and environment: 69 fit, the 70th is the 18th stanza in the second environment.
+    check(&source, &[("C16", 18)]);
 }
 
 #[test]

@@ -375,6 +375,11 @@ impl<'b> Catalog<'b> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
+    /// The entries of all ids that have a stanza.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
     /// Whether a stanza of the given files formats events of a canonical id.
     pub fn defines(&self, id: u16) -> bool {
         self.get(id).is_some_and(|entry| !entry.builtin)

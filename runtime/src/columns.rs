@@ -140,6 +140,9 @@ pub struct Columns {
     two_lines: bool,
     /// Nothing but the formatted text: no blanks before it, no margins, no heading.
     bare: bool,
+    /// Whether a value that fits leaves a blank before the next one: none that stands at the left of its column follows
+    /// one that stands at the right.
+    apart: bool,
 }
 
 impl Default for Columns {
@@ -162,7 +165,7 @@ impl Columns {
             wanted.contains(column) || times.contains(column) || (of_process && *column == Column::Int)
         };
         let list = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
-        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false }
+        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false, apart: true }
     }
 
     /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
@@ -171,7 +174,7 @@ impl Columns {
     /// # Errors
     /// A name that is none or stands twice, and text that is not last.
     pub fn parse(list: &str, timestamp: Timestamp) -> Result<Self, ColumnsError> {
-        let mut columns = Self { list: Vec::new(), timestamp, id_width: 4, text: false, two_lines: false, bare: false };
+        let mut columns = Self { list: Vec::new(), text: false, ..Self::new(&[], timestamp) };
         for name in list.split(',').map(str::trim) {
             if columns.text {
                 return Err(ColumnsError(format!("column `{name}` stands behind `text`, which is the last one")));
@@ -186,6 +189,7 @@ impl Columns {
             }
         }
         columns.bare = columns.list.is_empty();
+        columns.apart = !columns.list.windows(2).any(|pair| pair[0].is_right() && !pair[1].is_right());
         Ok(columns)
     }
 
@@ -322,12 +326,44 @@ impl Columns {
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        if !self.apart || out.len() != line {
+            return self.write_wide(line, row, out);
+        }
+        let spare = out.spare();
+        let mut at = 0;
         for column in &self.list {
-            match column {
-                Column::Id => self.write_id(line, row.id, out),
-                Column::Elapsed => self.write_elapsed(line, row, out),
-                Column::Delta => self.write_delta(line, row, out),
-                _ => write_fact(*column, self.width(*column), line, row, out),
+            let Some(cell) = spare.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) else {
+                return self.write_wide(line, row, out);
+            };
+            let fits = match column {
+                Column::Id => self.put_id(row, cell),
+                Column::Elapsed if self.timestamp == Timestamp::Short => put_elapsed_short(row, cell),
+                Column::Elapsed => put_elapsed(row, cell),
+                Column::Delta if self.timestamp == Timestamp::Micro => put_delta_micro(row, cell),
+                Column::Delta => put_delta(row, cell),
+                _ => put_fact(*column, self.width(*column), row, cell),
+            };
+            if !fits {
+                return self.write_wide(line, row, out);
+            }
+            at += self.width(*column);
+        }
+        out.advance(at);
+        if self.two_lines {
+            trim(line, out);
+            out.push(b"\n");
+        }
+    }
+
+    /// The same where a value fills its column, or more, or may touch the one before it.
+    #[cold]
+    fn write_wide(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        for column in &self.list {
+            let width = self.width(*column);
+            match self.own_value(*column, row) {
+                Some(value) if column.is_right() => right(value.as_bytes(), width, line, out),
+                Some(value) => left(value.as_bytes(), width, line, out),
+                None => write_fact(*column, width, line, row, out),
             }
         }
         if self.two_lines {
@@ -336,48 +372,13 @@ impl Columns {
         }
     }
 
-    #[inline]
-    fn write_id(&self, line: usize, id: u16, out: &mut TextBuf) {
-        keep_apart(line, out);
-        let digits = num::hex4(id);
-        let spare = out.spare();
-        spare[..8].copy_from_slice(b"        ");
-        spare[..4].copy_from_slice(&digits);
-        if id & 15 == 0 {
-            spare[3] = b' ';
-        }
-        out.advance(self.id_width);
-    }
-
-    #[inline]
-    fn write_elapsed(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        let written = match self.timestamp {
-            Timestamp::Short => write_fixed::<10, 6>(row.elapsed_ns / 1000, 0, out),
-            _ => write_fixed::<14, 9>(row.elapsed_ns, 0, out),
-        };
-        if !written {
-            self.write_long(Column::Elapsed, line, row, out);
-        }
-    }
-
-    #[inline]
-    fn write_delta(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        let written = match (u64::try_from(row.delta_ns), self.timestamp) {
-            (Ok(delta_ns), Timestamp::Micro) => write_fixed::<12, 3>(delta_ns, 3, out),
-            (Ok(delta_ns), _) => write_fixed::<15, 6>(delta_ns, 0, out),
-            (Err(_), _) => false,
-        };
-        if !written {
-            self.write_long(Column::Delta, line, row, out);
-        }
-    }
-
-    /// A time that does not fit its column, or is below zero.
-    #[cold]
-    fn write_long(&self, column: Column, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        if let Some(value) = self.own_value(column, row) {
-            right(value.as_bytes(), self.width(column), line, out);
-        }
+    #[inline(never)]
+    fn put_id(&self, row: &Row<'_>, cell: &mut Cell) -> bool {
+        let [a, b, c, d] = num::hex4(row.id);
+        let short = row.id & 15 == 0;
+        let d = if short { b' ' } else { d };
+        cell[..8].copy_from_slice(&[a, b, c, d, b' ', b' ', b' ', b' ']);
+        short || self.id_width > 4
     }
 
     /// Appends the heading line, or two of them.
@@ -410,15 +411,70 @@ fn unknown_column(name: &str) -> String {
     format!("unknown column `{name}`, expected one of {}{}", names.join(", "), hint(name, &names))
 }
 
-/// Appends `n_blanks` blanks and a number with a point, where it fits with a blank before it. Inlined, the digits of
-/// every form would be found before the loop over the columns, whichever is shown.
+/// Room for a value of any column, and more.
+type Cell = [u8; 16];
+
+// Each fills a cell; false where its value leaves no blank free. Inlined, all of them would do their work before the loop
+// over the columns, whichever are shown.
+
 #[inline(never)]
-fn write_fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64, n_blanks: usize, out: &mut TextBuf) -> bool {
-    let Some(text) = num::fixed::<WIDTH, DECIMALS>(units) else { return false };
-    let spare = out.spare();
-    spare[..4].copy_from_slice(b"    ");
-    spare[n_blanks..n_blanks + WIDTH].copy_from_slice(&text);
-    out.advance(n_blanks + WIDTH);
+fn put_elapsed(row: &Row<'_>, cell: &mut Cell) -> bool {
+    cell.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, row.elapsed_ns))
+}
+
+#[inline(never)]
+fn put_elapsed_short(row: &Row<'_>, cell: &mut Cell) -> bool {
+    cell.first_chunk_mut().is_some_and(|cell| num::fixed::<10, 6>(cell, row.elapsed_ns / 1000))
+}
+
+#[inline(never)]
+fn put_delta(row: &Row<'_>, cell: &mut Cell) -> bool {
+    let Ok(delta_ns) = u64::try_from(row.delta_ns) else { return false };
+    cell.first_chunk_mut().is_some_and(|cell| num::fixed::<15, 6>(cell, delta_ns))
+}
+
+#[inline(never)]
+fn put_delta_micro(row: &Row<'_>, cell: &mut Cell) -> bool {
+    let Ok(delta_ns) = u64::try_from(row.delta_ns) else { return false };
+    cell[..3].copy_from_slice(b"   ");
+    cell[3..].first_chunk_mut().is_some_and(|cell| num::fixed::<12, 3>(cell, delta_ns))
+}
+
+/// A column of what the events before tell.
+#[inline(never)]
+fn put_fact(column: Column, width: usize, row: &Row<'_>, cell: &mut Cell) -> bool {
+    let facts = row.facts;
+    let number = match column {
+        Column::File => return put_text(row.file, width, cell),
+        Column::Svc => return put_text(facts.svc, width, cell),
+        Column::Exec if facts.name.is_empty() && facts.pid.is_some() => return false,
+        Column::Exec if facts.name.is_empty() => return put_text(b"-?-", width, cell),
+        Column::Exec => return put_text(facts.name, width, cell),
+        Column::Pid => facts.pid,
+        Column::Cpu => facts.cpu,
+        Column::ReportedCpus => Some(u64::from(row.reported_cpus)),
+        Column::Tid => Some(facts.tid),
+        Column::Int => Some(u64::from(facts.depth)).filter(|depth| *depth > 0),
+        Column::Id | Column::Elapsed | Column::Delta => None,
+    };
+    *cell = [b' '; 16];
+    let Some(number) = number else { return true };
+    if number >= 100_000_000 {
+        return false;
+    }
+    // What stands behind the number's digits is no text.
+    let n = num::dec(cell, 0, number);
+    cell[n..].fill(b' ');
+    n < width
+}
+
+#[inline]
+fn put_text(text: &[u8], width: usize, cell: &mut Cell) -> bool {
+    *cell = [b' '; 16];
+    if text.len() >= width.min(cell.len()) {
+        return false;
+    }
+    cell[..text.len()].copy_from_slice(text);
     true
 }
 
@@ -645,6 +701,44 @@ mod tests {
             }
             let short = Columns::new(&[Column::Id], Timestamp::Short);
             assert_eq!(line(&short, 0x0100, elapsed_ns, 0), format!("010 {:>10}", point(elapsed_ns / 1000, 6)));
+        }
+    }
+
+    #[test]
+    fn narrow_values_are_written_as_wide_ones_are() {
+        let names: [&[u8]; 4] = [b"", b"sh", b"fourteen bytes", b"fifteen letters"];
+        let numbers = [None, Some(0), Some(7), Some(100), Some(99_999_999), Some(u64::MAX)];
+        let all = Column::NAMES.map(|(column, _)| column);
+        for (list, n) in [all.to_vec(), vec![Column::Delta, Column::Id]]
+            .into_iter()
+            .flat_map(|list| (0..600).map(move |n| (list.clone(), n)))
+        {
+            let pick = |k: usize| numbers[(n / (k + 1) + k) % numbers.len()];
+            let facts = Facts {
+                tid: pick(0).unwrap_or(5),
+                pid: pick(1),
+                cpu: pick(2),
+                depth: pick(3).unwrap_or(0).min(99) as u32,
+                name: names[n % 4],
+                svc: names[n / 4 % 4],
+                ..*NOTHING.facts
+            };
+            let row = Row {
+                id: if n % 3 == 0 { 0x0100 } else { 0xF5F1 },
+                elapsed_ns: 10u64.pow(n as u32 % 20),
+                delta_ns: 7 * 10i128.pow(n as u32 / 3 % 19) * if n % 7 == 0 { -1 } else { 1 },
+                facts: &facts,
+                file: names[n / 2 % 4],
+                reported_cpus: n as u32,
+            };
+            for timestamp in [Timestamp::Milli, Timestamp::Short, Timestamp::Micro] {
+                let columns =
+                    Columns { list: list.clone(), apart: list[0] == Column::Id, ..Columns::new(&[], timestamp) };
+                let (mut quick, mut wide) = (TextBuf::new(), TextBuf::new());
+                columns.write(0, &row, &mut quick);
+                columns.write_wide(0, &row, &mut wide);
+                assert_eq!(String::from_utf8_lossy(quick.as_bytes()), String::from_utf8_lossy(wide.as_bytes()));
+            }
         }
     }
 

@@ -87,21 +87,23 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
     let formats = std::thread::scope(|scope| {
         let _guard = PanicGuard { run: &run };
         let mut worker = Worker::new(make());
-        let mut others = Vec::new();
+        let (mut others, mut joined) = (Vec::new(), false);
         while run.take(&mut worker) {
-            if worker.number >= alone && others.is_empty() {
-                others.extend((1..n_threads).map(|_| {
+            if worker.number >= alone && !joined {
+                joined = true;
+                others.extend((1..n_threads).map_while(|_| {
                     let worker = Worker::new(make());
-                    scope.spawn(|| run.work(worker))
+                    // Fewer threads do as well.
+                    std::thread::Builder::new().spawn_scoped(scope, || run.work(worker)).ok()
                 }));
             }
             run.finish(&mut worker);
         }
-        let joined = others.into_iter().map(|other| match other.join() {
+        let others = others.into_iter().map(|other| match other.join() {
             Ok(format) => format,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        std::iter::once(worker.format).chain(joined.collect::<Vec<_>>()).collect()
+        std::iter::once(worker.format).chain(others.collect::<Vec<_>>()).collect()
     });
     let Turn { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     let Walking { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@
 
 use crate::reader::kev::{KevRecord, classes};
 use std::sync::OnceLock;
-use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, Record, Space, TextBuf, Timers, num};
+use tfbc_vm::{Context, Event, Hook, Job, Layout, Limits, Machine, Program, Record, Space, TextBuf, Timers, num};
 
 /// Names of the classes by their number.
 static CLASS_NAMES: &[(u8, &str)] = include!(concat!(env!("OUT_DIR"), "/class_names.rs"));
@@ -55,25 +55,71 @@ struct Blob {
     opened: OnceLock<Opened>,
 }
 
-/// A program with the index of the entry of each class and event; [`NONE`] where it has none.
+/// A program with the number of the entry of each class and event; [`NONE`] where it has none.
 #[derive(Debug)]
 struct Opened {
     program: Program<'static>,
-    entries: Box<[u32; N_IDS]>,
+    numbers: Box<[u16; N_IDS]>,
+    entries: Vec<Entry>,
+}
+
+/// An entry of a program.
+#[derive(Debug)]
+struct Entry {
+    /// Its number in the program.
+    index: u32,
+    /// Its label, and how long that is.
+    start: [u8; MAX_START],
+    start_len: usize,
 }
 
 /// Classes and events together.
-const N_IDS: usize = 32 << 10;
-const NONE: u32 = u32::MAX;
+pub(crate) const N_IDS: usize = 32 << 10;
+const NONE: u16 = u16::MAX;
+/// Bytes of a label. A test of the compiler's keeps them.
+const MAX_START: usize = TextBuf::SPARE - PREFIX;
+/// Bytes that a caller of [`EventPrinter::print_behind`] may have before them.
+const PREFIX: usize = 20;
+
+impl Entry {
+    fn new(hook: &Hook<'_>) -> Self {
+        let mut start = [0; MAX_START];
+        let start_len = hook.label.len().min(MAX_START);
+        start[..start_len].copy_from_slice(&hook.label[..start_len]);
+        Entry { index: hook.index, start, start_len }
+    }
+
+    fn label(&self) -> Option<&str> {
+        std::str::from_utf8(self.start.get(..self.start_len)?).ok()
+    }
+
+    #[inline]
+    fn push_label(&self, out: &mut TextBuf) {
+        out.spare()[..MAX_START].copy_from_slice(&self.start);
+        out.advance(self.start_len);
+    }
+}
+
+impl Opened {
+    #[inline]
+    fn entry(&self, class: u8, event: u16) -> Option<&Entry> {
+        let id = usize::from(Space::record_id(class, event));
+        self.entries.get(usize::from(self.numbers[id % N_IDS]))
+    }
+}
 
 impl Blob {
     #[expect(clippy::expect_used, reason = "the package's own blobs were written beside this code")]
     fn open(&'static self) -> &'static Opened {
         self.opened.get_or_init(|| {
             let program = Program::open(&self.bytes.0).expect("built-in blobs are sound");
-            let mut entries = Box::new([NONE; N_IDS]);
-            program.entries(Space::Record).for_each(|entry| entries[usize::from(entry.id) % N_IDS] = entry.index);
-            Opened { program, entries }
+            let mut numbers = Box::new([NONE; N_IDS]);
+            let mut entries = Vec::new();
+            for hook in program.entries(Space::Record) {
+                numbers[usize::from(hook.id) % N_IDS] = entries.len() as u16;
+                entries.push(Entry::new(&hook));
+            }
+            Opened { program, numbers, entries }
         })
     }
 }
@@ -157,10 +203,14 @@ impl Events {
 
     /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
-        let opened = self.opened(Part::Arguments);
-        let id = Space::record_id(class, event);
-        let entry = opened.program.entry_at(opened.entries[usize::from(id) % N_IDS]).filter(|_| id != 0)?;
-        std::str::from_utf8(entry.label).ok()
+        self.entry(class, event).and_then(Entry::label)
+    }
+
+    /// What the tables know of an event.
+    #[inline]
+    fn entry(&self, class: u8, event: u16) -> Option<&'static Entry> {
+        let known = Space::record_id(class, event) != 0;
+        self.opened(Part::Arguments).entry(class, event).filter(|_| known)
     }
 
     /// The labels of a class, those of kernel calls without their numbers.
@@ -189,7 +239,7 @@ impl Events {
     /// Appends a record's label, or `EVENT n`; behind that of an interrupt, its number.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        push_label(self.label(class, record.event), record.event, out);
+        push_label(self.entry(class, record.event), record.event, out);
         if is_interrupt(class, record.event) {
             out.push(b" ");
             self.interrupt(record.event, record.bytes, out);
@@ -234,7 +284,7 @@ impl Events {
                 out.dec(event.into());
             }
             (class, event) if is_interrupt(class, event) => self.interrupt(event, record.bytes, out),
-            (class, event) => push_label(self.label(class, event), event, out),
+            (class, event) => push_label(self.entry(class, event), event, out),
         }
     }
 
@@ -268,21 +318,41 @@ impl EventPrinter {
     /// tables do not know, the arguments are its words in hex.
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let entries = &self.opened.entries;
-        let class = if self.part == Part::Arguments { record.meant_class() } else { record.class };
-        let mut index = entries[usize::from(Space::record_id(class, record.event)) % N_IDS];
-        if index == NONE {
-            if self.part != Part::Arguments {
+        self.print_behind([], record, out)
+    }
+
+    /// The same behind a text, which is appended where the part is.
+    #[inline]
+    pub(crate) fn print_behind<const N: usize>(
+        &mut self,
+        before: [u8; N],
+        record: &KevRecord<'_>,
+        out: &mut TextBuf,
+    ) -> bool {
+        const { assert!(N <= PREFIX) };
+        let opened = self.opened;
+        let entry = if self.part == Part::Arguments {
+            let Some(entry) = opened.entry(record.meant_class(), record.event).or(opened.entry(0, 0)) else {
                 return false;
+            };
+            if N > 0 {
+                out.push(&before);
             }
-            index = entries[0];
-        }
+            entry
+        } else {
+            let Some(entry) = opened.entry(record.class, record.event) else { return false };
+            let spare = out.spare();
+            spare[..N].copy_from_slice(&before);
+            spare[N..N + MAX_START].copy_from_slice(&entry.start);
+            out.advance(N + entry.start_len);
+            entry
+        };
         let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
         let KevRecord { bytes, wide, offset, .. } = *record;
         let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
         let (context, timers, layout) = (&Context::EMPTY, &mut self.timers, Layout::default());
         let job = Job { event: &event, context, timers, layout, line: out.len(), out };
-        self.machine.run(&self.opened.program, index, job);
+        self.machine.run(&opened.program, entry.index, job);
         true
     }
 
@@ -297,14 +367,15 @@ impl EventPrinter {
 }
 
 /// Whether an event's argument list begins with an interrupt's number, which stands in the event's place.
-fn is_interrupt(class: u8, event: u16) -> bool {
+pub(crate) fn is_interrupt(class: u8, event: u16) -> bool {
     class == classes::INT && (1..=6).contains(&event)
 }
 
 /// A label, or the number of an event that has none.
-fn push_label(label: Option<&str>, event: u16, out: &mut TextBuf) {
-    match label {
-        Some(label) => out.push(label.as_bytes()),
+#[inline]
+fn push_label(entry: Option<&Entry>, event: u16, out: &mut TextBuf) {
+    match entry {
+        Some(entry) => entry.push_label(out),
         None => {
             out.push(b"EVENT ");
             out.dec(event.into());

@@ -44,8 +44,20 @@ impl Form {
     }
 }
 
+/// Whether any byte of a text is one of those that are told. Sixteen are looked at together.
+pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
+    let any_of = |chunk: &[u8; 16]| chunk.iter().fold(false, |found, byte| found | is(*byte));
+    match text.last_chunk() {
+        Some(last) => text.as_chunks().0.iter().any(any_of) || any_of(last),
+        None => text.iter().any(|byte| is(*byte)),
+    }
+}
+
 /// A value between tabs.
 fn escaped(value: &[u8], out: &mut TextBuf) {
+    if !any_byte(value, |byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
+        return out.push(value);
+    }
     let mut rest = value;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
         out.push(&rest[..at]);
@@ -61,7 +73,7 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
 
 /// A value between commas.
 fn quoted(value: &[u8], out: &mut TextBuf) {
-    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+    if !any_byte(value, |byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return out.push(value);
     }
     out.push(b"\"");
@@ -135,6 +147,19 @@ mod tests {
             let mut out = TextBuf::new();
             form.value(b"a\tb\n\\,\"", &mut out);
             assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_is_found_at_any_place() {
+        for len in 0..70 {
+            let mut text = vec![b'a'; len];
+            assert!(!any_byte(&text, |byte| byte == b'\t'));
+            for at in 0..len {
+                text[at] = b'\t';
+                assert!(any_byte(&text, |byte| byte == b'\t'), "{at} of {len}");
+                text[at] = b'a';
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Values as JSON.
 
+use crate::forms::any_byte;
 use std::io::Write;
 use tfbc_vm::TextBuf;
 
@@ -19,6 +20,11 @@ impl Write for Into<'_> {
 
 /// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
 pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
+    if !any_byte(text, |byte| !matches!(byte, b' '..=b'~') || byte == b'"' || byte == b'\\') {
+        out.push(b"\"");
+        out.push(text);
+        return out.push(b"\"");
+    }
     // Writing into memory does not fail.
     let _ = serde_json::to_writer(Into(out), &String::from_utf8_lossy(text));
 }

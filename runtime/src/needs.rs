@@ -19,34 +19,45 @@ pub(crate) struct Needs {
 impl Needs {
     /// The needs of a report with these options.
     fn of(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
+        if options.filter.only.is_none() && !options.defined {
+            return Self::of_nearly_all(readers, options);
+        }
         let catalog = readers.catalog;
         let mut ids = IdSet::default();
-        let mut context = options.columns.need_context() || options.filter.asks_for_facts();
-        let mut timers = false;
+        let mut asked = Asked::of(options);
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
         let shown = |id| options.shows(catalog, id);
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
-            let asked = readers.asked(entry);
             ids.insert(id);
-            context |= asked.context;
-            timers |= asked.timers;
+            asked = asked.or(readers.asked(entry));
         }
-        if timers {
+        if asked.timers {
             for (id, entry) in entries().filter(|(id, entry)| entry.has_effects && !shown(*id)) {
                 ids.insert(id);
-                context |= readers.asked(entry).context;
+                asked = asked.or(readers.asked(entry));
             }
-        }
-        if options.filter.only.is_none() && !options.defined {
-            return Self { ids: None, context, timers };
         }
         for id in [hooks::TRACE_ON, hooks::TRACE_OFF, hooks::HEADER, hooks::UTILITY] {
             ids.insert(id);
         }
-        if context {
+        if asked.context {
             options.context.ids().for_each(|id| ids.insert(id));
         }
-        Self { ids: Some(ids), context, timers }
+        Self { ids: Some(ids), context: asked.context, timers: asked.timers }
+    }
+
+    /// The same where hardly any event could be left out: what no event asks for is not needed.
+    fn of_nearly_all(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
+        let catalog = readers.catalog;
+        let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
+        let shown = |entry: &&Entry| options.filter.shows(entry.id()) || serves_others(entry.id());
+        let of_shown = catalog.entries().filter(shown).map(|entry| readers.asked(entry));
+        let mut asked = of_shown.fold(Asked::of(options), Asked::or);
+        if asked.timers {
+            let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.asked(entry));
+            asked = setting.fold(asked, Asked::or);
+        }
+        Self { ids: None, context: asked.context, timers: asked.timers }
     }
 }
 
@@ -139,6 +150,11 @@ struct Asked {
 }
 
 impl Asked {
+    /// What columns and filter ask for.
+    fn of(options: &ReportOptions) -> Self {
+        Self { context: options.columns.need_context() || options.filter.asks_for_facts(), ..Self::default() }
+    }
+
     fn or(self, other: Self) -> Self {
         Self {
             context: self.context | other.context,

@@ -73,9 +73,14 @@ impl ReportOptions {
         self.filter.shows(id) && (!self.defined || catalog.defines(id))
     }
 
-    /// Whether events are lines of columns and text.
+    /// Whether events are lines for people.
+    fn is_text(&self) -> bool {
+        self.form == Form::Text && !self.stats
+    }
+
+    /// Whether these are columns and text.
     fn has_lines(&self) -> bool {
-        self.form == Form::Text && self.columns.has_text() && !self.stats
+        self.is_text() && self.columns.has_text()
     }
 }
 

@@ -328,3 +328,29 @@ fn the_first_error_ends_a_run_and_what_was_read_is_written() {
     assert!(texts[0].lines().count() > 3000);
     assert!(texts[1] == texts[0] && texts[2] == texts[0]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_run_whose_output_is_closed_waits_for_no_more_input() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    for threads in ["1", "2", "8"] {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin("tfbc"))
+            .args(["report", "--threads", threads, "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().unwrap();
+        let events = events(&mut Noise::new(1), 2000, true).concat();
+        // The run may end before it has read all.
+        let _ = stdin.write_all(&[STREAM64.to_vec(), factors64(1, 1, 2), events].concat());
+        let begin = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{threads} threads go on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(stdin);
+    }
+}

@@ -15,8 +15,12 @@
 
 use crate::table::TableKind;
 use crate::{Instr, Space};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{Pod, Zeroable, cast_slice};
+use hashbrown::HashTable;
 use std::borrow::Cow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::io::Write;
 
 /// The first bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
@@ -281,8 +285,8 @@ fn rows<T: Pod>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
     })
 }
 
-/// Opens a blob's sections: header, length, checksum and section table.
-pub(crate) fn open(bytes: &[u8]) -> Result<Sections<'_>, BlobError> {
+/// Opens a blob's sections: header, length and section table, and the checksum where it is `summed`.
+pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError> {
     if !bytes.starts_with(&LABEL) {
         return Err(BlobError::Label);
     }
@@ -303,7 +307,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Sections<'_>, BlobError> {
     if expected != found {
         return Err(BlobError::Length { expected, found });
     }
-    if u32_at(bytes, CRC_AT) != checksum(bytes) {
+    if summed && u32_at(bytes, CRC_AT) != checksum(bytes) {
         return Err(BlobError::Checksum);
     }
     if u32_at(bytes, 12) as usize != N_SECTIONS {
@@ -337,6 +341,27 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Sections<'_>, BlobError> {
     })
 }
 
+/// What a section holds, found by content: hashes and places of rows. Hashes are seeded, so that no content is chosen to
+/// collide.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    seed: foldhash::fast::RandomState,
+    rows: HashTable<(u64, u32)>,
+}
+
+impl Known {
+    /// The row with a content, or `Err` of the content's hash.
+    fn find(&self, content: impl Hash, same: impl Fn(usize) -> bool) -> Result<u32, u64> {
+        let hash = self.seed.hash_one(content);
+        let found = self.rows.find(hash, |(known, row)| *known == hash && same(*row as usize));
+        found.map(|(_, row)| *row).ok_or(hash)
+    }
+
+    fn insert(&mut self, hash: u64, row: u32) {
+        self.rows.insert_unique(hash, (hash, row), |(hash, _)| *hash);
+    }
+}
+
 /// A blob in the making: the sections as rows, with strings, words and tables merged as they are added.
 #[derive(Debug, Clone, Default)]
 pub struct BlobBuilder {
@@ -346,17 +371,23 @@ pub struct BlobBuilder {
     hooks: Vec<HookRow>,
     tables: Vec<TableRow>,
     words: Vec<u64>,
+    /// Runs of `words` that instructions name directly: offset and length.
+    runs: Vec<[u32; 2]>,
     strings: Vec<u8>,
+    /// Runs of `strings`: offset and length.
+    texts: Vec<[u32; 2]>,
     sources: Vec<SourceRow>,
     dialect: Vec<u8>,
-    known_strings: std::collections::HashMap<Vec<u8>, u32>,
-    known_tables: std::collections::HashMap<(u32, Vec<u64>), u32>,
-    known_words: std::collections::HashMap<Vec<u64>, u32>,
-    known_routines: std::collections::HashMap<RoutineKey, u32>,
+    known_texts: Known,
+    known_tables: Known,
+    known_runs: Known,
+    known_routines: Known,
 }
 
-/// What makes two routines one: called or not, registers, bytes, body, code and places.
-type RoutineKey = (u16, u16, u32, u32, Vec<Instr>, Vec<Place>);
+/// A run of a section, by offset and length.
+fn run<T>(rows: &[T], [offset, len]: [u32; 2]) -> &[T] {
+    &rows[offset as usize..offset as usize + len as usize]
+}
 
 impl BlobBuilder {
     /// An empty blob.
@@ -366,56 +397,85 @@ impl BlobBuilder {
 
     /// Adds a string to the pool, or finds it there: offset and length.
     pub fn string(&mut self, text: &[u8]) -> [u32; 2] {
-        let len = text.len() as u32;
-        if let Some(offset) = self.known_strings.get(text) {
-            return [*offset, len];
+        match self.known_texts.find(text, |row| run(&self.strings, self.texts[row]) == text) {
+            Ok(row) => self.texts[row as usize],
+            Err(hash) => {
+                self.known_texts.insert(hash, self.texts.len() as u32);
+                let place = [self.strings.len() as u32, text.len() as u32];
+                self.texts.push(place);
+                self.strings.extend_from_slice(text);
+                place
+            }
         }
-        let offset = self.strings.len() as u32;
-        self.strings.extend_from_slice(text);
-        self.known_strings.insert(text.to_vec(), offset);
-        [offset, len]
     }
 
     /// Adds a table, or finds it: its index.
-    pub fn table(&mut self, kind: TableKind, words: Vec<u64>) -> u32 {
-        let key = (kind as u32, words);
-        if let Some(index) = self.known_tables.get(&key) {
-            return *index;
-        }
-        let index = self.tables.len() as u32;
-        self.tables.push(TableRow { kind: key.0, start: self.words.len() as u32, len: key.1.len() as u32 });
-        self.words.extend_from_slice(&key.1);
-        self.known_tables.insert(key, index);
-        index
+    pub fn table(&mut self, kind: TableKind, words: &[u64]) -> u32 {
+        let content = (kind as u32, cast_slice::<u64, u8>(words));
+        let same = |row: &TableRow| row.kind == kind as u32 && run(&self.words, [row.start, row.len]) == words;
+        self.known_tables.find(content, |row| same(&self.tables[row])).unwrap_or_else(|hash| {
+            let index = self.tables.len() as u32;
+            self.known_tables.insert(hash, index);
+            self.tables.push(TableRow { kind: kind as u32, start: self.words.len() as u32, len: words.len() as u32 });
+            self.words.extend_from_slice(words);
+            index
+        })
     }
 
     /// Adds words that an instruction names directly, or finds them: their offset.
-    pub fn words(&mut self, words: Vec<u64>) -> u32 {
-        if let Some(start) = self.known_words.get(&words) {
-            return *start;
-        }
-        let start = self.words.len() as u32;
-        self.words.extend_from_slice(&words);
-        self.known_words.insert(words, start);
-        start
+    pub fn words(&mut self, words: &[u64]) -> u32 {
+        let content = cast_slice::<u64, u8>(words);
+        let row = self.known_runs.find(content, |row| run(&self.words, self.runs[row]) == words);
+        let row = row.unwrap_or_else(|hash| {
+            self.known_runs.insert(hash, self.runs.len() as u32);
+            self.runs.push([self.words.len() as u32, words.len() as u32]);
+            self.words.extend_from_slice(words);
+            self.runs.len() as u32 - 1
+        });
+        self.runs[row as usize][0]
     }
 
-    /// Adds a routine, or finds one with the same code: its index. `start` and `len` of the row are set here,
-    /// and a `body` of 0 to all of the code.
-    pub fn routine(&mut self, mut row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
+    /// Adds a routine without a name, or finds one with the same code ([`BlobBuilder::named_routine`]).
+    pub fn routine(&mut self, row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
+        self.named_routine(row, format_args!(""), code, places)
+    }
+
+    /// Adds a routine, or finds one with the same code and places, whatever its name: its index. `start`, `len` and
+    /// `name` of the row are set here, and a `body` of 0 to all of the code.
+    pub fn named_routine(
+        &mut self,
+        mut row: RoutineRow,
+        name: fmt::Arguments<'_>,
+        code: &[Instr],
+        places: &[Place],
+    ) -> u32 {
         row.body = if row.body == 0 { code.len() as u32 } else { row.body };
-        let key = (row.called, row.zeroed, row.need, row.body, code.to_vec(), places.to_vec());
-        if let Some(index) = self.known_routines.get(&key) {
-            return *index;
-        }
-        let index = self.routines.len() as u32;
-        row.start = self.code.len() as u32;
         row.len = code.len() as u32;
-        self.code.extend_from_slice(code);
-        self.places.extend_from_slice(places);
-        self.routines.push(row);
-        self.known_routines.insert(key, index);
-        index
+        let same = |known: &RoutineRow| {
+            let place = [known.start, known.len];
+            let alike = RoutineRow { start: known.start, name: known.name, ..row } == *known;
+            alike && run(&self.code, place) == code && run(&self.places, place) == places
+        };
+        // The places of equal instructions differ by stanza: the first tells as much as all of them.
+        let content = (row.body, places.first(), cast_slice::<Instr, u8>(code));
+        self.known_routines.find(content, |index| same(&self.routines[index])).unwrap_or_else(|hash| {
+            let index = self.routines.len() as u32;
+            self.known_routines.insert(hash, index);
+            row.start = self.code.len() as u32;
+            row.name = self.name(name);
+            self.code.extend_from_slice(code);
+            self.places.extend_from_slice(places);
+            self.routines.push(row);
+            index
+        })
+    }
+
+    /// Adds a name, of which there is one, to the strings.
+    fn name(&mut self, name: fmt::Arguments<'_>) -> [u32; 2] {
+        let offset = self.strings.len();
+        // Writing to memory does not fail.
+        let _ = self.strings.write_fmt(name);
+        [offset as u32, (self.strings.len() - offset) as u32]
     }
 
     /// Adds a hook. Ids are distinct within a space.
@@ -438,14 +498,14 @@ impl BlobBuilder {
     pub fn finish(mut self) -> Vec<u8> {
         self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
         let sections: [&[u8]; N_SECTIONS] = [
-            bytemuck::cast_slice(&self.code),
-            bytemuck::cast_slice(&self.places),
-            bytemuck::cast_slice(&self.routines),
-            bytemuck::cast_slice(&self.hooks),
-            bytemuck::cast_slice(&self.tables),
-            bytemuck::cast_slice(&self.words),
+            cast_slice(&self.code),
+            cast_slice(&self.places),
+            cast_slice(&self.routines),
+            cast_slice(&self.hooks),
+            cast_slice(&self.tables),
+            cast_slice(&self.words),
             &self.strings,
-            bytemuck::cast_slice(&self.sources),
+            cast_slice(&self.sources),
             &self.dialect,
         ];
         let mut head = Vec::with_capacity(HEAD_LEN + N_SECTIONS * ROW_LEN);

@@ -2,6 +2,7 @@
 
 use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
 use crate::{Hook, Program, Routine};
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 impl Program<'_> {
@@ -14,20 +15,19 @@ impl Program<'_> {
     /// ```
     pub fn disassemble(&self, hook: Option<&Hook<'_>>) -> String {
         let mut out = String::new();
-        let mut wanted: Vec<u32> = match hook {
+        let mut waiting: Vec<u32> = match hook {
             None => self.routines().map(|routine| routine.index).collect(),
             Some(hook) => {
                 hook.space.envs().iter().filter_map(|env| self.routine_of(hook, *env)).map(|r| r.index).collect()
             }
         };
-        let mut at = 0;
-        while at < wanted.len() {
-            let called = self.routine_at(wanted[at]).code.iter().filter(|instr| instr.op == Op::Call as u8);
-            wanted.extend(called.map(|instr| instr.b));
-            at += 1;
+        let mut wanted = BTreeSet::new();
+        while let Some(index) = waiting.pop() {
+            if wanted.insert(index) && self.is_sound(index) {
+                let called = self.routine_at(index).code.iter().filter(|instr| instr.op == Op::Call as u8);
+                waiting.extend(called.map(|instr| instr.b));
+            }
         }
-        wanted.sort_unstable();
-        wanted.dedup();
         for index in wanted {
             self.list_routine(&self.routine_at(index), &mut out);
         }
@@ -37,6 +37,10 @@ impl Program<'_> {
     fn list_routine(&self, routine: &Routine<'_>, out: &mut String) {
         let name = String::from_utf8_lossy(routine.name);
         let _ = writeln!(out, "; routine {}: {name}, needs {} bytes", routine.index, routine.need);
+        if !self.is_sound(routine.index) {
+            out.push_str("; refused by the verifier\n");
+            return;
+        }
         let targets = self.targets(routine);
         let mut last = None;
         for (pc, (instr, place)) in routine.code.iter().zip(routine.places).enumerate() {
@@ -51,8 +55,8 @@ impl Program<'_> {
         }
     }
 
-    fn targets(&self, routine: &Routine<'_>) -> std::collections::BTreeSet<usize> {
-        let mut targets = std::collections::BTreeSet::new();
+    fn targets(&self, routine: &Routine<'_>) -> BTreeSet<usize> {
+        let mut targets = BTreeSet::new();
         for instr in routine.code {
             let Some(op) = Op::from_u8(instr.op) else { continue };
             for (_, slot, kind) in op.info().operands {
@@ -63,8 +67,7 @@ impl Program<'_> {
                     }
                     Kind::Table | Kind::TextTable => {
                         let (kind, words) = self.table(instr.slot(*slot));
-                        let found = crate::table::check(kind, words, self.strings()).unwrap_or_default();
-                        targets.extend(found.into_iter().map(|to| to as usize));
+                        targets.extend(crate::table::targets(kind, words).map(|to| to as usize));
                     }
                     _ => {}
                 }

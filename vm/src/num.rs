@@ -128,24 +128,29 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
-/// A number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; `None` where no blank
-/// would be left before it, or more than eight digits stand before the point. `WIDTH` is at most `DECIMALS` + 9.
+/// Writes a number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; false where no
+/// blank would be left before it, or more than eight digits stand before the point. `WIDTH` is at most `DECIMALS` + 9.
 ///
 /// ```
-/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_105_984).as_ref(), Some(b"   1.000105984"));
-/// assert_eq!(tfbc_vm::num::fixed::<14, 9>(1_000_000_000_000), None);
+/// let mut text = [0; 14];
+/// assert!(tfbc_vm::num::fixed::<14, 9>(&mut text, 1_000_105_984));
+/// assert_eq!(&text, b"   1.000105984");
+/// assert!(!tfbc_vm::num::fixed::<14, 9>(&mut text, 1_000_000_000_000));
 /// ```
 #[inline(always)]
-pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64) -> Option<[u8; WIDTH]> {
-    const { assert!(DECIMALS <= 9 && WIDTH > DECIMALS + 2 && WIDTH <= DECIMALS + 9) };
+pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], units: u64) -> bool {
+    const { assert!(DECIMALS <= 9 && WIDTH > DECIMALS + 3 && WIDTH <= DECIMALS + 9) };
     let scale = const { 10u64.pow(DECIMALS as u32) };
     let (whole, fraction) = (units / scale, (units % scale) as u32);
-    if whole >= const { 10u64.pow((WIDTH - DECIMALS - 2) as u32) } {
-        return None;
-    }
     let point = WIDTH - DECIMALS - 1;
-    let mut text = [b' '; WIDTH];
-    text[..point].copy_from_slice(&right_aligned(whole as u32)[8 - point..]);
+    if let Some(digits) = RIGHT.get(whole as usize).filter(|_| point > 3 || whole < 100) {
+        text[..point].fill(b' ');
+        text[point - 3..point].copy_from_slice(&digits[1..]);
+    } else if whole < const { 10u64.pow((WIDTH - DECIMALS - 2) as u32) } {
+        text[..point].copy_from_slice(&right_aligned(whole as u32)[8 - point..]);
+    } else {
+        return false;
+    }
     text[point] = b'.';
     let digits = (digits8(fraction % 100_000_000) | ASCII_ZEROS).to_le_bytes();
     if DECIMALS == 9 {
@@ -154,7 +159,7 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(units: u64) -> Option<[u
     } else {
         text[point + 1..].copy_from_slice(&digits[8 - DECIMALS..]);
     }
-    Some(text)
+    true
 }
 
 /// A number below 10^8 with blanks before it.
@@ -163,6 +168,27 @@ fn right_aligned(n: u32) -> [u8; 8] {
     let digits = digits8(n);
     let blanks = (1 << (digits.trailing_zeros() & !7).min(56)) - 1;
     ((digits | ASCII_ZEROS) ^ (ASCII_ZEROS ^ BLANKS) & blanks).to_le_bytes()
+}
+
+/// Decimal digits of 0 to 999 with blanks before them.
+static RIGHT: [[u8; 4]; 1000] = right();
+
+const fn right() -> [[u8; 4]; 1000] {
+    let mut table = [[b' '; 4]; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        let (mut rest, mut at) = (n, 3);
+        loop {
+            table[n][at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+            at -= 1;
+        }
+        n += 1;
+    }
+    table
 }
 
 const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -475,7 +501,9 @@ mod tests {
             let scale = 10u64.pow(DECIMALS as u32);
             let plain = format!("{:>WIDTH$}", format!("{}.{:0DECIMALS$}", n / scale, n % scale));
             let fits = plain.len() == WIDTH && plain.starts_with(' ');
-            assert_eq!(fixed::<WIDTH, DECIMALS>(n).map(|text| text.to_vec()), fits.then(|| plain.into_bytes()));
+            let mut text = [0; WIDTH];
+            assert_eq!(fixed::<WIDTH, DECIMALS>(&mut text, n), fits, "{plain}");
+            assert!(!fits || text == *plain.as_bytes(), "{plain}");
         }
         for n in (0..20_000).chain(numbers()) {
             check::<14, 9>(n);

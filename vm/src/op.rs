@@ -450,6 +450,7 @@ macro_rules! is_fused {
 }
 
 for_each_op!(define_ops);
+pub(crate) use for_each_op;
 
 impl Instr {
     /// An instruction without literal and with zero operands.

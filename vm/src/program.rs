@@ -1,12 +1,17 @@
 use crate::blob::{self, HookRow, Sections};
 use crate::mem::{by_rule, part, row_at};
 use crate::table::TableKind;
-use crate::{BlobError, Env, Instr, Place, Space, verify};
+use crate::verify::{self, Proofs};
+use crate::{BlobError, Env, Instr, Place, Space};
+use std::sync::Arc;
 
-/// A checked program: the only way to one is [`Program::open`], which verifies. Immutable, shared between threads.
+/// A checked program: the ways to one are [`Program::open`], which verifies all of it, and [`Program::open_lazily`],
+/// which leaves each routine to be verified before its first run. Immutable, shared between threads.
 #[derive(Debug, Clone)]
 pub struct Program<'b> {
     sections: Sections<'b>,
+    /// What has been verified so far; `None`: everything.
+    proofs: Option<Arc<Proofs>>,
     pub(crate) settings: RunSettings,
 }
 
@@ -89,7 +94,7 @@ pub struct Hook<'p> {
     pub index: u32,
 }
 
-/// One routine, for looking at.
+/// One routine, for looking at. Of a program that was opened lazily its instructions may break any rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Routine<'p> {
     /// Its number.
@@ -124,10 +129,30 @@ impl<'b> Program<'b> {
     /// # Errors
     /// The first thing found wrong, with its offset or the verifier's rule.
     pub fn open(bytes: &'b [u8]) -> Result<Self, BlobError> {
-        let sections = blob::open(bytes)?;
+        let sections = blob::open(bytes, true)?;
         verify::verify(&sections)?;
+        Ok(Self::new(sections, None))
+    }
+
+    /// The same without reading more than header, section table and the rows of routines, hooks and sources: the time it
+    /// takes does not grow with the code. Each routine is verified, with all that it calls, before it runs for the first
+    /// time. One that is refused then never runs: its events print `[refused]` and count as
+    /// [`refused`](crate::Outcome::refused).
+    ///
+    /// The checksum is not looked at: bytes that were altered and keep the rules print other text.
+    ///
+    /// # Errors
+    /// What is wrong with header, section table or rows.
+    pub fn open_lazily(bytes: &'b [u8]) -> Result<Self, BlobError> {
+        let sections = blob::open(bytes, false)?;
+        verify::check_rows(&sections)?;
+        let proofs = Some(Arc::new(Proofs::new(&sections)));
+        Ok(Self::new(sections, proofs))
+    }
+
+    fn new(sections: Sections<'b>, proofs: Option<Arc<Proofs>>) -> Self {
         let settings = RunSettings::read(sections.dialect);
-        Ok(Program { sections, settings })
+        Program { sections, proofs, settings }
     }
 
     /// The hook with a canonical id.
@@ -213,11 +238,15 @@ impl<'b> Program<'b> {
         (code, row.body as usize)
     }
 
-    /// What an event of a hook begins with, in one of its environments; `None` for a hook that the program does not have.
+    /// What an event of a hook begins with, in one of its environments; `None` for a hook that the program does not have,
+    /// and for a routine that is refused (rule P1).
     #[inline(always)]
     pub(crate) fn start(&self, hook: u32, env: usize) -> Option<Start<'_>> {
         let hook = self.sections.hooks.get(hook as usize)?;
         let routine = hook.routines[env & 3];
+        if !self.is_sound(routine) {
+            return None;
+        }
         let row = by_rule!(V12: row_at(&self.sections.routines, routine as usize));
         let code = by_rule!(V12: part(&self.sections.code, row.start as usize, row.len as usize));
         let zeroed = usize::from(row.zeroed).min(crate::N_REGS);
@@ -246,6 +275,17 @@ impl<'b> Program<'b> {
 
     pub(crate) fn strings(&self) -> &[u8] {
         self.sections.strings
+    }
+
+    /// Whether a routine may run (rule P1).
+    #[inline(always)]
+    pub(crate) fn is_sound(&self, routine: u32) -> bool {
+        self.proofs.as_ref().is_none_or(|proofs| proofs.sound(&self.sections, routine))
+    }
+
+    /// Whether there is a hook with an index.
+    pub(crate) fn has_hook(&self, index: u32) -> bool {
+        (index as usize) < self.sections.hooks.len()
     }
 
     pub(crate) fn hook_row(&self, index: u32) -> Option<&HookRow> {

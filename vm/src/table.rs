@@ -210,39 +210,62 @@ pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u6
     Some(if key == hash && known == text { target } else { words[3] })
 }
 
-/// Every target of a table, or `None` where the words are not those of a table of that kind (rules V8 and V9).
-pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Vec<u64>> {
-    let string = |word: u64| {
+/// What rules V8 and V9 ask of a table, settled once for all instructions that name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TableFacts {
+    pub kind: TableKind,
+    /// The least and the greatest target, the default's included.
+    pub targets: (u64, u64),
+    /// Whether every target is a run of the string pool.
+    pub texts: bool,
+}
+
+/// The facts of a table, or `None` where the words are not those of a table of that kind (rule V8).
+pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<TableFacts> {
+    let held = |word: u64| {
         let (offset, len) = unpack_str(word);
-        strings.get(offset..offset.checked_add(len)?)
+        offset + len <= strings.len()
     };
-    match kind {
+    let sound = match kind {
         TableKind::Dense => {
-            let [_, count, default] = *words.first_chunk::<3>()?;
-            let targets = &words[3..];
-            (targets.len() as u64 == count).then(|| targets.iter().copied().chain([default]).collect())
+            let [_, count, _] = *words.first_chunk::<3>()?;
+            words.len() as u64 - 3 == count
         }
         TableKind::Hash | TableKind::Text => {
             let width = if kind == TableKind::Hash { 2 } else { 3 };
-            let [_, bucket_shift, slot_shift, default] = *words.first_chunk::<HASH_HEAD>()?;
+            let [_, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
             let size = |shift: u64| (32..64).contains(&shift).then(|| 1usize << (64 - shift));
             let (n_buckets, n_slots) = (size(bucket_shift)?, size(slot_shift)?);
             let slots = words[HASH_HEAD..].get(n_buckets..)?;
-            if slots.len() != n_slots.checked_mul(width)? {
-                return None;
-            }
-            let rows = slots.chunks_exact(width);
-            if kind == TableKind::Text && rows.clone().any(|row| string(row[2]).is_none()) {
-                return None;
-            }
-            Some(rows.map(|row| row[1]).chain([default]).collect())
+            let texts = || slots.iter().skip(2).step_by(3);
+            slots.len() == n_slots.checked_mul(width)? && (kind == TableKind::Hash || texts().all(|word| held(*word)))
         }
         TableKind::Flags => {
-            let entries = words.chunks_exact(FLAG_WORDS);
-            let whole = entries.remainder().is_empty();
-            (whole && entries.clone().all(|row| string(row[2]).is_some() && string(row[3]).is_some())).then(Vec::new)
+            let (entries, rest) = words.as_chunks::<FLAG_WORDS>();
+            rest.is_empty() && entries.iter().all(|[_, _, yes, no, _]| held(*yes) && held(*no))
         }
-    }
+    };
+    let none = TableFacts { kind, targets: (u64::MAX, 0), texts: true };
+    sound.then(|| {
+        targets(kind, words).fold(none, |TableFacts { targets: (least, greatest), texts, .. }, to| TableFacts {
+            kind,
+            targets: (least.min(to), greatest.max(to)),
+            texts: texts && held(to),
+        })
+    })
+}
+
+/// Every target of a table that keeps rule V8, the default's included.
+pub(crate) fn targets(kind: TableKind, words: &[u64]) -> impl Iterator<Item = u64> {
+    let (default, first, step) = match kind {
+        TableKind::Dense => (2, 3, 1),
+        TableKind::Hash | TableKind::Text => {
+            let n_buckets = words.get(1).map_or(0, |shift| 1usize << (64 - shift.clamp(&32, &63)));
+            (3, HASH_HEAD + n_buckets + 1, if kind == TableKind::Hash { 2 } else { 3 })
+        }
+        TableKind::Flags => (words.len(), words.len(), 1),
+    };
+    words.iter().skip(first).step_by(step).chain(words.get(default)).copied()
 }
 
 #[cfg(test)]

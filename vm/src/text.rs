@@ -19,7 +19,7 @@ impl TextBuf {
     /// Room that every single instruction may use without asking: a literal and a number.
     pub(crate) const SLACK: usize = 384;
     /// Bytes of [`TextBuf::spare`].
-    pub const SPARE: usize = 64;
+    pub const SPARE: usize = 160;
 
     /// An empty text.
     pub fn new() -> Self {

@@ -15,10 +15,23 @@
 //! | V11 | a call goes to a called routine with a lower number that needs no more event bytes, at most [`MAX_DEPTH`] deep |
 //! | V12 | the rows of routines, hooks and sources point inside their sections; a hook's routines are not called ones |
 //! | V13 | the instructions that are run with one have its opcode, and stand with it in the body or behind that |
+//!
+//! V12 is checked when a blob is opened. The others are properties of a routine, of the tables it names and of the
+//! routines it calls: they are checked of all routines at once ([`verify`]), or of each with all that it calls before
+//! its first run ([`Proofs`]), by the same code.
+//!
+//! | rule | what keeps unproved code from running |
+//! | --- | --- |
+//! | P1 | a run begins by [`crate::Program::start`] alone, which asks for the proof of the routine it gives out |
+//! | P2 | a routine is proved only when all that it calls is: a run reaches no other code |
+//! | P3 | a proof is about bytes that nobody can alter: the program borrows them |
+//! | P4 | what is refused stays refused |
 
 use crate::blob::{BlobError, RoutineRow, Sections};
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
-use crate::table::{self, TableKind};
+use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, for_each_op, form};
+use crate::table::{self, TableFacts, TableKind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Registers of the machine.
 pub const N_REGS: usize = 1024;
@@ -29,12 +42,88 @@ pub const MAX_DEPTH: usize = 64;
 /// The largest event buffer that a routine may need, in bytes.
 const MAX_NEED: u32 = 1 << 20;
 
+/// What has been proved of a program so far. Threads share it: each may prove what another is proving, and both find
+/// the same.
+#[derive(Debug)]
+pub(crate) struct Proofs {
+    /// For each routine [`UNKNOWN`], [`REFUSED`], or how deep its calls nest, and [`SOUND`].
+    routines: Box<[AtomicU8]>,
+    /// The facts of each table that was looked at, `None` where it is malformed.
+    tables: Box<[OnceLock<Option<TableFacts>>]>,
+}
+
+const UNKNOWN: u8 = 0;
+const REFUSED: u8 = 1;
+/// A sound routine without calls.
+const SOUND: u8 = 2;
+
+impl Proofs {
+    /// Nothing has been proved yet.
+    pub fn new(sections: &Sections<'_>) -> Self {
+        Self {
+            routines: sections.routines.iter().map(|_| AtomicU8::new(UNKNOWN)).collect(),
+            tables: sections.tables.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Whether a routine may run. The first time that is asked, it is checked, with all that it calls.
+    #[inline]
+    pub fn sound(&self, sections: &Sections<'_>, routine: u32) -> bool {
+        match self.routines.get(routine as usize).map_or(REFUSED, |state| state.load(Ordering::Relaxed)) {
+            UNKNOWN => self.prove(sections, routine),
+            state => state >= SOUND,
+        }
+    }
+
+    /// Checks a routine behind all that it calls. Calls go to lower numbers, so each is come to twice at most.
+    #[cold]
+    fn prove(&self, sections: &Sections<'_>, routine: u32) -> bool {
+        let mut waiting = vec![routine];
+        while let Some(routine) = waiting.last().copied() {
+            let row = &sections.routines[routine as usize];
+            let before = waiting.len();
+            if self.state(routine) == UNKNOWN {
+                let code = &sections.code[row.start as usize..row.start as usize + row.len as usize];
+                let called = code.iter().filter(|instr| instr.op == Op::Call as u8).map(|instr| instr.b);
+                waiting.extend(called.filter(|callee| *callee < routine && self.state(*callee) == UNKNOWN));
+            }
+            if waiting.len() == before {
+                waiting.pop();
+                if self.state(routine) == UNKNOWN {
+                    let _ = self.check(sections, routine);
+                }
+            }
+        }
+        self.state(routine) >= SOUND
+    }
+
+    fn state(&self, routine: u32) -> u8 {
+        self.routines[routine as usize].load(Ordering::Relaxed)
+    }
+
+    /// Checks a routine whose callees have been, and keeps the verdict.
+    fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
+        let row = &sections.routines[routine as usize];
+        let found = Verifier { sections, proofs: self }.routine(routine, row);
+        let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
+        self.routines[routine as usize].store(state, Ordering::Relaxed);
+        found.map(|_| ())
+    }
+
+    /// The facts of a table; `None` where there is none, or it is malformed.
+    fn table(&self, sections: &Sections<'_>, index: u32) -> Option<TableFacts> {
+        *self.tables.get(index as usize)?.get_or_init(|| {
+            let row = &sections.tables[index as usize];
+            let start = row.start as usize;
+            let words = sections.words.get(start..start.checked_add(row.len as usize)?)?;
+            table::check(TableKind::from_u32(row.kind)?, words, sections.strings)
+        })
+    }
+}
+
 struct Verifier<'s> {
     sections: &'s Sections<'s>,
-    /// Targets of each table, `None` where it is malformed.
-    tables: Vec<Option<Vec<u64>>>,
-    /// Depth of calls below each routine that has been checked.
-    depths: Vec<usize>,
+    proofs: &'s Proofs,
 }
 
 /// One instruction with what its rules are about.
@@ -45,26 +134,22 @@ struct Site<'s> {
     instr: &'s Instr,
 }
 
+/// All rules, of a whole program.
 pub(crate) fn verify(sections: &Sections<'_>) -> Result<(), BlobError> {
     check_rows(sections)?;
-    let tables = sections.tables.iter().map(|row| {
-        let words = sections.words.get(row.start as usize..(row.start as usize).checked_add(row.len as usize)?)?;
-        table::check(TableKind::from_u32(row.kind)?, words, sections.strings)
-    });
-    let mut verifier = Verifier { sections, tables: tables.collect(), depths: Vec::new() };
-    for (index, row) in sections.routines.iter().enumerate() {
-        let depth = verifier.routine(row).map_err(|(rule, pc)| BlobError::Instr {
+    let proofs = Proofs::new(sections);
+    for (routine, row) in (0..).zip(sections.routines.iter()) {
+        proofs.check(sections, routine).map_err(|(rule, pc)| BlobError::Instr {
             rule,
-            routine: index as u32,
+            routine,
             at: row.start + pc as u32,
         })?;
-        verifier.depths.push(depth);
     }
     Ok(())
 }
 
 /// V12.
-fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
+pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     let string = |[offset, len]: [u32; 2]| offset as usize + len as usize <= sections.strings.len();
     let outside = |section: u32, row: usize| BlobError::Row { section, row: row as u32 };
     if sections.places.len() != sections.code.len() {
@@ -98,21 +183,19 @@ type Broken = (u8, usize);
 
 impl Verifier<'_> {
     /// Checks a routine; gives the depth of calls below it.
-    fn routine(&self, row: &RoutineRow) -> Result<usize, Broken> {
+    fn routine(&self, index: u32, row: &RoutineRow) -> Result<usize, Broken> {
         let code = &self.sections.code[row.start as usize..row.start as usize + row.len as usize];
         let mut depth = 0;
         for (pc, instr) in code.iter().enumerate() {
             let site = Site { row, code, pc, instr };
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
-            for (_, slot, kind) in op.info().operands {
-                self.operand(&site, op, *slot, *kind).map_err(fail)?;
-            }
+            self.operands(&site, op).map_err(fail)?;
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(5));
             }
             if op == Op::Call {
-                depth = depth.max(self.call(&site).ok_or(fail(11))?);
+                depth = depth.max(self.call(&site, index).ok_or(fail(11))?);
             }
         }
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
@@ -129,14 +212,16 @@ impl Verifier<'_> {
         Ok(depth)
     }
 
-    /// V11: the depth of a call, or `None` where it breaks the rule.
-    fn call(&self, site: &Site<'_>) -> Option<usize> {
-        let depth = self.depths.get(site.instr.b as usize)? + 1;
-        let row = &self.sections.routines[site.instr.b as usize];
+    /// V11: the depth of a call in a routine, or `None` where it breaks the rule.
+    fn call(&self, site: &Site<'_>, index: u32) -> Option<usize> {
+        let callee = Some(site.instr.b).filter(|callee| *callee < index)?;
+        let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
+        let row = &self.sections.routines[callee as usize];
         let fits = row.called == 1 && row.need <= site.row.need;
         (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
+    #[inline(always)]
     fn operand(&self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), u8> {
         let value = site.instr.slot(slot);
         let rule = |holds: bool, rule: u8| if holds { Ok(()) } else { Err(rule) };
@@ -201,6 +286,7 @@ impl Verifier<'_> {
     }
 
     /// V3 and V4.
+    #[inline]
     fn target(&self, site: &Site<'_>, to: u64, op: Op) -> Result<(), u8> {
         let inside = to < site.code.len() as u64;
         if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {
@@ -217,23 +303,34 @@ impl Verifier<'_> {
 
     /// V8 of a table whose targets are texts.
     fn texts(&self, index: u32) -> bool {
-        let Some(row) = self.sections.tables.get(index as usize) else { return false };
-        let by_number = matches!(TableKind::from_u32(row.kind), Some(TableKind::Dense | TableKind::Hash));
-        let held = |word: &u64| {
-            let (offset, len) = table::unpack_str(*word);
-            offset + len <= self.sections.strings.len()
-        };
-        by_number && self.tables[index as usize].as_ref().is_some_and(|targets| targets.iter().all(held))
+        let facts = self.proofs.table(self.sections, index);
+        facts.is_some_and(|facts| facts.texts && matches!(facts.kind, TableKind::Dense | TableKind::Hash))
     }
 
-    /// V8 and V9.
+    /// V8 and V9. Of targets between two that keep V3 and V4 all do.
     fn switch(&self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), u8> {
-        let row = self.sections.tables.get(index as usize).ok_or(8)?;
-        let kind = TableKind::from_u32(row.kind).ok_or(8)?;
-        let targets = self.tables[index as usize].as_ref().filter(|_| kinds.contains(&kind)).ok_or(8)?;
-        if targets.iter().all(|to| self.target(site, *to, Op::Switch).is_ok()) { Ok(()) } else { Err(9) }
+        let facts = self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(8)?;
+        let (least, greatest) = facts.targets;
+        let kept = |to: u64| self.target(site, to, Op::Switch).is_ok();
+        if least > greatest || (kept(least) && kept(greatest)) { Ok(()) } else { Err(9) }
     }
 }
+
+/// The walk over an instruction's operands, from the instruction table's rows.
+macro_rules! define_operands {
+    ($($(#[doc = $doc:literal])* $name:ident = $mnemonic:literal $form:ident { $($operand:ident: $slot:ident $kind:ident),* };)*) => {
+        impl Verifier<'_> {
+            fn operands(&self, site: &Site<'_>, op: Op) -> Result<(), u8> {
+                match op {
+                    $(Op::$name => { $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)* })*
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+for_each_op!(define_operands);
 
 /// V13.
 fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
@@ -247,6 +344,7 @@ fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
 }
 
 /// V6. Texts and data words look at the event's length themselves.
+#[inline(always)]
 fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);
     let end = match op {

@@ -112,7 +112,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
     let with_words = |op: Op, words: Vec<u64>| {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
-        let table = blob.words(words);
+        let table = blob.words(&words);
         let routine = blob.routine(RoutineRow::default(), &[Instr::of(op, &[0, table])], &[Place::default()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         Program::open(&blob.finish()).err().map(|error| error.code())
@@ -129,7 +129,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
         let (kind, words) = tfbc_vm::table::number_table(&[(1, target.into())], 1);
-        let table = blob.table(kind, words);
+        let table = blob.table(kind, &words);
         let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
         let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 2]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });

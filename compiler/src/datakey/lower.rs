@@ -518,7 +518,9 @@ mod tests {
         assert!(diagnostics.is_empty());
         let program = Program { stanzas, functions: Vec::new() };
         let source = Source::new("a.xml", "");
-        let built = crate::build::build(&program, &Graph::new(&program).0, &[&source], &Default::default(), true);
+        let (graph, _) = Graph::new(&program);
+        let sources = [&source];
+        let built = crate::build::build(&program, &graph, &sources, &Default::default(), true);
         let blob = built.blob.finish();
         let program = tfbc_vm::Program::open(&blob).unwrap();
         let entry = program.entry(space, Space::record_id(6, 65)).unwrap();

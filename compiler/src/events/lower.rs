@@ -11,9 +11,10 @@ use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
 use tfbc_vm::EnvValue;
 
-/// What one event prints, and what it is called in lists.
+/// What one event prints, and what it is called.
 #[derive(Debug)]
 pub(super) struct Routine {
+    /// Its name; in the layouts of 1.02, what its lines begin with.
     pub label: String,
     /// The release whose row it is.
     pub release: Release,
@@ -234,10 +235,12 @@ pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<
         INTERRUPTED => format!("{}/{:02}", row.label(), row.number),
         _ => return None,
     };
-    if layout.compatible() {
+    let label = if layout.compatible() {
         let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
-        printer.text(format!("{class}:{label}"));
-    }
+        format!("{class}:{label}")
+    } else {
+        label
+    };
     if layout == Layout::CompatHeading {
         return Some(Routine { label, release: release_known, n_locals: 0, body: printer.block });
     }
@@ -262,20 +265,15 @@ fn call_label(layout: Layout, row: &CallRow, exit: bool) -> &'static str {
 }
 
 impl Printer {
-    /// A failed call's return value and errno, or what `print` prints.
+    /// A failed call's return value and errno, or what `print` prints. A word that is not there is no -1.
     fn unless_failed(&mut self, print: impl FnOnce(&mut Printer)) {
-        const FAILED: Number = Number { negative: false, magnitude: u32::MAX as u64 };
-        let failed = self.nested(|failed| {
+        let (left, right) = (Box::new(WORD), Box::new(Value::Const(u32::MAX.into())));
+        let failed = |failed: &mut Printer| {
             failed.text(" ret_val:-1");
-            failed.decimal(4, ", errno:");
+            failed.guarded(|failed| failed.decimal(4, ", errno:"));
             failed.go_to(0);
-        });
-        let returned = self.nested(print);
-        self.guarded(|guarded| {
-            guarded.demand(4);
-            let on = Select::Number { value: WORD, width: Some(32), keys: vec![(FAILED, 0)] };
-            guarded.push(Inst::Switch(Switch { on, bodies: vec![failed, returned], default: Some(1) }));
-        });
+        };
+        self.if_else(Value::Compare { equal: true, left, right }, failed, print);
     }
 
     /// The list with 64-bit values whose words, made even, are the record's.
@@ -300,20 +298,21 @@ impl Printer {
 // Everything else.
 
 /// The event of a row; `None` where the layout prints none.
-pub(super) fn event(layout: Layout, release: Release, row: &EventRow) -> Option<Routine> {
+pub(super) fn event(layout: Layout, release: Release, row: &EventRow, number: u16) -> Option<Routine> {
     if layout.compatible() && (row.since > Release::Qnx6_4 || row.label.is_none()) {
         return None;
     }
     let mut printer = Printer::new(layout);
     match Kind::of(row) {
         Kind::Buffer => printer.buffer(),
-        Kind::Interrupt(event) => printer.interrupt(row, event),
+        Kind::Interrupt(event) => printer.interrupt(event),
         Kind::User => printer.user(),
-        Kind::State => printer.state(row),
+        Kind::State => printer.state(),
         Kind::Listed => printer.listed(release, row),
     }
     let n_locals = if matches!(Kind::of(row), Kind::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
-    Some(Routine { label: row.label().into(), release: row.since, n_locals, body: printer.block })
+    let label = if layout.compatible() { heading(row, number) } else { row.label().into() };
+    Some(Routine { label, release: row.since, n_locals, body: printer.block })
 }
 
 /// What an event without a row prints.
@@ -370,29 +369,32 @@ const PROCESS: u8 = 9;
 const THREAD: u8 = 10;
 const VTHREAD: u8 = 11;
 
-impl Printer {
-    /// The class and label of an event in the layouts of 6.4.
-    fn heading(&mut self, row: &EventRow) {
-        const SYSTEM: u8 = 13;
-        const COMM: u8 = 14;
-        let (class, width) = match row.external_class {
-            PROCESS => ("PROCESS", 13),
-            THREAD => ("THREAD", 13),
-            VTHREAD => ("VTHREAD", 13),
-            SYSTEM => ("SYSTEM", 15),
-            COMM => ("COMM", 13),
-            _ => ("CONTROL", 0),
-        };
-        let label = row.label_6_4.unwrap_or(row.label());
-        let unpadded = ["ADDRESS", "FUNC_ENTER", "FUNC_EXIT", "SLOG", "MSG_ERROR"];
-        let width = if unpadded.contains(&label) || label.ends_with("_NAME") { 0 } else { width };
-        self.text(format!("{class:<8}:{label:<width$}"));
+/// What the lines of an event begin with in the layouts of 1.02: its class and label.
+fn heading(row: &EventRow, number: u16) -> String {
+    const SYSTEM: u8 = 13;
+    const COMM: u8 = 14;
+    match Kind::of(row) {
+        Kind::Buffer => return "CONTROL: BUFFER".into(),
+        Kind::User => return format!("USREVENT:EVENT:{number}"),
+        Kind::Interrupt(_) => return format!("{}:", row.label()),
+        Kind::State | Kind::Listed => {}
     }
+    let (class, width) = match row.external_class {
+        PROCESS => ("PROCESS", 13),
+        THREAD => ("THREAD", 13),
+        VTHREAD => ("VTHREAD", 13),
+        SYSTEM => ("SYSTEM", 15),
+        COMM => ("COMM", 13),
+        _ => ("CONTROL", 0),
+    };
+    let label = row.label_6_4.unwrap_or(row.label());
+    let unpadded = ["ADDRESS", "FUNC_ENTER", "FUNC_EXIT", "SLOG", "MSG_ERROR"];
+    let width = if unpadded.contains(&label) || label.ends_with("_NAME") { 0 } else { width };
+    format!("{class:<8}:{label:<width$}")
+}
 
+impl Printer {
     fn listed(&mut self, release: Release, row: &EventRow) {
-        if self.layout.compatible() {
-            self.heading(row);
-        }
         if self.layout == Layout::CompatHeading {
             return;
         }
@@ -411,10 +413,7 @@ impl Printer {
     }
 
     /// Pid, tid and a blank, then what combines add, on the event's line.
-    fn state(&mut self, row: &EventRow) {
-        if self.layout.compatible() {
-            self.heading(row);
-        }
+    fn state(&mut self) {
         if self.layout == Layout::CompatHeading {
             return;
         }
@@ -435,8 +434,8 @@ impl Printer {
     fn buffer(&mut self) {
         let (sequence, events) = match self.layout {
             Layout::Arguments => (" sequence:", " num_events:"),
-            Layout::CompatHeading => return self.text("CONTROL: BUFFER"),
-            Layout::Compat | Layout::CompatOneLine => ("CONTROL: BUFFER sequence = ", ", num_events = "),
+            Layout::CompatHeading => return,
+            Layout::Compat | Layout::CompatOneLine => (" sequence = ", ", num_events = "),
         };
         self.guarded(|buffer| {
             buffer.demand(4);
@@ -448,12 +447,7 @@ impl Printer {
     }
 
     fn user(&mut self) {
-        let mut data = " d0:";
-        if self.layout.compatible() {
-            data = ", d0:";
-            self.text("USREVENT:EVENT:");
-            self.put(Value::Env(EnvValue::EventNumber), How::Dec);
-        }
+        let data = if self.layout.compatible() { ", d0:" } else { " d0:" };
         if self.layout == Layout::CompatHeading {
             return;
         }
@@ -477,14 +471,11 @@ impl Printer {
 // Interrupts.
 
 impl Printer {
-    fn interrupt(&mut self, row: &EventRow, event: Interrupt) {
+    fn interrupt(&mut self, event: Interrupt) {
         let vector = match event {
             Interrupt::HandlerEntry | Interrupt::HandlerEntry64 => 4,
             _ => 0,
         };
-        if self.layout.compatible() {
-            self.text(format!("{}:", row.label()));
-        }
         self.guarded(|printer| {
             if printer.layout.compatible() {
                 printer.hex(vector, "");

@@ -27,7 +27,8 @@ use lower::Routine;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Level, Space};
 
-/// What of an event's line a blob's routines print.
+/// What of an event's line a blob prints. In the layouts of 1.02, the entry's label is what the line begins with, and the
+/// routine prints what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// What traceprinter 1.02 prints behind time and CPU, each argument of a combine on a line of its own. Events that
@@ -54,8 +55,8 @@ pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {
     table::CLASSES.iter().map(|class| (class.number, class.name))
 }
 
-/// The blob that prints the events of a release's logs: entries of [`Space::Record`], whose labels are the events'
-/// names in traceprinter's lines, and whose versions are the first releases with these names.
+/// The blob that prints the events of a release's logs: entries of [`Space::Record`], whose versions are the first
+/// releases that name the events so, and whose labels are these names in the layout of arguments.
 ///
 /// # Panics
 /// Never: a test compiles every layout and release.
@@ -75,7 +76,7 @@ fn entries(layout: Layout, release: Release) -> impl Iterator<Item = (u8, u16, R
         let routine = match (class, event) {
             (0, 0) => (!layout.compatible()).then(lower::unknown),
             (table::KER_CALL, _) => lower::ker_call(layout, release, event),
-            _ => table::event(release, class, event).and_then(|row| lower::event(layout, release, row)),
+            _ => table::event(release, class, event).and_then(|row| lower::event(layout, release, row, event)),
         };
         Some((class, event, routine?))
     })
@@ -107,8 +108,9 @@ mod tests {
     use super::*;
     use tfbc_vm::{Context, Event, Job, Machine, Record, TextBuf, Timers};
 
-    /// What a blob prints for a record, without the line end; `None` where it has no entry.
-    fn print(blob: &[u8], class: u8, event: u16, words: &[u32], big_endian: bool) -> Option<String> {
+    /// What a blob prints for a record, behind its label where that begins the line, and without the line end; `None` where it has no entry.
+    fn print(blob: (&[u8], bool), class: u8, event: u16, words: &[u32], big_endian: bool) -> Option<String> {
+        let (blob, begins) = blob;
         let program = tfbc_vm::Program::open(blob).unwrap();
         let bytes = |word: &u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
         let payload: Vec<u8> = words.iter().flat_map(bytes).collect();
@@ -117,8 +119,12 @@ mod tests {
         let (mut timers, mut out) = (Timers::new(), TextBuf::new());
         let (event, timers_, out_) = (&event_, &mut timers, &mut out);
         let layout = tfbc_vm::Layout::default();
-        let job = Job { event, context: &Context::EMPTY, timers: timers_, layout, line: 0, out: out_ };
-        Machine::default().run(&program, program.record(class, record?.event)?.index, job);
+        let hook = program.record(class, record?.event)?;
+        if begins {
+            out_.push(hook.label);
+        }
+        let job = Job { event, context: &Context::EMPTY, timers: timers_, layout, line: out_.len(), out: out_ };
+        Machine::default().run(&program, hook.index, job);
         let text = String::from_utf8(out.as_bytes().to_vec()).unwrap();
         Some(text.strip_suffix('\n').unwrap().to_owned())
     }
@@ -130,6 +136,8 @@ mod tests {
                 let blob = compile(layout, release);
                 let program = tfbc_vm::Program::open(&blob).unwrap();
                 assert!(program.entries(Space::Record).count() > 1024);
+                // Labels are stored in this room.
+                assert!(program.entries(Space::Record).all(|entry| entry.label.len() <= 44));
             }
         }
     }
@@ -138,7 +146,7 @@ mod tests {
     fn lines_of_6_4() {
         let blob = compile(Layout::CompatOneLine, Release::Qnx6_4);
         for big_endian in [false, true] {
-            let line = |class, event, words: &[u32]| print(&blob, class, event, words, big_endian);
+            let line = |class, event, words: &[u32]| print((&blob, true), class, event, words, big_endian);
             let has = |class, event, words: &[u32], expected: &str| {
                 assert_eq!(line(class, event, words).as_deref(), Some(expected));
             };
@@ -177,7 +185,7 @@ mod tests {
     fn headings_of_6_4() {
         let blob = compile(Layout::CompatHeading, Release::Qnx6_4);
         let has = |class, event, words: &[u32], expected: &str| {
-            assert_eq!(print(&blob, class, event, words, true).as_deref(), Some(expected));
+            assert_eq!(print((&blob, true), class, event, words, true).as_deref(), Some(expected));
         };
         has(1, 2, &[33, 714], "CONTROL: BUFFER");
         has(2, 128 + 14, &[u32::MAX, 4], "KER_EXIT:MSG_RECEIVEV/14");
@@ -192,7 +200,7 @@ mod tests {
         let blob = compile(Layout::CompatOneLine, Release::Qnx6_4);
         let line = |notify: u32, signo: u32, value: u32, code: i16, priority: i16| {
             let both = u32::from(code as u16) | u32::from(priority as u16) << 16;
-            let text = print(&blob, 3, 4, &[77, notify, signo, value, both, 0], false).unwrap();
+            let text = print((&blob, true), 3, 4, &[77, notify, signo, value, both, 0], false).unwrap();
             text.strip_prefix("INT_HANDLER_EXIT:0x0000004d (77) SIGEVENT:").unwrap().to_owned()
         };
         assert_eq!(line(0, 0, 0, 0, 0), "NONE");
@@ -209,7 +217,7 @@ mod tests {
     fn arguments_of_newer_releases() {
         let blob = compile(Layout::Arguments, Release::Qnx7_1);
         let has = |class, event, words: &[u32], expected: &str| {
-            assert_eq!(print(&blob, class, event, words, false).as_deref(), Some(expected));
+            assert_eq!(print((&blob, false), class, event, words, false).as_deref(), Some(expected));
         };
         has(2, 11, &[1, 0x64636261], " coid:0x00000001 msg:\"abcd\" (0x64636261)");
         has(2, 512 + 80, &[1, 0, 7, 0], " sync_p:0x0000000000000001 owner:7");

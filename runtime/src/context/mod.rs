@@ -14,6 +14,7 @@
 //!
 //! `docs/context.md` is the manual of the text form.
 
+mod keys;
 mod names;
 mod parse;
 mod state;

@@ -1,5 +1,6 @@
 //! What is known at a place of a trace: processes, threads, CPUs and system calls, advanced event by event.
 
+use super::keys::IdKeys;
 use super::names::AddressNames;
 use super::table::{Action, ContextTable, Entry, Lookup, Number, Offset, Text, View};
 use crate::reader::aix::{RawEvent, hooks};
@@ -391,14 +392,14 @@ impl ContextState {
 /// Values by id, in slots that are used again. At most [`MAX_KNOWN`].
 #[derive(Debug, Clone)]
 struct Slots<T> {
-    by_id: HashMap<u64, u32>,
+    by_id: HashMap<u64, u32, IdKeys>,
     values: Vec<(u64, T)>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { by_id: HashMap::new(), values: Vec::new(), free: Vec::new() }
+        Self { by_id: HashMap::default(), values: Vec::new(), free: Vec::new() }
     }
 }
 

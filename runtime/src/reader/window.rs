@@ -3,9 +3,13 @@
 use super::follow::Follower;
 use super::notice::Notice;
 use super::packed::{Compression, Unpacker};
+#[cfg(unix)]
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
+#[cfg(unix)]
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 /// Bytes asked for in one read.
@@ -20,12 +24,34 @@ impl<T: Read + Seek + Send> ReadSeek for T {}
 pub enum Input {
     /// A regular file, or bytes in memory: logs are read by position, and looking ahead costs no memory.
     Seekable(Box<dyn ReadSeek>),
-    /// A pipe, a terminal or a socket: what is looked ahead at is kept.
+    /// Anything that can be read: what is looked ahead at is kept.
     Stream(Box<dyn Read + Send>),
+    /// A pipe, a terminal or a socket, which tells whether it has bytes at hand.
+    Pipe(Pipe),
     /// A compressed file or pipe: what is read of it is unpacked.
     Packed(Box<Unpacker>),
     /// A growing file: reading waits at its end.
     Growing(Box<Follower>),
+}
+
+/// An opened pipe, terminal or socket.
+pub struct Pipe {
+    read: Box<dyn Read + Send>,
+    /// What is asked for bytes.
+    #[cfg(unix)]
+    descriptor: Option<OwnedFd>,
+}
+
+impl Pipe {
+    /// Whether the next read may wait.
+    fn may_wait(&self) -> bool {
+        #[cfg(unix)]
+        if let Some(descriptor) = &self.descriptor {
+            let mut asked = [PollFd::new(descriptor, PollFlags::IN)];
+            return !matches!(poll(&mut asked, Some(&Timespec::default())), Ok(1..));
+        }
+        true
+    }
 }
 
 impl Input {
@@ -34,7 +60,7 @@ impl Input {
     /// # Errors
     /// The file cannot be opened or read.
     pub fn open(path: &Path) -> io::Result<Self> {
-        if path == Path::new("-") { Self::from_read(io::stdin()) } else { Self::from_file(File::open(path)?) }
+        if path == Path::new("-") { Self::from_stdin() } else { Self::from_file(File::open(path)?) }
     }
 
     /// An opened file: seekable when it is a regular one that is not compressed.
@@ -44,7 +70,7 @@ impl Input {
     pub fn from_file(mut file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Self::from_read(file);
+            return Self::from_pipe(file);
         }
         let magic = Compression::read_magic(&mut file)?;
         file.seek(SeekFrom::Start(0))?;
@@ -52,6 +78,37 @@ impl Input {
             Some(compression) => Input::Packed(Box::new(Unpacker::new(compression, file, Some(metadata.len())))),
             None => Input::Seekable(Box::new(file)),
         })
+    }
+
+    fn from_stdin() -> io::Result<Self> {
+        #[cfg(unix)]
+        return Self::from_pipe(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+        #[cfg(not(unix))]
+        Self::from_read(io::stdin())
+    }
+
+    /// A pipe, which is asked whether it has bytes.
+    fn from_pipe(file: File) -> io::Result<Self> {
+        #[cfg(unix)]
+        let descriptor = file.as_fd().try_clone_to_owned().ok();
+        Ok(match Self::from_read(file)? {
+            Input::Stream(read) => Input::Pipe(Pipe {
+                read,
+                #[cfg(unix)]
+                descriptor,
+            }),
+            packed => packed,
+        })
+    }
+
+    /// Whether the next read may wait for another program.
+    fn may_wait(&self) -> bool {
+        match self {
+            Input::Seekable(_) => false,
+            Input::Pipe(pipe) => pipe.may_wait(),
+            Input::Packed(unpacker) => unpacker.packed_size().is_none(),
+            Input::Stream(_) | Input::Growing(_) => true,
+        }
     }
 
     /// A pipe, a terminal or a socket. Waits for its first bytes, which tell whether it is compressed.
@@ -74,11 +131,11 @@ impl Input {
     /// The file cannot be opened or read, or is compressed.
     pub fn follow(path: &Path) -> io::Result<Self> {
         if path == Path::new("-") {
-            return Self::from_read(io::stdin());
+            return Self::from_stdin();
         }
         let mut file = File::open(path)?;
         if !file.metadata()?.is_file() {
-            return Self::from_read(file);
+            return Self::from_pipe(file);
         }
         let magic = Compression::read_magic(&mut file)?;
         file.seek(SeekFrom::Start(0))?;
@@ -128,7 +185,7 @@ impl Input {
                 input.seek(SeekFrom::Start(here))?;
                 Ok(Some(size))
             }
-            Input::Stream(_) | Input::Packed(_) | Input::Growing(_) => Ok(None),
+            Input::Stream(_) | Input::Pipe(_) | Input::Packed(_) | Input::Growing(_) => Ok(None),
         }
     }
 }
@@ -139,6 +196,7 @@ impl Read for Input {
             let got = match self {
                 Input::Seekable(input) => input.read(into),
                 Input::Stream(input) => input.read(into),
+                Input::Pipe(input) => input.read.read(into),
                 Input::Packed(input) => input.read(into),
                 Input::Growing(input) => input.read(into),
             };
@@ -244,6 +302,11 @@ impl Window {
     /// Whether reading may wait for another program.
     pub fn is_live(&self) -> bool {
         self.input.is_live()
+    }
+
+    /// Whether reading more may wait for another program.
+    pub fn may_wait(&self) -> bool {
+        self.input.may_wait()
     }
 
     /// Reads on to the end of a compressed file whose bytes no longer make sense: it may say why.

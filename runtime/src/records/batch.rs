@@ -1,14 +1,17 @@
-//! Records that are on their way to a worker.
+//! Records that are on their way to their text.
 
-use crate::reader::Notice;
+use super::RecordWriter;
 use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, SLOT_BYTES};
+use tfbc_vm::TextBuf;
 
 /// Slots of one batch, at most; a record that stands alone counts for one.
 const MAX_SLOTS: usize = 1 << 12;
 /// Bytes of payload of one batch, unless one record has more.
 const MAX_BYTES: usize = 128 << 10;
+/// Slots of one row, at most: between two rows, text may be written.
+const MAX_ROW: usize = 1 << 9;
 
-/// Some records with their payloads, and what is to be said behind them.
+/// Some records with their payloads.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     items: Vec<Item>,
@@ -18,11 +21,7 @@ pub(super) struct Batch {
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
-    n_records: usize,
     n_slots: usize,
-    pub notices: Vec<Notice>,
-    /// How far the reading of the file is.
-    pub offset: u64,
 }
 
 /// What stands next in a batch.
@@ -41,6 +40,17 @@ enum Item {
         end: usize,
         byte: usize,
     },
+    /// A slot that is shown as it stands.
+    Slot([u32; 4]),
+}
+
+/// A place in a batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    item: usize,
+    byte: usize,
+    slot: usize,
+    end: usize,
 }
 
 impl Batch {
@@ -51,15 +61,17 @@ impl Batch {
         self.slots.clear();
         self.ends.clear();
         self.clocks.clear();
-        self.notices.clear();
-        self.n_records = 0;
         self.n_slots = 0;
     }
 
     pub fn push(&mut self, record: &KevRecord<'_>) {
         self.bytes.extend_from_slice(record.bytes);
         self.items.push(Item::Record { record: KevRecord { bytes: &[], ..*record }, end: self.bytes.len() });
-        self.n_records += 1;
+        self.n_slots += 1;
+    }
+
+    pub fn push_slot(&mut self, words: [u32; 4]) {
+        self.items.push(Item::Slot(words));
         self.n_slots += 1;
     }
 
@@ -77,37 +89,34 @@ impl Batch {
         let (clocks, slot) = (self.clocks.len() - 1, self.slots.len());
         let (end, byte) = (self.ends.len(), self.bytes.len());
         self.items.push(Item::Row { number, offset, big_endian, clocks, n_records, slot, end, byte });
-        self.n_records += n_records;
         self.n_slots += row.slots.len();
     }
 
-    /// How many more slots there is room for.
+    /// How many more slots there is room for, in one row.
     pub fn room(&self) -> usize {
-        if self.bytes.len() >= MAX_BYTES { 0 } else { MAX_SLOTS.saturating_sub(self.n_slots) }
+        let room = MAX_SLOTS.saturating_sub(self.n_slots).min(MAX_ROW);
+        if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
-    pub fn len(&self) -> usize {
-        self.n_records
-    }
-
-    /// Shows every record, in their order.
+    /// Appends the text of what stands at a place, and steps over it; false at the end.
     #[inline]
-    pub fn each(&self, mut visit: impl FnMut(&KevRecord<'_>)) {
-        let (mut first_byte, mut first_slot, mut first_end) = (0, 0, 0);
-        for item in &self.items {
-            match item {
-                Item::Record { record, end } => {
-                    visit(&KevRecord { bytes: &self.bytes[first_byte..*end], ..*record });
-                    first_byte = *end;
-                }
-                &Item::Row { number, offset, big_endian, clocks, n_records, slot, end, byte } => {
-                    let (slots, clocks) = (&self.slots[first_slot..slot], &self.clocks[clocks]);
-                    let (ends, payloads) = (&self.ends[first_end..end], &self.bytes[first_byte..byte]);
-                    let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
-                    row.each(&mut visit);
-                    (first_slot, first_end, first_byte) = (slot, end, byte);
-                }
+    pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> bool {
+        let Some(item) = self.items.get(at.item) else { return false };
+        at.item += 1;
+        match item {
+            Item::Record { record, end } => {
+                writer.record(&KevRecord { bytes: &self.bytes[at.byte..*end], ..*record }, out);
+                at.byte = *end;
+            }
+            Item::Slot(words) => writer.slot(*words, out),
+            &Item::Row { number, offset, big_endian, clocks, n_records, slot, end, byte } => {
+                let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
+                let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
+                let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
+                row.each(|record| writer.record(record, out));
+                (at.slot, at.end, at.byte) = (slot, end, byte);
             }
         }
+        true
     }
 }

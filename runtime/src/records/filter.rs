@@ -105,14 +105,19 @@ pub struct RecordFilter {
 }
 
 impl RecordFilter {
+    /// Whether it asks for times.
+    #[inline]
+    pub fn is_timed(&self) -> bool {
+        self.from_ns.is_some() || self.to_ns.is_some()
+    }
+
     /// Whether a record is reported; class 13 is class 5 here.
     #[inline]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<u64>) -> bool {
-        let timed = self.from_ns.is_some() || self.to_ns.is_some();
         self.only.as_ref().is_none_or(|ids| ids.contains(class, event))
             && !self.except.as_ref().is_some_and(|ids| ids.contains(class, event))
             && self.cpus.is_none_or(|cpus| cpus >> (cpu & 63) & 1 == 1)
-            && (!timed
+            && (!self.is_timed()
                 || time_ns.is_some_and(|ns| {
                     self.from_ns.is_none_or(|from| ns >= from) && self.to_ns.is_none_or(|to| ns <= to)
                 }))

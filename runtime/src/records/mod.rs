@@ -1,7 +1,7 @@
 //! A QNX log in, its report out: a line a record, with the text of the event definitions or of the built-in tables.
 //!
 //! ```text
-//! KevLog ─reader thread─> Batch ─workers─> text ─in order─> output
+//! KevLog ─RecordWalk─> Batch ─RecordWriter─> text ─in order─> output
 //! ```
 //!
 //! A record's line depends on nothing but the record, so batches are formatted side by side; the output is the same for
@@ -83,8 +83,8 @@ pub fn report(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
     options: &RecordOptions,
-    out: &mut impl Write,
-    monitor: &mut impl Monitor,
+    out: &mut (impl Write + Send),
+    monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let writer = RowWriter::new(catalog, options, log.header());
     if options.stats {

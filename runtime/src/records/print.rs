@@ -60,6 +60,12 @@ impl<'r> RecordPrinter<'r> {
         self.arguments.print_trimmed(record, out);
     }
 
+    /// The same with the blanks around them and a line end.
+    #[inline]
+    pub(super) fn whole_arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        self.arguments.print(record, out);
+    }
+
     #[inline]
     fn all(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let mut any = false;

@@ -9,7 +9,6 @@ use crate::json;
 use crate::reader::kev::{KevHeader, KevRecord};
 use crate::spelling::hint;
 use std::fmt;
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Space, TextBuf, num};
@@ -47,6 +46,19 @@ impl RecordColumn {
 
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(column, ..)| *column == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The name as a key of JSON.
+    fn key(self) -> &'static [u8] {
+        match self {
+            RecordColumn::Event => b"\"event\":",
+            RecordColumn::Time => b"\"time_ns\":",
+            RecordColumn::Cpu => b"\"cpu\":",
+            RecordColumn::Class => b"\"class\":",
+            RecordColumn::Id => b"\"id\":",
+            RecordColumn::Type => b"\"type\":",
+            RecordColumn::Data => b"\"data\":",
+        }
     }
 
     fn width(self) -> usize {
@@ -120,7 +132,11 @@ pub(super) struct RowWriter<'r> {
     header: KevHeader,
     printer: RecordPrinter<'r>,
     data: TextBuf,
-    cell: TextBuf,
+    fields: TextBuf,
+    /// The names of the classes, by number.
+    classes: [Option<&'static str>; 32],
+    /// Whether anything asks for times.
+    timed: bool,
     n_reported: u64,
     counts: Arc<Counts>,
 }
@@ -163,7 +179,9 @@ impl<'r> RowWriter<'r> {
             printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
             data: TextBuf::new(),
-            cell: TextBuf::new(),
+            fields: TextBuf::new(),
+            classes: std::array::from_fn(|class| class_name(class as u8)),
+            timed: options.columns.0.contains(&RecordColumn::Time) || options.filter.is_timed(),
             n_reported: 0,
             counts: Arc::new(Counts::new(options.stats)),
         }
@@ -193,8 +211,15 @@ impl<'r> RowWriter<'r> {
         self.end_line(out);
     }
 
+    #[inline]
     fn separate(&self, at: usize, out: &mut TextBuf) {
-        out.push(if at > 0 { self.options.form.separator() } else { b"" });
+        if at == 0 {
+            return;
+        }
+        match self.options.form {
+            Form::Text => out.pad(2),
+            form => out.push(form.separator()),
+        }
     }
 
     fn end_line(&self, out: &mut TextBuf) {
@@ -212,52 +237,82 @@ impl<'r> RowWriter<'r> {
         if self.options.form == Form::Ndjson {
             return self.object(record, time_ns, defined, data, out);
         }
-        let mut cell = std::mem::take(&mut self.cell);
         let columns = &self.options.columns.0;
         for (at, column) in columns.iter().enumerate() {
             self.separate(at, out);
-            let value = if *column == RecordColumn::Data {
-                data
-            } else {
-                cell.clear();
-                self.value(*column, record, time_ns, &mut cell);
-                cell.as_bytes()
-            };
-            match self.options.form {
-                Form::Text => {
-                    let steps_back = !matches!(column, RecordColumn::Type | RecordColumn::Data);
-                    if steps_back {
-                        self.dim(true, out);
-                    }
-                    aligned(*column, at + 1 == columns.len(), value, out);
-                    if steps_back {
-                        self.dim(false, out);
-                    }
-                }
-                form => form.value(value, out),
+            if self.options.form != Form::Text {
+                self.cell(*column, record, time_ns, data, out);
+                continue;
+            }
+            let steps_back = self.options.colour && !matches!(column, RecordColumn::Type | RecordColumn::Data);
+            if steps_back {
+                self.dim(true, out);
+            }
+            self.aligned_cell(*column, at + 1 == columns.len(), record, time_ns, data, out);
+            if steps_back {
+                self.dim(false, out);
             }
         }
         self.end_line(out);
-        self.cell = cell;
+    }
+
+    /// A value between separators. What stands in the other columns has nothing that a form writes otherwise.
+    #[inline(always)]
+    fn cell(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
+        match column {
+            RecordColumn::Data => self.options.form.value(data, out),
+            _ => self.value(column, record, time_ns, out),
+        }
+    }
+
+    /// A value in its column; the last column has no blanks behind it.
+    #[inline(always)]
+    fn aligned_cell(
+        &self,
+        column: RecordColumn,
+        last: bool,
+        record: &KevRecord<'_>,
+        time_ns: Option<u64>,
+        data: &[u8],
+        out: &mut TextBuf,
+    ) {
+        match column {
+            RecordColumn::Event => right_aligned::<8>(record.number, out),
+            RecordColumn::Cpu => right_aligned::<3>(record.cpu.into(), out),
+            RecordColumn::Id => right_aligned::<4>(record.event.into(), out),
+            RecordColumn::Time => match time_ns.and_then(num::fixed::<TIME_WIDTH, 9>) {
+                Some(text) => {
+                    out.spare()[..TIME_WIDTH].copy_from_slice(&text);
+                    out.advance(TIME_WIDTH);
+                }
+                None => {
+                    let mut text = [0; TextBuf::SPARE];
+                    let len = write_time(time_ns, &mut text);
+                    aligned(column, last, &text[..len], out);
+                }
+            },
+            RecordColumn::Class | RecordColumn::Type => {
+                let start = out.len();
+                self.value(column, record, time_ns, out);
+                if !last {
+                    out.pad((start + column.width()).saturating_sub(out.len()));
+                }
+            }
+            RecordColumn::Data => aligned(column, last, data, out),
+        }
     }
 
     fn value(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, out: &mut TextBuf) {
         match column {
             RecordColumn::Event => out.dec(record.number),
-            RecordColumn::Time => match time_ns {
-                None => out.push(b"-"),
-                Some(ns) => {
-                    let mut text = [0; 64];
-                    let end = num::dec(&mut text, 0, ns / 1_000_000_000);
-                    text[end] = b'.';
-                    let end = num::dec_padded::<9>(&mut text, end + 1, ns % 1_000_000_000);
-                    out.push(&text[..end]);
-                }
-            },
+            RecordColumn::Time => {
+                let len = write_time(time_ns, out.spare());
+                out.advance(len);
+            }
             RecordColumn::Cpu => out.dec(record.cpu.into()),
-            RecordColumn::Class => match class_name(record.class) {
-                Some(name) => out.push(name.as_bytes()),
-                None => out.dec(record.class.into()),
+            RecordColumn::Class => match self.classes.get(usize::from(record.class)) {
+                Some(Some(name)) => out.push(name.as_bytes()),
+                _ => out.dec(record.class.into()),
             },
             RecordColumn::Id => out.dec(record.event.into()),
             RecordColumn::Type => self.printer.events().type_text(record, out),
@@ -267,50 +322,46 @@ impl<'r> RowWriter<'r> {
 
     /// `{"event":1,"time_ns":…,"cpu":0,"class":"USER","id":65,"type":"…","data":"…","fields":[…]}`
     fn object(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
-        let mut cell = std::mem::take(&mut self.cell);
         out.push(b"{");
         for (at, column) in self.options.columns.0.iter().enumerate() {
             self.separate(at, out);
+            out.push(column.key());
             match column {
-                RecordColumn::Time => {
-                    // Writing into memory does not fail.
-                    let _ = match time_ns {
-                        Some(ns) => write!(json::Into(out), "\"time_ns\":{ns}"),
-                        None => write!(json::Into(out), "\"time_ns\":null"),
-                    };
-                    continue;
-                }
-                _ => json::string(column.name().as_bytes(), out),
-            }
-            out.push(b":");
-            cell.clear();
-            self.value(*column, record, time_ns, &mut cell);
-            match column {
+                RecordColumn::Time => match time_ns {
+                    Some(ns) => out.dec(ns),
+                    None => out.push(b"null"),
+                },
                 RecordColumn::Data => json::string(data, out),
-                RecordColumn::Class | RecordColumn::Type => json::string(cell.as_bytes(), out),
-                _ => out.push(cell.as_bytes()),
+                RecordColumn::Class | RecordColumn::Type => {
+                    out.push(b"\"");
+                    self.value(*column, record, time_ns, out);
+                    out.push(b"\"");
+                }
+                _ => self.value(*column, record, time_ns, out),
             }
         }
         if defined && self.options.columns.0.contains(&RecordColumn::Data) {
-            cell.clear();
-            self.printer.fields(record, &mut cell);
+            let mut fields = std::mem::take(&mut self.fields);
+            fields.clear();
+            self.printer.fields(record, &mut fields);
             out.push(b",\"fields\":[");
-            for (at, field) in cell.as_bytes().split(|byte| *byte == Space::FIELD).filter(|f| !f.is_empty()).enumerate()
+            for (at, field) in
+                fields.as_bytes().split(|byte| *byte == Space::FIELD).filter(|f| !f.is_empty()).enumerate()
             {
                 out.push(if at > 0 { b"," } else { b"" });
                 field_object(field, out);
             }
             out.push(b"]");
+            self.fields = fields;
         }
         out.push(b"}\n");
-        self.cell = cell;
     }
 }
 
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        let time_ns = record.cycles().and_then(|cycles| self.header.ns(cycles));
+        let time_ns = record.cycles().filter(|_| self.timed).and_then(|cycles| self.header.ns(cycles));
         if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
             return;
         }
@@ -320,14 +371,15 @@ impl RecordWriter for RowWriter<'_> {
         let defined = self.printer.definitions(&record, &mut data);
         if defined || !self.options.defined {
             if !defined {
-                self.printer.arguments(&record, &mut data);
+                self.printer.whole_arguments(&record, &mut data);
             }
-            let wanted = self.options.grep.as_ref().is_none_or(|wanted| wanted.is_match(data.as_bytes()));
+            let text = if defined { data.as_bytes() } else { data.as_bytes().trim_ascii() };
+            let wanted = self.options.grep.as_ref().is_none_or(|wanted| wanted.is_match(text));
             self.n_reported += u64::from(wanted);
             if wanted && self.options.stats {
                 self.counts.add(class, record.event);
             } else if wanted {
-                self.line(&record, time_ns, defined, data.as_bytes(), out);
+                self.line(&record, time_ns, defined, text, out);
             }
         }
         self.data = data;
@@ -360,6 +412,35 @@ fn field_object(field: &[u8], out: &mut TextBuf) {
     out.push(b"}");
 }
 
+const NS: u64 = 1_000_000_000;
+/// The width of [`RecordColumn::Time`].
+const TIME_WIDTH: usize = 18;
+
+/// Writes seconds with nine decimals; gives their length.
+fn write_time(time_ns: Option<u64>, text: &mut [u8; TextBuf::SPARE]) -> usize {
+    let Some(ns) = time_ns else {
+        text[0] = b'-';
+        return 1;
+    };
+    let end = num::dec(text, 0, ns / NS);
+    text[end] = b'.';
+    num::dec_padded::<9>(text, end + 1, ns % NS)
+}
+
+/// A number with blanks before it up to a width.
+#[inline]
+fn right_aligned<const WIDTH: usize>(number: u64, out: &mut TextBuf) {
+    let spare = out.spare();
+    let len = num::dec(spare, WIDTH, number) - WIDTH;
+    let blanks = WIDTH.saturating_sub(len);
+    spare[..WIDTH].fill(b' ');
+    spare.copy_within(WIDTH..WIDTH + MAX_DIGITS, blanks);
+    out.advance(blanks + len);
+}
+
+/// Digits of the longest number.
+const MAX_DIGITS: usize = 20;
+
 /// A value in its column; the last column has no blanks behind it.
 fn aligned(column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
     let blanks = column.width().saturating_sub(value.len());
@@ -369,5 +450,44 @@ fn aligned(column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
     out.push(value);
     if !column.is_number() && !last {
         out.pad(blanks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Events;
+
+    #[test]
+    fn classes_and_labels_are_the_same_in_every_form() {
+        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b",\"\\".contains(&byte));
+        for class in 0..32 {
+            assert!(class_name(class).is_none_or(plain));
+            for release in [None, Some((7, 1)), Some((8, 0))] {
+                assert!(Events::of(release, false).labels(class).into_iter().all(plain));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_end_where_their_columns_do() {
+        for number in [0, 7, 99, 1234, 99_999_999, 100_000_000, u64::MAX] {
+            let mut out = TextBuf::new();
+            right_aligned::<8>(number, &mut out);
+            assert_eq!(out.as_bytes(), format!("{number:>8}").as_bytes());
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_with_nine_decimals() {
+        for ns in [0, 1, NS, 83_122_438_797_606, 9_999_999 * NS, 10_000_000 * NS, u64::MAX] {
+            let mut text = [0; TextBuf::SPARE];
+            let len = write_time(Some(ns), &mut text);
+            let expected = format!("{}.{:09}", ns / NS, ns % NS);
+            assert_eq!(text[..len], *expected.as_bytes());
+            if let Some(text) = num::fixed::<TIME_WIDTH, 9>(ns) {
+                assert_eq!(text, *format!("{expected:>18}").as_bytes());
+            }
+        }
     }
 }

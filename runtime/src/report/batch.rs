@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tfbc_vm::Outcome;
 
 /// Bytes of events, and of names and texts with them, that fill a batch.
-const MAX_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 128 << 10;
 /// Events that fill a batch.
-pub(super) const MAX_EVENTS: usize = 2 << 10;
+pub(super) const MAX_EVENTS: usize = 4 << 10;
 
 /// Events that are reported, if their templates say so.
 #[derive(Debug, Default)]

@@ -34,6 +34,8 @@ pub(super) struct LineFormat<'r> {
     pub(super) grep: Option<Regex>,
     /// Whether events are formatted apart from their lines.
     apart: bool,
+    /// Whether lines are columns and text, and nothing else is asked for.
+    plain: bool,
     pub(super) layouts: [Layout; 5],
     machine: Machine,
     /// Templates that ask for timers are run by the walk.
@@ -128,7 +130,13 @@ impl<'r> LineFormat<'r> {
             columns,
             logs,
             grep: options.grep.clone(),
-            apart: options.grep.is_some() || options.stats || options.form != Form::Text,
+            apart: options.grep.is_some() || !options.is_text(),
+            plain: options.grep.is_none()
+                && options.has_lines()
+                && options.page_size == 0
+                && !options.histogram
+                && !options.colour
+                && !columns.has_two_lines(),
             layouts: layouts(columns),
             machine: Machine::new(options.limits),
             timers: Timers::new(),
@@ -178,7 +186,11 @@ impl<'r> LineFormat<'r> {
         while let Some(event) = batch.events.get(self.at) {
             self.at += 1;
             subject.go(event, self.logs);
-            self.event(subject, carried, text);
+            if self.plain && carried.begun && event.ready == 0 {
+                self.plain_line(subject, carried, text);
+            } else {
+                self.event(subject, carried, text);
+            }
             if text.len() >= WRITE_AT {
                 return true;
             }
@@ -213,7 +225,25 @@ impl<'r> LineFormat<'r> {
         carried
     }
 
+    /// As [`LineFormat::line`], where its questions are answered.
     #[inline]
+    fn plain_line(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
+        let Some(entry) = self.catalog.lookup(subject.event.id) else { return };
+        let line = text.len();
+        if entry.level != Level::Zero {
+            self.columns.write(line, &subject.row(carried), text);
+        }
+        let layout = self.layouts[entry.level as usize];
+        let program = (self.catalog, entry);
+        let outcome = run(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
+        if outcome == Outcome::default() {
+            self.counted.n_reported += 1;
+            carried.last_elapsed_ns = subject.event.elapsed_ns;
+        } else {
+            self.count(subject, outcome, carried);
+        }
+    }
+
     fn event(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
         let Some(entry) = self.catalog.lookup(subject.event.id) else { return };
         if self.apart {
@@ -225,7 +255,6 @@ impl<'r> LineFormat<'r> {
         }
     }
 
-    #[inline]
     fn line(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
         if !carried.begun || self.options.page_size > 0 {
             self.page_break(subject, carried, text);

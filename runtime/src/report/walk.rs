@@ -57,7 +57,7 @@ impl<'w> LogWalk<'w> {
             if batch.is_full(taker.max_events) {
                 break;
             }
-            if *live && !*waited && logs.waits() {
+            if *live && !*waited && logs.waits().map_err(ReportError::Read)? {
                 (*waits, *waited) = (true, true);
                 break;
             }
@@ -85,7 +85,7 @@ impl Walk for LogWalk<'_> {
 
     fn fill(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
         portion.events.clear();
-        self.taker.settings.begin();
+        self.taker.settings.forget();
         let filled = self.fill_batch(portion);
         portion.progress = (self.logs.progress(), self.taker.n_events);
         filled
@@ -164,7 +164,7 @@ impl<'w> Taker<'w> {
     fn take(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
         self.n_events += 1;
         if self.state.advance(&timed.event) {
-            self.settings.forget_system();
+            self.settings.forget();
         }
         if self.by_context {
             self.context.advance(&timed.event);
@@ -236,7 +236,9 @@ impl<'w> Taker<'w> {
 
 /// Which settings of a batch hold for which events.
 struct Settings {
-    /// By a mix of thread and log: events come back to the same few.
+    /// The one of the last event, where nothing asks for the context.
+    last: Option<(usize, Option<u32>, u32)>,
+    /// Others by a mix of thread and log: events come back to the same few.
     known: Box<[Known; N_KNOWN]>,
     /// Counts batches and states of the system: what is known of earlier ones does not hold.
     generation: u64,
@@ -260,18 +262,13 @@ struct Known {
 
 impl Settings {
     fn new() -> Self {
-        Self { known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
+        Self { last: None, known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
     }
 
-    /// Begins with an empty batch.
-    fn begin(&mut self) {
-        self.forget_system();
-    }
-
-    /// The state of the system is another one from here on.
-    fn forget_system(&mut self) {
+    /// The batch or the state of the system is another one from here on.
+    fn forget(&mut self) {
         self.generation += 1;
-        self.system = None;
+        (self.last, self.system) = (None, None);
     }
 
     /// The setting of an event that context, where anything asks for it, and state have taken in.
@@ -283,27 +280,47 @@ impl Settings {
         state: &TraceState,
         batch: &mut Batch,
     ) -> u32 {
-        let (tid, cpu, version) = match &context {
-            Some(context) => (timed.event.tid, timed.event.cpu, context.version()),
-            None => (0, None, 0),
-        };
-        let place = (tid ^ timed.log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        match (context, self.last) {
+            (Some(context), _) => self.by_context(timed, context, state, batch),
+            (None, Some((log, reported_cpus, index))) if log == timed.log && reported_cpus == timed.reported_cpus => {
+                index
+            }
+            (None, _) => {
+                let index = self.add(&Facts::default(), timed, state, batch);
+                self.last = Some((timed.log, timed.reported_cpus, index));
+                index
+            }
+        }
+    }
+
+    fn by_context(
+        &mut self,
+        timed: &TimedEvent<'_>,
+        context: &mut ContextState,
+        state: &TraceState,
+        batch: &mut Batch,
+    ) -> u32 {
+        let TimedEvent { event, log, reported_cpus, .. } = *timed;
+        let place = ((event.tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
         let wanted = Known {
             generation: self.generation,
-            version,
-            tid,
-            cpu,
-            log: timed.log,
-            reported_cpus: timed.reported_cpus,
-            index: self.known[place as usize].index,
+            version: context.version(),
+            tid: event.tid,
+            cpu: event.cpu,
+            log,
+            reported_cpus,
+            index: self.known[place].index,
         };
-        if self.known[place as usize] == wanted {
+        if self.known[place] == wanted {
             return wanted.index;
         }
-        let facts = context.map_or_else(Facts::default, |context| context.facts(&timed.event));
-        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-        let index = batch.push_setting(&facts, timed, system);
-        self.known[place as usize] = Known { index, ..wanted };
+        let index = self.add(&context.facts(&timed.event), timed, state, batch);
+        self.known[place] = Known { index, ..wanted };
         index
+    }
+
+    fn add(&mut self, facts: &Facts<'_>, timed: &TimedEvent<'_>, state: &TraceState, batch: &mut Batch) -> u32 {
+        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
+        batch.push_setting(facts, timed, system)
     }
 }

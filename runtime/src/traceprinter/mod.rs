@@ -15,11 +15,11 @@ pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
-use crate::events::{EventPrinter, Events, Part};
+use crate::events::{EventPrinter, Events, Part, is_interrupt};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord};
 use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
-use format::Line;
+use format::{LineWriter, Names};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
@@ -58,8 +58,8 @@ pub fn print(
     log: &mut KevLog,
     catalog: Option<&Catalog<'_>>,
     options: &PrintOptions,
-    out: &mut impl Write,
-    monitor: &mut impl Monitor,
+    out: &mut (impl Write + Send),
+    monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
@@ -94,6 +94,8 @@ struct Printer<'p> {
     /// What the layout prints of events that no definition names.
     rest: EventPrinter,
     definitions: Option<Definitions<'p>>,
+    /// Of the default layout.
+    lines: Option<LineWriter>,
     class_text: TextBuf,
     event_text: TextBuf,
     data: TextBuf,
@@ -115,10 +117,10 @@ impl<'p> Printer<'p> {
             text: RecordPrinter::new(catalog, big_endian, release, limits),
             heading: events.printer(Part::CompatHeading, limits),
         };
-        let part = match options.layout {
-            Layout::Compat { one_line: true } => Part::CompatOneLine,
-            Layout::Compat { one_line: false } => Part::Compat,
-            Layout::Default(_) => Part::Arguments,
+        let (part, lines) = match &options.layout {
+            Layout::Compat { one_line: true } => (Part::CompatOneLine, None),
+            Layout::Compat { one_line: false } => (Part::Compat, None),
+            Layout::Default(format) => (Part::Arguments, Some(LineWriter::new(format))),
         };
         Printer {
             catalog,
@@ -127,6 +129,7 @@ impl<'p> Printer<'p> {
             events,
             rest: events.printer(part, limits),
             definitions: catalog.filter(|catalog| catalog.has_records()).map(definitions),
+            lines,
             class_text: TextBuf::new(),
             event_text: TextBuf::new(),
             data: TextBuf::new(),
@@ -142,14 +145,20 @@ impl<'p> Printer<'p> {
         definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
-    #[inline]
-    fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let line = out.len();
-        out.push(&prefix(record));
-        if !self.rest.print(record, out) {
-            out.truncate(line);
-            self.n_left_out += 1;
+    /// A record in the default layout, or of a log with definitions.
+    fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let defined = self.definitions.is_some() && self.define(record);
+        match self.options.layout {
+            Layout::Compat { .. } if defined => self.compat_defined(record, out),
+            Layout::Compat { .. } => self.compat(record, out),
+            Layout::Default(_) => self.line(record, defined, out),
         }
+    }
+
+    #[inline(always)]
+    fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let printed = self.rest.print_behind(prefix(record), record, out);
+        self.n_left_out += u64::from(!printed);
     }
 
     fn compat_defined(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
@@ -182,20 +191,19 @@ impl<'p> Printer<'p> {
         self.events.event_text(record, &mut self.event_text);
     }
 
-    fn line(&mut self, format: &LineFormat, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
-        self.name(record);
-        let cycles = record.cycles().unwrap_or(record.stamp.into());
-        format.write(
-            &Line {
-                cycles,
-                cpu: record.cpu,
-                event: record.event,
-                time_us: self.header.ns(cycles).map(|ns| ns / 1000),
-                class_text: self.class_text.as_bytes(),
-                event_text: self.event_text.as_bytes(),
-            },
-            out,
-        );
+    fn line(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+        let mut place = self.lines.as_ref().and_then(|lines| lines.find(record));
+        if place.is_none() {
+            self.name(record);
+        }
+        if let Some(lines) = &mut self.lines {
+            let names = Names { class_text: self.class_text.as_bytes(), event_text: self.event_text.as_bytes() };
+            // The number of an interrupt is data.
+            if place.is_none() && !is_interrupt(record.meant_class(), record.event) {
+                place = lines.learn(record, names);
+            }
+            lines.write(place.ok_or(names), record, &self.header, out);
+        }
         if defined {
             self.defined(out);
         } else {
@@ -211,14 +219,12 @@ impl Clone for Printer<'_> {
 }
 
 impl RecordWriter for Printer<'_> {
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let defined = self.definitions.is_some() && self.define(record);
-        let options = self.options;
-        match &options.layout {
-            Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { .. } => self.compat(record, out),
-            Layout::Default(format) => self.line(format, record, defined, out),
+        if self.lines.is_none() && self.definitions.is_none() {
+            self.compat(record, out);
+        } else {
+            self.other(record, out);
         }
     }
 

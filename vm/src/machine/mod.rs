@@ -51,6 +51,8 @@ pub struct Outcome {
     pub limited: bool,
     /// A division by zero gave 0.
     pub divided_by_zero: bool,
+    /// The verifier refused the routine, of a program that was opened lazily: `[refused]` stands for its text.
+    pub refused: bool,
 }
 
 /// The reusable scratch of one thread: its registers. One event's values never reach the next.
@@ -131,8 +133,7 @@ impl Machine {
     ) -> Outcome {
         let Job { event, context, timers, layout, line, out } = job;
         let Some(start) = program.start(hook, event.env_index()) else {
-            out.push(b"\n");
-            return Outcome::default();
+            return without_routine(program, hook, layout, out);
         };
         if start.zeroed > 0 {
             self.scratch.regs[..start.zeroed].fill(0);
@@ -165,6 +166,18 @@ impl Machine {
         };
         run.finish(out, at)
     }
+}
+
+/// An event that no routine prints: of a hook that the program does not have, or one whose routine is refused.
+#[cold]
+fn without_routine(program: &Program<'_>, hook: u32, layout: Layout, out: &mut TextBuf) -> Outcome {
+    let refused = program.has_hook(hook);
+    if refused {
+        out.pad(layout.first.into());
+        out.push(b"[refused]");
+    }
+    out.push(b"\n");
+    Outcome { refused, ..Outcome::default() }
 }
 
 /// The line being printed.

@@ -30,7 +30,7 @@ const MARGIN: u16 = 32;
 macro_rules! by_rule {
     ($rule:ident: $call:expr) => {{
         #[expect(unsafe_code, reason = "the rule that is named holds for every instruction of a program")]
-        // SAFETY: `Program::open` has checked the rule that is named, for the instruction that runs.
+        // SAFETY: the rule that is named has been checked of the instruction that runs: rules P1 and P2.
         let value = unsafe { $call };
         value
     }};

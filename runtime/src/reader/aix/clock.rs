@@ -7,6 +7,8 @@ use super::hooks;
 pub struct Factors {
     multiplier: u64,
     divisor: u64,
+    /// 2^64 through the divisor, rounded down to below 2^64: a product takes the place of a division.
+    reciprocal: u64,
     /// Ticks after which a 32-bit stamp starts again.
     wrap: u64,
 }
@@ -14,7 +16,7 @@ pub struct Factors {
 impl Default for Factors {
     /// One tick is one nanosecond; 32-bit stamps wrap at 2^32.
     fn default() -> Self {
-        Self { multiplier: 1, divisor: 1, wrap: 1 << 32 }
+        Self::by(1, 1, 1 << 32)
     }
 }
 
@@ -35,23 +37,39 @@ impl Factors {
     pub fn new(multiplier: u64, divisor: u64, clock_type: u64) -> Self {
         let wrap = if clock_type == Self::RTC { 1_000_000_000 } else { 1 << 32 };
         if clock_type == Self::TIME_BASE && divisor != 0 {
-            Self { multiplier, divisor, wrap }
+            Self::by(multiplier, divisor, wrap)
         } else {
-            Self { multiplier: 1, divisor: 1, wrap }
+            Self::by(1, 1, wrap)
         }
+    }
+
+    /// Factors with a divisor other than 0.
+    fn by(multiplier: u64, divisor: u64, wrap: u64) -> Self {
+        Self { multiplier, divisor, reciprocal: u64::MAX / divisor, wrap }
     }
 
     /// Nanoseconds of a tick count, saturating at the top.
     #[inline]
     pub fn ns(&self, ticks: u64) -> u64 {
         match ticks.checked_mul(self.multiplier) {
-            Some(product) if self.divisor == 1 => product,
-            Some(product) => product / self.divisor,
-            None => {
-                let wide = u128::from(ticks) * u128::from(self.multiplier) / u128::from(self.divisor);
-                u64::try_from(wide).unwrap_or(u64::MAX)
-            }
+            Some(product) => self.divide(product),
+            None => self.long_ns(ticks),
         }
+    }
+
+    /// `product / divisor`. The reciprocal falls short of 2^64 / divisor by at most 1, and a product is below 2^64, so
+    /// the quotient falls short by less than 1 before it is rounded down: by at most 1 behind that.
+    #[inline]
+    fn divide(&self, product: u64) -> u64 {
+        let quotient = (u128::from(product) * u128::from(self.reciprocal) >> 64) as u64;
+        let rest = product - quotient * self.divisor;
+        quotient + u64::from(rest >= self.divisor)
+    }
+
+    #[cold]
+    fn long_ns(&self, ticks: u64) -> u64 {
+        let wide = u128::from(ticks) * u128::from(self.multiplier) / u128::from(self.divisor);
+        u64::try_from(wide).unwrap_or(u64::MAX)
     }
 }
 
@@ -129,7 +147,10 @@ impl Clock {
         let wrap = self.factors.wrap;
         match self.raw {
             Some(raw) if self.wraps => {
-                let forward = (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64;
+                let forward = match stamp.wrapping_sub(raw) {
+                    forward if forward < wrap => forward,
+                    _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,
+                };
                 if forward <= wrap / 16 * 15 {
                     self.ticks = self.ticks.saturating_add(forward);
                     self.raw = Some(stamp);
@@ -218,6 +239,26 @@ mod tests {
 
     fn elapsed(watch: &mut Watch, stamps: &[u64]) -> Vec<u64> {
         stamps.iter().map(|stamp| watch.advance(0x0100, Some(*stamp)).elapsed_ns).collect()
+    }
+
+    #[test]
+    fn every_product_is_divided_exactly() {
+        let edges = |n: u64| [n.wrapping_sub(1), n, n.wrapping_add(1)];
+        let powers = (0..64).flat_map(|bit| edges(1 << bit)).chain((0..20).flat_map(|k| edges(10u64.pow(k))));
+        let numbers: Vec<u64> = powers.chain([u64::MAX, 512_000_000, 0x1234_5678_9ABC_DEF1]).collect();
+        let mut noise = 1u64;
+        for &divisor in numbers.iter().filter(|divisor| **divisor > 0) {
+            for &multiplier in &[1, 1000, 15_625, u64::MAX, divisor] {
+                let factors = Factors::new(multiplier, divisor, Factors::TIME_BASE);
+                noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let multiples = edges(divisor.wrapping_mul(noise >> 40)).into_iter().chain([noise, noise >> 20]);
+                for ticks in numbers.iter().copied().chain(multiples) {
+                    let exact = u128::from(ticks) * u128::from(multiplier) / u128::from(divisor);
+                    let exact = u64::try_from(exact).unwrap_or(u64::MAX);
+                    assert_eq!(factors.ns(ticks), exact, "{ticks} * {multiplier} / {divisor}");
+                }
+            }
+        }
     }
 
     #[test]

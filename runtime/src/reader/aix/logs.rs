@@ -467,8 +467,11 @@ impl Logs {
     }
 
     /// Whether the next event must be waited for.
-    pub fn waits(&self) -> bool {
-        self.traces().any(Trace::waits)
+    ///
+    /// # Errors
+    /// As of [`Trace::waits`].
+    pub fn waits(&mut self) -> io::Result<bool> {
+        self.lanes.iter_mut().try_fold(false, |waits, lane| Ok(waits || lane.trace.waits()?))
     }
 }
 

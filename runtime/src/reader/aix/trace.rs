@@ -329,14 +329,26 @@ impl Trace {
         self.window.is_live()
     }
 
-    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program.
-    #[inline]
-    pub fn waits(&self) -> bool {
+    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program. What
+    /// comes without waiting is read.
+    ///
+    /// # Errors
+    /// The input cannot be read on.
+    pub fn waits(&mut self) -> io::Result<bool> {
         if !self.window.is_live() || !self.in_area || !self.notices.is_empty() {
-            return false;
+            return Ok(false);
         }
-        let left = &self.window.bytes()[self.pending..];
-        (left.len() < LARGE_EVENT || self.rules.lenient) && matches!(self.rules.step(left), Step::Short(_))
+        loop {
+            let left = &self.window.bytes()[self.pending..];
+            let is_short =
+                (left.len() < LARGE_EVENT || self.rules.lenient) && matches!(self.rules.step(left), Step::Short(_));
+            if !is_short || self.window.may_wait() {
+                return Ok(is_short);
+            }
+            if !self.window.fill()? {
+                return Ok(false);
+            }
+        }
     }
 
     /// How the file is compressed.
@@ -752,7 +764,7 @@ impl Trace {
                 }
             }
             let surveyed = survey.first_event.is_some() && !whole;
-            let done = surveyed && (survey.factors.is_some() || (follow && self.waits()));
+            let done = surveyed && (survey.factors.is_some() || (follow && self.waits()?));
             if done || self.window.pinned() > MAX_LOOK_AHEAD {
                 break;
             }

@@ -4,7 +4,7 @@ use super::combine::Ended;
 use super::header::{self, KevHeader, KevRefusal};
 use super::join::{Joiner, KevCounts};
 use super::row::{Clocks, KevRow};
-use super::slot::{SLOT_BYTES, Slot, SlotKind, word};
+use super::slot::{Marks, SLOT_BYTES, Slot, SlotKind, word};
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{Notice, Tally};
@@ -228,11 +228,6 @@ impl KevLog {
         self.window.progress()
     }
 
-    /// Whether slots are handed out, too.
-    pub(crate) fn shows_slots(&self) -> bool {
-        self.options.slots
-    }
-
     /// Offset in the file of the slot that was handed out last.
     pub fn offset(&self) -> u64 {
         self.window.offset()
@@ -304,24 +299,27 @@ impl KevLog {
         let Self { window, joiner, clocks, ends, payloads, header, .. } = self;
         let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
         let (mut n_slots, mut n_records) = (0, 0);
-        for bytes in slots.iter().take(max_slots) {
-            let slot = Slot::read(bytes, header.big_endian);
-            if slot.kind() != SlotKind::Simple {
-                let [.., payload] = bytes.as_chunks().0 else { break };
-                let offset = window.offset() + (n_slots * SLOT_BYTES) as u64;
-                let ended = joiner.take(slot, payload, offset, clocks.msb(slot.cpu()), payloads);
-                n_records += usize::from(ended.is_some());
-                if slot.kind() == SlotKind::End {
-                    ends.push(ended);
+        let marks = Marks::new(header.big_endian);
+        for bytes in &slots[..slots.len().min(max_slots)] {
+            if marks.is_simple(bytes) {
+                if marks.is_control(bytes) {
+                    break;
                 }
-            } else if slot.class() != classes::CONTROL {
                 n_records += 1;
-            } else {
-                break;
+                n_slots += 1;
+                continue;
             }
+            let slot = Slot::read(bytes, header.big_endian);
+            let [.., payload] = bytes.as_chunks().0 else { break };
+            let offset = window.offset() + (n_slots * SLOT_BYTES) as u64;
+            let ended = joiner.take(slot, payload, offset, clocks.msb(slot.cpu()), payloads);
+            n_records += usize::from(ended.is_some());
             n_slots += 1;
-            if payloads.len() >= MAX_ROW_BYTES {
-                break;
+            if slot.kind() == SlotKind::End {
+                ends.push(ended);
+                if payloads.len() >= MAX_ROW_BYTES {
+                    break;
+                }
             }
         }
         (n_slots, n_records)

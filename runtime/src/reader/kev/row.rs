@@ -65,21 +65,21 @@ impl KevRow<'_> {
     pub fn each(self, mut visit: impl FnMut(&KevRecord<'_>)) {
         let (mut ends, mut payloads, mut number) = (self.ends.iter(), self.payloads, self.number);
         let mut here = self.offset;
-        for bytes in self.slots {
-            let slot = Slot::read(bytes, self.big_endian);
-            let (class, event, cpu, stamp) = (slot.class(), slot.event(), slot.cpu(), slot.stamp);
+        for slot in self.slots {
+            let head = Slot::read(slot, self.big_endian);
+            let (class, event, cpu, stamp) = (head.class(), head.event(), head.cpu(), head.stamp);
             let place = here;
             here += SLOT_BYTES as u64;
-            let (wide, offset, msb, bytes) = match slot.kind() {
-                SlotKind::Simple => (false, place, self.clocks.msb(cpu), &bytes[SLOT_BYTES / 2..]),
-                SlotKind::End => {
-                    let Some(Some(ended)) = ends.next() else { continue };
-                    let (bytes, rest) = payloads.split_at_checked(ended.len as usize).unwrap_or_default();
-                    payloads = rest;
-                    (true, ended.offset, ended.msb, bytes)
+            let (mut wide, mut offset, mut bytes) = (false, place, &slot[SLOT_BYTES / 2..]);
+            let mut msb = self.clocks.msb(cpu);
+            if head.kind() != SlotKind::Simple {
+                if head.kind() != SlotKind::End {
+                    continue;
                 }
-                SlotKind::Begin | SlotKind::Continuation => continue,
-            };
+                let Some(Some(ended)) = ends.next() else { continue };
+                (bytes, payloads) = payloads.split_at_checked(ended.len as usize).unwrap_or_default();
+                (wide, offset, msb) = (true, ended.offset, ended.msb);
+            }
             number += 1;
             visit(&KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes });
         }

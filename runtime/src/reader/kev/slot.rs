@@ -1,5 +1,7 @@
 //! The 16 bytes that logs are made of.
 
+use super::classes;
+
 /// Bytes of a slot.
 pub(crate) const SLOT_BYTES: usize = 16;
 /// Bytes of payload in a slot.
@@ -12,6 +14,32 @@ pub(super) const N_CPUS: usize = 64;
 
 /// Bits of a header that name class, event and CPU.
 const IDENTITY: u32 = 0x3F00_7FFF;
+
+/// What tells in a header, as it stands in the file, whether the slot is simple, and whether it is of the class CONTROL.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    kind: u32,
+    class: u32,
+    control: u32,
+}
+
+impl Marks {
+    pub fn new(big_endian: bool) -> Self {
+        let [kind, class, control] = [3 << 30, 0x1F << 10, u32::from(classes::CONTROL) << 10]
+            .map(|bits: u32| if big_endian { bits.swap_bytes() } else { bits });
+        Self { kind, class, control }
+    }
+
+    #[inline]
+    pub fn is_simple(self, bytes: &[u8; SLOT_BYTES]) -> bool {
+        word(bytes, 0, false) & self.kind == 0
+    }
+
+    #[inline]
+    pub fn is_control(self, bytes: &[u8; SLOT_BYTES]) -> bool {
+        word(bytes, 0, false) & self.class == self.control
+    }
+}
 
 /// What a slot is to its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

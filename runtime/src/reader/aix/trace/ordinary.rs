@@ -160,34 +160,25 @@ pub(in crate::reader::aix) struct Stand {
 impl Trace {
     /// Visits ordinary events in a row, as far as they are at hand. Kept bytes are appended to `kept`. What follows is
     /// for [`Trace::next`].
+    #[inline]
     pub(in crate::reader::aix) fn ordinary(
         &mut self,
         kept: &mut Vec<u8>,
-        visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
+        mut visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
     ) {
         self.step_on();
         if !self.in_area || !self.notices.is_empty() {
             return;
         }
+        let wide = self.rules.kernel == Kernel::Bits64;
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
-        match self.rules.kernel {
-            Kernel::Bits32 => self.row(kept, |bytes| Ordinary::first32(bytes), visit),
-            Kernel::Bits64 => self.row(kept, |bytes| Ordinary::first64(bytes, takes_cpu), visit),
-        }
-    }
-
-    #[inline(always)]
-    fn row(
-        &mut self,
-        kept: &mut Vec<u8>,
-        first: impl for<'t> Fn(&'t [u8]) -> Option<Ordinary<'t>>,
-        mut visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
-    ) {
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
         let (mut at, mut number) = (0, self.number);
         // Where the bytes begin that are to be kept.
         let mut run = 0;
-        while let Some(event) = bytes.get(at..).and_then(&first) {
+        while let Some(left) = bytes.get(at..)
+            && let Some(event) = if wide { Ordinary::first64(left, takes_cpu) } else { Ordinary::first32(left) }
+        {
             let stand = Stand { number: number + 1, offset: offset + at as u64, kept: kept.len() + (at - run) };
             let visited = visit(&event, stand);
             if visited == Visit::Leave {

@@ -1,0 +1,67 @@
+//! Reports take a bounded share of memory, however long a trace is and however much text comes of its events.
+#![cfg(all(target_os = "linux", feature = "compiler"))]
+
+mod common;
+
+use common::*;
+use std::fs;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+const THREADS: u64 = 3;
+/// What a run may take.
+const MOST_KB: u64 = (16 + 4 * THREADS) << 10;
+
+const FORMATS: &str = "\
+010 1.0 L=APPL \"@PLAIN\" \"hook = \" $D1%U4 \"and some text behind it\"
+011 1.0 L=APPL \"@LONG\" {{ $n = 40000 }} LOOP $n { \"ten bytes.\" }
+";
+
+/// A report of a pipe to nowhere.
+fn start(directory: &std::path::Path) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin("tfbc"))
+        .args(["report", "-t", "x.trcfmt", "--threads", "3", "-o", "/dev/null", "-"])
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn peak_kb(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Peak memory of a report of so many bytes of the same events.
+fn peak(events: &[u8], n_bytes: usize) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();
+    let mut child = start(directory.path());
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&[&STREAM64[..], &factors64(1, 1, 2)].concat()).unwrap();
+    let chunk = events.repeat((64 << 10) / events.len());
+    for _ in 0..n_bytes / chunk.len() {
+        stdin.write_all(&chunk).unwrap();
+    }
+    // What is left in the pipe is less than what was read.
+    let peak = peak_kb(&child);
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[test]
+fn long_traces_take_no_more_memory_than_short_ones() {
+    let event = plain64(0x0100, 0, &[42], 7, 1000);
+    let (short, long) = (peak(&event, 4 << 20), peak(&event, 40 << 20));
+    assert!(long <= MOST_KB && long < short + (2 << 10), "{short} KB, then {long} KB");
+}
+
+#[test]
+fn long_texts_take_no_more_memory_than_their_share() {
+    let long = plain64(0x0110, 0, &[42], 7, 1000);
+    let found = peak(&long, 64 << 10);
+    assert!(found <= MOST_KB, "{found} KB");
+}
