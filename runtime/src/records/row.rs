@@ -280,17 +280,16 @@ impl<'r> RowWriter<'r> {
             RecordColumn::Event => right_aligned::<8>(record.number, out),
             RecordColumn::Cpu => right_aligned::<3>(record.cpu.into(), out),
             RecordColumn::Id => right_aligned::<4>(record.event.into(), out),
-            RecordColumn::Time => match time_ns.and_then(num::fixed::<TIME_WIDTH, 9>) {
-                Some(text) => {
-                    out.spare()[..TIME_WIDTH].copy_from_slice(&text);
+            RecordColumn::Time => {
+                let cell = out.spare().first_chunk_mut::<TIME_WIDTH>();
+                if cell.is_some_and(|cell| time_ns.is_some_and(|ns| num::fixed::<TIME_WIDTH, 9>(cell, ns))) {
                     out.advance(TIME_WIDTH);
-                }
-                None => {
+                } else {
                     let mut text = [0; TextBuf::SPARE];
                     let len = write_time(time_ns, &mut text);
                     aligned(column, last, &text[..len], out);
                 }
-            },
+            }
             RecordColumn::Class | RecordColumn::Type => {
                 let start = out.len();
                 self.value(column, record, time_ns, out);
@@ -485,7 +484,8 @@ mod tests {
             let len = write_time(Some(ns), &mut text);
             let expected = format!("{}.{:09}", ns / NS, ns % NS);
             assert_eq!(text[..len], *expected.as_bytes());
-            if let Some(text) = num::fixed::<TIME_WIDTH, 9>(ns) {
+            let mut text = [0; TIME_WIDTH];
+            if num::fixed::<TIME_WIDTH, 9>(&mut text, ns) {
                 assert_eq!(text, *format!("{expected:>18}").as_bytes());
             }
         }
