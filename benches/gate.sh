@@ -53,6 +53,7 @@ kev: a slot of any kind, instructions | kev/all engine | | | | 495
 compile: a template, instructions | compile/templates engine | | | | 85308
 parse: a template, instructions | lex/parse engine | | | | 22846
 load: a template verified, instructions | load/verified engine | | | | 1152
+load: a template lazily, instructions | load/lazily engine | | | | 156
 ROWS
 }
 
