@@ -28,6 +28,14 @@ impl Run<'_> {
                 out.len += 8 - column % 8;
             }
 
+            Op::Div => {
+                let value = self.divide(self.reg(b), self.reg(c));
+                self.set(a, value);
+            }
+            // No read went too far: what else is read, and its loops, go on.
+            Op::Cut => self.state.outcome.truncated = true,
+            Op::Stop => self.state.outcome.stop = true,
+
             Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
             Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
             Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
@@ -148,7 +156,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn divide(&mut self, left: u64, right: u64) -> u64 {
+    fn divide(&mut self, left: u64, right: u64) -> u64 {
         self.state.outcome.divided_by_zero |= right == 0;
         if right == 0 { 0 } else { (left as i64).wrapping_div(right as i64) as u64 }
     }

@@ -48,7 +48,6 @@ handlers! {
     Add = add,
     Sub = sub,
     Mul = mul,
-    Div = div,
     PtrBack = ptr_back,
     PtrFloor = ptr_floor,
     PtrCeil = ptr_ceil,
@@ -56,8 +55,6 @@ handlers! {
     PtrTo = ptr_to,
     BaseGet = base_get,
     BaseTo = base_to,
-    Cut = cut,
-    Stop = stop,
     Move = move_,
     Word = word,
     Take = take,
@@ -208,7 +205,6 @@ doing! {
     add |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_add(run.reg(instr.c)));
     sub |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_sub(run.reg(instr.c)));
     mul |run, instr| run.set(instr.a, run.reg(instr.b).wrapping_mul(run.reg(instr.c)));
-    div |run, instr| { let value = run.divide(run.reg(instr.b), run.reg(instr.c)); run.set(instr.a, value) };
     ptr_back |run, instr| run.cursor.back(instr.b);
     ptr_floor |run, instr| run.cursor.floor();
     ptr_ceil |run, instr| run.cursor.ceil();
@@ -216,9 +212,6 @@ doing! {
     ptr_to |run, instr| run.cursor.go_to(run.reg(instr.b));
     base_get |run, instr| run.set(instr.a, run.cursor.base);
     base_to |run, instr| run.cursor.base = run.reg(instr.b);
-    // No read went too far: what else is read, and its loops, go on.
-    cut |run, instr| run.state.outcome.truncated = true;
-    stop |run, instr| run.state.outcome.stop = true;
     and |run, instr| run.set(instr.a, run.reg(instr.b) & run.reg(instr.c));
     equal |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) == run.reg(instr.c)));
     differ |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) != run.reg(instr.c)));
