@@ -28,7 +28,7 @@ static SMALL: [[u8; 4]; 1000] = {
 };
 
 /// A byte as two hex digits with a blank before them, and a byte that the next one overwrites.
-static HEX_BYTE: [[u8; 4]; 256] = {
+pub(crate) static HEX_BYTE: [[u8; 4]; 256] = {
     let digits = b"0123456789ABCDEF";
     let mut table = [[0; 4]; 256];
     let mut byte = 0;
@@ -268,7 +268,7 @@ impl Window<'_> {
 pub(crate) const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// How many characters the digit `A` is behind `:`, the one that follows `9`.
-pub(crate) const UPPER: u64 = 7;
+const UPPER: u64 = 7;
 /// The same for `a`.
 pub(crate) const LOWER: u64 = 39;
 
@@ -285,7 +285,7 @@ pub(crate) fn hex_digits<const LETTERS: u64>(value: u32) -> [u8; 8] {
 
 /// The decimal digits of a number below 10^8, one a byte, the first in the lowest byte.
 #[inline(always)]
-pub(crate) fn eight_digits(value: u32) -> u64 {
+fn eight_digits(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
     let hundreds = (fours * 10_486) >> 20 & 0x0000_007F_0000_007F;
     let twos = hundreds | (fours - hundreds * 100) << 16;

@@ -9,7 +9,7 @@
 //! delta, and text at the margin of level KERN. What the machine must do for any trace, it does for this one: it checks
 //! each event's length, converts its stamp, and passes over the header's events.
 
-use crate::native::{ASCII_ZEROS, NativeText, UPPER, Window, eight_digits, hex_digits};
+use crate::native::{HEX_BYTE, NativeText, Window};
 use crate::{STREAM64_MAGIC, template_id};
 
 const TRACE_ON: u16 = 0x0010;
@@ -33,6 +33,18 @@ static RIGHT: [[u8; 4]; 1000] = {
         if n >= 100 {
             table[n][1] = b'0' + (n / 100) as u8;
         }
+        n += 1;
+    }
+    table
+};
+
+/// A number below 1000 with leading zeros, and a byte that the next number overwrites.
+static ZEROED: [[u8; 4]; 1000] = {
+    let mut table = [[b' '; 4]; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        (table[n][0], table[n][1], table[n][2]) =
+            (b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8);
         n += 1;
     }
     table
@@ -186,7 +198,7 @@ pub(crate) fn native_columns<const MARGIN: bool>(
     last_ns: u64,
     wide_ids: bool,
 ) {
-    let [_, _, _, _, a, b, c, mut last] = hex_digits::<UPPER>(id.into());
+    let [[_, a, b, _], [_, c, mut last, _]] = id.to_be_bytes().map(|byte| HEX_BYTE[usize::from(byte)]);
     if id & 15 == 0 {
         last = b' ';
     }
@@ -199,16 +211,14 @@ pub(crate) fn native_columns<const MARGIN: bool>(
     let (fraction, delta_fraction) = ((elapsed_ns % 1_000_000_000) as u32, (delta_ns % 1_000_000) as u32);
     let mut text = *b"    .                 .                         ";
     text[..4].copy_from_slice(whole);
-    text[5..13].copy_from_slice(&(eight_digits(fraction / 10) | ASCII_ZEROS).to_le_bytes());
-    text[13] = b'0' + (fraction % 10) as u8;
+    text[5..9].copy_from_slice(&ZEROED[(fraction / 1_000_000) as usize]);
+    text[8..12].copy_from_slice(&ZEROED[(fraction / 1000 % 1000) as usize]);
+    text[11..15].copy_from_slice(&ZEROED[(fraction % 1000) as usize]);
     text[18..22].copy_from_slice(delta_whole);
-    // The first two of eight digits are zeros.
-    text[23..31].copy_from_slice(&((eight_digits(delta_fraction) | ASCII_ZEROS) >> 16 | BLANKS << 48).to_le_bytes());
+    text[23..27].copy_from_slice(&ZEROED[(delta_fraction / 1000) as usize]);
+    text[26..30].copy_from_slice(&ZEROED[(delta_fraction % 1000) as usize]);
     line.put(&text, if MARGIN { 48 } else { 29 });
 }
-
-/// Two blanks.
-const BLANKS: u64 = 0x2020;
 
 /// Times that are rare: beyond 1000 s, 1 s after the last event, or before it.
 #[cold]

@@ -292,3 +292,34 @@ pub(crate) fn entry_name(space: Space, id: u16) -> String {
         Space::Fields => format!("{}:{} fields", id >> 10, id & 1023),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, run};
+    use tfbc_grammar::{Source, Sources};
+
+    /// The blob of a source; with each environment's routines made anew where `listed`.
+    fn blob(name: &str, text: &str, listed: bool) -> Option<Vec<u8>> {
+        let mut sources = Sources::new();
+        sources.add(Source::new(name, text));
+        run(&sources, &Options::default(), listed, |_, built| built.map(|built| built.blob.finish())).0
+    }
+
+    #[test]
+    fn environments_share_routines_that_are_the_same() {
+        let mut n_built = 0;
+        for language in ["trcfmt", "datakey"] {
+            let folder = format!("{}/../snapshots/corpus/{language}", env!("CARGO_MANIFEST_DIR"));
+            for file in std::fs::read_dir(folder).unwrap() {
+                let case = String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned();
+                let Some((_, section)) = case.split_once("\n==== ") else { continue };
+                let text = section.split_once('\n').map_or("", |(_, text)| text);
+                let text = text.split("\n==== ").next().unwrap_or("");
+                let (shared, anew) = (blob("case", text, false), blob("case", text, true));
+                assert!(shared == anew, "{text}");
+                n_built += usize::from(shared.is_some());
+            }
+        }
+        assert!(n_built > 100, "{n_built} built");
+    }
+}

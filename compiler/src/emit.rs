@@ -245,7 +245,7 @@ pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p
         around,
         shape,
         asked: Cell::default(),
-        lines: Vec::new(),
+        lines: Vec::with_capacity(32),
         tails: Vec::new(),
         tables: Vec::new(),
         pointer: if shape.called { Pointer::Live } else { Pointer::Start(0) },
@@ -1275,8 +1275,10 @@ impl<'p> Emitter<'p, '_> {
             for (value, text) in nibbles[nibble].iter_mut().enumerate() {
                 let met = ((value as u64) << (nibble * 4)) & entry.mask == entry.field;
                 let chosen = if met { &entry.yes } else { &entry.no };
-                let blank = if soft && !chosen.text.is_empty() { &b" "[..] } else { b"" };
-                if !text.push(&chosen.text) || !text.push(blank) {
+                if chosen.text.is_empty() {
+                    continue;
+                }
+                if !text.push(&chosen.text) || (soft && !text.push(b" ")) {
                     return None;
                 }
             }

@@ -6,6 +6,7 @@ use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, Slot, Valu
 use crate::names::{Meaning, Names, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
+use foldhash::HashSetExt;
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span, Spanned};
@@ -271,7 +272,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     /// A brace group, function body or stanza: where `$ERROR` stands in it, the event ends behind it.
     fn group(&mut self, items: Descriptor<'ast>) -> Block {
         let (outer, outer_flag) = (std::mem::take(&mut self.error), self.error_flag.take());
-        let mut block = Vec::new();
+        let mut block = Vec::with_capacity(items.len() + 4);
         for item in items {
             self.item(item, &mut block);
         }
@@ -727,9 +728,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let errors = self.diagnostics.len();
         let selected = self.select(&switch.selector);
         let broken = self.diagnostics[errors..].iter().any(|found| found.severity == tfbc_grammar::Severity::Error);
-        let mut bodies = Vec::new();
+        let mut bodies = Vec::with_capacity(switch.cases.len());
         let mut default = None;
-        let mut keys = Keys::default();
+        let mut keys = Keys::with_capacity(switch.cases.len());
         for case in switch.cases {
             bodies.push(self.body(&case.body));
             let index = bodies.len() - 1;
@@ -927,11 +928,15 @@ enum Target {
 struct Keys {
     numbers: Vec<(number::Number, usize)>,
     texts: Vec<(Vec<u8>, usize)>,
-    known_numbers: HashSet<u64>,
-    known_texts: HashSet<Vec<u8>>,
+    known_numbers: foldhash::HashSet<u64>,
+    known_texts: foldhash::HashSet<Vec<u8>>,
 }
 
 impl Keys {
+    fn with_capacity(n_cases: usize) -> Self {
+        Self { known_numbers: foldhash::HashSet::with_capacity(n_cases), ..Self::default() }
+    }
+
     /// Whether the number is a new key; `None` for one that no field of the width equals.
     fn number(&mut self, number: number::Number, width: Option<u32>, index: usize) -> Option<bool> {
         let fresh = self.known_numbers.insert(number.pattern(width.unwrap_or(64))?);

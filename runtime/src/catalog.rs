@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 
 #[cfg(feature = "compiler")]
-use tfbc_compiler::{Compiled, Options};
+use crate::cache::{Cache, Slot};
+#[cfg(feature = "compiler")]
+use tfbc_compiler::{Compiled, Dialect, Options};
 #[cfg(feature = "compiler")]
 use tfbc_grammar::{Diagnostic, Source, Sources};
 
@@ -18,6 +20,12 @@ pub const BUILT_IN: &str = "default";
 /// The stanzas of the well-known hooks, used where no format file is named.
 #[cfg(feature = "compiler")]
 const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
+
+/// What they compile to, where nothing of the language is set otherwise.
+static BUILT_IN_BLOB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/default.tfbc"));
+
+/// Blobs of at least so many bytes are verified routine by routine as they run.
+const LARGE_BLOB: usize = 64 << 10;
 
 /// The largest blob that is loaded, in bytes.
 pub(crate) const MAX_BLOB: u64 = 1 << 30;
@@ -96,6 +104,9 @@ pub struct LoadOptions {
     /// How sources are compiled.
     #[cfg(feature = "compiler")]
     pub compile: Options,
+    /// Where what sources compile to is kept.
+    #[cfg(feature = "compiler")]
+    pub cache: Option<Cache>,
 }
 
 /// Loaded format files: blobs, and the blob that the sources among them were compiled into.
@@ -159,6 +170,14 @@ impl FormatSet {
         if files.is_empty() {
             return Ok(());
         }
+        if let [(path, _, rank)] = &files[..]
+            && path == Path::new(BUILT_IN)
+            && options.compile.dialect == Dialect::default()
+        {
+            let (path, rank) = (path.clone(), Rank::File(*rank));
+            self.parts.push(Part { path, blob: BUILT_IN_BLOB.to_vec(), rank });
+            return Ok(());
+        }
         let mut sources = Sources::new();
         let mut ranks = Vec::new();
         for (path, bytes, rank) in files {
@@ -166,7 +185,16 @@ impl FormatSet {
             ranks.push((name.clone(), rank));
             sources.add(Source::new(name, bytes));
         }
-        let Compiled { blob, diagnostics } = tfbc_compiler::compile(&sources, &options.compile);
+        let slot = options.cache.as_ref().and_then(|cache| cache.slot(&sources, &options.compile));
+        let kept = slot.as_ref().and_then(Slot::read);
+        let is_kept = kept.is_some();
+        let Compiled { blob, diagnostics } = match kept {
+            Some(blob) => Compiled { blob: Some(blob), diagnostics: Vec::new() },
+            None => tfbc_compiler::compile(&sources, &options.compile),
+        };
+        if let (Some(slot), Some(blob), true) = (slot, &blob, diagnostics.is_empty() && !is_kept) {
+            slot.write(blob);
+        }
         let findings = Findings { sources, diagnostics };
         let Some(blob) = blob else { return Err(LoadError::Source(findings)) };
         self.findings = findings;
@@ -190,10 +218,25 @@ impl FormatSet {
     /// # Errors
     /// The first blob that is refused.
     pub fn catalog(&self) -> Result<Catalog<'_>, LoadError> {
+        self.catalog_by(Program::open)
+    }
+
+    /// The same for commands that run the programs: large blobs are opened lazily ([`Program::open_lazily`]).
+    ///
+    /// # Errors
+    /// The first blob that is refused.
+    pub fn catalog_to_run(&self) -> Result<Catalog<'_>, LoadError> {
+        self.catalog_by(|blob| if blob.len() < LARGE_BLOB { Program::open(blob) } else { Program::open_lazily(blob) })
+    }
+
+    fn catalog_by<'b>(
+        &'b self,
+        open: impl Fn(&'b [u8]) -> Result<Program<'b>, BlobError>,
+    ) -> Result<Catalog<'b>, LoadError> {
         let mut catalog = Catalog::new();
         for part in &self.parts {
             let refused = |error| LoadError::Blob { path: part.path.clone(), error };
-            catalog.add(Program::open(&part.blob).map_err(refused)?, &part.rank);
+            catalog.add(open(&part.blob).map_err(refused)?, &part.rank);
         }
         Ok(catalog)
     }
@@ -205,7 +248,8 @@ fn read(path: &Path) -> Result<Content, LoadError> {
     }
     let fail = |error| LoadError::Io { path: path.to_owned(), error };
     let mut file = Input::open(path).map_err(fail)?;
-    let mut bytes = file.read_whole(tfbc_vm::LABEL.len() as u64).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
     let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") {
@@ -217,7 +261,7 @@ fn read(path: &Path) -> Result<Content, LoadError> {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
     let max = if is_blob { MAX_BLOB } else { max_source() };
-    bytes.extend(file.read_whole(max).map_err(fail)?);
+    file.read_on(&mut bytes, max).map_err(fail)?;
     if bytes.len() as u64 > max {
         return Err(LoadError::TooLarge { path: path.to_owned(), max });
     }
@@ -231,7 +275,7 @@ fn built_in() -> Result<Content, LoadError> {
 
 #[cfg(not(feature = "compiler"))]
 fn built_in() -> Result<Content, LoadError> {
-    Err(LoadError::NoCompiler(PathBuf::from(BUILT_IN)))
+    Ok(Content::Blob(BUILT_IN_BLOB.to_vec()))
 }
 
 #[cfg(feature = "compiler")]

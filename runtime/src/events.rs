@@ -322,7 +322,7 @@ impl EventPrinter {
     }
 
     /// The same behind a text, which is appended where the part is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn print_behind<const N: usize>(
         &mut self,
         before: [u8; N],

@@ -6,6 +6,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "compiler")]
+pub mod cache;
 pub mod catalog;
 pub mod cli;
 pub mod columns;

@@ -99,6 +99,8 @@ pub struct Summary {
     pub n_limited: u64,
     /// Events whose template divided by zero.
     pub n_divided: u64,
+    /// Events whose template the verifier refuses.
+    pub n_refused: u64,
     /// 32-bit stamps that went back a little.
     pub n_clamped: u64,
     /// Bytes that were taken in, and that were reported as unreadable.

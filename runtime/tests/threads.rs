@@ -272,7 +272,7 @@ fn a_report_ends_where_a_template_says_so() {
         let columns = Columns::parse("text", Timestamp::None).unwrap();
         let options =
             ReportOptions { columns, threads: number(threads), batch: number(batch), ..ReportOptions::default() };
-        let mut logs = open(&[trace.clone()], false).unwrap();
+        let mut logs = open(std::slice::from_ref(&trace), false).unwrap();
         let (text, _, summary) = run(&mut logs, &catalog, &options);
         let summary = summary.unwrap();
         assert_eq!(text, "the end\nthe end\n");
@@ -316,7 +316,7 @@ fn the_first_error_ends_a_run_and_what_was_read_is_written() {
     let mut texts = Vec::new();
     for threads in [1, 2, 8] {
         let options = ReportOptions { columns: columns.clone(), threads: number(threads), ..ReportOptions::default() };
-        let mut logs = open(&[trace.clone()], false).unwrap();
+        let mut logs = open(std::slice::from_ref(&trace), false).unwrap();
         let ended = report(&mut logs, &catalog, &options, &mut Failing(9000), &mut |_: &Notice| {});
         assert!(matches!(ended, Err(ReportError::Write(_))), "{ended:?}");
         let input = Input::from_read(Broken(io::Cursor::new(trace.clone()))).unwrap();

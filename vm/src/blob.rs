@@ -274,6 +274,15 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
+/// Writes the checksum that fits a blob's bytes into its header: for tools that alter blobs. Shorter bytes than a header
+/// stay as they are.
+pub fn seal(blob: &mut [u8]) {
+    if blob.len() >= HEAD_LEN {
+        let crc = checksum(blob);
+        blob[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
 /// Views a section as rows. Misaligned bytes are copied.
 fn rows<T: Pod>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
     if !bytes.len().is_multiple_of(size_of::<T>()) {
@@ -526,8 +535,7 @@ impl BlobBuilder {
         head.extend_from_slice(&body);
         let len = head.len() as u64;
         head[16..24].copy_from_slice(&len.to_le_bytes());
-        let crc = checksum(&head);
-        head[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        seal(&mut head);
         head
     }
 }

@@ -50,7 +50,7 @@ mod text;
 mod timers;
 mod verify;
 
-pub use blob::{BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TableRow, VERSION};
+pub use blob::{BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TableRow, VERSION, seal};
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};

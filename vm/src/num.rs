@@ -163,8 +163,12 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
 }
 
 /// A number below 10^8 with blanks before it.
+///
+/// ```
+/// assert_eq!(&tfbc_vm::num::right_aligned(1024), b"    1024");
+/// ```
 #[inline(always)]
-fn right_aligned(n: u32) -> [u8; 8] {
+pub fn right_aligned(n: u32) -> [u8; 8] {
     let digits = digits8(n);
     let blanks = (1 << (digits.trailing_zeros() & !7).min(56)) - 1;
     ((digits | ASCII_ZEROS) ^ (ASCII_ZEROS ^ BLANKS) & blanks).to_le_bytes()

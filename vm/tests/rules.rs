@@ -15,11 +15,24 @@ fn blob(code: &[Instr]) -> Vec<u8> {
     blob.finish()
 }
 
+/// Opens a blob whole, and lazily: then the same is refused, at the routine.
+fn open(blob: &[u8]) -> Result<Program<'_>, BlobError> {
+    let (whole, lazy) = (Program::open(blob), Program::open_lazily(blob));
+    match (&whole, lazy) {
+        (Ok(_), lazy) => assert!(!lazy.unwrap().disassemble(None).contains("refused by the verifier")),
+        (Err(BlobError::Instr { .. }), lazy) => {
+            assert!(lazy.unwrap().disassemble(None).contains("refused by the verifier"));
+        }
+        (Err(error), lazy) => assert_eq!(lazy.err(), Some(*error)),
+    }
+    whole
+}
+
 /// `instr` as a routine's first instruction, with room to jump over.
 fn check(instr: Instr, rule: Option<u8>) {
     let code = [instr, Instr::new(Op::Soft), Instr::new(Op::End)];
     let blob = blob(&code);
-    let found = Program::open(&blob).err();
+    let found = open(&blob).err();
     let expected = rule.map(|rule| BlobError::Instr { rule, routine: 1, at: 1 });
     assert_eq!(found, expected, "{}", tfbc_vm::list_instr(&instr, None));
 }
@@ -51,16 +64,16 @@ fn v4_only_loops_jump_back() {
     check(Instr::of(Op::Back, &[0]), None);
     check(Instr::of(Op::Back, &[4]), Some(3));
     let code = [Instr::of(Op::Loop, &[0, 0, 2]), Instr::of(Op::LoopNext, &[0, 1]), Instr::new(Op::End)];
-    assert!(Program::open(&blob(&code)).is_ok());
+    assert!(open(&blob(&code)).is_ok());
 }
 
 #[test]
 fn v5_called_routines_return_and_only_they() {
-    assert!(Program::open(&blob(&[Instr::new(Op::Soft)])).is_ok());
+    assert!(open(&blob(&[Instr::new(Op::Soft)])).is_ok());
     check(Instr::new(Op::Ret), Some(5));
     let mut blob = BlobBuilder::new();
     blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &[Instr::new(Op::Soft)], &[Place::default()]);
-    assert_eq!(Program::open(&blob.finish()).err(), Some(BlobError::Instr { rule: 5, routine: 0, at: 0 }));
+    assert_eq!(open(&blob.finish()).err(), Some(BlobError::Instr { rule: 5, routine: 0, at: 0 }));
 }
 
 #[test]
@@ -71,7 +84,7 @@ fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
         let routine =
             blob.routine(RoutineRow { body, ..RoutineRow::default() }, code, &vec![Place::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
-        Program::open(&blob.finish()).err()
+        open(&blob.finish()).err()
     };
     let broken = |rule, at| Some(BlobError::Instr { rule, routine: 0, at });
     let jump = |to| Instr::of(Op::JumpZero, &[0, to]);
@@ -115,7 +128,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         let table = blob.words(&words);
         let routine = blob.routine(RoutineRow::default(), &[Instr::of(op, &[0, table])], &[Place::default()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
-        Program::open(&blob.finish()).err().map(|error| error.code())
+        open(&blob.finish()).err().map(|error| error.code())
     };
     // Behind its count a list has that many texts of two words and the default.
     assert_eq!(with_words(Op::SwitchLit, vec![1, 0, 0, 0, 0]), None);
@@ -133,7 +146,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
         let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 2]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
-        Program::open(&blob.finish()).err()
+        open(&blob.finish()).err()
     };
     assert_eq!(with_table(1), None);
     assert_eq!(with_table(0), Some(BlobError::Instr { rule: 9, routine: 0, at: 0 }));
@@ -165,7 +178,7 @@ fn v11_calls_go_down() {
 fn v12_rows_point_inside() {
     let mut blob = BlobBuilder::new();
     blob.hook(HookRow { id: 0x0100, ..HookRow::default() });
-    assert_eq!(Program::open(&blob.finish()).err(), Some(BlobError::Row { section: 4, row: 0 }));
+    assert_eq!(open(&blob.finish()).err(), Some(BlobError::Row { section: 4, row: 0 }));
 }
 
 #[test]
@@ -181,7 +194,7 @@ fn v13_what_runs_together_is_alike() {
         let row = RoutineRow { need: 8, body, ..RoutineRow::default() };
         let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
-        Program::open(&blob.finish()).err()
+        open(&blob.finish()).err()
     };
     let broken = Some(BlobError::Instr { rule: 13, routine: 0, at: 0 });
     assert_eq!(run(2, &[Op::HexFullAt; 2], 4), None);

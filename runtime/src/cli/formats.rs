@@ -6,6 +6,8 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[cfg(feature = "compiler")]
+use crate::cache::Cache;
+#[cfg(feature = "compiler")]
 use crate::catalog::Findings;
 #[cfg(feature = "compiler")]
 use crate::render;
@@ -23,6 +25,10 @@ pub struct LanguageArgs {
     /// Take warnings about format files for errors
     #[arg(long, help_heading = "Format files")]
     pub strict: bool,
+    /// Compile format files anew, and keep nothing for the next run
+    #[cfg(feature = "compiler")]
+    #[arg(long, help_heading = "Format files")]
+    pub no_cache: bool,
 }
 
 impl LanguageArgs {
@@ -68,7 +74,13 @@ pub fn dialect_help() -> String {
 /// Loads format files for a command that is about something else: errors are shown and end it; warnings stay unsaid,
 /// unless they count as errors.
 pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
-    let set = match FormatSet::load(paths, &language.options()?) {
+    #[cfg_attr(not(feature = "compiler"), expect(unused_mut, reason = "only sources are compiled"))]
+    let mut options = language.options()?;
+    #[cfg(feature = "compiler")]
+    if !language.no_cache {
+        options.cache = Cache::of_user();
+    }
+    let set = match FormatSet::load(paths, &options) {
         Ok(set) => set,
         #[cfg(feature = "compiler")]
         Err(LoadError::Source(mut findings)) if !language.strict => {

@@ -76,5 +76,5 @@ pub fn run(
 }
 
 fn status(summary: &Summary) -> Status {
-    if summary.n_damaged > 0 { Status::Damaged } else { Status::Well }
+    if summary.n_damaged + summary.n_refused > 0 { Status::Damaged } else { Status::Well }
 }

@@ -13,6 +13,7 @@ use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
 use regex::bytes::{Regex, RegexBuilder};
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -111,10 +112,18 @@ impl ReportArgs {
             return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
         }
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         let colour = console.colours_output(self.output.as_deref());
-        let wanted =
-            Wanted { aix: &|| self.report_options(colour), kev: &|log| self.record_options(log, colour), verbose: 0 };
+        // Files that the flags name are read once, when the first trace of AIX is met.
+        let known = RefCell::new(None);
+        let aix = || {
+            let mut known = known.borrow_mut();
+            if known.is_none() {
+                *known = Some(self.report_options(colour)?);
+            }
+            Ok(known.clone().unwrap_or_default())
+        };
+        let wanted = Wanted { aix: &aix, kev: &|log| self.record_options(log, colour), verbose: 0 };
         let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
@@ -135,7 +144,8 @@ impl ReportArgs {
             names: known::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             threads: self.threads,
-            ..ReportOptions::default()
+            histogram: false,
+            batch: None,
         })
     }
 

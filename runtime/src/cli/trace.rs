@@ -332,8 +332,8 @@ impl Planned {
                 let summary = ran?;
                 announce(console, logs.name(), &summary);
                 describe(console, logs, &summary, verbose);
-                let Summary { n_events, n_reported, n_damaged, .. } = summary;
-                Ok(Counts { n_events, n_reported, n_damaged })
+                let Summary { n_events, n_reported, n_damaged, n_refused, .. } = summary;
+                Ok(Counts { n_events, n_reported, n_damaged: n_damaged + n_refused })
             }
             Planned::Kev(log, options) => {
                 let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
@@ -341,8 +341,8 @@ impl Planned {
                 announcer.progress.clear();
                 let summary = ran?;
                 announce_records(console, log.name(), &summary);
-                let RecordSummary { n_reported, n_damaged, counts, .. } = summary;
-                Ok(Counts { n_events: counts.records, n_reported, n_damaged })
+                let RecordSummary { n_reported, n_damaged, n_refused, counts, .. } = summary;
+                Ok(Counts { n_events: counts.records, n_reported, n_damaged: n_damaged + n_refused })
             }
         }
     }
@@ -351,6 +351,7 @@ impl Planned {
 /// Says what the report of a log counted.
 fn announce_records(console: &Console, name: &str, summary: &RecordSummary) {
     announce_damage(console, name, summary.n_damaged);
+    announce_refused(console, name, summary.n_refused);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "the payload ends before the fields of"),
         (summary.n_limited, Message::Notable, "a limit cut the text of"),
@@ -368,9 +369,20 @@ fn announce_damage(console: &Console, name: &str, n_damaged: u64) {
     }
 }
 
+/// Says how many events have `[refused]` for their text.
+fn announce_refused(console: &Console, name: &str, n_refused: u64) {
+    if n_refused > 0 {
+        let events = super::count(n_refused, "event");
+        let text =
+            format!("{name}: the verifier refuses the templates of {events}: `tfbc verify` on the blob says why");
+        console.error(Message::Formats, text);
+    }
+}
+
 /// Says what a run counted.
 pub fn announce(console: &Console, name: &str, summary: &Summary) {
     announce_damage(console, name, summary.n_damaged);
+    announce_refused(console, name, summary.n_refused);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),
         (summary.n_limited, Message::Notable, "a limit cut the text of"),

@@ -85,7 +85,7 @@ impl TraceprinterArgs {
             [] => None,
             formats => Some(formats::load(console, formats, &self.language)?),
         };
-        let catalog = set.as_ref().map(|set| set.catalog()).transpose();
+        let catalog = set.as_ref().map(|set| set.catalog_to_run()).transpose();
         let catalog = catalog.map_err(|error| formats::refusal(console, error, false))?;
         let what = self.output.as_deref().map_or(String::from("standard output"), |path| path.display().to_string());
         let failed = |error| Failure::write(&error, &what);

@@ -189,7 +189,7 @@ impl TrcrptArgs {
             return formats::check(console, &self.formats, &self.language);
         }
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         if self.list {
             return super::print(super::list::labels(&catalog), self.output.as_deref());
         }

@@ -159,10 +159,22 @@ impl Input {
     /// The input cannot be read, or is compressed and damaged.
     pub fn read_whole(&mut self, max: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.by_ref().take(max).read_to_end(&mut bytes)?;
+        self.read_on(&mut bytes, max)?;
+        Ok(bytes)
+    }
+
+    /// Appends the rest of the input to bytes of it, up to `max` bytes.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is compressed and damaged.
+    pub fn read_on(&mut self, bytes: &mut Vec<u8>, max: u64) -> io::Result<()> {
+        let left = self.size().ok().flatten().unwrap_or(0).saturating_sub(bytes.len() as u64).min(max);
+        // A byte more tells that there is no more; what the size promises is not taken on trust.
+        bytes.reserve_exact(left.min(1 << 26) as usize + 1);
+        self.by_ref().take(max).read_to_end(bytes)?;
         match self.unpacker().and_then(Unpacker::fault) {
             Some(fault) => Err(io::Error::new(io::ErrorKind::InvalidData, fault)),
-            None => Ok(bytes),
+            None => Ok(()),
         }
     }
 

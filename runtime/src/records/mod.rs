@@ -65,6 +65,8 @@ pub struct RecordSummary {
     pub n_truncated: u64,
     /// Records that reached a limit.
     pub n_limited: u64,
+    /// Records whose definition the verifier refuses.
+    pub n_refused: u64,
     /// Records that the layout of traceprinter 1.02 has nothing for.
     pub n_left_out: u64,
     /// Damaged places that were said one by one.

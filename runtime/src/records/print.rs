@@ -19,6 +19,7 @@ pub struct RecordPrinter<'r> {
     /// Records that end before the fields of a definition, and definitions whose text a limit cut.
     pub(super) n_truncated: u64,
     pub(super) n_limited: u64,
+    pub(super) n_refused: u64,
 }
 
 impl<'r> RecordPrinter<'r> {
@@ -34,6 +35,7 @@ impl<'r> RecordPrinter<'r> {
             timers: Timers::new(),
             n_truncated: 0,
             n_limited: 0,
+            n_refused: 0,
         }
     }
 
@@ -109,6 +111,7 @@ impl<'r> RecordPrinter<'r> {
             out.truncate(out.len() - 1);
             self.n_truncated += u64::from(outcome.truncated);
             self.n_limited += u64::from(outcome.limited);
+            self.n_refused += u64::from(outcome.refused);
         }
         outcome
     }

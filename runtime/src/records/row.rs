@@ -213,12 +213,8 @@ impl<'r> RowWriter<'r> {
 
     #[inline]
     fn separate(&self, at: usize, out: &mut TextBuf) {
-        if at == 0 {
-            return;
-        }
-        match self.options.form {
-            Form::Text => out.pad(2),
-            form => out.push(form.separator()),
+        if at > 0 {
+            out.push(self.options.form.separator());
         }
     }
 
@@ -237,12 +233,23 @@ impl<'r> RowWriter<'r> {
         if self.options.form == Form::Ndjson {
             return self.object(record, time_ns, defined, data, out);
         }
+        if self.options.form == Form::Text {
+            self.aligned_line(record, time_ns, data, out);
+        } else {
+            for (at, column) in self.options.columns.0.iter().enumerate() {
+                self.separate(at, out);
+                self.cell(*column, record, time_ns, data, out);
+            }
+        }
+        self.end_line(out);
+    }
+
+    fn aligned_line(&self, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
         let columns = &self.options.columns.0;
         for (at, column) in columns.iter().enumerate() {
-            self.separate(at, out);
-            if self.options.form != Form::Text {
-                self.cell(*column, record, time_ns, data, out);
-                continue;
+            if at > 0 {
+                out.spare()[..2].copy_from_slice(b"  ");
+                out.advance(2);
             }
             let steps_back = self.options.colour && !matches!(column, RecordColumn::Type | RecordColumn::Data);
             if steps_back {
@@ -253,7 +260,6 @@ impl<'r> RowWriter<'r> {
                 self.dim(false, out);
             }
         }
-        self.end_line(out);
     }
 
     /// A value between separators. What stands in the other columns has nothing that a form writes otherwise.
@@ -280,17 +286,16 @@ impl<'r> RowWriter<'r> {
             RecordColumn::Event => right_aligned::<8>(record.number, out),
             RecordColumn::Cpu => right_aligned::<3>(record.cpu.into(), out),
             RecordColumn::Id => right_aligned::<4>(record.event.into(), out),
-            RecordColumn::Time => match time_ns.and_then(num::fixed::<TIME_WIDTH, 9>) {
-                Some(text) => {
-                    out.spare()[..TIME_WIDTH].copy_from_slice(&text);
+            RecordColumn::Time => {
+                let cell = out.spare().first_chunk_mut::<TIME_WIDTH>();
+                if cell.is_some_and(|cell| time_ns.is_some_and(|ns| num::fixed::<TIME_WIDTH, 9>(cell, ns))) {
                     out.advance(TIME_WIDTH);
-                }
-                None => {
+                } else {
                     let mut text = [0; TextBuf::SPARE];
                     let len = write_time(time_ns, &mut text);
                     aligned(column, last, &text[..len], out);
                 }
-            },
+            }
             RecordColumn::Class | RecordColumn::Type => {
                 let start = out.len();
                 self.value(column, record, time_ns, out);
@@ -390,6 +395,7 @@ impl RecordWriter for RowWriter<'_> {
             n_reported: std::mem::take(&mut self.n_reported),
             n_truncated: std::mem::take(&mut self.printer.n_truncated),
             n_limited: std::mem::take(&mut self.printer.n_limited),
+            n_refused: std::mem::take(&mut self.printer.n_refused),
             n_left_out: 0,
         }
     }
@@ -427,19 +433,15 @@ fn write_time(time_ns: Option<u64>, text: &mut [u8; TextBuf::SPARE]) -> usize {
     num::dec_padded::<9>(text, end + 1, ns % NS)
 }
 
-/// A number with blanks before it up to a width.
-#[inline]
+/// A number with blanks before it up to a width of at most eight.
+#[inline(always)]
 fn right_aligned<const WIDTH: usize>(number: u64, out: &mut TextBuf) {
-    let spare = out.spare();
-    let len = num::dec(spare, WIDTH, number) - WIDTH;
-    let blanks = WIDTH.saturating_sub(len);
-    spare[..WIDTH].fill(b' ');
-    spare.copy_within(WIDTH..WIDTH + MAX_DIGITS, blanks);
-    out.advance(blanks + len);
+    if number >= const { 10u64.pow(WIDTH as u32) } {
+        return out.dec(number);
+    }
+    out.spare()[..WIDTH].copy_from_slice(&num::right_aligned(number as u32)[8 - WIDTH..]);
+    out.advance(WIDTH);
 }
-
-/// Digits of the longest number.
-const MAX_DIGITS: usize = 20;
 
 /// A value in its column; the last column has no blanks behind it.
 fn aligned(column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
@@ -485,7 +487,8 @@ mod tests {
             let len = write_time(Some(ns), &mut text);
             let expected = format!("{}.{:09}", ns / NS, ns % NS);
             assert_eq!(text[..len], *expected.as_bytes());
-            if let Some(text) = num::fixed::<TIME_WIDTH, 9>(ns) {
+            let mut text = [0; TIME_WIDTH];
+            if num::fixed::<TIME_WIDTH, 9>(&mut text, ns) {
                 assert_eq!(text, *format!("{expected:>18}").as_bytes());
             }
         }

@@ -29,6 +29,7 @@ pub(crate) struct Tallied {
     pub n_reported: u64,
     pub n_truncated: u64,
     pub n_limited: u64,
+    pub n_refused: u64,
     pub n_left_out: u64,
 }
 
@@ -37,6 +38,7 @@ impl RecordSummary {
         self.n_reported += tallied.n_reported;
         self.n_truncated += tallied.n_truncated;
         self.n_limited += tallied.n_limited;
+        self.n_refused += tallied.n_refused;
         self.n_left_out += tallied.n_left_out;
     }
 }

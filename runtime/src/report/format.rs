@@ -69,6 +69,7 @@ struct Counted {
     n_truncated: u64,
     n_limited: u64,
     n_divided: u64,
+    n_refused: u64,
 }
 
 /// An event, with all that its line depends on.
@@ -151,17 +152,18 @@ impl<'r> LineFormat<'r> {
     /// Takes in what another thread's has counted.
     pub fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        let Counted { n_reported, n_truncated, n_limited, n_divided } = other.counted;
+        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused } = other.counted;
         self.counted.n_reported += n_reported;
         self.counted.n_truncated += n_truncated;
         self.counted.n_limited += n_limited;
         self.counted.n_divided += n_divided;
+        self.counted.n_refused += n_refused;
     }
 
     /// What was counted.
     pub fn summary(&self) -> Summary {
-        let Counted { n_reported, n_truncated, n_limited, n_divided } = self.counted;
-        Summary { n_reported, n_truncated, n_limited, n_divided, ..Summary::default() }
+        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused } = self.counted;
+        Summary { n_reported, n_truncated, n_limited, n_divided, n_refused, ..Summary::default() }
     }
 
     /// Appends what stands behind the last line.
@@ -299,6 +301,7 @@ impl<'r> LineFormat<'r> {
         self.counted.n_truncated += u64::from(outcome.truncated);
         self.counted.n_limited += u64::from(outcome.limited);
         self.counted.n_divided += u64::from(outcome.divided_by_zero);
+        self.counted.n_refused += u64::from(outcome.refused);
         if !outcome.skipped {
             self.counted.n_reported += 1;
             carried.last_elapsed_ns = subject.event.elapsed_ns;

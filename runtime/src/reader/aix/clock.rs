@@ -61,7 +61,7 @@ impl Factors {
     /// the quotient falls short by less than 1 before it is rounded down: by at most 1 behind that.
     #[inline]
     fn divide(&self, product: u64) -> u64 {
-        let quotient = (u128::from(product) * u128::from(self.reciprocal) >> 64) as u64;
+        let quotient = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = product - quotient * self.divisor;
         quotient + u64::from(rest >= self.divisor)
     }

@@ -129,7 +129,7 @@ impl OpenCombines {
     }
 
     /// Adds a slot in the middle.
-    #[inline]
+    #[inline(always)]
     pub fn go_on(&mut self, slot: Slot, payload: &Payload) -> Result<(), Stray> {
         let key = slot.key();
         let last = &mut self.last[slot.place()];
@@ -143,7 +143,7 @@ impl OpenCombines {
     }
 
     /// Takes out the combine of an end slot, and appends its payload to `into`.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<Ended, Stray> {
         let last = &mut self.last[slot.place()];
         if last.key == slot.key() && !last.is_full() {
