@@ -269,7 +269,7 @@ impl<'r> LineFormat<'r> {
         let behind_columns = text.len();
         let layout = self.layouts[entry.level as usize];
         let program = (self.catalog, entry);
-        let outcome = run(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
+        let outcome = run_apart(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
         if self.columns.has_two_lines() && text.len() == behind_columns + 1 && entry.level != Level::Zero {
             // No text, no line for it.
             text.truncate(behind_columns);
@@ -354,7 +354,7 @@ impl<'r> LineFormat<'r> {
             return outcome;
         }
         let program = (self.catalog, entry);
-        run(&mut self.machine, &mut self.timers, program, subject, (layout, 0), &mut self.unseen)
+        run_apart(&mut self.machine, &mut self.timers, program, subject, (layout, 0), &mut self.unseen)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
@@ -443,7 +443,7 @@ impl Format<Batch> for LineFormat<'_> {
 }
 
 /// Runs the template of an event, whose text goes behind what stands from `line` on.
-#[inline]
+#[inline(always)]
 fn run(
     machine: &mut Machine,
     timers: &mut Timers,
@@ -456,6 +456,19 @@ fn run(
     let event = Event { bytes: subject.batch.bytes_of(subject.event), wide, record: None, time_ns, offset };
     let job = Job { event: &event, context: &subject.context, timers, layout, line, out };
     machine.run(catalog.program(entry), entry.hook, job)
+}
+
+/// The same where events are not many.
+#[inline(never)]
+fn run_apart(
+    machine: &mut Machine,
+    timers: &mut Timers,
+    program: (&Catalog<'_>, &Entry),
+    subject: &Subject<'_>,
+    place: (Layout, usize),
+    out: &mut TextBuf,
+) -> Outcome {
+    run(machine, timers, program, subject, place, out)
 }
 
 /// Appends the columns of a line.

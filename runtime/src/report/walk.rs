@@ -150,7 +150,8 @@ impl<'w> Taker<'w> {
         let mut bytes = std::mem::take(&mut batch.bytes);
         self.n_events += logs.ordinary(&mut bytes, plan.ways(), |timed, at| {
             // The state tells when the trace began: the filter has been told by the time that events are shown.
-            if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+            // Copies keep the event itself in registers.
+            if *by_facts && !selection::admits(filter, state, context, &{ *timed }).unwrap_or(false) {
                 return if filter.asks_for_dates() { Visit::Leave } else { Visit::Pass };
             }
             let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
@@ -272,7 +273,7 @@ impl Settings {
     }
 
     /// The setting of an event that context, where anything asks for it, and state have taken in.
-    #[inline]
+    #[inline(always)]
     fn of(
         &mut self,
         timed: &TimedEvent<'_>,
@@ -281,16 +282,20 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         match (context, self.last) {
-            (Some(context), _) => self.by_context(timed, context, state, batch),
             (None, Some((log, reported_cpus, index))) if log == timed.log && reported_cpus == timed.reported_cpus => {
                 index
             }
-            (None, _) => {
-                let index = self.add(&Facts::default(), timed, state, batch);
-                self.last = Some((timed.log, timed.reported_cpus, index));
-                index
-            }
+            // Copies keep the event itself in registers.
+            (Some(context), _) => self.by_context(&{ *timed }, context, state, batch),
+            (None, _) => self.without_context(&{ *timed }, state, batch),
         }
+    }
+
+    #[cold]
+    fn without_context(&mut self, timed: &TimedEvent<'_>, state: &TraceState, batch: &mut Batch) -> u32 {
+        let index = self.add(&Facts::default(), timed, state, batch);
+        self.last = Some((timed.log, timed.reported_cpus, index));
+        index
     }
 
     fn by_context(
