@@ -13,14 +13,17 @@ use crate::reader::Notice;
 use crate::report::{Monitor, ReportError};
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tfbc_vm::TextBuf;
 
 /// Bytes of text that are gathered before they are written. A report of large events holds one event's text more.
 pub(crate) const WRITE_AT: usize = 512 << 10;
 /// Portions that one thread takes before others join in: small inputs are not worth a second thread.
 const ALONE: u64 = 32;
+/// How long a thread looks again and again before it sleeps: to be woken takes about as long, and most waits are shorter.
+const LOOKING: Duration = Duration::from_micros(50);
 
 /// Some events on their way to the output.
 #[derive(Debug, Default)]
@@ -81,6 +84,7 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
     let run = Run {
         walking: Mutex::new(Walking { walk, next: 0, waits: false, ended: false }),
         turn: Mutex::new(Turn { next: 0, carried: Some(F::Carried::default()), out, monitor, error: None }),
+        written: AtomicU64::new(0),
         turns: Condvar::new(),
         failed: AtomicBool::new(false),
     };
@@ -117,6 +121,8 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
 struct Run<'r, W, C, O, M> {
     walking: Mutex<Walking<W>>,
     turn: Mutex<Turn<'r, C, O, M>>,
+    /// As [`Turn::next`], to be looked at without the lock.
+    written: AtomicU64,
     /// The turn has passed on, or the run has failed.
     turns: Condvar,
     failed: AtomicBool,
@@ -171,6 +177,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
 
     /// Takes the next portion; false where there is none, or the run has failed.
     fn take<F>(&self, worker: &mut Worker<W::Events, F>) -> bool {
+        look(|| self.walking.try_lock().is_ok());
         let mut walking = lock(&self.walking);
         if walking.ended || self.failed.load(Ordering::Relaxed) || (walking.waits && self.wait(walking.next).is_none())
         {
@@ -211,6 +218,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
             };
             turn.carried = carried;
             turn.next += 1;
+            self.written.store(turn.next, Ordering::Relaxed);
             if let Err(error) = done {
                 turn.error = Some(error);
                 self.failed.store(true, Ordering::Relaxed);
@@ -228,6 +236,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
 
     /// Waits for the turn of a portion; `None` where it will not come.
     fn wait(&self, number: u64) -> Option<MutexGuard<'_, Turn<'r, C, O, M>>> {
+        look(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
         let mut turn = lock(&self.turn);
         while turn.next != number {
             if self.failed.load(Ordering::Relaxed) {
@@ -269,6 +278,14 @@ impl<W, C, O, M> Drop for PanicGuard<'_, '_, W, C, O, M> {
             let _turn = lock(&self.run.turn);
             self.run.turns.notify_all();
         }
+    }
+}
+
+/// Looks for a while whether something has come.
+fn look(mut has_come: impl FnMut() -> bool) {
+    let mut begun = None;
+    while !has_come() && begun.get_or_insert_with(Instant::now).elapsed() < LOOKING {
+        std::hint::spin_loop();
     }
 }
 

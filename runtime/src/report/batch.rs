@@ -1,7 +1,7 @@
 //! Events that are on their way to their text, with all that it depends on.
 
 use crate::context::Facts;
-use crate::reader::aix::{SystemInfo, TimedEvent};
+use crate::reader::aix::{SystemInfo, TimedEvent, Visit};
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::Outcome;
@@ -88,9 +88,14 @@ impl Batch {
         self.is_full_with(self.bytes.len(), max)
     }
 
-    /// The same, with so many bytes of events.
+    /// Whether the event that was added last fills the batch, whose events have so many bytes.
     #[inline]
-    pub fn is_full_with(&self, n_bytes: usize, max: usize) -> bool {
+    pub fn keeps(&self, n_bytes: usize, max: usize) -> Visit {
+        if self.is_full_with(n_bytes, max) { Visit::KeepLast } else { Visit::Keep }
+    }
+
+    #[inline]
+    fn is_full_with(&self, n_bytes: usize, max: usize) -> bool {
         self.events.len() >= max || n_bytes + self.names.len() + self.texts.len() >= MAX_BYTES
     }
 
@@ -128,10 +133,10 @@ impl Batch {
     }
 
     /// Adds what is known of an event, and gives its index.
-    pub fn push_setting(&mut self, facts: &Facts<'_>, timed: &TimedEvent<'_>, system: u32) -> u32 {
+    pub fn push_setting(&mut self, facts: &Facts<'_>, log: usize, reported_cpus: Option<u32>, system: u32) -> u32 {
         let setting = Setting {
-            log: timed.log as u32,
-            reported_cpus: timed.reported_cpus,
+            log: log as u32,
+            reported_cpus,
             system,
             pid: facts.pid,
             cpu: facts.cpu,

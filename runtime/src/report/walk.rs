@@ -143,22 +143,40 @@ impl<'w> Taker<'w> {
 
     /// Takes ordinary events in a row, as far as they are at hand.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
-        if self.by_context {
-            self.context.step_on();
+        if logs.is_merged() {
+            return;
         }
-        let Self { plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
         let mut bytes = std::mem::take(&mut batch.bytes);
-        self.n_events += logs.ordinary(&mut bytes, plan.ways(), |timed, at| {
+        self.n_events += if self.by_context || self.by_facts {
+            self.ordinary_by_facts(logs, &mut bytes, batch)
+        } else {
+            self.ordinary_alike(logs, &mut bytes, batch)
+        };
+        batch.bytes = bytes;
+    }
+
+    /// Takes them where nothing is asked of the events before: they share one setting.
+    fn ordinary_alike(&mut self, logs: &mut Logs, bytes: &mut Vec<u8>, batch: &mut Batch) -> u64 {
+        let reported_cpus = self.infos[0].cpu.map(|_| 1);
+        let setting = self.settings.without_context(0, reported_cpus, &self.state, batch);
+        logs.ordinary(bytes, self.plan.ways(), |timed, at| {
+            batch.push(timed, at, setting);
+            batch.keeps(at + timed.event.recorded.len(), self.max_events)
+        })
+    }
+
+    fn ordinary_by_facts(&mut self, logs: &mut Logs, bytes: &mut Vec<u8>, batch: &mut Batch) -> u64 {
+        self.context.step_on();
+        let Self { plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
+        logs.ordinary(bytes, plan.ways(), |timed, at| {
             // The state tells when the trace began: the filter has been told by the time that events are shown.
-            // Copies keep the event itself in registers.
-            if *by_facts && !selection::admits(filter, state, context, &{ *timed }).unwrap_or(false) {
+            if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
                 return if filter.asks_for_dates() { Visit::Leave } else { Visit::Pass };
             }
             let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
             batch.push(timed, at, setting);
-            if batch.is_full_with(at + timed.event.recorded.len(), *max_events) { Visit::KeepLast } else { Visit::Keep }
-        });
-        batch.bytes = bytes;
+            batch.keeps(at + timed.event.recorded.len(), *max_events)
+        })
     }
 
     /// Takes in any event.
@@ -273,7 +291,6 @@ impl Settings {
     }
 
     /// The setting of an event that context, where anything asks for it, and state have taken in.
-    #[inline(always)]
     fn of(
         &mut self,
         timed: &TimedEvent<'_>,
@@ -281,21 +298,28 @@ impl Settings {
         state: &TraceState,
         batch: &mut Batch,
     ) -> u32 {
-        match (context, self.last) {
-            (None, Some((log, reported_cpus, index))) if log == timed.log && reported_cpus == timed.reported_cpus => {
-                index
-            }
-            // Copies keep the event itself in registers.
-            (Some(context), _) => self.by_context(&{ *timed }, context, state, batch),
-            (None, _) => self.without_context(&{ *timed }, state, batch),
+        match context {
+            Some(context) => self.by_context(timed, context, state, batch),
+            None => self.without_context(timed.log, timed.reported_cpus, state, batch),
         }
     }
 
-    #[cold]
-    fn without_context(&mut self, timed: &TimedEvent<'_>, state: &TraceState, batch: &mut Batch) -> u32 {
-        let index = self.add(&Facts::default(), timed, state, batch);
-        self.last = Some((timed.log, timed.reported_cpus, index));
-        index
+    /// The setting of the events of a log, where nothing asks for the context.
+    fn without_context(
+        &mut self,
+        log: usize,
+        reported_cpus: Option<u32>,
+        state: &TraceState,
+        batch: &mut Batch,
+    ) -> u32 {
+        match self.last {
+            Some((last_log, last_cpus, index)) if last_log == log && last_cpus == reported_cpus => index,
+            _ => {
+                let index = self.add(&Facts::default(), log, reported_cpus, state, batch);
+                self.last = Some((log, reported_cpus, index));
+                index
+            }
+        }
     }
 
     fn by_context(
@@ -319,13 +343,20 @@ impl Settings {
         if self.known[place] == wanted {
             return wanted.index;
         }
-        let index = self.add(&context.facts(&timed.event), timed, state, batch);
+        let index = self.add(&context.facts(&timed.event), log, reported_cpus, state, batch);
         self.known[place] = Known { index, ..wanted };
         index
     }
 
-    fn add(&mut self, facts: &Facts<'_>, timed: &TimedEvent<'_>, state: &TraceState, batch: &mut Batch) -> u32 {
+    fn add(
+        &mut self,
+        facts: &Facts<'_>,
+        log: usize,
+        reported_cpus: Option<u32>,
+        state: &TraceState,
+        batch: &mut Batch,
+    ) -> u32 {
         let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-        batch.push_setting(facts, timed, system)
+        batch.push_setting(facts, log, reported_cpus, system)
     }
 }

@@ -347,12 +347,12 @@ impl Logs {
         trace.ordinary(kept, |event, stand| match ways.of(event.id) {
             Way::Leave => Visit::Leave,
             Way::Pass => {
-                clock.pass(event.ticks());
+                clock.pass(event.ticks);
                 elapsed.pass(0, clock, event.id);
                 Visit::Pass
             }
             Way::Take => {
-                let ticks = event.ticks();
+                let ticks = event.ticks;
                 let time_ns = clock.advance(ticks);
                 let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
                 let raw = RawEvent {
@@ -361,9 +361,9 @@ impl Logs {
                     bytes: &event.recorded[..event.n_presented],
                     wide: event.wide,
                     id: event.id,
-                    tid: event.tid(),
+                    tid: event.tid,
                     ticks,
-                    cpu: event.cpu().or(lane_cpu),
+                    cpu: event.cpu.or(lane_cpu),
                     recorded: event.recorded,
                 };
                 let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };

@@ -60,9 +60,10 @@ pub(in crate::reader::aix) struct Ordinary<'t> {
     pub n_presented: usize,
     pub id: u16,
     pub wide: bool,
-    tid: usize,
-    stamped: bool,
-    has_cpu: bool,
+    pub tid: u64,
+    /// The raw time stamp.
+    pub ticks: Option<u64>,
+    pub cpu: Option<u64>,
 }
 
 const STAMPED: u64 = 0x8000;
@@ -88,10 +89,21 @@ impl<'t> Ordinary<'t> {
             return None;
         }
         let n_presented = 8 + len + if generic { 8 } else { 0 };
-        let tid = (n_presented + 7) & !7;
-        let size = tid + 8 + if flags & STAMPED != 0 { 8 } else { 0 } + if has_cpu { 8 } else { 0 };
-        let recorded = bytes.get(..size)?;
-        Some(Self { recorded, n_presented, id, wide: true, tid, stamped: flags & STAMPED != 0, has_cpu })
+        let (tid, behind) = bytes.get((n_presented + 7) & !7..)?.split_first_chunk()?;
+        let (ticks, behind) = if flags & STAMPED != 0 {
+            let (ticks, behind) = behind.split_first_chunk()?;
+            (Some(u64::from_be_bytes(*ticks)), behind)
+        } else {
+            (None, behind)
+        };
+        let (cpu, behind) = if has_cpu {
+            let (cpu, behind) = behind.split_first_chunk()?;
+            (Some(u64::from_be_bytes(*cpu) & 0xFFFF_FFFF), behind)
+        } else {
+            (None, behind)
+        };
+        let recorded = &bytes[..bytes.len() - behind.len()];
+        Some(Self { recorded, n_presented, id, wide: true, tid: u64::from_be_bytes(*tid), ticks, cpu })
     }
 
     /// The same for a 32-bit kernel.
@@ -109,40 +121,16 @@ impl<'t> Ordinary<'t> {
             return None;
         }
         let n_presented = if generic { 8 + len } else { 4 * n_words };
-        let tid = (n_presented + 3) & !3;
-        let stamped = word & 0x8_0000 != 0;
-        let recorded = bytes.get(..tid + if stamped { 8 } else { 4 })?;
-        let id = (word >> 16) as u16 & 0xFFF0;
-        Some(Self { recorded, n_presented, id, wide: false, tid, stamped, has_cpu: false })
-    }
-
-    #[inline(always)]
-    fn number(&self, at: usize) -> u64 {
-        let bytes = self.recorded.get(at..).unwrap_or_default();
-        if self.wide {
-            bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
+        let (tid, behind) = bytes.get((n_presented + 3) & !3..)?.split_first_chunk()?;
+        let (ticks, behind) = if word & 0x8_0000 != 0 {
+            let (ticks, behind) = behind.split_first_chunk()?;
+            (Some(u32::from_be_bytes(*ticks).into()), behind)
         } else {
-            bytes.first_chunk().map_or(0, |word| u32::from_be_bytes(*word).into())
-        }
-    }
-
-    /// The thread id.
-    #[inline(always)]
-    pub fn tid(&self) -> u64 {
-        self.number(self.tid)
-    }
-
-    /// The raw time stamp.
-    #[inline(always)]
-    pub fn ticks(&self) -> Option<u64> {
-        let word = if self.wide { 8 } else { 4 };
-        self.stamped.then(|| self.number(self.tid + word))
-    }
-
-    /// The cpu id.
-    #[inline(always)]
-    pub fn cpu(&self) -> Option<u64> {
-        self.has_cpu.then(|| self.number(self.recorded.len() - 8) & 0xFFFF_FFFF)
+            (None, behind)
+        };
+        let recorded = &bytes[..bytes.len() - behind.len()];
+        let (id, tid) = ((word >> 16) as u16 & 0xFFF0, u32::from_be_bytes(*tid).into());
+        Some(Self { recorded, n_presented, id, wide: false, tid, ticks, cpu: None })
     }
 }
 
