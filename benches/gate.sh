@@ -48,8 +48,8 @@ switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 2.40
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.99
 datakeys: message | datakeys/message engine | datakeys/message native | | | 2.29
-kev: a simple slot | kev/simple engine | kev/simple native | | | 3.06
-kev: a slot of any kind, instructions | kev/all engine | | | | 495
+kev: a simple slot | kev/simple engine | kev/simple native | | | 3.27
+kev: a slot of any kind, instructions | kev/all engine | | | | 520
 compile: a template, instructions | compile/templates engine | | | | 85308
 parse: a template, instructions | lex/parse engine | | | | 22846
 load: a template verified, instructions | load/verified engine | | | | 1152
