@@ -22,11 +22,11 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.34
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 3.80
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 3.82
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 3.80
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 3.70
-line: dump | line/dump engine | line/dump native | | 1.20 | 2.80
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 3.33
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 3.35
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 3.38
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 3.21
+line: dump | line/dump engine | line/dump native | | 1.20 | 2.53
 step | step/events engine | step/events native | | | 9.92
 step with times | step/timed engine | step/timed native | | | 12.12
 columns | columns/default engine | columns/default native | | | 2.70
