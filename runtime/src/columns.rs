@@ -443,25 +443,15 @@ fn put_delta_micro(row: &Row<'_>, cell: &mut Cell) -> bool {
 /// A column of what the events before tell.
 #[inline(never)]
 fn put_fact(column: Column, width: usize, row: &Row<'_>, cell: &mut Cell) -> bool {
-    let facts = row.facts;
-    let number = match column {
-        Column::File => return put_text(row.file, width, cell),
-        Column::Svc => return put_text(facts.svc, width, cell),
-        Column::Exec if facts.name.is_empty() && facts.pid.is_some() => return false,
-        Column::Exec if facts.name.is_empty() => return put_text(b"-?-", width, cell),
-        Column::Exec => return put_text(facts.name, width, cell),
-        Column::Pid => facts.pid,
-        Column::Cpu => facts.cpu,
-        Column::ReportedCpus => Some(u64::from(row.reported_cpus)),
-        Column::Tid => Some(facts.tid),
-        Column::Int => Some(u64::from(facts.depth)).filter(|depth| *depth > 0),
-        Column::Id | Column::Elapsed | Column::Delta => None,
+    let number = match fact(column, row) {
+        Fact::Text(text) => return put_text(text, width, cell),
+        Fact::Number(number) => number,
+        Fact::Process(_) => return false,
     };
-    *cell = [b' '; 16];
-    let Some(number) = number else { return true };
     if number >= 100_000_000 {
         return false;
     }
+    *cell = [b' '; 16];
     // What stands behind the number's digits is no text.
     let n = num::dec(cell, 0, number);
     cell[n..].fill(b' ');
@@ -478,30 +468,44 @@ fn put_text(text: &[u8], width: usize, cell: &mut Cell) -> bool {
     true
 }
 
-/// Appends a column of what the events before tell.
-fn write_fact(column: Column, width: usize, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+/// What a column shows of what the events before tell.
+enum Fact<'r> {
+    /// Empty where it is not known.
+    Text(&'r [u8]),
+    Number(u64),
+    /// The id of a process in place of its name.
+    Process(u64),
+}
+
+#[inline(always)]
+fn fact<'r>(column: Column, row: &Row<'r>) -> Fact<'r> {
     let facts = row.facts;
     let number = match column {
-        Column::File => return left(row.file, width, line, out),
-        Column::Svc => return left(facts.svc, width, line, out),
-        Column::Exec if !facts.name.is_empty() => return left(facts.name, width, line, out),
-        Column::Exec if facts.pid.is_none() => return left(b"-?-", width, line, out),
-        Column::Exec | Column::Pid => facts.pid,
+        Column::File => return Fact::Text(row.file),
+        Column::Svc => return Fact::Text(facts.svc),
+        Column::Exec if !facts.name.is_empty() => return Fact::Text(facts.name),
+        Column::Exec => return facts.pid.map_or(Fact::Text(b"-?-"), Fact::Process),
+        Column::Pid => facts.pid,
         Column::Cpu => facts.cpu,
         Column::ReportedCpus => Some(u64::from(row.reported_cpus)),
         Column::Tid => Some(facts.tid),
         Column::Int => Some(u64::from(facts.depth)).filter(|depth| *depth > 0),
         Column::Id | Column::Elapsed | Column::Delta => None,
     };
+    number.map_or(Fact::Text(b""), Fact::Number)
+}
+
+/// Appends a column of what the events before tell.
+fn write_fact(column: Column, width: usize, line: usize, row: &Row<'_>, out: &mut TextBuf) {
     let mut value = Value::new();
-    match (number, column) {
-        (None, _) => {}
-        (Some(pid), Column::Exec) => {
+    match fact(column, row) {
+        Fact::Text(text) => return left(text, width, line, out),
+        Fact::Number(number) => value.whole(number),
+        Fact::Process(pid) => {
             value.push(b'-');
             value.whole(pid);
             value.push(b'-');
         }
-        (Some(number), _) => value.whole(number),
     }
     left(value.as_bytes(), width, line, out);
 }
