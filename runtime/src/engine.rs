@@ -44,8 +44,8 @@ pub(crate) trait Walk: Send {
     type Events: Default + Send;
 
     /// Takes what stands next into an emptied portion, whose events are those of an earlier one: false where nothing
-    /// follows.
-    fn fill(&mut self, portion: &mut Portion<Self::Events>) -> Result<bool, ReportError>;
+    /// follows. `waited` tells that the portion before ended since what stands next must be waited for.
+    fn fill(&mut self, portion: &mut Portion<Self::Events>, waited: bool) -> Result<bool, ReportError>;
 }
 
 /// What makes text of events.
@@ -186,7 +186,8 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         let Portion { notices, waits, .. } = &mut worker.portion;
         notices.clear();
         *waits = false;
-        let filled = walking.walk.fill(&mut worker.portion);
+        let waited = walking.waits;
+        let filled = walking.walk.fill(&mut worker.portion, waited);
         worker.number = walking.next;
         walking.next += 1;
         walking.waits = worker.portion.waits;

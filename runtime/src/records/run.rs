@@ -51,7 +51,7 @@ pub(crate) fn run(
     out: &mut (impl Write + Send),
     monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
-    let walk = RecordWalk { live: log.is_live(), log, waited: false, n_damaged: 0 };
+    let walk = RecordWalk { live: log.is_live(), log, n_damaged: 0 };
     let make = || RecordFormat { writer: writer.clone(), at: Place::default() };
     let Ran { walk, formats, carried: NoneCarried } = engine::run(walk, make, threads, out, monitor)?;
     let mut summary = RecordSummary { n_damaged: walk.n_damaged, ..RecordSummary::default() };
@@ -70,14 +70,12 @@ pub(crate) fn run(
 struct RecordWalk<'w> {
     log: &'w mut KevLog,
     live: bool,
-    /// Whether the last portion ended since the record behind it must be waited for.
-    waited: bool,
     n_damaged: u64,
 }
 
 impl RecordWalk<'_> {
-    fn fill_batch(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
-        let Self { log, live, waited, n_damaged } = self;
+    fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
+        let Self { log, live, n_damaged } = self;
         let Portion { events: batch, notices, waits, .. } = portion;
         while batch.room() > 0 {
             let row = log.row(batch.room());
@@ -85,11 +83,11 @@ impl RecordWalk<'_> {
                 batch.push_row(&row);
                 continue;
             }
-            if *live && !*waited && log.waits() {
-                (*waits, *waited) = (true, true);
+            if *live && !waited && log.waits() {
+                *waits = true;
                 break;
             }
-            *waited = false;
+            waited = false;
             match log.next().map_err(ReportError::Read)? {
                 Some(KevItem::Record(record)) => batch.push(&record),
                 Some(KevItem::Slot(words)) => batch.push_slot(words),
@@ -109,9 +107,9 @@ impl RecordWalk<'_> {
 impl Walk for RecordWalk<'_> {
     type Events = Batch;
 
-    fn fill(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
+    fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
         portion.events.clear();
-        let filled = self.fill_batch(portion);
+        let filled = self.fill_batch(portion, waited);
         portion.progress = (self.log.progress(), self.log.counts().records);
         filled
     }

@@ -19,8 +19,6 @@ use tfbc_vm::{Event, Job, Layout, Machine, Outcome, TextBuf, Timers};
 pub(super) struct LogWalk<'w> {
     logs: &'w mut Logs,
     live: bool,
-    /// Whether the last portion ended since the event behind it must be waited for.
-    waited: bool,
     taker: Taker<'w>,
 }
 
@@ -34,7 +32,7 @@ impl<'w> LogWalk<'w> {
         {
             logs.need(ids);
         }
-        Self { logs, live, waited: false, taker: Taker::new(plan, infos, catalog, options) }
+        Self { logs, live, taker: Taker::new(plan, infos, catalog, options) }
     }
 
     /// Events that were read, those that were damaged, and whether `$STOP` ended the walk.
@@ -48,8 +46,8 @@ impl<'w> LogWalk<'w> {
         &self.taker.state
     }
 
-    fn fill_batch(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
-        let Self { logs, live, waited, taker } = self;
+    fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
+        let Self { logs, live, taker } = self;
         let Portion { events: batch, notices, waits, .. } = portion;
         let until = taker.n_events + PROGRESS_EVERY;
         while !batch.is_full(taker.max_events) && taker.n_events < until {
@@ -57,11 +55,11 @@ impl<'w> LogWalk<'w> {
             if batch.is_full(taker.max_events) {
                 break;
             }
-            if *live && !*waited && logs.waits().map_err(ReportError::Read)? {
-                (*waits, *waited) = (true, true);
+            if *live && !waited && logs.waits().map_err(ReportError::Read)? {
+                *waits = true;
                 break;
             }
-            *waited = false;
+            waited = false;
             match logs.next().map_err(ReportError::Read)? {
                 Some(LogItem::Event(timed)) => taker.take(&timed, batch)?,
                 Some(LogItem::Passed) => taker.n_events += PASSED,
@@ -83,10 +81,10 @@ impl<'w> LogWalk<'w> {
 impl Walk for LogWalk<'_> {
     type Events = Batch;
 
-    fn fill(&mut self, portion: &mut Portion<Batch>) -> Result<bool, ReportError> {
+    fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
         portion.events.clear();
         self.taker.settings.forget();
-        let filled = self.fill_batch(portion);
+        let filled = self.fill_batch(portion, waited);
         portion.progress = (self.logs.progress(), self.taker.n_events);
         filled
     }
