@@ -221,7 +221,7 @@ impl BlobError {
         (
             "B08",
             "instruction refused by the verifier",
-            "An instruction breaks one of the rules V1 to V12 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
+            "An instruction breaks one of the rules V1 to V13 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
         ),
     ];
 }
