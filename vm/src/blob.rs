@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 3
+//!  8  u16        version, 4
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -25,13 +25,13 @@ use std::io::Write;
 /// The first bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// The version that this package writes and reads.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 const CRC_AT: usize = 24;
-/// Sections of version 3.
+/// Sections of version 5.
 const N_SECTIONS: usize = 9;
 
 /// Where an instruction stands in the source.
@@ -221,7 +221,7 @@ impl BlobError {
         (
             "B08",
             "instruction refused by the verifier",
-            "An instruction breaks one of the rules V1 to V13 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
+            "An instruction breaks one of the rules V1 to V14 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
         ),
     ];
 }
@@ -354,7 +354,7 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
 /// collide.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    seed: foldhash::fast::RandomState,
+    seed: hashbrown::DefaultHashBuilder,
     rows: HashTable<(u64, u32)>,
 }
 

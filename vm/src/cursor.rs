@@ -27,6 +27,11 @@ impl<'e> Cursor<'e> {
         self.bits / 8
     }
 
+    /// The pointer's bit in its byte.
+    pub fn bit(&self) -> u32 {
+        (self.bits % 8) as u32
+    }
+
     pub fn set(&mut self, bytes: u32, bits: u32) {
         self.bits = (u64::from(bytes) * 8 + u64::from(bits)).min(MAX_BITS);
     }
@@ -251,7 +256,20 @@ fn nul(field: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::nul;
+    use super::{Cursor, nul};
+
+    /// Bytes without a pattern, none of them zero.
+    fn bytes(n: usize) -> Vec<u8> {
+        (0..n).map(|at| (at * 73 + 41) as u8 | 1).collect()
+    }
+
+    /// Big-endian, bit by bit; what is missing is zero.
+    fn bits_of(bytes: &[u8], first: u64, count: u32) -> u64 {
+        (first..first + u64::from(count)).fold(0, |value, at| {
+            let byte = bytes.get(at as usize / 8).copied().unwrap_or(0);
+            value << 1 | u64::from(byte >> (7 - at % 8) & 1)
+        })
+    }
 
     #[test]
     fn the_first_nul_is_found_in_every_place() {
@@ -266,5 +284,144 @@ mod tests {
                 field[at] = 0;
             }
         }
+    }
+
+    #[test]
+    fn the_pointer_is_a_byte_and_a_bit() {
+        let mut cursor = Cursor::new(&[]);
+        let at = |cursor: &Cursor<'_>| (cursor.byte(), cursor.bit());
+        cursor.set(2, 11);
+        assert_eq!(at(&cursor), (3, 3));
+        cursor.floor();
+        assert_eq!(at(&cursor), (3, 0));
+        cursor.add(1, 9);
+        assert_eq!(at(&cursor), (5, 1));
+        cursor.back(2);
+        assert_eq!(at(&cursor), (3, 1));
+        cursor.ceil();
+        assert_eq!(at(&cursor), (4, 0));
+        cursor.ceil();
+        assert_eq!(at(&cursor), (4, 0));
+        cursor.back(5);
+        assert_eq!(at(&cursor), (0, 0));
+        for byte in [0, 1, 77] {
+            cursor.set(9, 9);
+            cursor.go_to(byte);
+            assert_eq!(at(&cursor), (byte, 0));
+        }
+        cursor.go_to(u64::MAX);
+        assert_eq!(at(&cursor), (0, 0), "a negative number");
+    }
+
+    #[test]
+    fn the_pointer_stops_at_two_gibibytes() {
+        let limit = 1 << 31;
+        let mut cursor = Cursor::new(&[]);
+        cursor.set(u32::MAX, u32::MAX);
+        assert_eq!(cursor.byte(), limit);
+        cursor.go_to(u64::MAX / 2);
+        assert_eq!(cursor.byte(), limit);
+        cursor.add(u64::MAX, u64::MAX);
+        assert_eq!(cursor.byte(), limit);
+        cursor.back(1);
+        assert_eq!(cursor.byte(), limit - 1);
+    }
+
+    #[test]
+    fn numbers_are_read_in_either_order_and_zeros_behind_the_end() {
+        let bytes = bytes(20);
+        for width in 1..=8 {
+            for at in 0..24u32 {
+                let expected = bits_of(&bytes, u64::from(at) * 8, width * 8);
+                let reversed = expected.swap_bytes() >> (64 - width * 8);
+                let whole = at + width <= 20;
+                let mut cursor = Cursor::new(&bytes);
+                assert_eq!(cursor.number(at.into(), width), expected);
+                assert_eq!(cursor.number_le(at.into(), width), reversed);
+                assert_eq!(cursor.truncated, !whole);
+                assert_eq!(cursor.window(at.into(), width), whole.then_some(expected));
+                assert_eq!(cursor.whole(at, width), whole.then_some(expected));
+                // The same at the pointer, from the next whole byte on, and past a base.
+                for base in 0..3u32 {
+                    let mut cursor = Cursor::new(&bytes);
+                    cursor.base = base.into();
+                    if let Some(at) = at.checked_sub(base + 1) {
+                        cursor.set(at, 3);
+                        assert_eq!(cursor.take(width), expected);
+                        assert_eq!((cursor.byte(), cursor.bit()), (u64::from(at + 1 + width), 0));
+                        assert_eq!(cursor.truncated, !whole);
+                        cursor.set(at, 3);
+                        assert_eq!(cursor.take_le(width), reversed);
+                        cursor.set(at, 3);
+                        assert_eq!(cursor.reaches(width), whole);
+                    }
+                }
+            }
+        }
+        assert_eq!(Cursor::new(&bytes[..3]).number(0, 8), bits_of(&bytes[..3], 0, 64));
+        let mut cursor = Cursor::new(&bytes);
+        for before in [-1, -8, i64::MIN] {
+            assert_eq!((cursor.number(before, 8), cursor.window(before, 8)), (0, None));
+        }
+        assert!(cursor.truncated);
+    }
+
+    #[test]
+    fn bits_are_read_from_any_place() {
+        let bytes = bytes(20);
+        for first in 0..100 {
+            for count in 1..=64 {
+                let mut cursor = Cursor::new(&bytes);
+                cursor.set(0, first);
+                assert_eq!(cursor.take_bits(count), bits_of(&bytes, first.into(), count), "{count} bits from {first}");
+                assert_eq!((cursor.byte() * 8) as u32 + cursor.bit(), first + count);
+                assert_eq!(cursor.truncated, first + count > 160);
+            }
+        }
+        // What begins before the event is zero, where its end lies within it, too.
+        let mut cursor = Cursor::new(&bytes);
+        for at in [-1, -4, -8, -9, i64::MIN] {
+            assert_eq!(cursor.bit_field(at, 4, 64), 0);
+        }
+    }
+
+    #[test]
+    fn texts_end_at_a_nul_or_are_cut() {
+        let bytes = b"one\0two\0three";
+        let mut cursor = Cursor::new(bytes);
+        assert_eq!((cursor.text(0, 8), cursor.text(4, 2), cursor.text(8, 5)), (&b"one"[..], &b"tw"[..], &b"three"[..]));
+        assert_eq!((cursor.text(13, 0), cursor.text(99, 0), cursor.text(-1, 0)), (&b""[..], &b""[..], &b""[..]));
+        assert!(!cursor.truncated);
+        assert_eq!(cursor.text(8, 6), b"three");
+        assert!(cursor.truncated, "the sixth byte is missing");
+        for outside in [13, 14, -1, i64::MAX] {
+            let mut cursor = Cursor::new(bytes);
+            assert_eq!(cursor.text(outside, 1), b"");
+            assert!(cursor.truncated);
+        }
+        assert_eq!(Cursor::new(bytes).text(4, u64::MAX), b"two");
+    }
+
+    #[test]
+    fn texts_at_the_pointer_move_it() {
+        let bytes = b"one\0two\0three";
+        let mut cursor = Cursor::new(bytes);
+        cursor.set(0, 1);
+        assert_eq!((cursor.take_text(4), cursor.byte()), (&b"ne"[..], 5));
+        assert_eq!((cursor.rest(), cursor.take_string(), cursor.byte()), (&bytes[5..], &b"wo"[..], 8));
+        assert_eq!((cursor.take_string(), cursor.byte()), (&b"three"[..], 14));
+        assert_eq!((cursor.rest(), cursor.take_string(), cursor.byte()), (&b""[..], &b""[..], 15));
+        cursor.set(7, 5);
+        assert_eq!((cursor.take_whole(0), cursor.bit()), (&b""[..], 5));
+        assert_eq!((cursor.take_whole(2), cursor.byte()), (&b"th"[..], 10));
+        assert_eq!((cursor.take_whole(9), cursor.byte()), (&b"ree"[..], 13));
+        assert!(!cursor.truncated);
+        cursor.set(7, 5);
+        assert_eq!((cursor.take_raw(5), cursor.byte(), cursor.truncated), (&b"three"[..], 13, false));
+        cursor.set(8, 0);
+        assert_eq!((cursor.take_raw(6), cursor.byte(), cursor.truncated), (&b"three"[..], 14, true));
+        let mut cursor = Cursor::new(bytes);
+        assert_eq!((cursor.raw(2, 3), cursor.truncated), (&b"e\0t"[..], false));
+        assert_eq!((cursor.raw(-1, 3), cursor.truncated), (&b""[..], true));
     }
 }

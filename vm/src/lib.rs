@@ -45,6 +45,7 @@ mod op;
 mod program;
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 mod sse;
+mod straight;
 pub mod table;
 mod text;
 mod timers;
@@ -59,6 +60,7 @@ pub use machine::{Job, Layout, Limits, Machine, Outcome};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot, form};
 pub use program::{Hook, Level, Program, Routine};
+pub use straight::Straight;
 pub use text::TextBuf;
 pub use timers::Timers;
 pub use verify::{MAX_DEPTH, N_REGS};

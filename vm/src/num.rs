@@ -66,7 +66,8 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
         return at + entry[3] as usize;
     }
     let digits = digits8(n);
-    let zeros = (digits.trailing_zeros() & !7).min(56);
+    // The last digit is one, whatever it is.
+    let zeros = (digits | 1 << 56).trailing_zeros() & !7;
     store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
     at + 8 - (zeros >> 3) as usize
 }
@@ -89,12 +90,23 @@ pub(crate) const LONG: u64 = 100_000_000;
 /// ```
 #[inline(always)]
 pub fn dec(buf: &mut [u8], at: usize, n: u64) -> usize {
-    if n < 100_000_000 { put_short(buf, at, n as u32) } else { dec_long(buf, at, n) }
+    if n < LONG { put_short(buf, at, n as u32) } else { dec_apart(buf, at, n) }
 }
 
 #[inline(never)]
-fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
-    const E8: u64 = 100_000_000;
+fn dec_apart(buf: &mut [u8], at: usize, n: u64) -> usize {
+    dec_long(buf, at, n)
+}
+
+/// Unsigned decimal of a number from [`LONG`] on.
+#[inline(always)]
+pub(crate) fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
+    const E8: u64 = LONG;
+    if let Ok(n) = u32::try_from(n) {
+        let high = SMALL[(n / E8 as u32) as usize % SMALL.len()];
+        store(buf, at, high);
+        return put8(buf, at + usize::from(high[3] & 3), n % E8 as u32);
+    }
     let (high, low) = (n / E8, (n % E8) as u32);
     let at = if high < E8 {
         put_short(buf, at, high as u32)
@@ -250,17 +262,17 @@ pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<UPPER>(buf, at, n, digits)
 }
 
-/// Stores sixteen hex digits, upper case; gives `digits`, how many of them are text.
+/// Stores the sixteen hex digits of bytes, upper case; gives `digits`, how many of them are text.
 #[inline(always)]
-pub(crate) fn hex_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
-    store(buf, at, hex16::<UPPER>(n));
+pub(crate) fn hex_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize) -> usize {
+    store(buf, at, hex16::<UPPER>(u64::from_be_bytes(bytes)));
     at + digits
 }
 
 /// The same in lower case.
 #[inline(always)]
-pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
-    store(buf, at, hex16::<LOWER>(n));
+pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize) -> usize {
+    store(buf, at, hex16::<LOWER>(u64::from_be_bytes(bytes)));
     at + digits
 }
 
@@ -298,7 +310,9 @@ pub fn hex_min(buf: &mut [u8], at: usize, n: u64) -> usize {
         store(buf, at, *entry);
         return at + entry[3] as usize;
     }
-    hex_low(buf, at, n, (64 - (n | 1).leading_zeros()).div_ceil(4) as usize)
+    let digits = (64 - (n | 1).leading_zeros()).div_ceil(4) as usize;
+    store(buf, at, hex16::<LOWER>(n << (64 - digits * 4)));
+    at + digits
 }
 
 #[inline(always)]
@@ -380,20 +394,52 @@ fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8])
     end
 }
 
-/// Octal, without a prefix.
-pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
-    let digits = (64 - n.leading_zeros()).div_ceil(3).max(1) as usize;
-    for k in 0..digits {
-        let digit = (n >> ((digits - 1 - k) * 3) & 7) as u8;
-        store(buf, at + k, [b'0' + digit]);
-    }
-    at + digits
+/// Eight octal digits of a number below 2^24, one a byte, the first in the low byte.
+#[inline(always)]
+fn octal8(n: u64) -> u64 {
+    let halves = n >> 12 | (n & 0xfff) << 32;
+    let pairs = halves >> 6 & 0x0000_003f_0000_003f | (halves & 0x0000_003f_0000_003f) << 16;
+    pairs >> 3 & 0x0007_0007_0007_0007 | (pairs & 0x0007_0007_0007_0007) << 8
 }
 
-/// The low `count` bits as binary digits, 1 to 64.
+/// Octal, without a prefix.
+///
+/// ```
+/// let mut buf = [0; 64];
+/// let end = tfbc_vm::num::oct(&mut buf, 0, 0o1_777_777);
+/// assert_eq!(&buf[..end], b"1777777");
+/// ```
+#[inline(always)]
+pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
+    let digits = [n >> 48, n >> 24 & 0xff_ffff, n & 0xff_ffff].map(|part| (octal8(part) | ASCII_ZEROS).to_le_bytes());
+    let len = (64 - (n | 1).leading_zeros()).div_ceil(3) as usize;
+    let mut text = [0; 48];
+    text[..24].copy_from_slice(digits.as_flattened());
+    if let Some(shown) = text.get(24 - len..).and_then(|rest| rest.first_chunk::<24>()) {
+        store(buf, at, *shown);
+    }
+    at + len
+}
+
+/// The low `count` bits as binary digits, 1 to 64. Up to 7 bytes of room behind them may be written over.
+///
+/// ```
+/// let mut buf = [0; 64];
+/// let end = tfbc_vm::num::bin(&mut buf, 0, 0b1101, 6);
+/// assert_eq!(&buf[..end], b"001101");
+/// ```
+#[inline(always)]
 pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
-    for k in 0..count {
-        store(buf, at + k, [b'0' + (n >> (count - 1 - k) & 1) as u8]);
+    const ONES: u64 = u64::MAX / 255;
+    // Each byte keeps another bit of those that are shown, the first the highest.
+    const BITS: u64 = 0x0102_0408_1020_4080;
+    let mut rest = n << (64 - count.clamp(1, 64));
+    for byte in 0..count.div_ceil(8) {
+        let bits = ((rest >> 56) * ONES) & BITS;
+        // A bit that is set carries into its byte's highest.
+        let digits = (bits + (ONES * 0x80 - BITS)) >> 7 & ONES;
+        store(buf, at + byte * 8, (digits | ASCII_ZEROS).to_le_bytes());
+        rest <<= 8;
     }
     at + count
 }

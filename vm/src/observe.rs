@@ -1,4 +1,4 @@
-use crate::Instr;
+use crate::{Event, Instr};
 
 /// What an observer sees before an instruction runs.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,12 @@ pub struct Step<'s> {
     pub regs: &'s [u64],
     /// The data pointer's byte; of no meaning while the routine reads at fixed offsets only.
     pub pointer: u64,
+    /// The data pointer's bit in that byte, 0 to 7.
+    pub bit: u32,
+    /// The base pointer, in bytes; two's complement.
+    pub base: u64,
+    /// The event.
+    pub event: &'s Event<'s>,
     /// The event's text so far.
     pub text: &'s [u8],
 }
@@ -24,6 +30,9 @@ pub trait Observer {
 
     /// Called before every instruction.
     fn before(&mut self, step: Step<'_>);
+
+    /// Called behind the last one, with the event's whole text; of one that is skipped, nothing.
+    fn after(&mut self, _text: &[u8]) {}
 }
 
 /// Watches nothing and compiles to nothing.

@@ -364,9 +364,9 @@ macro_rules! for_each_op {
             HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
             /// `get` and `put.hexlow`.
             HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
-            /// `hex.at` of a number that has as many digits.
+            /// `hex.at` of a number that has as many digits, and begins with a byte.
             HexFullAt = "hex.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
-            /// `hexlow.at` of a number that has as many digits.
+            /// `hexlow.at` of a number that has as many digits, and begins with a byte.
             HexLowFullAt = "hexlow.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
             /// `get` and `put.hexc`.
             HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short };

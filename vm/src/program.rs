@@ -1,7 +1,7 @@
-use crate::blob::{self, HookRow, Sections};
+use crate::blob::{self, HookRow, RoutineRow, Sections};
 use crate::mem::{by_rule, part, row_at};
 use crate::table::TableKind;
-use crate::verify::{self, Proofs};
+use crate::verify::{self, Orders, Proofs};
 use crate::{BlobError, Env, Instr, Place, Space};
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub struct Program<'b> {
     sections: Sections<'b>,
     /// What has been verified so far; `None`: everything.
     proofs: Option<Arc<Proofs>>,
+    /// What events begin with, four for each hook; none where routines are still to be verified.
+    starts: Box<[Start]>,
     pub(crate) settings: RunSettings,
 }
 
@@ -111,15 +113,26 @@ pub struct Routine<'p> {
     pub called: bool,
 }
 
-/// What an event's run begins with.
-pub(crate) struct Start<'p> {
-    pub routine: u32,
-    /// Its instructions, and how many of them are its body.
-    pub code: (&'p [Instr], usize),
-    /// Event bytes that its fixed reads need.
-    pub need: usize,
+/// What an event's run begins with: a part of its routine's row (rule V12).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    start: u32,
+    len: u32,
+    body: u32,
+    /// Event bytes that the routine's fixed reads need.
+    pub need: u32,
     /// Registers to be zeroed.
-    pub zeroed: usize,
+    pub zeroed: u16,
+    /// The byte orders of its numbers.
+    pub orders: Orders,
+}
+
+impl Start {
+    /// The start of a sound routine.
+    fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
+        let RoutineRow { start, len, body, need, zeroed, .. } = sections.routines[routine as usize];
+        Start { start, len, body, need, zeroed: zeroed.min(crate::N_REGS as u16), orders: proofs.orders(routine) }
+    }
 }
 
 impl<'b> Program<'b> {
@@ -130,8 +143,10 @@ impl<'b> Program<'b> {
     /// The first thing found wrong, with its offset or the verifier's rule.
     pub fn open(bytes: &'b [u8]) -> Result<Self, BlobError> {
         let sections = blob::open(bytes, true)?;
-        verify::verify(&sections)?;
-        Ok(Self::new(sections, None))
+        let proofs = verify::verify(&sections)?;
+        let routines = sections.hooks.iter().flat_map(|hook| hook.routines);
+        let starts = routines.map(|routine| Start::of(&sections, &proofs, routine)).collect();
+        Ok(Self::new(sections, None, starts))
     }
 
     /// The same without reading more than header, section table and the rows of routines, hooks and sources: the time it
@@ -147,12 +162,12 @@ impl<'b> Program<'b> {
         let sections = blob::open(bytes, false)?;
         verify::check_rows(&sections)?;
         let proofs = Some(Arc::new(Proofs::new(&sections)));
-        Ok(Self::new(sections, proofs))
+        Ok(Self::new(sections, proofs, Box::default()))
     }
 
-    fn new(sections: Sections<'b>, proofs: Option<Arc<Proofs>>) -> Self {
+    fn new(sections: Sections<'b>, proofs: Option<Arc<Proofs>>, starts: Box<[Start]>) -> Self {
         let settings = RunSettings::read(sections.dialect);
-        Program { sections, proofs, settings }
+        Program { sections, proofs, starts, settings }
     }
 
     /// The hook with a canonical id.
@@ -239,18 +254,31 @@ impl<'b> Program<'b> {
     }
 
     /// What an event of a hook begins with, in one of its environments; `None` for a hook that the program does not have,
-    /// and for a routine that is refused (rule P1).
+    /// and where routines are still to be verified.
     #[inline(always)]
-    pub(crate) fn start(&self, hook: u32, env: usize) -> Option<Start<'_>> {
-        let hook = self.sections.hooks.get(hook as usize)?;
-        let routine = hook.routines[env & 3];
-        if !self.is_sound(routine) {
-            return None;
-        }
-        let row = by_rule!(V12: row_at(&self.sections.routines, routine as usize));
-        let code = by_rule!(V12: part(&self.sections.code, row.start as usize, row.len as usize));
-        let zeroed = usize::from(row.zeroed).min(crate::N_REGS);
-        Some(Start { routine, code: (code, row.body as usize), need: row.need as usize, zeroed })
+    pub(crate) fn start(&self, hook: u32, env: usize) -> Option<&Start> {
+        self.starts.get(hook as usize * 4 + (env & 3))
+    }
+
+    /// The same where [`Program::start`] has none; `None` for a hook that the program does not have, and for a routine that
+    /// is refused (rule P1).
+    #[inline(never)]
+    pub(crate) fn start_lazily(&self, hook: u32, env: usize) -> Option<Start> {
+        let routine = self.sections.hooks.get(hook as usize)?.routines[env & 3];
+        let proofs = self.proofs.as_ref()?;
+        proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
+    }
+
+    /// The instructions that a run begins with, and how many of them are the routine's body.
+    #[inline(always)]
+    pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
+        let code = by_rule!(V12: part(&self.sections.code, start.start as usize, start.len as usize));
+        (code, start.body as usize)
+    }
+
+    /// The routine that an event of a hook begins in; 0 for a hook that the program does not have.
+    pub(crate) fn routine_in(&self, hook: u32, env: usize) -> u32 {
+        self.sections.hooks.get(hook as usize).map_or(0, |hook| hook.routines[env & 3])
     }
 
     /// Names of the sources, in order.
@@ -278,7 +306,6 @@ impl<'b> Program<'b> {
     }
 
     /// Whether a routine may run (rule P1).
-    #[inline(always)]
     pub(crate) fn is_sound(&self, routine: u32) -> bool {
         self.proofs.as_ref().is_none_or(|proofs| proofs.sound(&self.sections, routine))
     }

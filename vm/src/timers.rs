@@ -1,13 +1,21 @@
 use std::collections::HashMap;
 
 /// The running timers of one report: `starttimer`'s times by key.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Timers {
     started: HashMap<[u64; 3], u64>,
+    max: usize,
+    n_lost: u64,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self::with_max(Self::MAX)
+    }
 }
 
 impl Timers {
-    /// Timers kept at once. Keys come from event data; a start beyond this many is not kept.
+    /// Timers kept at once where nothing else is said. Keys come from event data; a start beyond this many is not kept.
     pub const MAX: usize = 1 << 20;
 
     /// No timer runs.
@@ -15,10 +23,22 @@ impl Timers {
         Self::default()
     }
 
+    /// No timer runs, and at most so many will.
+    pub fn with_max(max: usize) -> Self {
+        Self { started: HashMap::new(), max, n_lost: 0 }
+    }
+
+    /// Starts that were not kept.
+    pub fn n_lost(&self) -> u64 {
+        self.n_lost
+    }
+
     /// Starts or restarts a timer at a time in ns.
     pub(crate) fn start(&mut self, key: [u64; 3], time_ns: u64) {
-        if self.started.len() < Self::MAX || self.started.contains_key(&key) {
+        if self.started.len() < self.max || self.started.contains_key(&key) {
             self.started.insert(key, time_ns);
+        } else {
+            self.n_lost += 1;
         }
     }
 

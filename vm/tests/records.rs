@@ -1,15 +1,15 @@
 //! What the machine does with QNX records: either byte order, checked reads, texts.
 
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, Record, RoutineRow,
-    Slot, Space, TextBuf, Timers,
+    BlobBuilder, Context, Env, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, Record,
+    RoutineRow, Slot, Space, TextBuf, Timers, form,
 };
 
 /// Class 6, event 65, in the space of records.
 fn blob(code: &[Instr], need: u32) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
-    let row = RoutineRow { need, ..RoutineRow::default() };
+    let row = RoutineRow { zeroed: 16, need, ..RoutineRow::default() };
     let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
     let (id, flags) = (Space::record_id(6, 65), (Space::Record as u8) << 3);
     blob.hook(HookRow { id, flags, routines: [routine; 4], ..HookRow::default() });
@@ -128,4 +128,46 @@ fn comparisons_and_jumps() {
         [pair[0], pair[1], Instr::of(op, &[2, 0, 1]), zero, put]
     };
     assert_eq!((text(&code(Op::Equal), &[]), text(&code(Op::Differ), &[])), ("=7".into(), String::new()));
+}
+
+/// What the first four bytes of a window print, laid out behind a label; `None` where that is not done.
+fn straight(code: &[Instr], payload: &[u8]) -> Option<String> {
+    let blob = blob(code, 8);
+    let program = Program::open(&blob).unwrap();
+    let straight = program.straight(&program.record(6, 65)?, Env::SimpleLittle, b"label")?;
+    let mut out = TextBuf::new();
+    out.push(b"line\n");
+    let printed = straight.write(*b"before ", payload, &mut out);
+    assert!(printed || out.as_bytes() == b"line\n");
+    Some(String::from_utf8(out.as_bytes().to_vec()).unwrap())
+}
+
+#[test]
+fn text_and_numbers_at_fixed_places_are_laid_out() {
+    let word = 32 | 32 << form::RIGHT | form::LITTLE | 4 << form::END;
+    for payload in [[0x61, 0x62, 0x63, 0x64, 5, 6, 7, 8], [0xff; 8], [0; 8], [7, 0, 0, 0, 1, 0, 0, 0x80]] {
+        let fields = [Op::IntAt, Op::DecAt, Op::HexMinAt].map(|op| Instr::of(op, &[0, word, 0]));
+        let mut code = [fields[0], fields[1], Instr::of(Op::HexLowFullAt, &[8, 0, word, 0]), fields[2]];
+        for (instr, lit) in code.iter_mut().zip([b" int:", b" dec:", b" hex:", b" min:"]) {
+            instr.lit[..5].copy_from_slice(lit);
+            instr.lit_len = 5;
+        }
+        let words = [Instr::of(Op::PtrSet, &[4, 0]), Instr::of(Op::TakeWords, &[1])];
+        for code in [&code[..], &words[..], &[code[3], words[0], words[1], code[0]]] {
+            let expected = run(code, 8, &payload, false).0;
+            assert_eq!(straight(code, &payload), Some(format!("line\nbefore label{expected}")));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_straight_is_left_to_the_machine() {
+    let word = 32 | 32 << form::RIGHT | form::LITTLE | 4 << form::END;
+    let number = Instr::of(Op::IntAt, &[0, word, 0]);
+    assert_eq!(straight(&[number], &[0; 4]).as_deref(), Some("line\n"), "the record is too short");
+    assert_eq!(straight(&[Instr::of(Op::Newline, &[]), number], &[0; 8]), None);
+    assert_eq!(straight(&[number; 40], &[0; 8]), None, "the line is too long");
+    let guarded = [Instr::of(Op::JumpDifferAt, &[0, 3, word, 2]), number, number];
+    assert_eq!(straight(&guarded, &[3, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\n"));
+    assert_eq!(straight(&guarded, &[4, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\nbefore label4\n"));
 }

@@ -1,7 +1,7 @@
 //! The instructions that are rare, or cost more than what it takes to leave the text for a while.
 
-use super::Run;
 use super::texts::*;
+use super::{Run, STEP};
 use crate::TextBuf;
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op};
@@ -12,7 +12,7 @@ impl Run<'_> {
     #[inline(never)]
     pub(super) fn aside(&mut self, instr: &Instr, out: &mut TextBuf) {
         // The literal has reached the text limit: the event ends before anything else happens.
-        if out.len > self.text_limit {
+        if self.is_over(out.len) {
             return;
         }
         let Some(op) = Op::from_u8(instr.op) else { return };
@@ -33,11 +33,9 @@ impl Run<'_> {
                 self.set(a, value);
             }
             // No read went too far: what else is read, and its loops, go on.
-            Op::Cut => self.state.outcome.truncated = true,
-            Op::Stop => self.state.outcome.stop = true,
+            Op::Cut => self.change().outcome.truncated = true,
+            Op::Stop => self.change().outcome.stop = true,
 
-            Op::PutOct => out.len = num::oct(buf, o, self.reg(b)),
-            Op::PutBin => out.len = num::bin(buf, o, self.reg(b), c as usize),
             Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
             Op::PutErrno => out.len = self.put_errno(buf, o, self.reg(b), c),
             Op::PutTime => out.len = num::time(buf, o, self.reg(b) as u32),
@@ -74,7 +72,10 @@ impl Run<'_> {
                 let text = self.cursor.take_string();
                 put_escaped(out, text);
             }
-            Op::PassString => drop(self.cursor.take_string()),
+            Op::PassString => {
+                let text = self.cursor.take_string();
+                self.charge(text.len() / STEP);
+            }
             Op::TakeEscaped => {
                 let truncated = self.cursor.truncated;
                 let text = self.cursor.take_text(b.into());
@@ -89,10 +90,13 @@ impl Run<'_> {
                 self.select(true);
             }
             Op::Lower => {
-                buf[(self.reg(b) as usize).min(o)..o].make_ascii_lowercase();
+                let text = &mut buf[(self.reg(b) as usize).min(o)..o];
+                text.make_ascii_lowercase();
+                self.charge(text.len() / STEP);
                 self.select(false);
             }
             Op::FlagsList => {
+                self.charge(self.program.table(c).1.len() / FLAG_WORDS);
                 for (at, text) in met_texts(self.program, c, self.reg(b)).enumerate() {
                     out.push(if at > 0 { b" " } else { b"" });
                     out.push(text);
@@ -102,7 +106,7 @@ impl Run<'_> {
             Op::Nibbles => {
                 put_many_nibbles(out, self.program.words(), c, self.reg(b));
                 if a == 1 && out.len > o {
-                    self.state.soft_end = out.len;
+                    self.change().soft_end = out.len;
                 }
             }
             Op::Error => self.put_error(out),
@@ -123,6 +127,7 @@ impl Run<'_> {
     /// Takes back a selector's text; where its table sends it.
     pub(super) fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
         let start = (self.reg(mark) as usize).min(out.len);
+        self.charge((out.len - start) / STEP);
         let (_, words) = self.program.table(table);
         let to = table::find_text(words, self.program.strings(), &out.buf[start..out.len]);
         out.len = start;
@@ -137,7 +142,7 @@ impl Run<'_> {
             Some(EnvValue::HookData) => event.hook_data().into(),
             Some(EnvValue::HookLen) => event.hook_len().into(),
             Some(EnvValue::HookType) => event.hook_type().into(),
-            Some(EnvValue::RelLine) => self.state.line,
+            Some(EnvValue::RelLine) => self.state().line,
             Some(EnvValue::TotalCpus) => context.total_cpus.into(),
             Some(EnvValue::TracedCpus) => context.traced_cpus.into(),
             Some(EnvValue::ReportedCpus) => context.reported_cpus.into(),
@@ -157,8 +162,11 @@ impl Run<'_> {
     }
 
     fn divide(&mut self, left: u64, right: u64) -> u64 {
-        self.state.outcome.divided_by_zero |= right == 0;
-        if right == 0 { 0 } else { (left as i64).wrapping_div(right as i64) as u64 }
+        if right == 0 {
+            self.change().outcome.divided_by_zero = true;
+            return 0;
+        }
+        (left as i64).wrapping_div(right as i64) as u64
     }
 
     fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
@@ -172,8 +180,9 @@ impl Run<'_> {
         self.line.start = out.len;
         out.pad(self.line.margin);
         self.line.text = out.len;
-        self.state.line += 1;
-        self.state.soft_end = usize::MAX;
+        let state = self.change();
+        state.line += 1;
+        state.soft_end = usize::MAX;
     }
 
     /// Text of the event's: unprintable bytes as dots, padded.
@@ -217,6 +226,7 @@ impl Run<'_> {
         let rest = self.cursor.rest();
         let field = &rest[..rest.len().saturating_sub(spare)];
         let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+        self.charge(end / STEP);
         if field[..end].iter().all(|byte| prints(*byte)) {
             out.push(&field[..end]);
         }
@@ -277,19 +287,20 @@ impl Run<'_> {
     }
 
     fn put_flags(&mut self, out: &mut TextBuf, table: &[u64], value: u64) {
+        self.charge(table.len() / FLAG_WORDS);
         for entry in table.chunks_exact(FLAG_WORDS) {
             let &[mask, field, yes, no, soft] = entry else { return };
             let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
             let (offset, len) = table::unpack_str(string);
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
-            if matches!(text, [b' ' | b'\t', ..]) && self.state.soft_end == out.len {
+            if matches!(text, [b' ' | b'\t', ..]) && self.state().soft_end == out.len {
                 out.len -= 1;
-                self.state.soft_end = usize::MAX;
+                self.change().soft_end = usize::MAX;
             }
             out.push(text);
             if soft == 1 {
                 out.push(b" ");
-                self.state.soft_end = out.len;
+                self.change().soft_end = out.len;
             }
         }
     }
@@ -299,10 +310,10 @@ impl Run<'_> {
     pub(super) fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
         let text_left = (self.text_limit + 1).saturating_sub(out.len);
-        let whole = self.cursor.take_whole(left.min(self.state.turns.into()).min(text_left as u64));
+        let whole = self.cursor.take_whole(left.min(self.state().turns.into()).min(text_left as u64));
         self.put_pairs(out, whole, soft);
         left -= whole.len() as u64;
-        self.state.turns -= whole.len() as u32;
+        self.change().turns -= whole.len() as u32;
         // The byte behind the event's end, or the limit.
         while left > 0 && !self.cursor.truncated {
             if out.len > self.text_limit || !self.turn() {
@@ -321,7 +332,7 @@ impl Run<'_> {
             out.len = num::hex_run::<2>(&mut out.buf, out.len, bytes);
         } else if !bytes.is_empty() {
             out.len = num::hex_run::<3>(&mut out.buf, out.len, bytes);
-            self.state.soft_end = out.len;
+            self.change().soft_end = out.len;
         }
     }
 }

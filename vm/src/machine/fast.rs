@@ -1,36 +1,46 @@
-//! The instructions that are frequent or jump. Each reads its operands, prints into the room behind the text, and says
+//! The instructions that are frequent. Each reads its operands, prints into the room behind the text, and says
 //! where the routine goes on and where the text ends.
 
+use super::event_texts::*;
+use super::flow::*;
 use super::texts::*;
-use super::{End, Return, Run};
+use super::windows::{ALONE, BIG, EITHER, LITTLE};
+use super::{Run, STEP};
 use crate::TextBuf;
 use crate::cursor::low_first;
-use crate::mem::{At, Pc, by_rule, window};
+use crate::mem::{At, Pc, by_rule};
 use crate::num;
 use crate::op::{Instr, form, number};
-use crate::table;
-use crate::verify::MAX_DEPTH;
+use crate::table::FLAG_WORDS;
 
 /// What runs an instruction, behind its literal.
-pub(super) type Handler = for<'r> fn(&mut Run<'r>, &mut TextBuf, &'r Instr, At) -> (Pc, At);
+type Handler = for<'r> fn(&mut Run<'r>, At, &'r Instr, &mut TextBuf) -> (At, Pc);
 
-/// The handlers by opcode, for events that are as long as the routine needs.
-pub(super) static FAST: [Handler; 256] = handlers::<false>();
-/// The same for others.
-pub(super) static CHECKED: [Handler; 256] = handlers::<true>();
+/// The handlers by opcode.
+pub(super) type Handlers = [Handler; 256];
+
+/// Those for events that are as long as the routine needs, by the byte orders of its numbers
+/// ([`Orders`](crate::verify::Orders)).
+pub(super) static FAST: [Handlers; 3] =
+    [handlers::<false, BIG>(), handlers::<false, LITTLE>(), handlers::<false, EITHER>()];
+/// Those for others.
+pub(super) static CHECKED: [Handlers; 3] =
+    [handlers::<true, BIG>(), handlers::<true, LITTLE>(), handlers::<true, EITHER>()];
+/// Those for an observer, who sees every instruction: none is run with another.
+pub(super) static OBSERVED: [Handlers; 3] = [handlers::<true, ALONE>(); 3];
 
 /// The longest text that the room of every instruction holds.
-const SHORT: usize = 64;
+pub(super) const SHORT: usize = 64;
 
 macro_rules! handlers {
     (
         { $($plain:ident = $plain_fn:ident,)* }
         fields { $($field:ident = $field_fn:ident,)* }
     ) => {
-        const fn handlers<const CHECK: bool>() -> [Handler; 256] {
-            let mut all: [Handler; 256] = [aside as Handler; 256];
+        const fn handlers<const CHECK: bool, const ORDER: u8>() -> Handlers {
+            let mut all: Handlers = [aside as Handler; 256];
             $(all[number::$plain as usize] = $plain_fn;)*
-            $(all[number::$field as usize] = $field_fn::<CHECK>;)*
+            $(all[number::$field as usize] = $field_fn::<CHECK, ORDER>;)*
             all
         }
     };
@@ -76,6 +86,8 @@ handlers! {
     PutOctC = put_octc,
     PutAscii = put_ascii_,
     PutDec = put_dec,
+    PutOct = put_oct,
+    PutBin = put_bin,
     PutInt = put_int,
     Text = text,
     Jump = jump,
@@ -98,6 +110,8 @@ handlers! {
     End = end,
     Skip = skip,
     StringAt = string_at,
+    TakeWords = take_words,
+    TakeName = take_name,
     }
     fields {
         Load = load,
@@ -124,65 +138,12 @@ handlers! {
     }
 }
 
-impl<'r> Run<'r> {
-    /// The bits that a form takes from a window; `None` where the event is too short for a checked field, which only
-    /// the checked twin meets.
-    #[inline(always)]
-    fn field<const CHECK: bool>(&mut self, at: u32, how: u32) -> Option<u64> {
-        Some(self.left_aligned::<CHECK>(at, how)? >> (how >> form::RIGHT & 63))
-    }
-
-    /// The same, extended by their sign.
-    #[inline(always)]
-    fn signed<const CHECK: bool>(&mut self, at: u32, how: u32) -> Option<u64> {
-        Some((self.left_aligned::<CHECK>(at, how)? as i64 >> (how >> form::RIGHT & 63)) as u64)
-    }
-
-    #[inline(always)]
-    fn left_aligned<const CHECK: bool>(&mut self, at: u32, how: u32) -> Option<u64> {
-        let bytes = if CHECK { self.short_window(at, how)? } else { by_rule!(V6: window(self.cursor.bytes, at)) };
-        let number = if how & form::LITTLE != 0 { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) };
-        Some(number << (how & form::LEFT))
-    }
-
-    /// A window of an event that may end before it, or in it.
-    #[inline]
-    fn short_window(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
-        let held = self.cursor.bytes.get(at as usize..).unwrap_or(&[]);
-        if let Some(whole) = held.first_chunk() {
-            return Some(*whole);
-        }
-        let mut bytes = [0; 8];
-        bytes[..held.len()].copy_from_slice(held);
-        if held.len() < form::end(how) as usize {
-            match form::mode(how) {
-                form::LOAD => self.cursor.truncated = true,
-                form::WORD => bytes = [0; 8],
-                _ => return None,
-            }
-        }
-        Some(bytes)
-    }
-
-    /// Goes where the routine goes without a checked field.
-    #[cold]
-    fn short(&mut self, instr: &Instr, at: At) -> (Pc, At) {
-        (by_rule!(V3: self.stage.place(instr.d.into())), at.back(form::back(instr.c) as usize))
-    }
-
-    /// A fixed read. Outside the checked twin the event is long enough (rule V6).
-    #[inline(always)]
-    fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
-        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.whole(at, width).unwrap_or(0) }
-    }
-}
-
 /// An instruction that does something to the run and prints nothing.
 macro_rules! doing {
     ($($name:ident |$run:ident, $instr:ident| $does:expr;)*) => {$(
-        fn $name<'r>($run: &mut Run<'r>, _: &mut TextBuf, $instr: &'r Instr, at: At) -> (Pc, At) {
+        fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
             $does;
-            ($run.stage.after($instr), at)
+            (at, $run.stage.after($instr))
         }
     )*};
 }
@@ -218,6 +179,7 @@ doing! {
     ptr_set |run, instr| run.cursor.set(instr.b, instr.c);
     ptr_add |run, instr| run.cursor.add(instr.b.into(), instr.c.into());
     flags_any |run, instr| {
+        run.charge(run.program.table(instr.c).1.len() / FLAG_WORDS);
         let met = met_texts(run.program, instr.c, run.reg(instr.b)).next().is_some();
         run.set(instr.a, met.into());
     };
@@ -226,10 +188,10 @@ doing! {
 /// An instruction that prints a register.
 macro_rules! putting {
     ($($name:ident |$room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
-        fn $name<'r>(run: &mut Run<'r>, out: &mut TextBuf, $instr: &'r Instr, at: At) -> (Pc, At) {
+        fn $name<'r>(run: &mut Run<'r>, at: At, $instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
             let $value = run.reg($instr.b);
             let $room = by_rule!(LOOP: run.stage.room(out, at));
-            (run.stage.after($instr), at.add($prints))
+            (at.add($prints), run.stage.after($instr))
         }
     )*};
 }
@@ -243,23 +205,31 @@ putting! {
     put_octc |room, value, instr| put_oct_c(room, value);
     put_ascii_ |room, value, instr| put_ascii(room, value);
     put_dec |room, value, instr| num::dec(room, 0, value);
+    put_oct |room, value, instr| num::oct(room, 0, value);
     put_int |room, value, instr| num::int(room, 0, value);
+}
+
+fn put_bin<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    let count = instr.c as usize;
+    run.charge(count / STEP);
+    let room = by_rule!(LOOP: run.stage.room(out, at));
+    (at.add(num::bin(room, 0, run.reg(instr.b), count)), run.stage.after(instr))
 }
 
 /// An instruction that prints a number of the event: its operand for the place, how it is read, what it prints.
 macro_rules! printing {
     ($($name:ident $slot:ident $read:ident |$run:ident, $room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
-        fn $name<'r, const CHECK: bool>(
+        fn $name<'r, const CHECK: bool, const ORDER: u8>(
             $run: &mut Run<'r>,
-            out: &mut TextBuf,
-            $instr: &'r Instr,
             at: At,
-        ) -> (Pc, At) {
-            let Some($value) = $run.$read::<CHECK>($instr.$slot.into(), $instr.c) else {
+            $instr: &'r Instr,
+            out: &mut TextBuf,
+        ) -> (At, Pc) {
+            let Some($value) = $run.$read::<CHECK, ORDER>($instr.$slot.into(), $instr.c) else {
                 return $run.short($instr, at);
             };
             let $room = by_rule!(LOOP: $run.stage.room(out, at));
-            ($run.stage.after($instr), at.add($prints))
+            (at.add($prints), $run.stage.after($instr))
         }
     )*};
 }
@@ -278,40 +248,55 @@ printing! {
     lit_hex_at a field |run, room, value, instr| put_indexed_or_hex(room, run.program.words(), instr.b, value);
 }
 
-fn get<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
+fn get<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    _: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
     run.set(instr.a, value);
-    (run.stage.after(instr), at)
+    (at, run.stage.after(instr))
 }
 
-fn load<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn load<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    _: &mut TextBuf,
+) -> (At, Pc) {
     let value = run.load::<CHECK>(instr.b, instr.c);
     run.set(instr.a, value);
-    (run.stage.after(instr), at)
+    (at, run.stage.after(instr))
 }
 
-fn load_le<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn load_le<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    _: &mut TextBuf,
+) -> (At, Pc) {
     let value = low_first(run.load::<CHECK>(instr.b, instr.c), instr.c);
     run.set(instr.a, value);
-    (run.stage.after(instr), at)
+    (at, run.stage.after(instr))
 }
 
-/// An instruction that prints the digits of a window, and those that are run with it. The checked twin runs each alone.
+/// An instruction that prints the digits of a window, and those that are run with it.
 macro_rules! digits_at {
     ($($name:ident $prints:path;)*) => {$(
-        fn $name<'r, const CHECK: bool>(
+        fn $name<'r, const CHECK: bool, const ORDER: u8>(
             run: &mut Run<'r>,
-            out: &mut TextBuf,
-            mut instr: &'r Instr,
             mut at: At,
-        ) -> (Pc, At) {
-            let mut more = if CHECK { 0 } else { form::more(instr.c) };
+            mut instr: &'r Instr,
+            out: &mut TextBuf,
+        ) -> (At, Pc) {
+            let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
-                let Some(digits) = run.left_aligned::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
+                let Some(digits) = run.high_first::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
                 let room = by_rule!(LOOP: run.stage.room(out, at));
                 at = at.add($prints(room, 0, digits, instr.a.into()));
                 if more == 0 {
-                    return (run.stage.after(instr), at);
+                    return (at, run.stage.after(instr));
                 }
                 more -= 1;
                 instr = by_rule!(V13: run.stage.next(instr));
@@ -326,99 +311,129 @@ digits_at! {
     hex_low_full_at num::hex_low_first;
 }
 
-fn dec_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
-    run.put_dec(out, instr, at, value)
+fn dec_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
+    run.put_dec(at, instr, out, value)
 }
 
-fn int_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.signed::<CHECK>(instr.b, instr.c) else { return run.short(instr, at) };
+fn int_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.signed::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
     if (value as i64) < 0 {
         by_rule!(LOOP: run.stage.room(out, at))[0] = b'-';
-        return run.put_dec(out, instr, at.add(1), (value as i64).unsigned_abs());
+        return run.put_dec(at.add(1), instr, out, (value as i64).unsigned_abs());
     }
-    run.put_dec(out, instr, at, value)
+    run.put_dec(at, instr, out, value)
 }
 
 /// What `dec_at` does with a long number; a call from there would have it save registers for all.
 #[inline(never)]
-fn long_dec<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At, value: u64) -> (Pc, At) {
+fn long_dec<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
     let room = by_rule!(LOOP: run.stage.room(out, at));
-    (run.stage.after(instr), at.add(num::dec(room, 0, value)))
+    (at.add(num::dec_long(room, 0, value)), run.stage.after(instr))
 }
 
-fn case_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
-    run.put_case(out, instr, at, instr.b, value)
+fn case_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    run.put_case(at, instr, out, instr.b, value)
 }
 
-fn hexc_case_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+fn hexc_case_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
     let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
-    run.put_case(out, instr, at.add(n), instr.b, value)
+    run.put_case(at.add(n), instr, out, instr.b, value)
 }
 
-fn put_case<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn put_case<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let value = run.reg(instr.b);
-    run.put_case(out, instr, at, instr.c, value)
+    run.put_case(at, instr, out, instr.c, value)
 }
 
-fn nibbles_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
-    run.put_nibbles(out, instr, at, instr.b, value)
+fn nibbles_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    run.put_nibbles(at, instr, out, instr.b, value)
 }
 
-fn hexc_nibbles_at<'r, const CHECK: bool>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+fn hexc_nibbles_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
     let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
-    run.put_nibbles(out, instr, at.add(n), instr.b, value)
+    run.put_nibbles(at.add(n), instr, out, instr.b, value)
 }
 
-fn nibbles<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn nibbles<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.a == 1 {
-        return aside(run, out, instr, at);
+        return aside(run, at, instr, out);
     }
     let value = run.reg(instr.b);
-    run.put_nibbles(out, instr, at, instr.c, value)
+    run.put_nibbles(at, instr, out, instr.c, value)
 }
 
-fn switch_lit<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn switch_lit<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let room = by_rule!(LOOP: run.stage.room(out, at));
-    (run.stage.after(instr), at.add(put_indexed(room, run.program.words(), instr.c, run.reg(instr.b))))
+    (at.add(put_indexed(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
-fn switch_lit_hex<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn switch_lit_hex<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let room = by_rule!(LOOP: run.stage.room(out, at));
-    (run.stage.after(instr), at.add(put_indexed_or_hex(room, run.program.words(), instr.c, run.reg(instr.b))))
+    (at.add(put_indexed_or_hex(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
 impl<'r> Run<'r> {
     #[inline(always)]
-    fn put_case(&mut self, out: &mut TextBuf, instr: &'r Instr, at: At, table: u32, value: u64) -> (Pc, At) {
-        let text = case_text(self.program, table, value);
-        if text.len() <= SHORT {
-            let room = by_rule!(LOOP: self.stage.room(out, at));
-            return (self.stage.after(instr), at.add(copy_short(room, text)));
+    fn put_case(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
+        let run = case_text(self.program, table, value);
+        let room = by_rule!(LOOP: self.stage.room(out, at));
+        if let Some(n) = copy_short(room, self.program.strings(), run) {
+            return (at.add(n), self.stage.after(instr));
         }
-        long_case(self, out, instr, at, text)
+        long_case(self, at, instr, out, run)
     }
 
     #[inline(always)]
-    fn put_dec(&mut self, out: &mut TextBuf, instr: &'r Instr, at: At, value: u64) -> (Pc, At) {
+    fn put_dec(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
         if value >= num::LONG {
-            return long_dec(self, out, instr, at, value);
+            return long_dec(self, at, instr, out, value);
         }
         let room = by_rule!(LOOP: self.stage.room(out, at));
-        (self.stage.after(instr), at.add(num::dec_short(room, 0, value)))
+        (at.add(num::dec_short(room, 0, value)), self.stage.after(instr))
     }
 
     #[inline(always)]
-    fn put_nibbles(&mut self, out: &mut TextBuf, instr: &'r Instr, at: At, table: u32, value: u64) -> (Pc, At) {
+    fn put_nibbles(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
         let words = self.program.words();
         if let Some(n) = put_nibbles(by_rule!(LOOP: self.stage.room(out, at)), words, table, value) {
-            return (self.stage.after(instr), at.add(n));
+            return (at.add(n), self.stage.after(instr));
         }
-        many_nibbles(self, out, instr, at, (table, value))
+        many_nibbles(self, at, instr, out, (table, value))
     }
 }
 
@@ -426,201 +441,54 @@ impl<'r> Run<'r> {
 // registers at every turn.
 
 #[inline(never)]
-fn long_case<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At, text: &[u8]) -> (Pc, At) {
+fn long_case<'r>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+    (offset, len): (usize, usize),
+) -> (At, Pc) {
+    let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
+    // What fits the room of every instruction costs no steps.
+    run.charge(if len <= SHORT { 0 } else { len / STEP });
     run.stage.close(out, at);
     out.push(text);
-    (run.stage.after(instr), run.stage.open(out, run.text_limit))
+    (run.stage.open(out, run.text_limit), run.stage.after(instr))
 }
 
 #[inline(never)]
 fn many_nibbles<'r>(
     run: &mut Run<'r>,
-    out: &mut TextBuf,
-    instr: &'r Instr,
     at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
     (table, value): (u32, u64),
-) -> (Pc, At) {
+) -> (At, Pc) {
     run.stage.close(out, at);
     put_many_nibbles(out, run.program.words(), table, value);
-    (run.stage.after(instr), run.stage.open(out, run.text_limit))
+    (run.stage.open(out, run.text_limit), run.stage.after(instr))
 }
 
 /// Whatever else an instruction does, by [`Run::aside`].
-fn aside<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+pub(super) fn aside<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
+    let before = out.len;
     run.aside(instr, out);
-    (run.stage.after(instr), run.stage.open(out, run.text_limit))
+    run.charge(out.len.abs_diff(before) / STEP);
+    (run.stage.open(out, run.text_limit), run.stage.after(instr))
 }
 
-fn soft<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
+fn soft<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     by_rule!(LOOP: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
-    run.state.soft_end = run.stage.offset(at);
-    (run.stage.after(instr), at)
+    run.change().soft_end = run.stage.offset(at);
+    (at, run.stage.after(instr))
 }
 
-fn soft_drop<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let drops = run.state.soft_end == run.stage.offset(at);
+fn soft_drop<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let drops = run.state().soft_end == run.stage.offset(at);
     if drops {
-        run.state.soft_end = usize::MAX;
+        run.change().soft_end = usize::MAX;
     }
-    (run.stage.after(instr), at.back(drops.into()))
-}
-
-fn text<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if instr.c as usize <= SHORT && instr.d == 0 {
-        let room = by_rule!(LOOP: run.stage.room(out, at));
-        if let Some(n) = copy_field(room, run.cursor.bytes, instr.b, instr.c) {
-            return (run.stage.after(instr), at.add(n));
-        }
-    }
-    long_text(run, out, instr, at)
-}
-
-/// What `text` does with long, padded and unprintable texts, and those that end with the event.
-#[inline(never)]
-fn long_text<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let text = run.cursor.text(instr.b.into(), instr.c.into());
-    if text.len() <= SHORT && instr.d == 0 {
-        let room = by_rule!(LOOP: run.stage.room(out, at));
-        return (run.stage.after(instr), at.add(copy_printable(room, 0, text)));
-    }
-    run.stage.close(out, at);
-    run.put_text(out, text, instr.d as usize);
-    (run.stage.after(instr), run.stage.open(out, run.text_limit))
-}
-
-fn string_at<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if run.cursor.bytes.len() <= instr.b as usize {
-        return (by_rule!(V3: run.stage.place(instr.d.into())), at.back(instr.c as usize));
-    }
-    let room = by_rule!(LOOP: run.stage.room(out, at));
-    if let Some(n) = copy_string(room, run.cursor.bytes, instr.b) {
-        run.cursor.set(instr.b.saturating_add(n as u32 + 1), 0);
-        return (run.stage.after(instr), at.add(n));
-    }
-    long_string(run, out, instr, at)
-}
-
-/// What `string_at` does with long texts and those that need escapes.
-#[inline(never)]
-fn long_string<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    run.cursor.set(instr.b, 0);
-    let text = run.cursor.take_string();
-    run.stage.close(out, at);
-    put_escaped(out, text);
-    (run.stage.after(instr), run.stage.open(out, run.text_limit))
-}
-
-/// An instruction that jumps.
-macro_rules! jumping {
-    ($($name:ident |$run:ident, $instr:ident| $jumps:expr;)*) => {$(
-        fn $name<'r>($run: &mut Run<'r>, _: &mut TextBuf, $instr: &'r Instr, at: At) -> (Pc, At) {
-            let to = if $jumps { by_rule!(V3: $run.stage.place($instr.d.into())) } else { $run.stage.after($instr) };
-            (to, at)
-        }
-    )*};
-}
-
-jumping! {
-    jump |run, instr| true;
-    jump_zero |run, instr| run.reg(instr.b) == 0;
-    jump_equal |run, instr| run.reg(instr.a.into()) == instr.b.into();
-    jump_differ |run, instr| run.reg(instr.a.into()) != instr.b.into();
-    reach |run, instr| run.cursor.bytes.len() < instr.b as usize;
-    take_reach |run, instr| !run.cursor.reaches(instr.b);
-}
-
-fn jump_equal_at<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
-    let jumps = value == instr.b.into();
-    (if jumps { by_rule!(V3: run.stage.place(instr.d.into())) } else { run.stage.after(instr) }, at)
-}
-
-fn jump_differ_at<'r, const CHECK: bool>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let Some(value) = run.field::<CHECK>(instr.a.into(), instr.c) else { return run.short(instr, at) };
-    let jumps = value != instr.b.into();
-    (if jumps { by_rule!(V3: run.stage.place(instr.d.into())) } else { run.stage.after(instr) }, at)
-}
-
-fn back<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if !run.turn() {
-        return run.stop(End::Limit, at);
-    }
-    (by_rule!(V3: run.stage.place(instr.d.into())), at)
-}
-
-fn switch<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let (kind, table) = run.program.table(instr.c);
-    let to = match table::find_number(kind, table, run.reg(instr.b)) {
-        Some(to) => by_rule!(V9: run.stage.place(to)),
-        None => run.stage.end(),
-    };
-    (to, at)
-}
-
-fn switch_text<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    run.stage.close(out, at);
-    let to = match run.switch_text(out, instr.b, instr.c) {
-        Some(to) => by_rule!(V9: run.stage.place(to)),
-        None => run.stage.end(),
-    };
-    (to, run.stage.open(out, run.text_limit))
-}
-
-fn loop_<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let count = run.reg(instr.b) as i64;
-    if count <= 0 || run.cursor.truncated {
-        return (by_rule!(V3: run.stage.place(instr.d.into())), at);
-    }
-    run.set(instr.a, count as u64);
-    if !run.turn() {
-        return run.stop(End::Limit, at);
-    }
-    (run.stage.after(instr), at)
-}
-
-fn loop_next<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    let left = run.reg(instr.a.into()).wrapping_sub(1);
-    run.set(instr.a, left);
-    if left == 0 || run.cursor.truncated {
-        return (run.stage.after(instr), at);
-    }
-    if !run.turn() {
-        return run.stop(End::Limit, at);
-    }
-    (by_rule!(V3: run.stage.place(instr.d.into())), at)
-}
-
-fn dump<'r>(run: &mut Run<'r>, out: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    run.stage.close(out, at);
-    let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
-    let at = run.stage.open(out, run.text_limit);
-    if whole { (run.stage.after(instr), at) } else { run.stop(End::Limit, at) }
-}
-
-fn call<'r>(run: &mut Run<'r>, _: &mut TextBuf, instr: &'r Instr, at: At) -> (Pc, At) {
-    if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
-        return run.stop(End::Limit, at);
-    }
-    let back = run.stage.index(run.stage.after(instr));
-    run.scratch.calls.push(Return { routine: run.routine, at: back });
-    run.routine = instr.b;
-    (run.stage.enter(run.program.code_of(instr.b)), at)
-}
-
-fn ret<'r>(run: &mut Run<'r>, _: &mut TextBuf, _: &'r Instr, at: At) -> (Pc, At) {
-    let Some(back) = run.scratch.calls.pop() else { return (run.stage.end(), at) };
-    run.routine = back.routine;
-    run.stage.enter(run.program.code_of(back.routine));
-    // A place of the caller's own.
-    (by_rule!(V3: run.stage.place(back.at)), at)
-}
-
-fn end<'r>(run: &mut Run<'r>, _: &mut TextBuf, _: &'r Instr, at: At) -> (Pc, At) {
-    (run.stage.end(), at)
-}
-
-fn skip<'r>(run: &mut Run<'r>, _: &mut TextBuf, _: &'r Instr, at: At) -> (Pc, At) {
-    run.stop(End::Skip, at)
+    (at.back(drops.into()), run.stage.after(instr))
 }

@@ -1,17 +1,24 @@
 //! The dispatch loop and what it touches.
 //!
-//! Each instruction is a function ([`fast`], [`aside`]) that is given the run, its text, the instruction,
-//! and where the text ends; it gives where the routine goes on, and where the text ends then. So the loop's own state stays in registers.
+//! Each instruction is a function ([`fast`], [`flow`], [`event_texts`], [`aside`]) that is given the run, where the text
+//! ends, the instruction, and the text; it gives where the text ends then, and where the routine goes on. Both come back in
+//! the registers in which the next one wants them, so the loop keeps no state of its own.
 
 mod aside;
+mod event_texts;
 mod fast;
+mod flow;
+#[cfg(feature = "paranoid")]
+mod paranoid;
 mod texts;
+mod windows;
 
 use crate::cursor::Cursor;
 use crate::mem::{At, Pc, Stage, by_rule};
 use crate::verify::{MAX_DEPTH, N_REGS};
 use crate::{Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
-use fast::Handler;
+use fast::Handlers;
+pub(crate) use texts::prints;
 
 /// Where an event's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,14 +34,17 @@ pub struct Layout {
 pub struct Limits {
     /// Loop turns and calls together.
     pub turns: u32,
+    /// Steps: an instruction, 32 bytes of text that it copies or looks through, or an entry of a BITFLAGS table. They are
+    /// counted where a routine jumps back, calls or returns: what runs between two of these is shorter than a routine.
+    pub steps: u32,
     /// Bytes of text, margins included.
     pub text: u32,
 }
 
 impl Default for Limits {
-    /// 1,048,576 turns and 1 MiB.
+    /// 1,048,576 turns, 64 steps for each of them, and 1 MiB.
     fn default() -> Self {
-        Self { turns: 1 << 20, text: 1 << 20 }
+        Self { turns: 1 << 20, steps: 1 << 26, text: 1 << 20 }
     }
 }
 
@@ -59,7 +69,8 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Machine {
     limits: Limits,
-    checked_only: bool,
+    /// What runs events that are as long as their routines need.
+    long: &'static [Handlers; 3],
     /// What an event begins with.
     fresh: State,
     scratch: Box<Scratch>,
@@ -69,6 +80,10 @@ pub struct Machine {
 struct Scratch {
     regs: [u64; N_REGS],
     calls: Vec<Return>,
+    /// Between two events what the next one begins with.
+    state: State,
+    #[cfg(feature = "paranoid")]
+    watch: paranoid::Watch,
 }
 
 impl Default for Machine {
@@ -102,17 +117,25 @@ impl Machine {
             line: 1,
             soft_end: usize::MAX,
             turns: limits.turns,
+            steps: limits.steps,
+            counted: 0,
             selecting: false,
             end: End::Done,
             outcome: Outcome::default(),
         };
-        let scratch = Box::new(Scratch { regs: [0; N_REGS], calls: Vec::with_capacity(MAX_DEPTH) });
-        Machine { limits, checked_only: false, fresh, scratch }
+        let scratch = Box::new(Scratch {
+            regs: [0; N_REGS],
+            calls: Vec::with_capacity(MAX_DEPTH),
+            state: fresh,
+            #[cfg(feature = "paranoid")]
+            watch: paranoid::Watch::default(),
+        });
+        Machine { limits, long: &fast::FAST, fresh, scratch }
     }
 
     /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
     pub fn checked(limits: Limits) -> Self {
-        Machine { checked_only: true, ..Machine::new(limits) }
+        Machine { long: &fast::CHECKED, ..Machine::new(limits) }
     }
 
     /// Prints one event by the hook with index `hook` ([`crate::Hook::index`]): appends its text, and a newline at
@@ -132,15 +155,29 @@ impl Machine {
         observer: &mut O,
     ) -> Outcome {
         let Job { event, context, timers, layout, line, out } = job;
-        let Some(start) = program.start(hook, event.env_index()) else {
-            return without_routine(program, hook, layout, out);
+        let proved;
+        let start = match program.start(hook, event.env_index()) {
+            Some(start) => start,
+            None => {
+                let Some(start) = program.start_lazily(hook, event.env_index()) else {
+                    return without_routine(program, hook, layout, out);
+                };
+                proved = start;
+                &proved
+            }
         };
         if start.zeroed > 0 {
-            self.scratch.regs[..start.zeroed].fill(0);
+            self.scratch.regs[..start.zeroed as usize].fill(0);
         }
         self.scratch.calls.clear();
+        if O::ACTIVE {
+            // An observer may have unwound the run before.
+            self.scratch.state = self.fresh;
+        }
+        #[cfg(feature = "paranoid")]
+        self.scratch.watch.begin(start.zeroed);
         let text_limit = out.len() + self.limits.text as usize;
-        let mut stage = Stage::new(start.code);
+        let mut stage = Stage::new(program.code_at(start));
         let at = stage.begin(out, layout.first, text_limit);
         let line_text = stage.offset(at);
         let mut run = Run {
@@ -152,19 +189,25 @@ impl Machine {
             context,
             timers,
             hook,
-            routine: start.routine,
+            touched: false,
             event_start: line,
             line: Line { start: line, text: line_text, margin: layout.further.into() },
             text_limit,
-            state: self.fresh,
         };
-        // An observer sees every instruction; in the loop for long events some are run together.
-        let at = if O::ACTIVE || self.checked_only || event.bytes.len() < start.need {
-            run.checked(out, at, observer)
+        let long = event.bytes.len() >= start.need as usize;
+        let handlers = if O::ACTIVE {
+            &fast::OBSERVED
+        } else if long {
+            self.long
         } else {
-            run.go(&fast::FAST, out, at, observer)
+            &fast::CHECKED
         };
-        run.finish(out, at)
+        let at = run.go(&handlers[start.orders as usize], at, out, observer);
+        let outcome = run.finish(out, at, &self.fresh);
+        if O::ACTIVE {
+            observer.after(out.as_bytes().get(line..).unwrap_or_default());
+        }
+        outcome
     }
 }
 
@@ -207,6 +250,10 @@ struct State {
     soft_end: usize,
     /// Loop turns and calls that are left.
     turns: u32,
+    /// Steps that are left.
+    steps: u32,
+    /// The running routine's instruction from which on steps have not been counted.
+    counted: u64,
     /// Whether what is printed is a selector's text, which goes again and does not count.
     selecting: bool,
     end: End,
@@ -224,98 +271,167 @@ struct Run<'r> {
     timers: &'r mut Timers,
     /// The hook's index.
     hook: u32,
-    /// The running routine's number.
-    routine: u32,
+    /// Whether the event has changed the machine's state; few do.
+    touched: bool,
     /// Where the event's columns start.
     event_start: usize,
     line: Line,
     text_limit: usize,
-    state: State,
 }
 
-/// The caller of a routine.
+/// A call.
 #[derive(Debug)]
 struct Return {
+    /// The routine that is called.
     routine: u32,
-    /// The instruction behind the call.
+    /// The instruction of the caller that stands behind the call.
     at: u64,
 }
 
 impl<'r> Run<'r> {
-    /// The checked twin of the loop, for events shorter than the routine needs: only there can a fixed read go past the
-    /// event's end (rule V6).
-    #[inline(never)]
-    fn checked<O: Observer>(&mut self, out: &mut TextBuf, at: At, observer: &mut O) -> At {
-        self.go(&fast::CHECKED, out, at, observer)
-    }
-
     /// The loop. Behind the last instruction of a routine's body the event ends, as at `end`.
     #[inline(always)]
-    fn go<O: Observer>(&mut self, handlers: &[Handler; 256], out: &mut TextBuf, mut at: At, observer: &mut O) -> At {
+    fn go<O: Observer>(&mut self, handlers: &Handlers, mut at: At, out: &mut TextBuf, observer: &mut O) -> At {
         let mut pc = self.stage.start();
-        while let Some(instr) = by_rule!(V3: self.stage.instr(pc)) {
+        let mut next = Some(self.first());
+        while let Some(instr) = next {
             if O::ACTIVE {
                 self.stage.close(out, at);
-                observer.before(self.step(pc, instr, out.as_bytes()));
+                observer.before(self.shown(pc, instr, out.as_bytes()));
             }
-            if !self.stage.holds(at) {
-                let Some(room) = self.grow(out, at) else { break };
-                at = room;
-            }
-            let behind = by_rule!(LOOP: self.stage.literal(out, at, instr));
-            (pc, at) = handlers[usize::from(instr.op)](self, out, instr, behind);
+            (at, pc) = if self.stage.holds(at) {
+                self.step(handlers, at, instr, out)
+            } else {
+                self.step_behind(handlers, at, instr, out)
+            };
+            next = self.instr(pc);
         }
         at
     }
 
-    fn step<'s>(&'s self, pc: Pc, instr: &'s Instr, text: &'s [u8]) -> Step<'s> {
+    /// Runs an instruction.
+    #[inline(always)]
+    fn step(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+        #[cfg(feature = "paranoid")]
+        self.watch_instr(instr, out, at);
+        let behind = by_rule!(LOOP: self.stage.literal(out, at, instr));
+        handlers[usize::from(instr.op)](self, behind, instr, out)
+    }
+
+    /// Runs an instruction whose text has no room yet; or ends the run, where the text has reached its limit.
+    #[cold]
+    #[inline(never)]
+    fn step_behind(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+        self.stage.close(out, at);
+        if self.is_over(out.len) {
+            return self.stop(End::Limit, at);
+        }
+        // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
+        let at = self.stage.open(out, self.text_limit);
+        self.step(handlers, at, instr, out)
+    }
+
+    /// The routine's first instruction.
+    #[inline(always)]
+    fn first(&mut self) -> &'r Instr {
+        #[cfg(feature = "paranoid")]
+        self.watch_place(self.stage.start());
+        by_rule!(V12: self.stage.first())
+    }
+
+    /// The instruction at a place; `None` at the body's end.
+    #[inline(always)]
+    fn instr(&mut self, pc: Pc) -> Option<&'r Instr> {
+        #[cfg(feature = "paranoid")]
+        self.watch_place(pc);
+        by_rule!(V3: self.stage.instr(pc))
+    }
+
+    fn shown<'s>(&'s self, pc: Pc, instr: &'s Instr, text: &'s [u8]) -> Step<'s> {
         Step {
-            routine: self.routine,
+            routine: self.routine(),
             pc: self.stage.index(pc) as u32,
             instr,
             regs: &self.scratch.regs[..],
             pointer: self.cursor.byte(),
+            bit: self.cursor.bit(),
+            base: self.cursor.base,
+            event: self.event,
             text: &text[self.event_start.min(text.len())..],
         }
     }
 
-    /// Makes room for another instruction's text; `None`, and the run's end, where the text has reached its limit.
-    #[cold]
-    fn grow(&mut self, out: &mut TextBuf, at: At) -> Option<At> {
-        self.stage.close(out, at);
-        if out.len > self.text_limit {
-            self.state.end = End::Limit;
-            return None;
-        }
-        Some(self.stage.open(out, self.text_limit))
+    /// Whether a text of so many bytes is over its limit. A soft blank counts when something follows it.
+    fn is_over(&self, len: usize) -> bool {
+        len > self.text_limit && !(len == self.text_limit + 1 && self.state().soft_end == len)
+    }
+
+    /// The number of the running routine.
+    fn routine(&self) -> u32 {
+        let called = self.scratch.calls.last().map(|call| call.routine);
+        called.unwrap_or_else(|| self.program.routine_in(self.hook, self.event.env_index()))
+    }
+
+    /// What the event has changed so far.
+    fn state(&self) -> &State {
+        &self.scratch.state
+    }
+
+    /// The same, to change it.
+    fn change(&mut self) -> &mut State {
+        self.touched = true;
+        &mut self.scratch.state
     }
 
     fn reg(&self, register: u32) -> u64 {
+        #[cfg(feature = "paranoid")]
+        self.scratch.watch.read(register);
         self.scratch.regs[register as usize % N_REGS]
     }
 
     fn set(&mut self, register: u16, value: u64) {
+        #[cfg(feature = "paranoid")]
+        self.scratch.watch.write(register);
         self.scratch.regs[register as usize % N_REGS] = value;
     }
 
-    /// Pays for a loop turn or call; false where none are left.
+    /// Pays for a loop turn or call; false where none are left, or no steps.
     #[inline]
     fn turn(&mut self) -> bool {
-        let paid = self.state.turns > 0;
-        self.state.turns = self.state.turns.saturating_sub(1);
+        let state = self.change();
+        let paid = state.turns > 0 && state.steps > 0;
+        state.turns = state.turns.saturating_sub(1);
         paid
+    }
+
+    /// Counts the steps up to an instruction that goes on at another.
+    #[inline]
+    fn count(&mut self, instr: &'r Instr, to: u64) {
+        let behind = self.stage.index(self.stage.after(instr));
+        self.charge(behind.saturating_sub(self.state().counted) as usize);
+        self.change().counted = to;
+    }
+
+    /// Counts steps.
+    #[inline]
+    fn charge(&mut self, n: usize) {
+        if n > 0 {
+            let state = self.change();
+            state.steps = state.steps.saturating_sub(n.try_into().unwrap_or(u32::MAX));
+        }
     }
 
     /// Ends the run.
     #[cold]
-    fn stop(&mut self, end: End, at: At) -> (Pc, At) {
-        self.state.end = end;
-        (self.stage.end(), at)
+    fn stop(&mut self, end: End, at: At) -> (At, Pc) {
+        self.change().end = end;
+        (at, self.stage.end())
     }
 
     /// Begins or ends printing what does not count towards the text limit.
     fn select(&mut self, selecting: bool) {
-        if std::mem::replace(&mut self.state.selecting, selecting) != selecting {
+        if self.state().selecting != selecting {
+            self.change().selecting = selecting;
             let limit = if selecting {
                 self.text_limit.saturating_add(SELECTOR)
             } else {
@@ -336,13 +452,27 @@ impl<'r> Run<'r> {
 
     /// Closes the last line and says what the event met.
     #[inline(always)]
-    fn finish(&mut self, out: &mut TextBuf, at: At) -> Outcome {
+    fn finish(&mut self, out: &mut TextBuf, at: At, fresh: &State) -> Outcome {
         let some = self.stage.offset(at) > self.line.text;
-        if some && self.stage.holds(at) && self.state.end == End::Done && !self.state.selecting {
+        if some && self.stage.holds(at) && !self.touched {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            self.state.outcome.truncated |= self.cursor.truncated;
-            return self.state.outcome;
+            return Outcome { truncated: self.cursor.truncated, ..Outcome::default() };
+        }
+        let outcome = self.finish_touched(out, at);
+        self.scratch.state = *fresh;
+        outcome
+    }
+
+    /// The same of an event that has changed the machine's state.
+    #[inline(never)]
+    fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> Outcome {
+        let some = self.stage.offset(at) > self.line.text;
+        let state = self.state();
+        if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
+            by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
+            self.stage.close(out, at.add(1));
+            return self.outcome();
         }
         self.stage.close(out, at);
         self.finish_slow(out)
@@ -352,25 +482,32 @@ impl<'r> Run<'r> {
     #[cold]
     fn finish_slow(&mut self, out: &mut TextBuf) -> Outcome {
         self.select(false);
-        self.state.outcome.truncated |= self.cursor.truncated;
-        self.state.outcome.skipped = self.state.end == End::Skip;
-        if self.state.outcome.skipped {
+        let State { end, soft_end, .. } = *self.state();
+        if end == End::Skip {
             out.truncate(self.event_start);
-            return self.state.outcome;
+            return Outcome { skipped: true, ..self.outcome() };
         }
-        if self.state.end == End::Limit && self.state.soft_end == out.len {
+        if end == End::Limit && soft_end == out.len {
             out.len -= 1;
         }
-        if self.state.end == End::Limit || out.len > self.text_limit {
+        let limited = end == End::Limit || out.len > self.text_limit;
+        if limited {
             out.truncate(self.text_limit);
             out.push(b" [limit]");
-            self.state.outcome.limited = true;
         }
         self.close_line(out);
         out.push(b"\n");
-        self.state.outcome
+        Outcome { limited, ..self.outcome() }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let outcome = self.state().outcome;
+        Outcome { truncated: outcome.truncated | self.cursor.truncated, ..outcome }
     }
 }
+
+/// Bytes of text that are a step.
+const STEP: usize = 32;
 
 /// The longest text of a selector. Events are shorter.
 const SELECTOR: usize = 1 << 20;

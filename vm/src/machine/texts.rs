@@ -1,6 +1,6 @@
 //! Pieces of text that instructions print, beyond plain numbers.
 
-use crate::mem::{ROOM, at_words, by_rule};
+use crate::mem::{ROOM, at_bytes, at_words, by_rule};
 use crate::num::{self, store, store_slice};
 use crate::table::{self, FLAG_WORDS, LONG_TEXTS};
 use crate::{Program, TextBuf};
@@ -41,7 +41,7 @@ pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
 }
 
 /// Whether a byte stands in a text that QNX prints.
-pub(super) fn prints(byte: u8) -> bool {
+pub(crate) fn prints(byte: u8) -> bool {
     (0x20..=0x7e).contains(&byte) || byte == b'\n'
 }
 
@@ -66,12 +66,11 @@ pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
     out.push(rest);
 }
 
-/// The text that a table has for a number.
+/// The text that a table has for a number, as a run of the strings: offset and length.
 #[inline(always)]
-pub(super) fn case_text<'p>(program: &'p Program<'_>, table: u32, value: u64) -> &'p [u8] {
+pub(super) fn case_text(program: &Program<'_>, table: u32, value: u64) -> (usize, usize) {
     let (kind, words) = program.table(table);
-    let (offset, len) = table::unpack_str(table::find_number(kind, words, value).unwrap_or(0));
-    program.strings().get(offset..offset + len).unwrap_or(b"")
+    table::unpack_str(table::find_number(kind, words, value).unwrap_or(0))
 }
 
 /// The texts of a BITFLAGS table's entries that a value meets, without the empty ones.
@@ -103,15 +102,25 @@ pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) 
 pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     let base = base as usize;
     let [head] = *by_rule!(V8: at_words(words, base));
-    let index = index.min(head & !LONG_TEXTS) as usize;
     if head & LONG_TEXTS == 0 {
-        let text = *by_rule!(V8: at_words::<2>(words, base + 1 + index * 2));
-        store(room, 0, bytemuck::cast::<_, [u8; 16]>(text.map(u64::to_le)));
-        return (text[1] >> 56) as usize & 15;
+        return put_packed::<16>(room, 0, words, base + 1 + index.min(head) as usize * 2);
     }
-    let text = *by_rule!(V8: at_words::<4>(words, base + 1 + index * 4));
-    store(room, 0, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
-    (text[3] >> 56) as usize & 31
+    let index = index.min(head & !LONG_TEXTS) as usize;
+    put_packed::<32>(room, 0, words, base + 1 + index * 4)
+}
+
+/// The text at a place among the words, of `BYTES` bytes with its length in the last; all of them are stored.
+#[inline(always)]
+fn put_packed<const BYTES: usize>(room: &mut [u8], at: usize, words: &[u64], place: usize) -> usize {
+    let text: &[u8; BYTES] = by_rule!(V8: at_bytes(words, place));
+    #[cfg(target_endian = "big")]
+    let text = &{
+        let mut swapped = *text;
+        swapped.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse());
+        swapped
+    };
+    store_slice(room, at, text);
+    usize::from(text[BYTES - 1]) % BYTES
 }
 
 /// The same; where the text is empty, the index in hex.
@@ -145,34 +154,30 @@ pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value
     let mut value = value >> (head >> 8 & 63);
     let (mut o, mut at) = (0, base + 5);
     for _ in 0..count {
-        let text = *by_rule!(V8: at_words::<4>(words, at + (value & 15) as usize * 4));
-        store(room, o, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
-        o += (text[3] >> 56) as usize & 31;
+        o += put_packed::<32>(room, o, words, at + (value & 15) as usize * 4);
         (value, at) = (value >> 4, at + 64);
     }
     if o == 0 {
-        let text = *by_rule!(V8: at_words::<4>(words, base + 1));
-        store(room, 0, bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le)));
-        o = (text[3] >> 56) as usize & 31;
+        o = put_packed::<32>(room, 0, words, base + 1);
     }
     Some(o)
 }
 
 /// The same in a buffer, for any number of nibbles.
 pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, value: u64) {
-    let start = out.len;
-    let packed = |text: &[u64; 4]| bytemuck::cast::<_, [u8; 32]>(text.map(u64::to_le));
-    let Some((&[head], rest)) = words.get(base as usize..).and_then(|words| words.split_first_chunk()) else { return };
-    let (texts, _) = rest.as_chunks::<4>();
-    let Some((default, texts)) = texts.split_first() else { return };
+    let (base, start) = (base as usize, out.len);
+    let [head] = *by_rule!(V8: at_words(words, base));
     let value = value >> (head >> 8 & 63);
-    for (nibble, texts) in texts.chunks_exact(16).take((head & 0xff) as usize).enumerate() {
-        let text = packed(&texts[(value >> ((nibble * 4) & 63) & 15) as usize]);
-        out.push(&text[..usize::from(text[31] & 31)]);
+    let put = |out: &mut TextBuf, place| {
+        out.room(0);
+        out.len += put_packed::<32>(&mut out.buf, out.len, words, place);
+    };
+    for nibble in 0..(head & 0xff) as usize {
+        let digit = (value >> ((nibble * 4) & 63) & 15) as usize;
+        put(out, base + 5 + (nibble * 16 + digit) * 4);
     }
     if out.len == start {
-        let text = packed(default);
-        out.push(&text[..usize::from(text[31] & 31)]);
+        put(out, base + 1);
     }
 }
 
@@ -186,17 +191,12 @@ pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> 
     o + unit.len()
 }
 
-/// Copies a text of up to 64 bytes.
+/// Copies a run of the strings that is no longer than 32 bytes, and does not stand at their end.
 #[inline(always)]
-pub(super) fn copy_short(room: &mut [u8; ROOM], text: &[u8]) -> usize {
-    let (chunks, rest) = text.as_chunks::<8>();
-    let (to, _) = room.as_chunks_mut::<8>();
-    let mut o = 0;
-    for (to, from) in to.iter_mut().zip(chunks) {
-        *to = *from;
-        o += 8;
-    }
-    store_slice(room, o, rest)
+pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (usize, usize)) -> Option<usize> {
+    let text: &[u8; 32] = strings.get(offset..)?.first_chunk().filter(|_| len <= 32)?;
+    store_slice(room, 0, text);
+    Some(len)
 }
 
 /// Copies the text at a place up to its NUL or the event's end, where it is short and needs no escapes.
@@ -224,17 +224,32 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
     (n == rest.len()).then_some(n)
 }
 
+/// Copies the text of a field of at most 16 bytes up to its NUL, where the event holds 16 bytes and all of the text
+/// prints.
+#[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+#[inline(always)]
+pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+    let sixteen = bytes.get(at as usize..)?.first_chunk::<16>()?;
+    let n = (crate::sse::unprintable(sixteen) | 1 << len).trailing_zeros();
+    if n != len && sixteen[n as usize & 15] != 0 {
+        return None;
+    }
+    store(room, 0, *sixteen);
+    Some(n as usize)
+}
+
+/// The same, eight bytes at a time.
+#[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+#[inline(always)]
+pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+    copy_field(room, bytes, at, len)
+}
+
 /// Copies the text of a field up to its NUL, where the event holds it whole and all of it prints.
 #[inline(always)]
 pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let rest = bytes.get(at as usize..)?;
-    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    if let Some(sixteen) = rest.first_chunk::<16>().filter(|_| len <= 16) {
-        store(room, 0, *sixteen);
-        let n = (crate::sse::unprintable(sixteen) | 1 << len).trailing_zeros();
-        return (n == len || sixteen[n as usize & 15] == 0).then_some(n as usize);
-    }
     let field = rest.get(..len as usize)?;
     let (to, _) = room.as_chunks_mut::<8>();
     let mut n = 0;
@@ -250,6 +265,43 @@ pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32)
         n += held;
     }
     Some(n)
+}
+
+/// The most words of [`put_words`].
+const FEW_WORDS: usize = 12;
+
+/// Prints words as `take.words` does, where they are few and all bytes before the first NUL print.
+#[inline(always)]
+pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usize> {
+    const ONES: u32 = u32::MAX / 255;
+    if words.len() > FEW_WORDS {
+        return None;
+    }
+    store(room, 0, [b'"']);
+    let mut o = 1;
+    for word in words {
+        let bytes = u32::from_le_bytes(*word);
+        store(room, o, *word);
+        // The first byte that is below 0x20 or above 0x7e is marked for sure.
+        let odd = (bytes.wrapping_sub(ONES * 0x20) & !bytes | bytes.wrapping_add(ONES) | bytes) & (ONES * 0x80);
+        let plain = odd.trailing_zeros() / 8;
+        o += plain as usize;
+        if plain < 4 {
+            if bytes >> (plain * 8) & 0xff != 0 {
+                return None;
+            }
+            break;
+        }
+    }
+    store(room, o, *b"\" (");
+    o += 3;
+    for (at, word) in words.iter().enumerate() {
+        let prefix = usize::from(at > 0);
+        store(room, o, if at > 0 { *b" 0x" } else { *b"0x " });
+        o = num::hex_low(room, o + 2 + prefix, u32::from_le_bytes(*word).into(), 8);
+    }
+    store(room, o, [b')']);
+    Some(o + 1)
 }
 
 /// Bytes eight at a time, with how many there are; the last are filled with blanks.
@@ -324,12 +376,29 @@ mod tests {
                     let plain = special >= len as usize || printable(byte) == byte;
                     let expected = if plain { Some(len as usize) } else { (byte == 0).then_some(special) };
                     assert_eq!(copied, expected, "{len} bytes, {byte:#x} at {special}");
+                    if len <= 16 {
+                        assert_eq!(copy_sixteen(&mut [0; ROOM], &bytes, 2, len), expected);
+                    }
                     let n = expected.unwrap_or(0);
                     assert_eq!(room[..n], bytes[2..2 + n]);
                 }
             }
         }
         assert_eq!(copy_field(&mut [0; ROOM], b"short", 0, 6), None);
+    }
+
+    #[test]
+    fn few_words_are_printed_at_once() {
+        let mut room = [0; ROOM];
+        let mut text =
+            |words: &[[u8; 4]]| put_words(&mut room, words).map(|n| String::from_utf8_lossy(&room[..n]).into_owned());
+        assert_eq!(text(&[]).unwrap(), "\"\" ()");
+        assert_eq!(text(&[*b"abcd", *b"e\0zz"]).unwrap(), "\"abcde\" (0x64636261 0x7a7a0065)");
+        assert_eq!(text(&[*b"\0bcd"]).unwrap(), "\"\" (0x64636200)");
+        assert_eq!(text(&[*b"a\x7fcd"]), None);
+        assert_eq!(text(&[*b"ab\n\0"]), None);
+        assert_eq!(text(&[*b"~ !~"; FEW_WORDS]).unwrap().len(), 2 + 4 * FEW_WORDS + 2 + 11 * FEW_WORDS);
+        assert_eq!(text(&[*b"abcd"; FEW_WORDS + 1]), None);
     }
 
     #[test]

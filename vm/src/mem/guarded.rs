@@ -75,6 +75,12 @@ impl<'r> Stage<'r> {
         Pc(0)
     }
 
+    /// The routine's first instruction, which runs from here on.
+    pub fn first(&self) -> &'r Instr {
+        self.running.set(0);
+        &self.code[0]
+    }
+
     /// The place where the routine ends.
     pub fn end(&self) -> Pc {
         Pc(self.body)
@@ -142,6 +148,12 @@ pub(crate) fn window(bytes: &[u8], at: u32) -> [u8; 8] {
 #[inline(always)]
 pub(crate) fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
     words.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(&[0; N])
+}
+
+/// The bytes of eight-byte words of a table, in memory order.
+#[inline(always)]
+pub(crate) fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &[u8; BYTES] {
+    bytemuck::cast_slice::<u64, u8>(words.get(at..).unwrap_or_default()).first_chunk().unwrap_or(&[0; BYTES])
 }
 
 /// A row by its number.

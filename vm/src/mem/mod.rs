@@ -10,9 +10,20 @@ mod guarded;
 mod raw;
 
 #[cfg(feature = "safe")]
-pub(crate) use guarded::{At, Pc, Stage, at_words, part, row_at, window};
+pub(crate) use guarded::{At, Pc, Stage, at_bytes, at_words, part, row_at, window};
 #[cfg(not(feature = "safe"))]
-pub(crate) use raw::{At, Pc, Stage, at_words, part, row_at, window};
+pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, part, row_at, window};
+
+/// Asserts what a rule promises, where somebody wants to know: in builds with debug assertions, and with the feature
+/// `paranoid`.
+macro_rules! claim {
+    ($holds:expr, $rule:literal) => {
+        if cfg!(any(debug_assertions, feature = "paranoid")) {
+            assert!($holds, "rule {} does not hold", $rule);
+        }
+    };
+}
+pub(crate) use claim;
 
 /// What an instruction may print before it asks for room: its literal, and a sign or a hex number; or the literals and
 /// numbers of those that are run with it.

@@ -1,7 +1,7 @@
 //! The accesses by pointer. Every block names what it stands on: its type's own invariant, or a rule of `verify.rs`.
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
-use super::{MARGIN, ROOM};
+use super::{MARGIN, ROOM, claim};
 use crate::{Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -64,6 +64,9 @@ impl<'r> Stage<'r> {
             return self.open(out, text_limit);
         }
         let at = self.open(out, text_limit);
+        if blanks == 0 {
+            return at;
+        }
         // SAFETY: the buffer has `TextBuf::SLACK` bytes behind the text.
         unsafe { at.0.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         at.add(blanks.into())
@@ -91,6 +94,17 @@ impl<'r> Stage<'r> {
     #[inline(always)]
     pub fn start(&self) -> Pc {
         Pc(self.code)
+    }
+
+    /// The routine's first instruction.
+    ///
+    /// # Safety
+    /// The routine's body is not empty: rule V12.
+    #[inline(always)]
+    pub unsafe fn first(&self) -> &'r Instr {
+        claim!(self.code != self.end, "V12");
+        // SAFETY: the caller's; the instructions live for 'r.
+        unsafe { &*self.code }
     }
 
     /// The place where the routine ends.
@@ -149,10 +163,10 @@ impl<'r> Stage<'r> {
     /// Prints an instruction's literal.
     ///
     /// # Safety
-    /// `holds(at)`, and the text was opened from `out`.
+    /// `holds(at)`, or the text was opened from `out` where it ends at `at`.
     #[inline(always)]
     pub unsafe fn literal(&self, _out: &mut TextBuf, at: At, instr: &Instr) -> At {
-        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`.
+        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`, and behind the place where it was opened.
         unsafe { at.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
         at.add(instr.lit_len.into())
     }
@@ -160,7 +174,7 @@ impl<'r> Stage<'r> {
     /// The bytes behind the text.
     ///
     /// # Safety
-    /// `at` is at most [`super::BEFORE`] bytes behind a place that is held, and the text was opened from `out`.
+    /// `at` is at most [`super::BEFORE`] bytes behind a place that is held, or at which the text was opened from `out`.
     #[inline(always)]
     pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
         // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind `limit`: `BEFORE` and those that are lent here.
@@ -174,7 +188,7 @@ impl<'r> Stage<'r> {
 /// The event has `at + 8` bytes: rule V6, and the length that is checked before a routine runs.
 #[inline(always)]
 pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
-    debug_assert!(at as usize + 8 <= bytes.len(), "rule V6");
+    claim!(at as usize + 8 <= bytes.len(), "V6");
     // SAFETY: the caller's.
     unsafe { bytes.as_ptr().add(at as usize).cast::<[u8; 8]>().read_unaligned() }
 }
@@ -185,7 +199,18 @@ pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
 /// There are `at + N` words: rule V8.
 #[inline(always)]
 pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
-    debug_assert!(at + N <= words.len(), "rule V8");
+    claim!(at + N <= words.len(), "V8");
+    // SAFETY: the caller's.
+    unsafe { &*words.as_ptr().add(at).cast() }
+}
+
+/// The bytes of eight-byte words of a table, in memory order.
+///
+/// # Safety
+/// There are `at + BYTES / 8` words: rule V8.
+#[inline(always)]
+pub(crate) unsafe fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &[u8; BYTES] {
+    claim!(at + BYTES / 8 <= words.len() && BYTES.is_multiple_of(8), "V8");
     // SAFETY: the caller's.
     unsafe { &*words.as_ptr().add(at).cast() }
 }
@@ -196,7 +221,7 @@ pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64
 /// There is such a row: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
-    debug_assert!(at < rows.len(), "rule V12");
+    claim!(at < rows.len(), "V12");
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(at) }
 }
@@ -207,7 +232,7 @@ pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
 /// The section holds it: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
-    debug_assert!(start + len <= rows.len(), "rule V12");
+    claim!(start + len <= rows.len(), "V12");
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(start..start + len) }
 }

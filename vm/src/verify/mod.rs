@@ -11,10 +11,11 @@
 //! | V7 | every string lies in the pool |
 //! | V8 | every table is of the kind its instruction asks for and well formed |
 //! | V9 | the targets of a table keep V3 and V4 |
-//! | V10 | every width, bit count and digit count is in its range, every name known |
+//! | V10 | every width, bit count and digit count is in its range, every name known; a number that is printed with all its digits begins with a byte |
 //! | V11 | a call goes to a called routine with a lower number that needs no more event bytes, at most [`MAX_DEPTH`] deep |
-//! | V12 | the rows of routines, hooks and sources point inside their sections; a hook's routines are not called ones |
+//! | V12 | the rows of routines, hooks, tables and sources point inside their sections; routines and tables lie one behind the other; no body is empty; a hook's routines are not called ones |
 //! | V13 | the instructions that are run with one have its opcode, and stand with it in the body or behind that |
+//! | V14 | what is read of a register has been written in the same event: on every way there, or as one of the registers that the event's routine says are zeroed |
 //!
 //! V12 is checked when a blob is opened. The others are properties of a routine, of the tables it names and of the
 //! routines it calls: they are checked of all routines at once ([`verify`]), or of each with all that it calls before
@@ -22,16 +23,21 @@
 //!
 //! | rule | what keeps unproved code from running |
 //! | --- | --- |
-//! | P1 | a run begins by [`crate::Program::start`] alone, which asks for the proof of the routine it gives out |
+//! | P1 | a run begins by what [`crate::Program::start`] gives out alone, of routines that were proved when the program was opened, or [`crate::Program::start_lazily`], which asks for the proof |
 //! | P2 | a routine is proved only when all that it calls is: a run reaches no other code |
 //! | P3 | a proof is about bytes that nobody can alter: the program borrows them |
 //! | P4 | what is refused stays refused |
 
+mod registers;
+
 use crate::blob::{BlobError, RoutineRow, Sections};
 use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, for_each_op, form};
 use crate::table::{self, TableFacts, TableKind};
-use std::sync::OnceLock;
+use registers::Flow;
+pub(crate) use registers::Registers;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Registers of the machine.
 pub const N_REGS: usize = 1024;
@@ -50,6 +56,33 @@ pub(crate) struct Proofs {
     routines: Box<[AtomicU8]>,
     /// The facts of each table that was looked at, `None` where it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
+    /// For each routine that is sound the byte orders in which it and those that it calls read numbers.
+    orders: Box<[AtomicU8]>,
+    /// What rule V14 has found out.
+    flows: Mutex<Flows>,
+}
+
+/// The byte orders in which a routine takes numbers from windows: what runs it need not look at each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Orders {
+    /// The high byte first, or there are no numbers.
+    #[default]
+    Big,
+    /// The low byte first.
+    Little,
+    /// Both.
+    Mixed,
+}
+
+const BIG: u8 = 1;
+const LITTLE: u8 = 2;
+
+#[derive(Debug, Default)]
+struct Flows {
+    /// The registers that called routines read before they write them.
+    expected: BTreeMap<u32, Registers>,
+    /// The distinct targets of tables.
+    targets: BTreeMap<u32, Box<[u32]>>,
 }
 
 const UNKNOWN: u8 = 0;
@@ -62,14 +95,16 @@ impl Proofs {
     pub fn new(sections: &Sections<'_>) -> Self {
         Self {
             routines: sections.routines.iter().map(|_| AtomicU8::new(UNKNOWN)).collect(),
+            orders: sections.routines.iter().map(|_| AtomicU8::new(0)).collect(),
             tables: sections.tables.iter().map(|_| OnceLock::new()).collect(),
+            flows: Mutex::default(),
         }
     }
 
     /// Whether a routine may run. The first time that is asked, it is checked, with all that it calls.
     #[inline]
     pub fn sound(&self, sections: &Sections<'_>, routine: u32) -> bool {
-        match self.routines.get(routine as usize).map_or(REFUSED, |state| state.load(Ordering::Relaxed)) {
+        match self.routines.get(routine as usize).map_or(REFUSED, |state| state.load(Ordering::Acquire)) {
             UNKNOWN => self.prove(sections, routine),
             state => state >= SOUND,
         }
@@ -97,6 +132,15 @@ impl Proofs {
         self.state(routine) >= SOUND
     }
 
+    /// The byte orders of a routine that is sound.
+    pub fn orders(&self, routine: u32) -> Orders {
+        match self.orders.get(routine as usize).map_or(0, |orders| orders.load(Ordering::Relaxed)) {
+            LITTLE => Orders::Little,
+            0 | BIG => Orders::Big,
+            _ => Orders::Mixed,
+        }
+    }
+
     fn state(&self, routine: u32) -> u8 {
         self.routines[routine as usize].load(Ordering::Relaxed)
     }
@@ -104,26 +148,65 @@ impl Proofs {
     /// Checks a routine whose callees have been, and keeps the verdict.
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
-        let found = Verifier { sections, proofs: self }.routine(routine, row);
+        let mut verifier = Verifier { sections, proofs: self, straight: Straight::default(), orders: 0 };
+        let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
-        self.routines[routine as usize].store(state, Ordering::Relaxed);
+        self.orders[routine as usize].store(verifier.orders, Ordering::Relaxed);
+        self.routines[routine as usize].store(state, Ordering::Release);
         found.map(|_| ())
     }
 
     /// The facts of a table; `None` where there is none, or it is malformed.
     fn table(&self, sections: &Sections<'_>, index: u32) -> Option<TableFacts> {
         *self.tables.get(index as usize)?.get_or_init(|| {
-            let row = &sections.tables[index as usize];
-            let start = row.start as usize;
-            let words = sections.words.get(start..start.checked_add(row.len as usize)?)?;
-            table::check(TableKind::from_u32(row.kind)?, words, sections.strings)
+            let kind = TableKind::from_u32(sections.tables[index as usize].kind)?;
+            table::check(kind, words_of(sections, index), sections.strings)
         })
     }
+
+    /// The registers that a routine which keeps the other rules, or what it calls, may read before they are written.
+    fn expected(&self, sections: &Sections<'_>, code: &[Instr], body: usize) -> Option<Registers> {
+        let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        let Flows { expected, targets } = &mut *flows;
+        for instr in code {
+            if let Some(table) = registers::table(instr) {
+                targets.entry(table).or_insert_with(|| {
+                    let facts = self.table(sections, table).into_iter();
+                    let all = facts.flat_map(|facts| table::targets(facts.kind, words_of(sections, table)));
+                    all.map(|to| to as u32).collect::<BTreeSet<_>>().into_iter().collect()
+                });
+            }
+        }
+        let targets = |table| targets.get(&table).map_or(&[][..], |targets| targets);
+        let callee = |callee| expected.get(&callee).copied().unwrap_or_default();
+        Flow { code, body, targets, callee }.expected()
+    }
+}
+
+/// A table's words (rule V12).
+fn words_of<'s>(sections: &'s Sections<'_>, index: u32) -> &'s [u64] {
+    let row = &sections.tables[index as usize];
+    &sections.words[row.start as usize..row.start as usize + row.len as usize]
 }
 
 struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
+    straight: Straight,
+    orders: u8,
+}
+
+/// What rule V14 asks of a routine that runs straight on, found as its other rules are checked.
+#[derive(Default)]
+struct Straight {
+    /// The registers that the instructions so far have written.
+    written: Registers,
+    /// Whether registers are read beyond those that are zeroed.
+    reads: bool,
+    /// Whether such a one has not been written by then.
+    unwritten: bool,
+    /// Whether the routine jumps or calls, or ends before its last instruction.
+    bends: bool,
 }
 
 /// One instruction with what its rules are about.
@@ -135,7 +218,7 @@ struct Site<'s> {
 }
 
 /// All rules, of a whole program.
-pub(crate) fn verify(sections: &Sections<'_>) -> Result<(), BlobError> {
+pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
     check_rows(sections)?;
     let proofs = Proofs::new(sections);
     for (routine, row) in (0..).zip(sections.routines.iter()) {
@@ -145,7 +228,7 @@ pub(crate) fn verify(sections: &Sections<'_>) -> Result<(), BlobError> {
             at: row.start + pc as u32,
         })?;
     }
-    Ok(())
+    Ok(proofs)
 }
 
 /// V12.
@@ -155,12 +238,23 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     if sections.places.len() != sections.code.len() {
         return Err(outside(2, sections.places.len()));
     }
+    let mut behind = 0;
     for (at, row) in sections.routines.iter().enumerate() {
-        let end = row.start as usize + row.len as usize;
-        let sizes = row.len > 0 && end <= sections.code.len() && row.need <= MAX_NEED && row.body <= row.len;
+        let (start, end) = (row.start as usize, row.start as usize + row.len as usize);
+        let placed = start >= behind && end <= sections.code.len();
+        let sizes = placed && row.len > 0 && row.need <= MAX_NEED && (1..=row.len).contains(&row.body);
+        behind = end;
         if !sizes || row.zeroed as usize > N_REGS || row.called > 1 || !string(row.name) {
             return Err(outside(3, at));
         }
+    }
+    behind = 0;
+    for (at, row) in sections.tables.iter().enumerate() {
+        let (start, end) = (row.start as usize, row.start as usize + row.len as usize);
+        if start < behind || end > sections.words.len() {
+            return Err(outside(5, at));
+        }
+        behind = end;
     }
     let mut last = None;
     for (at, row) in sections.hooks.iter().enumerate() {
@@ -183,7 +277,7 @@ type Broken = (u8, usize);
 
 impl Verifier<'_> {
     /// Checks a routine; gives the depth of calls below it.
-    fn routine(&self, index: u32, row: &RoutineRow) -> Result<usize, Broken> {
+    fn routine(&mut self, index: u32, row: &RoutineRow) -> Result<usize, Broken> {
         let code = &self.sections.code[row.start as usize..row.start as usize + row.len as usize];
         let mut depth = 0;
         for (pc, instr) in code.iter().enumerate() {
@@ -191,11 +285,14 @@ impl Verifier<'_> {
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
             self.operands(&site, op).map_err(fail)?;
+            self.written(instr, op);
+            self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(5));
             }
             if op == Op::Call {
                 depth = depth.max(self.call(&site, index).ok_or(fail(11))?);
+                (self.straight.reads, self.straight.bends) = (true, true);
             }
         }
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
@@ -206,27 +303,64 @@ impl Verifier<'_> {
             _ => true,
         };
         let whole = row.body as usize == code.len();
+        self.straight.bends |= !whole;
         if (falls && (row.called == 1 || !whole)) || (row.called == 1 && !whole) {
             return Err((5, code.len() - 1));
         }
+        self.registers(index, row, code).map_err(|rule| (rule, 0))?;
         Ok(depth)
     }
 
+    /// Notes what an instruction writes.
+    #[inline(always)]
+    fn written(&mut self, instr: &Instr, op: Op) {
+        for (_, slot, kind) in op.info().operands {
+            if *kind == Kind::Dst {
+                self.straight.written.insert(instr.slot(*slot));
+            }
+        }
+    }
+
+    /// V14 of a routine that keeps the other rules.
+    fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), u8> {
+        let Straight { reads, unwritten, bends, .. } = self.straight;
+        if row.called == 0 && !bends {
+            return if unwritten { Err(14) } else { Ok(()) };
+        }
+        if row.called == 0 && !reads {
+            return Ok(());
+        }
+        let expected = self.proofs.expected(self.sections, code, row.body as usize).ok_or(14)?;
+        if row.called == 1 {
+            self.proofs.flows.lock().unwrap_or_else(PoisonError::into_inner).expected.insert(index, expected);
+            return Ok(());
+        }
+        if expected.without(Registers::first(row.zeroed)).is_empty() { Ok(()) } else { Err(14) }
+    }
+
     /// V11: the depth of a call in a routine, or `None` where it breaks the rule.
-    fn call(&self, site: &Site<'_>, index: u32) -> Option<usize> {
+    fn call(&mut self, site: &Site<'_>, index: u32) -> Option<usize> {
         let callee = Some(site.instr.b).filter(|callee| *callee < index)?;
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
         let row = &self.sections.routines[callee as usize];
         let fits = row.called == 1 && row.need <= site.row.need;
+        self.orders |= self.proofs.orders[callee as usize].load(Ordering::Relaxed);
         (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
     #[inline(always)]
-    fn operand(&self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), u8> {
+    fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), u8> {
         let value = site.instr.slot(slot);
         let rule = |holds: bool, rule: u8| if holds { Ok(()) } else { Err(rule) };
         match kind {
-            Kind::Dst | Kind::Src => rule((value as usize) < N_REGS, 2),
+            Kind::Dst | Kind::Src => {
+                rule((value as usize) < N_REGS, 2)?;
+                if (kind == Kind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
+                    self.straight.reads = true;
+                    self.straight.unwritten |= !self.straight.written.contains(value);
+                }
+                Ok(())
+            }
             Kind::Num | Kind::Wide | Kind::Len | Kind::Routine => Ok(()),
             Kind::Width => rule((1..=16).contains(&value), 10),
             Kind::WideWidth => rule((9..=16).contains(&value), 10),
@@ -241,6 +375,8 @@ impl Verifier<'_> {
                     | 7 << form::MORE;
                 let back = form::back(value) <= site.instr.lit_len.into();
                 rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)?;
+                rule(!form::together(op) || value & form::LEFT & 7 == 0, 10)?;
+                self.orders |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
                 rule(run_together(site, op, form::more(value)), 13)
             }
             Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
@@ -287,7 +423,8 @@ impl Verifier<'_> {
 
     /// V3 and V4.
     #[inline]
-    fn target(&self, site: &Site<'_>, to: u64, op: Op) -> Result<(), u8> {
+    fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), u8> {
+        self.straight.bends = true;
         let inside = to < site.code.len() as u64;
         if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {
             return Err(3);
@@ -308,10 +445,10 @@ impl Verifier<'_> {
     }
 
     /// V8 and V9. Of targets between two that keep V3 and V4 all do.
-    fn switch(&self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), u8> {
+    fn switch(&mut self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), u8> {
         let facts = self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(8)?;
         let (least, greatest) = facts.targets;
-        let kept = |to: u64| self.target(site, to, Op::Switch).is_ok();
+        let mut kept = |to: u64| self.target(site, to, Op::Switch).is_ok();
         if least > greatest || (kept(least) && kept(greatest)) { Ok(()) } else { Err(9) }
     }
 }
@@ -320,7 +457,7 @@ impl Verifier<'_> {
 macro_rules! define_operands {
     ($($(#[doc = $doc:literal])* $name:ident = $mnemonic:literal $form:ident { $($operand:ident: $slot:ident $kind:ident),* };)*) => {
         impl Verifier<'_> {
-            fn operands(&self, site: &Site<'_>, op: Op) -> Result<(), u8> {
+            fn operands(&mut self, site: &Site<'_>, op: Op) -> Result<(), u8> {
                 match op {
                     $(Op::$name => { $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)* })*
                 }

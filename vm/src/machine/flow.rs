@@ -1,0 +1,131 @@
+//! The instructions that say where the routine goes on.
+
+use super::{End, Return, Run};
+use crate::TextBuf;
+use crate::mem::{At, Pc, by_rule};
+use crate::op::Instr;
+use crate::table;
+use crate::verify::MAX_DEPTH;
+
+/// An instruction that jumps.
+macro_rules! jumping {
+    ($($name:ident |$run:ident, $instr:ident| $jumps:expr;)*) => {$(
+        pub(super) fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+            let to = if $jumps { by_rule!(V3: $run.stage.place($instr.d.into())) } else { $run.stage.after($instr) };
+            (at, to)
+        }
+    )*};
+}
+
+jumping! {
+    jump |run, instr| true;
+    jump_zero |run, instr| run.reg(instr.b) == 0;
+    jump_equal |run, instr| run.reg(instr.a.into()) == instr.b.into();
+    jump_differ |run, instr| run.reg(instr.a.into()) != instr.b.into();
+    reach |run, instr| run.cursor.bytes.len() < instr.b as usize;
+    take_reach |run, instr| !run.cursor.reaches(instr.b);
+}
+
+/// An instruction that takes a number from a window, and jumps by it.
+macro_rules! jumping_at {
+    ($($name:ident |$instr:ident, $value:ident| $jumps:expr;)*) => {$(
+        pub(super) fn $name<'r, const CHECK: bool, const ORDER: u8>(
+            run: &mut Run<'r>,
+            at: At,
+            $instr: &'r Instr,
+            _: &mut TextBuf,
+        ) -> (At, Pc) {
+            let Some($value) = run.field::<CHECK, ORDER>($instr.a.into(), $instr.c) else { return run.short($instr, at) };
+            (at, if $jumps { by_rule!(V3: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
+        }
+    )*};
+}
+
+jumping_at! {
+    jump_equal_at |instr, value| value == instr.b.into();
+    jump_differ_at |instr, value| value != instr.b.into();
+}
+
+pub(super) fn back<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    run.count(instr, instr.d.into());
+    if !run.turn() {
+        return run.stop(End::Limit, at);
+    }
+    (at, by_rule!(V3: run.stage.place(instr.d.into())))
+}
+
+pub(super) fn switch<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let (kind, table) = run.program.table(instr.c);
+    let to = match table::find_number(kind, table, run.reg(instr.b)) {
+        Some(to) => by_rule!(V9: run.stage.place(to)),
+        None => run.stage.end(),
+    };
+    (at, to)
+}
+
+pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    run.stage.close(out, at);
+    let to = match run.switch_text(out, instr.b, instr.c) {
+        Some(to) => by_rule!(V9: run.stage.place(to)),
+        None => run.stage.end(),
+    };
+    (run.stage.open(out, run.text_limit), to)
+}
+
+pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let count = run.reg(instr.b) as i64;
+    if count <= 0 || run.cursor.truncated {
+        return (at, by_rule!(V3: run.stage.place(instr.d.into())));
+    }
+    run.set(instr.a, count as u64);
+    if !run.turn() {
+        return run.stop(End::Limit, at);
+    }
+    (at, run.stage.after(instr))
+}
+
+pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let left = run.reg(instr.a.into()).wrapping_sub(1);
+    run.set(instr.a, left);
+    if left == 0 || run.cursor.truncated {
+        return (at, run.stage.after(instr));
+    }
+    run.count(instr, instr.d.into());
+    if !run.turn() {
+        return run.stop(End::Limit, at);
+    }
+    (at, by_rule!(V3: run.stage.place(instr.d.into())))
+}
+
+pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    run.stage.close(out, at);
+    let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
+    let at = run.stage.open(out, run.text_limit);
+    if whole { (at, run.stage.after(instr)) } else { run.stop(End::Limit, at) }
+}
+
+pub(super) fn call<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
+        return run.stop(End::Limit, at);
+    }
+    let back = run.stage.index(run.stage.after(instr));
+    run.count(instr, 0);
+    run.scratch.calls.push(Return { routine: instr.b, at: back });
+    (at, run.stage.enter(run.program.code_of(instr.b)))
+}
+
+pub(super) fn ret<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let Some(back) = run.scratch.calls.pop() else { return (at, run.stage.end()) };
+    run.count(instr, back.at);
+    run.stage.enter(run.program.code_of(run.routine()));
+    // A place of the caller's own.
+    (at, by_rule!(V3: run.stage.place(back.at)))
+}
+
+pub(super) fn end<'r>(run: &mut Run<'r>, at: At, _: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    (at, run.stage.end())
+}
+
+pub(super) fn skip<'r>(run: &mut Run<'r>, at: At, _: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    run.stop(End::Skip, at)
+}

@@ -1,0 +1,95 @@
+//! Numbers of an event at fixed places: how a form takes them from a window, and what is done where the event ends before
+//! that.
+
+use super::Run;
+use crate::mem::{At, Pc, by_rule, window};
+use crate::op::{Instr, form};
+
+/// The byte orders that a handler is made for: the high byte first, the low byte first, or as the form says.
+pub(super) const BIG: u8 = 0;
+pub(super) const LITTLE: u8 = 1;
+pub(super) const EITHER: u8 = 2;
+/// As the form says, and for one instruction.
+pub(super) const ALONE: u8 = 3;
+
+impl<'r> Run<'r> {
+    /// The bits that a form takes from a window; `None` where the event is too short for a checked field, which only
+    /// the checked twin meets.
+    #[inline(always)]
+    pub(super) fn field<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        Some(self.left_aligned::<CHECK, ORDER>(at, how)? >> (how >> form::RIGHT & 63))
+    }
+
+    /// The same, extended by their sign.
+    #[inline(always)]
+    pub(super) fn signed<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        Some((self.left_aligned::<CHECK, ORDER>(at, how)? as i64 >> (how >> form::RIGHT & 63)) as u64)
+    }
+
+    #[inline(always)]
+    pub(super) fn left_aligned<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        let bytes = self.window::<CHECK>(at, how)?;
+        let number = if is_little::<ORDER>(how) { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) };
+        Some(number << (how & form::LEFT))
+    }
+
+    /// The bytes of a number, the highest first, where it begins with a byte of the event.
+    #[inline(always)]
+    pub(super) fn high_first<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
+        let bytes = u64::from_le_bytes(self.window::<CHECK>(at, how)?);
+        let left = how & form::LEFT;
+        Some(if is_little::<ORDER>(how) { (bytes << left).to_be_bytes() } else { (bytes >> left).to_le_bytes() })
+    }
+
+    #[inline(always)]
+    fn window<const CHECK: bool>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
+        if CHECK { self.short_window(at, how) } else { Some(by_rule!(V6: window(self.cursor.bytes, at))) }
+    }
+
+    /// A window of an event that may end before it, or in it.
+    #[inline(always)]
+    fn short_window(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
+        let at = at as usize;
+        match self.cursor.bytes.get(at..at + 8).and_then(|whole| whole.first_chunk()) {
+            Some(whole) => Some(*whole),
+            None => self.cut_window(at, how),
+        }
+    }
+
+    #[inline(never)]
+    fn cut_window(&mut self, at: usize, how: u32) -> Option<[u8; 8]> {
+        let held = self.cursor.bytes.get(at..).unwrap_or(&[]);
+        let mut bytes = [0; 8];
+        bytes[..held.len()].copy_from_slice(held);
+        if held.len() < form::end(how) as usize {
+            match form::mode(how) {
+                form::LOAD => self.cursor.truncated = true,
+                form::WORD => bytes = [0; 8],
+                _ => return None,
+            }
+        }
+        Some(bytes)
+    }
+
+    /// Goes where the routine goes without a checked field.
+    #[cold]
+    pub(super) fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
+        (at.back(form::back(instr.c) as usize), by_rule!(V3: self.stage.place(instr.d.into())))
+    }
+
+    /// A fixed read. Outside the checked twin the event is long enough (rule V6).
+    #[inline(always)]
+    pub(super) fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
+        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.whole(at, width).unwrap_or(0) }
+    }
+}
+
+/// Whether the bytes of a number stand with the lowest first.
+#[inline(always)]
+fn is_little<const ORDER: u8>(how: u32) -> bool {
+    match ORDER {
+        BIG => false,
+        LITTLE => true,
+        _ => how & form::LITTLE != 0,
+    }
+}

@@ -1,0 +1,320 @@
+//! Routines that run straight from their beginning to their end.
+//!
+//! Most records of QNX print text and a few numbers at fixed places, and nothing of it depends on anything else. What
+//! such a routine prints of an event that is long enough is laid out once; then it is printed without a machine.
+//!
+//! ```text
+//! THREAD  :THREADY       pid:   int  tid:   int  \n
+//! head                         step       step
+//! ```
+
+use crate::machine::prints;
+use crate::mem::{by_rule, window};
+use crate::op::form;
+use crate::{Env, Hook, Instr, Op, Program, TextBuf, num};
+
+/// Bytes that may stand before what is printed.
+const MAX_BEFORE: usize = 32;
+/// Bytes of the text that comes first, and of the one behind each number.
+const HEAD: usize = 64;
+const TEXT: usize = 32;
+/// Bytes that a line takes, at most.
+const ROOM: usize = TextBuf::SLACK;
+/// Bytes of a number, and of a word between quotes and in hex.
+const NUMBER: usize = 20;
+const WORD: usize = 16;
+/// Words that are printed as a text, at most.
+const MAX_WORDS: u32 = 4;
+
+/// What a routine prints of an event that is long enough, where that is text and numbers at fixed places alone.
+///
+/// [`Program::straight`] gives it. It prints what [`Machine::run`](crate::Machine::run) prints without margins and with
+/// room for [`Straight::MAX_TEXT`] bytes.
+#[derive(Debug, Clone)]
+pub struct Straight {
+    /// Bytes that the event has at least.
+    need: usize,
+    big_endian: bool,
+    /// What the event must not hold.
+    unless: Option<Unless>,
+    head: [u8; HEAD],
+    head_len: usize,
+    steps: Box<[Step]>,
+}
+
+/// A number that leads to another part of the routine.
+#[derive(Debug, Clone, Copy)]
+struct Unless {
+    window: Window,
+    value: u64,
+}
+
+/// A number, and the text behind it.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    put: Put,
+    /// Of `put`: hex digits, or words.
+    count: u8,
+    text_len: u8,
+    window: Window,
+    text: [u8; TEXT],
+}
+
+/// How a number is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Put {
+    /// Not at all.
+    Nothing,
+    Dec,
+    Int,
+    Hex,
+    HexMin,
+    /// As `take.words`.
+    Words,
+}
+
+/// Where a number stands in the event: the bits that remain of eight bytes when they are moved left and then right.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
+    at: u32,
+    left: u8,
+    right: u8,
+}
+
+impl Window {
+    /// The number at the high end of its word. The event is as long as its routine needs.
+    #[inline(always)]
+    fn left_aligned(self, bytes: &[u8], big_endian: bool) -> u64 {
+        let number = u64::from_le_bytes(by_rule!(V6: window(bytes, self.at)));
+        let number = if big_endian { number.swap_bytes() } else { number };
+        number << (self.left & 63)
+    }
+}
+
+impl Straight {
+    /// The longest text that is printed so.
+    pub const MAX_TEXT: u32 = ROOM as u32;
+
+    /// Appends the text of an event behind another one; false, and nothing appended, where the routine has to be run.
+    #[inline(always)]
+    pub fn write<const N: usize>(&self, before: [u8; N], bytes: &[u8], out: &mut TextBuf) -> bool {
+        const { assert!(N <= MAX_BEFORE) };
+        if bytes.len() < self.need || self.unless.is_some_and(|unless| unless.holds(bytes, self.big_endian)) {
+            return false;
+        }
+        out.room(0);
+        let Some(room) = out.buf[out.len..].first_chunk_mut::<ROOM>() else { return false };
+        num::store(room, 0, before);
+        num::store(room, N, self.head);
+        let mut at = N + self.head_len;
+        for step in &self.steps {
+            at = step.write(bytes, self.big_endian, room, at);
+        }
+        out.len += at;
+        true
+    }
+}
+
+impl Unless {
+    #[inline(always)]
+    fn holds(self, bytes: &[u8], big_endian: bool) -> bool {
+        self.window.left_aligned(bytes, big_endian) >> (self.window.right & 63) == self.value
+    }
+}
+
+impl Step {
+    /// Writes the number and the text behind it at a place; gives the place behind them.
+    #[inline(always)]
+    fn write(&self, bytes: &[u8], big_endian: bool, room: &mut [u8; ROOM], at: usize) -> usize {
+        let right = self.window.right & 63;
+        let number = || self.window.left_aligned(bytes, big_endian);
+        let at = match self.put {
+            Put::Nothing => at,
+            Put::Int => num::int(room, at, (number() as i64 >> right) as u64),
+            Put::Hex => num::hex_low_first(room, at, number().to_be_bytes(), self.count.into()),
+            Put::Dec => num::dec(room, at, number() >> right),
+            Put::HexMin => num::hex_min(room, at, number() >> right),
+            Put::Words => {
+                let words = bytes.get(self.window.at as usize..).unwrap_or_default().as_chunks().0;
+                put_words(room, at, words.get(..self.count.into()).unwrap_or_default())
+            }
+        };
+        num::store(room, at, self.text);
+        at + usize::from(self.text_len)
+    }
+}
+
+/// Words as a text between quotes, and in hex between parentheses.
+#[inline(always)]
+fn put_words(room: &mut [u8; ROOM], at: usize, words: &[[u8; 4]]) -> usize {
+    num::store(room, at, [b'"']);
+    let mut at = at + 1;
+    for word in words {
+        let n = n_printed(*word);
+        num::store(room, at, *word);
+        at += n;
+        if n < 4 {
+            break;
+        }
+    }
+    num::store(room, at, *b"\" (0x");
+    at += 3;
+    for word in words {
+        num::store(room, at, *b"0x");
+        at = num::hex_low(room, at + 2, u32::from_le_bytes(*word).into(), 8);
+        num::store(room, at, [b' ']);
+        at += 1;
+    }
+    num::store(room, at - 1, [b')']);
+    at
+}
+
+/// How many bytes of a word are printed: those before a NUL, or none where one of them does not print.
+#[inline(always)]
+fn n_printed(word: [u8; 4]) -> usize {
+    const BLANKS: u32 = 0x2020_2020;
+    const DELETES: u32 = 0x7F7F_7F7F;
+    const HIGH_BITS: u32 = 0x8080_8080;
+    let n = u32::from_le_bytes(word);
+    let deletes = n ^ DELETES;
+    let below_blank = n.wrapping_sub(BLANKS) & !n;
+    let is_delete = deletes.wrapping_sub(0x0101_0101) & !deletes;
+    if (n | below_blank | is_delete) & HIGH_BITS == 0 { 4 } else { n_printed_one_by_one(word) }
+}
+
+#[cold]
+fn n_printed_one_by_one(word: [u8; 4]) -> usize {
+    let n = word.iter().position(|byte| *byte == 0).unwrap_or(4);
+    if word[..n].iter().all(|byte| prints(*byte)) { n } else { 0 }
+}
+
+impl Program<'_> {
+    /// What an entry prints behind its label in an environment, laid out once; `None` where it takes more than that.
+    pub fn straight(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<Straight> {
+        if !hook.space.envs().contains(&env) {
+            return None;
+        }
+        let start = self.start(hook.index, env.index()).copied();
+        let start = start.or_else(|| self.start_lazily(hook.index, env.index()))?;
+        let (code, body) = self.code_at(&start);
+        let mut draft = Draft::new(start.need as usize, label);
+        let mut pc = 0;
+        while pc != body {
+            let instr = code.get(pc)?;
+            draft.push(&instr.lit[..usize::from(instr.lit_len).min(16)]);
+            // Nothing jumps back, so this ends.
+            pc = draft.add(instr)?.map_or(Some(pc + 1), |to| (to > pc).then_some(to))?;
+        }
+        draft.finish()
+    }
+}
+
+/// A straight routine that is being read.
+struct Draft {
+    need: usize,
+    little_endian: Option<bool>,
+    unless: Option<Unless>,
+    head: Vec<u8>,
+    /// The numbers, each with the text behind it.
+    numbers: Vec<(Put, u8, Window, Vec<u8>)>,
+    /// The data pointer, where it has been set.
+    pointer: Option<u32>,
+}
+
+impl Draft {
+    fn new(need: usize, label: &[u8]) -> Self {
+        let head = label.to_vec();
+        Draft { need, little_endian: None, unless: None, head, numbers: Vec::new(), pointer: None }
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        self.numbers.last_mut().map_or(&mut self.head, |(.., behind)| behind).extend_from_slice(text);
+    }
+
+    /// Takes in an instruction behind its literal, and tells where it jumps, if it does; `None` where it does what is not
+    /// laid out.
+    fn add(&mut self, instr: &Instr) -> Option<Option<usize>> {
+        match Op::from_u8(instr.op)? {
+            Op::Print => {}
+            Op::Reach => self.need = self.need.max(instr.b as usize),
+            Op::Jump => return Some(Some(instr.d as usize)),
+            Op::JumpDifferAt if self.unless.is_none() => {
+                let window = self.window(instr.a.into(), instr.c)?;
+                self.unless = Some(Unless { window, value: instr.b.into() });
+                return Some(Some(instr.d as usize));
+            }
+            Op::HexLowFullAt if instr.a <= 16 => self.number(Put::Hex, instr.a as u8, instr)?,
+            Op::HexMinAt => self.number(Put::HexMin, 0, instr)?,
+            Op::DecAt => self.number(Put::Dec, 0, instr)?,
+            Op::IntAt => self.number(Put::Int, 0, instr)?,
+            Op::PtrSet if instr.c == 0 => self.pointer = Some(instr.b),
+            Op::TakeWords if (1..=MAX_WORDS).contains(&instr.b) => {
+                let at = self.pointer?;
+                let end = at.checked_add(instr.b * 4)?;
+                self.need = self.need.max(end as usize);
+                self.pointer = Some(end);
+                self.numbers.push((Put::Words, instr.b as u8, Window { at, ..Window::default() }, Vec::new()));
+            }
+            _ => return None,
+        }
+        Some(None)
+    }
+
+    fn number(&mut self, put: Put, count: u8, instr: &Instr) -> Option<()> {
+        let window = self.window(instr.b, instr.c)?;
+        self.numbers.push((put, count, window, Vec::new()));
+        Some(())
+    }
+
+    /// The window of a form. All of a routine are in one byte order.
+    fn window(&mut self, at: u32, how: u32) -> Option<Window> {
+        let little_endian = how & form::LITTLE != 0;
+        let left = (how & form::LEFT) as u8;
+        let right = (how >> form::RIGHT & 63) as u8;
+        (*self.little_endian.get_or_insert(little_endian) == little_endian).then_some(Window { at, left, right })
+    }
+
+    fn finish(mut self) -> Option<Straight> {
+        self.push(b"\n");
+        let Draft { need, little_endian, unless, head, numbers, .. } = self;
+        let (start, rest) = head.split_at(head.len().min(HEAD));
+        let mut steps: Vec<Step> = rest.chunks(TEXT).map(Step::text).collect();
+        for (put, count, window, text) in numbers {
+            let (text, rest) = text.split_at(text.len().min(TEXT));
+            steps.push(Step { put, count, window, ..Step::text(text) });
+            steps.extend(rest.chunks(TEXT).map(Step::text));
+        }
+        let room: usize = steps.iter().map(Step::room).sum();
+        let mut head = [0; HEAD];
+        head[..start.len()].copy_from_slice(start);
+        let big_endian = little_endian == Some(false);
+        let (head_len, steps) = (start.len(), steps.into());
+        (MAX_BEFORE + start.len() + room + TEXT <= ROOM).then_some(Straight {
+            need,
+            big_endian,
+            unless,
+            head,
+            head_len,
+            steps,
+        })
+    }
+}
+
+impl Step {
+    /// A text of up to [`TEXT`] bytes without a number.
+    fn text(text: &[u8]) -> Self {
+        let mut room = [0; TEXT];
+        room[..text.len()].copy_from_slice(text);
+        Step { put: Put::Nothing, count: 0, text_len: text.len() as u8, window: Window::default(), text: room }
+    }
+
+    /// Bytes that it prints, at most.
+    fn room(&self) -> usize {
+        let number = match self.put {
+            Put::Nothing => 0,
+            Put::Words => WORD * usize::from(self.count) + WORD,
+            _ => NUMBER,
+        };
+        number + usize::from(self.text_len)
+    }
+}

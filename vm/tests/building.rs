@@ -1,0 +1,66 @@
+//! A blob in the making merges what is equal, and nothing else; what goes into it comes out of its program.
+
+use tfbc_vm::table::TableKind;
+use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
+
+const RET: Instr = Instr::new(Op::Ret);
+const CALLED: RoutineRow = RoutineRow { called: 1, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
+
+fn lines<const N: usize>(lines: [u32; N]) -> [Place; N] {
+    lines.map(|line| Place { line, ..Place::default() })
+}
+
+#[test]
+fn equal_strings_words_and_tables_are_stored_once() {
+    let mut blob = BlobBuilder::new();
+    assert_eq!([b"one", b"two", b"one"].map(|text| blob.string(text)), [[0, 3], [3, 3], [0, 3]]);
+    assert_eq!([[1, 2], [3, 4], [1, 2]].map(|words| blob.words(&words)), [0, 2, 0]);
+    assert_eq!(blob.words(&[1]), 4, "the first of two words is not the run of one");
+    let mut table = |kind, words: &[u64]| blob.table(kind, words);
+    assert_eq!(table(TableKind::Dense, &[0, 0, 0]), 0);
+    assert_eq!(table(TableKind::Dense, &[0, 0, 1]), 1);
+    assert_eq!(table(TableKind::Flags, &[0, 0, 0]), 2, "the same words as another kind");
+    assert_eq!(table(TableKind::Dense, &[0, 0, 0]), 0);
+    assert_eq!(table(TableKind::Flags, &[0, 0, 0]), 2);
+}
+
+#[test]
+fn equal_routines_are_stored_once_whatever_their_names() {
+    let mut blob = BlobBuilder::new();
+    let mut add = |name: &str, row, code: &[Instr], places: &[Place]| {
+        blob.named_routine(row, format_args!("{name}"), code, places)
+    };
+    assert_eq!(add("first", CALLED, &[RET], &lines([1])), 0);
+    assert_eq!(add("second", CALLED, &[RET, RET], &lines([1, 2])), 1);
+    assert_eq!(add("third", CALLED, &[RET, RET], &lines([1, 2])), 1);
+    assert_eq!(add("", CALLED, &[RET], &lines([1])), 0);
+    // Another place, instruction, need, body.
+    assert_eq!(add("", CALLED, &[RET, RET], &lines([1, 3])), 2);
+    assert_eq!(add("", CALLED, &[RET, Instr::new(Op::End)], &lines([1, 2])), 3);
+    assert_eq!(add("", RoutineRow { need: 8, ..CALLED }, &[RET, RET], &lines([1, 2])), 4);
+    assert_eq!(add("", RoutineRow { body: 1, ..CALLED }, &[RET, RET], &lines([1, 2])), 5);
+}
+
+#[test]
+fn what_went_in_comes_out() {
+    let mut blob = BlobBuilder::new();
+    blob.dialect("soft-blanks=kept\n");
+    blob.source("a.fmt", b"source");
+    let label = blob.string(b"LABEL");
+    let row = RoutineRow { need: 12, ..RoutineRow::default() };
+    let code = [Instr::new(Op::Soft), Instr::new(Op::End)];
+    let routine = blob.named_routine(row, format_args!("010 {}", "hook32"), &code, &lines([7, 8]));
+    let hook = HookRow { id: 0x0100, flags: 5, version: 3, release: 4, label, line: 7, ..HookRow::default() };
+    blob.hook(HookRow { routines: [routine; 4], ..hook });
+    let bytes = blob.finish();
+    let program = Program::open(&bytes).unwrap();
+    assert_eq!(program.dialect(), b"soft-blanks=kept\n");
+    assert_eq!(program.sources().collect::<Vec<_>>(), [b"a.fmt"]);
+    let routine = program.routines().next().unwrap();
+    assert_eq!((routine.name, routine.code, routine.places), (&b"010 hook32"[..], &code[..], &lines([7, 8])[..]));
+    assert_eq!((routine.need, routine.called, program.n_instrs()), (12, false, 2));
+    let hook = program.hook(0x0100).unwrap();
+    assert_eq!((hook.label, hook.version, hook.line, hook.source), (&b"LABEL"[..], (3, 4), 7, &b"a.fmt"[..]));
+    assert_eq!((hook.hidden, hook.builtin, hook.has_effects), (true, false, true));
+    assert!(program.hook(0x0110).is_none());
+}

@@ -1,0 +1,410 @@
+//! Each rule of the verifier refuses a program that breaks it, and the blob's header one that was altered.
+
+mod registers;
+mod rows;
+mod sections;
+mod tables;
+
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Slot, form};
+
+/// A blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
+fn blob(code: &[Instr]) -> Vec<u8> {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    blob.string(b"text");
+    let called = RoutineRow { called: 1, ..RoutineRow::default() };
+    blob.routine(called, &[Instr::new(Op::Ret)], &[Place::default()]);
+    let row = RoutineRow { need: 8, zeroed: 8, ..RoutineRow::default() };
+    let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+    blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+    blob.finish()
+}
+
+/// Opens a blob whole, and lazily: then the same is refused, at the routine.
+fn open(blob: &[u8]) -> Result<Program<'_>, BlobError> {
+    let (whole, lazy) = (Program::open(blob), Program::open_lazily(blob));
+    match (&whole, lazy) {
+        (Ok(_), lazy) => assert!(!lazy.unwrap().disassemble(None).contains("refused by the verifier")),
+        (Err(BlobError::Instr { .. }), lazy) => {
+            assert!(lazy.unwrap().disassemble(None).contains("refused by the verifier"));
+        }
+        (Err(error), lazy) => assert_eq!(lazy.err(), Some(*error)),
+    }
+    whole
+}
+
+/// `instr` as a routine's first instruction, with room to jump over.
+fn check(instr: Instr, rule: Option<u8>) {
+    let code = [instr, Instr::new(Op::Soft), Instr::new(Op::End)];
+    let blob = blob(&code);
+    let found = open(&blob).err();
+    let expected = rule.map(|rule| BlobError::Instr { rule, routine: 1, at: 1 });
+    assert_eq!(found, expected, "{}", tfbc_vm::list_instr(&instr, None));
+}
+
+const CALLED: RoutineRow = RoutineRow { called: 1, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
+
+const EVENT: RoutineRow = RoutineRow { called: 0, ..CALLED };
+
+/// Opens a program of routines, the last of which is that of an event; the error where it is refused.
+fn routines(rows: &[(RoutineRow, &[Instr])]) -> Option<BlobError> {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    let mut last = 0;
+    for (at, (row, code)) in rows.iter().enumerate() {
+        // Equal routines with different places are not merged.
+        let place = Place { line: at as u32, ..Place::default() };
+        last = blob.routine(*row, code, &vec![place; code.len()]);
+    }
+    blob.hook(HookRow { id: 0x0100, routines: [last; 4], ..HookRow::default() });
+    open(&blob.finish()).err()
+}
+
+fn broken(rule: u8, routine: u32, at: u32) -> Option<BlobError> {
+    Some(BlobError::Instr { rule, routine, at })
+}
+
+/// The blob of a section's rows, put right behind an alteration of one number.
+fn altered(blob: &mut [u8], section: usize, at: usize, value: u32) -> Option<BlobError> {
+    let start = u32::from_le_bytes(*blob[32 + (section - 1) * 16 + 4..].first_chunk().unwrap()) as usize;
+    blob[start + at..start + at + 4].copy_from_slice(&value.to_le_bytes());
+    tfbc_vm::seal(blob);
+    open(blob).err()
+}
+
+#[test]
+fn v1_opcodes_are_known_and_literals_short() {
+    check(Instr { op: 255, ..Instr::new(Op::End) }, Some(1));
+    check(Instr { lit_len: 16, ..Instr::new(Op::Soft) }, None);
+    check(Instr { lit_len: 17, ..Instr::new(Op::Soft) }, Some(1));
+}
+
+#[test]
+fn v2_registers_exist() {
+    check(Instr::of(Op::Const, &[1023]), None);
+    check(Instr::of(Op::Const, &[1024]), Some(2));
+    check(Instr::of(Op::Add, &[0, 0, 1024]), Some(2));
+}
+
+#[test]
+fn v3_jumps_stay_in_the_routine() {
+    check(Instr::of(Op::Jump, &[3]), None);
+    check(Instr::of(Op::Jump, &[4]), Some(3));
+}
+
+#[test]
+fn v3_the_end_of_a_called_routine_is_no_place_to_go() {
+    let code = [Instr::of(Op::Jump, &[2]), Instr::new(Op::Ret)];
+    assert_eq!(routines(&[(CALLED, &code), (EVENT, &[Instr::new(Op::End)])]), broken(3, 0, 0));
+}
+
+#[test]
+fn v4_only_loops_jump_back() {
+    check(Instr::of(Op::Jump, &[0]), Some(4));
+    check(Instr::of(Op::LoopNext, &[0, 0]), Some(4));
+    check(Instr::of(Op::Back, &[0]), None);
+    check(Instr::of(Op::Back, &[4]), Some(3));
+    let code = [Instr::of(Op::Loop, &[0, 0, 2]), Instr::of(Op::LoopNext, &[0, 1]), Instr::new(Op::End)];
+    assert!(open(&blob(&code)).is_ok());
+}
+
+#[test]
+fn v4_a_loop_turns_to_what_stands_behind_its_start() {
+    let turn = |to| Instr::of(Op::LoopNext, &[0, to]);
+    let start = Instr::of(Op::Loop, &[0, 0, 4]);
+    let row = RoutineRow { zeroed: 1, ..EVENT };
+    let looped = |to| routines(&[(row, &[start, Instr::new(Op::Soft), turn(to), Instr::new(Op::Soft)])]);
+    assert_eq!(looped(1), None);
+    assert_eq!(looped(2), broken(4, 0, 2));
+    assert_eq!(looped(3), broken(4, 0, 2));
+    // The start of a loop alone, and one that stands behind its end.
+    assert_eq!(routines(&[(row, &[start, turn(1), start, turn(3)])]), None);
+    assert_eq!(routines(&[(row, &[turn(2), Instr::of(Op::Loop, &[0, 0, 3]), Instr::new(Op::Soft)])]), broken(4, 0, 0));
+}
+
+#[test]
+fn v5_called_routines_return_and_only_they() {
+    assert!(open(&blob(&[Instr::new(Op::Soft)])).is_ok());
+    check(Instr::new(Op::Ret), Some(5));
+    let mut blob = BlobBuilder::new();
+    blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &[Instr::new(Op::Soft)], &[Place::default()]);
+    assert_eq!(open(&blob.finish()).err(), Some(BlobError::Instr { rule: 5, routine: 0, at: 0 }));
+}
+
+#[test]
+fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
+    let with_body = |body: u32, code: &[Instr]| {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let routine = blob.routine(
+            RoutineRow { body, zeroed: 8, ..RoutineRow::default() },
+            code,
+            &vec![Place::default(); code.len()],
+        );
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        open(&blob.finish()).err()
+    };
+    let broken = |rule, at| Some(BlobError::Instr { rule, routine: 0, at });
+    let jump = |to| Instr::of(Op::JumpZero, &[0, to]);
+    assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut), Instr::of(Op::Back, &[1])]), None);
+    assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut)]), broken(5, 1));
+    // The body's end is a place to go on at, the end of what stands behind it is none.
+    assert_eq!(with_body(1, &[jump(2), Instr::new(Op::End)]), broken(3, 0));
+    assert_eq!(with_body(3, &[jump(1), Instr::new(Op::End)]), Some(BlobError::Row { section: 3, row: 0 }));
+}
+
+#[test]
+fn v5_a_called_routine_has_nothing_behind_its_body() {
+    let code = [Instr::new(Op::Ret), Instr::new(Op::Ret)];
+    let row = RoutineRow { body: 1, ..CALLED };
+    assert_eq!(routines(&[(row, &code), (EVENT, &[Instr::new(Op::End)])]), broken(5, 0, 1));
+    for last in [Op::Ret, Op::End, Op::Skip] {
+        assert_eq!(routines(&[(CALLED, &[Instr::new(last)]), (EVENT, &[Instr::new(Op::End)])]), None);
+    }
+    let back = [Instr::new(Op::Soft), Instr::of(Op::Back, &[0])];
+    assert_eq!(routines(&[(CALLED, &back), (EVENT, &[Instr::new(Op::End)])]), broken(5, 0, 1));
+}
+
+#[test]
+fn v6_fixed_reads_lie_within_what_the_routine_needs() {
+    check(Instr::of(Op::Load, &[0, 4, 4]), None);
+    check(Instr::of(Op::Load, &[0, 5, 4]), Some(6));
+    check(Instr::of(Op::HexBytes, &[u32::MAX, 16]), Some(6));
+    check(Instr::of(Op::LoadBits, &[0, 60, 4]), None);
+    check(Instr::of(Op::LoadBits, &[0, 60, 5]), Some(6));
+    // A window is eight bytes, whatever is taken from it.
+    let form = 1 << form::END;
+    check(Instr::of(Op::DecAt, &[0, form]), None);
+    check(Instr::of(Op::DecAt, &[1, form]), Some(6));
+    check(Instr::of(Op::JumpEqualAt, &[1, 0, form, 2]), Some(6));
+}
+
+#[test]
+fn v6_each_kind_of_fixed_read_is_within_the_need() {
+    for op in [Op::Load, Op::LoadLe, Op::HexBytes] {
+        let read = |at| {
+            let operands: &[u32] = if op == Op::HexBytes { &[at, 9] } else { &[0, at, 9] };
+            routines(&[(RoutineRow { need: 16, ..EVENT }, &[Instr::of(op, operands)])])
+        };
+        assert_eq!(read(7), None);
+        assert_eq!(read(8), broken(6, 0, 0));
+        assert_eq!(read(u32::MAX), broken(6, 0, 0));
+    }
+    // Bits count to the end of their byte.
+    let bits = |need| routines(&[(RoutineRow { need, ..EVENT }, &[Instr::of(Op::LoadBits, &[0, 15, 2])])]);
+    assert_eq!(bits(3), None);
+    assert_eq!(bits(2), broken(6, 0, 0));
+    // Data words look at the event's length themselves.
+    check(Instr::of(Op::Word, &[0, 100, 4]), None);
+    check(Instr::of(Op::Text, &[100, 4, 4]), None);
+}
+
+#[test]
+fn v7_strings_lie_in_the_pool() {
+    check(Instr::of(Op::Lit, &[0]).with(Slot::C, 8), None);
+    check(Instr::of(Op::Lit, &[1]).with(Slot::C, 8), Some(7));
+    check(Instr::of(Op::Lit, &[u32::MAX]).with(Slot::C, u32::MAX), Some(7));
+}
+
+#[test]
+fn v10_sizes_are_in_range() {
+    check(Instr::of(Op::Take, &[0, 0]), Some(10));
+    check(Instr::of(Op::Take, &[0, 17]), Some(10));
+    check(Instr::of(Op::PutHex, &[0, 33]), Some(10));
+    check(Instr::of(Op::TakeBits, &[0, 65]), Some(10));
+    check(Instr::of(Op::Env, &[0, 255]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 0]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 9 << form::END]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 1 << form::END | 1 << form::BACK]), Some(10));
+    check(Instr::of(Op::DecAt, &[0, 1 << form::END, 1]), Some(10));
+    check(Instr::of(Op::HexAt, &[33, 0, 1 << form::END]), Some(10));
+}
+
+#[test]
+fn v10_forms_are_known_to_the_last_bit() {
+    let at = |form: u32| Instr { lit_len: 16, ..Instr::of(Op::DecAt, &[0, form]) };
+    let end = 8 << form::END;
+    check(at(end), None);
+    check(at(end | form::LEFT | 63 << form::RIGHT | form::LITTLE | form::WORD << form::MODE | 16 << form::BACK), None);
+    for bit in 0..6 {
+        check(at(end | 1 << bit), None);
+        check(at(end | 1 << (form::RIGHT + bit)), None);
+    }
+    for unknown in [6, 7, 14, 15, 19] {
+        check(at(end | 1 << unknown), Some(10));
+    }
+    for end in [0, 9, 15] {
+        check(at(end << form::END), Some(10));
+    }
+    check(at(1 << form::END), None);
+    check(at(end | 3 << form::MODE), Some(10));
+    check(at(end | 17 << form::BACK), Some(10));
+}
+
+#[test]
+fn v10_fields_go_on_elsewhere_and_nothing_else_does() {
+    let at = |mode: u32, short: u32| Instr::of(Op::DecAt, &[0, 8 << form::END | mode << form::MODE, short]);
+    check(at(form::FIELD, 2), None);
+    check(at(form::FIELD, 3), None);
+    check(at(form::FIELD, 4), Some(3));
+    check(at(form::FIELD, 0), Some(4));
+    for mode in [form::LOAD, form::WORD] {
+        check(at(mode, 0), None);
+        check(at(mode, 2), Some(10));
+    }
+}
+
+#[test]
+fn v10_the_last_of_each_range_is_in_it() {
+    for (op, operands, beyond) in [
+        (Op::Take, &[0, 16][..], &[0, 17][..]),
+        (Op::Take, &[0, 1], &[0, 0]),
+        (Op::HexBytes, &[0, 8], &[0, 7]),
+        (Op::TakeHexBytes, &[16], &[17]),
+        (Op::TakeHexBytes, &[9], &[8]),
+        (Op::TakeBits, &[0, 64], &[0, 65]),
+        (Op::TakeBits, &[0, 1], &[0, 0]),
+        (Op::Bits, &[0, 0, 63, 1], &[0, 0, 64, 1]),
+        (Op::Bits, &[0, 0, 0, 64], &[0, 0, 0, 65]),
+        (Op::PutHex, &[0, 32], &[0, 33]),
+        (Op::PutHex, &[0, 1], &[0, 0]),
+        (Op::Dump, &[0, 1], &[0, 2]),
+    ] {
+        if op != Op::HexBytes {
+            check(Instr::of(op, operands), None);
+        }
+        check(Instr::of(op, beyond), Some(10));
+    }
+    check(Instr::of(Op::PutName, &[255]), Some(10));
+    let string = |back: u32| Instr { lit_len: 3, ..Instr::of(Op::StringAt, &[0, back, 2]) };
+    check(string(0), None);
+    check(string(3), None);
+    check(string(4), Some(10));
+}
+
+#[test]
+fn v11_calls_go_down() {
+    check(Instr::of(Op::Call, &[0]), None);
+    check(Instr::of(Op::Call, &[1]), Some(11));
+    check(Instr::of(Op::Call, &[2]), Some(11));
+}
+
+#[test]
+fn v11_what_is_called_is_there_for_it() {
+    let call = |row: RoutineRow, callee: Instr, need: u32| {
+        routines(&[(row, &[callee]), (RoutineRow { need, ..EVENT }, &[Instr::of(Op::Call, &[0])])])
+    };
+    let ret = Instr::new(Op::Ret);
+    assert_eq!(call(RoutineRow { need: 8, ..CALLED }, ret, 8), None);
+    assert_eq!(call(RoutineRow { need: 8, ..CALLED }, ret, 7), broken(11, 1, 1));
+    assert_eq!(call(EVENT, Instr::new(Op::End), 0), broken(11, 1, 1));
+    // Of calls in a row the deepest counts, and the others are checked too.
+    let calls = [Instr::of(Op::Call, &[0]), Instr::of(Op::Call, &[2]), Instr::of(Op::Call, &[1])];
+    assert_eq!(routines(&[(CALLED, &[ret]), (CALLED, &[ret]), (EVENT, &calls)]), broken(11, 2, 3));
+}
+
+#[test]
+fn v11_calls_nest_64_deep_at_most() {
+    let chain = |depth: usize| {
+        let ret = Instr::new(Op::Ret);
+        let codes: Vec<_> = (0..depth as u32).map(|callee| [Instr::of(Op::Call, &[callee]), ret]).collect();
+        let mut rows: Vec<(RoutineRow, &[Instr])> = vec![(CALLED, std::slice::from_ref(&ret))];
+        rows.extend(codes.iter().map(|code| (CALLED, &code[..])));
+        let (last, code) = rows.last_mut().unwrap();
+        (*last, *code) = (EVENT, &code[..1]);
+        routines(&rows)
+    };
+    assert_eq!(chain(64), None);
+    assert_eq!(chain(65), broken(11, 65, 129));
+}
+
+#[test]
+fn v10_all_digits_begin_with_a_byte() {
+    let hex = |op, left: u32| Instr::of(op, &[2, 0, 1 << form::END | left]);
+    for op in [Op::HexFullAt, Op::HexLowFullAt] {
+        check(hex(op, 0), None);
+        check(hex(op, 56), None);
+        check(hex(op, 4), Some(10));
+    }
+    check(hex(Op::HexAt, 4), None);
+}
+
+#[test]
+fn v13_what_runs_together_is_alike() {
+    let form = 1 << form::END;
+    let run = |n_more: u32, others: &[Op], body: u32| {
+        let hex = |op, more| Instr::of(op, &[2, 0, form | more << form::MORE]);
+        let mut code = vec![hex(Op::HexFullAt, n_more)];
+        code.extend(others.iter().map(|op| hex(*op, 0)));
+        code.push(Instr::new(Op::End));
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let row = RoutineRow { need: 8, body, ..RoutineRow::default() };
+        let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+        open(&blob.finish()).err()
+    };
+    let broken = Some(BlobError::Instr { rule: 13, routine: 0, at: 0 });
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 4), None);
+    assert_eq!(run(1, &[Op::HexFullAt, Op::HexAt], 4), None);
+    assert_eq!(run(2, &[Op::HexFullAt, Op::HexAt], 4), broken);
+    assert_eq!(run(3, &[Op::HexFullAt; 2], 4), broken);
+    assert_eq!(run(4, &[Op::HexFullAt; 4], 6), broken);
+    // The body ends between them.
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 2), broken);
+    assert_eq!(run(2, &[Op::HexFullAt; 2], 3), None);
+    check(Instr::of(Op::DecAt, &[0, form | 1 << form::MORE]), Some(13));
+}
+
+#[test]
+fn v13_runs_may_begin_where_the_body_ends() {
+    let hex = |more: u32| Instr::of(Op::HexFullAt, &[2, 0, 1 << form::END | more << form::MORE]);
+    let run = |body: u32| {
+        let code = [Instr::of(Op::Reach, &[8, 1]), hex(2), hex(0), hex(0), Instr::new(Op::End)];
+        routines(&[(RoutineRow { need: 8, body, ..EVENT }, &code)])
+    };
+    assert_eq!(run(1), None);
+    assert_eq!(run(2), broken(13, 0, 1));
+    assert_eq!(run(3), broken(13, 0, 1));
+    assert_eq!(run(4), None);
+    // As many as there are and no more, however the count is written.
+    let n_more =
+        |more: u32| routines(&[(RoutineRow { need: 8, ..EVENT }, &[hex(more), hex(0), hex(0), hex(0), hex(0)])]);
+    assert_eq!(n_more(3), None);
+    assert_eq!(n_more(4), broken(13, 0, 0));
+    assert_eq!(routines(&[(RoutineRow { need: 8, ..EVENT }, &[hex(1)])]), broken(13, 0, 0));
+}
+
+#[test]
+fn an_altered_blob_is_refused() {
+    let blob = blob(&[Instr::new(Op::End)]);
+    for at in 0..blob.len() {
+        for bit in 0..8 {
+            let mut altered = blob.clone();
+            altered[at] ^= 1 << bit;
+            assert!(Program::open(&altered).is_err(), "byte {at}, bit {bit}");
+        }
+    }
+    for len in 0..blob.len() {
+        assert!(Program::open(&blob[..len]).is_err(), "{len} bytes");
+    }
+}
+
+#[test]
+fn a_misaligned_blob_is_copied() {
+    let blob = blob(&[Instr::new(Op::End)]);
+    let mut shifted = vec![0; blob.len() + 1];
+    shifted[1..].copy_from_slice(&blob);
+    assert!(Program::open(&shifted[1..]).is_ok());
+}
+
+#[test]
+fn errors_are_small() {
+    assert!(size_of::<BlobError>() <= 24);
+}
+
+#[test]
+fn the_page_of_the_instruction_table_is_up_to_date() {
+    let page = include_str!("../../../docs/bytecode.md");
+    assert!(page == tfbc_vm::ops_page(), "print it again: tfbc ops > docs/bytecode.md");
+}
