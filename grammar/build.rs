@@ -1,4 +1,5 @@
 //! Generates the parsers from the `.lalrpop` files below `src`.
+#![forbid(unsafe_code)]
 
 fn main() {
     let generated = lalrpop::Configuration::new().emit_rerun_directives(true).process_dir("src");

@@ -1,9 +1,10 @@
+use crate::Severity;
 use crate::datakey::codes as datakey;
 
 /// A diagnostic's stable code with its title and long text.
 ///
 /// Numbers are never reused. `S` codes are about syntax, `C` codes about meaning, `X` codes about event definitions, `B` codes
-/// about blobs.
+/// about blobs, `K` codes about case files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CodeInfo {
     /// Such as `S07`.
@@ -12,6 +13,26 @@ pub struct CodeInfo {
     pub title: &'static str,
     /// The text of `tfbc explain`, with an example that triggers the code.
     pub explain: &'static str,
+}
+
+impl CodeInfo {
+    /// How bad a finding with this code is: numbers from 40 on are warnings, but for `X80` to `X86`, and all of `V`. `S22`, which
+    /// says that findings are left out, is as bad as those are.
+    ///
+    /// ```
+    /// use tfbc_grammar::{Severity, codes};
+    /// assert_eq!(codes::UNEXPECTED.severity(), Severity::Error);
+    /// assert_eq!(codes::CODE_LIKE_WORD.severity(), Severity::Warning);
+    /// ```
+    pub fn severity(&self) -> Severity {
+        let number: u32 = self.code.get(1..).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+        let is_warning = match self.code.as_bytes().first() {
+            Some(b'S' | b'C') => number >= 40,
+            Some(b'X') => number >= 40 && !(80..87).contains(&number),
+            first => first == Some(&b'V'),
+        };
+        if is_warning { Severity::Warning } else { Severity::Error }
+    }
 }
 
 /// Declares the codes of one package: a doc comment (the long text), a name, the code, the title.
@@ -39,7 +60,7 @@ pub static CODES: &[&CodeInfo] = &{
 
 pub(crate) mod rows {
     declare_codes! {
-        /// A source file is larger than 64 MiB. Such a file is not read at all.
+        /// A source file is larger than 64 MiB, or than `--max-source` says. Such a file is not read at all.
         ///
         /// Split it: `-t` takes several files.
         SOURCE_TOO_LARGE = "S01", "source too large";
@@ -162,11 +183,12 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT" {{ f(a) {{ g(b) $b }} g($a) }}
         /// ```
         NESTED_FUNCTION = "S18", "function inside a function";
-        /// Braces and parentheses of one stanza nest deeper than 200.
+        /// Braces and parentheses of one stanza nest deeper than 64, or than `--max-nesting` says, which goes up to 200.
         NESTING = "S19", "nesting too deep";
         /// An expression has more than 1000 operators.
         OPERATORS = "S20", "expression too long";
-        /// A comment that begins with `# tfbc:` sets an option for its file and must read `# tfbc: NAME=VALUE`.
+        /// A comment that begins with `# tfbc:` sets an option for its file and must read `# tfbc: NAME=VALUE`; or it allows
+        /// warnings, and reads `# tfbc: allow=CODE`, or several codes with commas between.
         ///
         /// ```text
         /// # tfbc: level
@@ -176,6 +198,9 @@ pub(crate) mod rows {
         /// A file has 10,000 errors, and the rest of it is not read (of event definitions: is not shown); or it has more than
         /// 10,000 warnings, and the rest is not shown. Probably the file is no trace format file.
         LEFT_OUT = "S22", "too many findings";
+        /// The format files hold more than 65,536 templates, or than `--max-templates` says. Stanzas count, and datakeys, and the
+        /// events of eventclasses.
+        TOO_MANY_TEMPLATES = "S23", "too many templates";
         /// Blanks stand between the `\` that continues a line and the line's end. The line is continued all the same; other programs
         /// may see it otherwise. In the example, `␠` is a blank.
         ///
@@ -197,7 +222,8 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT"
         /// ```
         SWALLOWED_LINE = "S42", "line swallowed by a comment";
-        /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file.
+        /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file. Behind it, only `# tfbc: allow=CODE`
+        /// has one: right above a stanza, for that stanza.
         ///
         /// ```text
         /// 010 1.0 "EVENT"

@@ -38,6 +38,8 @@ pub struct Diagnostic {
     pub secondary: SmallVec<[Label; 1]>,
     /// How to mend it, where that is known.
     pub help: Option<String>,
+    /// A change of the source that mends it, where one is known.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -53,7 +55,7 @@ impl Diagnostic {
 
     fn new(severity: Severity, code: &'static CodeInfo, source: SourceId, span: Span, message: String) -> Self {
         let primary = Label { source, span, text: String::new() };
-        Self { severity, code, message, primary, secondary: SmallVec::new(), help: None }
+        Self { severity, code, message, primary, secondary: SmallVec::new(), help: None, fix: None }
     }
 
     /// The remark at the primary place.
@@ -75,5 +77,62 @@ impl Diagnostic {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// A change that mends it.
+    #[must_use]
+    pub fn with_fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+}
+
+/// A change of the source that would mend what a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What the change does, as a command: `delete the comma`.
+    pub title: String,
+    /// The changes, all in the source of the finding's primary place, in ascending order, none overlapping.
+    pub edits: SmallVec<[Edit; 1]>,
+    /// Whether the change keeps what the file means, or is surely what was meant. Others are guesses, such as the nearest
+    /// name, and are applied only where they are asked for.
+    pub safe: bool,
+}
+
+impl Fix {
+    /// A change that can be made unseen.
+    pub fn safe(title: impl Into<String>, edits: impl IntoIterator<Item = Edit>) -> Self {
+        Self { title: title.into(), edits: edits.into_iter().collect(), safe: true }
+    }
+
+    /// A change that somebody should look at.
+    pub fn guess(title: impl Into<String>, edits: impl IntoIterator<Item = Edit>) -> Self {
+        Self { safe: false, ..Self::safe(title, edits) }
+    }
+}
+
+/// New text in place of a run of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go; empty where text is put in.
+    pub span: Span,
+    /// What stands there then.
+    pub text: String,
+}
+
+impl Edit {
+    /// Puts `text` in place of what stands at `span`.
+    pub fn replace(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into() }
+    }
+
+    /// Takes away what stands at `span`.
+    pub fn delete(span: Span) -> Self {
+        Self::replace(span, "")
+    }
+
+    /// Puts `text` before the byte at offset `at`.
+    pub fn insert(at: u32, text: impl Into<String>) -> Self {
+        Self::replace(Span::new(at, at), text)
     }
 }

@@ -5,10 +5,13 @@
 //! [`Span`] it came from, so that later stages can point at it.
 #![forbid(unsafe_code)]
 
+mod allow;
 mod arena;
 mod code;
 pub mod datakey;
 mod diagnostic;
+mod format;
+mod limits;
 mod reports;
 mod source;
 mod span;
@@ -17,7 +20,9 @@ pub mod trcfmt;
 
 pub use arena::Arena;
 pub use code::{CODES, CodeInfo};
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
+pub use format::{Formatted, Rewrite, format};
+pub use limits::SourceLimits;
 pub use source::{Source, SourceId, Sources};
 pub use span::{Span, Spanned};
 pub use suggest::nearest;

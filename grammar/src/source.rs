@@ -22,11 +22,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// The largest source that is read, in bytes.
-    pub const MAX_LEN: usize = 64 << 20;
-
-    /// A source named `name` with the given bytes. Bytes past [`Source::MAX_LEN`] are for the caller to refuse;
-    /// `parse` reports them.
+    /// A source named `name` with the given bytes. More than [`crate::SourceLimits`] admits are for the caller to
+    /// refuse; `parse` reports them.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         let newlines = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n');

@@ -1,6 +1,6 @@
 //! What is reported, and where.
 
-use tfbc_grammar::{Arena, Severity, Source, SourceId, trcfmt};
+use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
 
 /// The findings of a file as `line:column code text`, warnings with a `?` behind the code.
 fn findings(text: &str) -> Vec<String> {
@@ -224,14 +224,38 @@ fn lints_about_words() {
 #[test]
 fn limits() {
     let nested = |n: usize| format!("{}{}", "LOOP X1 { ".repeat(n), "}".repeat(n));
-    check(&nested(200), &[]);
-    check(&nested(201), &["2009 S19 {"]);
+    check(&nested(64), &[]);
+    check(&nested(65), &["649 S19 {"]);
     let parens = |n: usize| format!("{{{{ $x = {}1{} }}}}", "(".repeat(n), ")".repeat(n));
-    check(&parens(198), &[]);
-    check(&parens(100_000), &["207 S19 ("]);
+    check(&parens(62), &[]);
+    check(&parens(100_000), &["71 S19 ("]);
     let sum = |n: usize| format!("{{{{ $x = 1{} }}}}", "+1".repeat(n));
     check(&sum(1000), &[]);
     check(&sum(1001), &["2010 S20 +"]);
+}
+
+/// Codes and messages of a source within limits.
+fn found_within(text: &str, limits: &SourceLimits) -> Vec<(&'static str, String)> {
+    let arena = Arena::new();
+    let (_, found) = trcfmt::parse_within(&arena, SourceId(0), &Source::new("test", text), limits);
+    found.into_iter().map(|found| (found.code.code, found.message)).collect()
+}
+
+#[test]
+fn limits_are_those_that_are_given() {
+    let text = "010 1.0 \"A\" LOOP X1 { LOOP X1 { X2 } }\n020 1.0 \"B\"\n";
+    let limits = SourceLimits { nesting: 2, templates: 2, source: text.len(), ..SourceLimits::default() };
+    assert_eq!(found_within(text, &limits), []);
+    let message = String::from("braces and parentheses nest deeper than 1");
+    assert_eq!(found_within(text, &SourceLimits { nesting: 1, ..limits }), [("S19", message)]);
+    let message = String::from("source has more than 1 templates");
+    assert_eq!(found_within(text, &SourceLimits { templates: 1, ..limits }), [("S23", message)]);
+    let message = format!("source is larger than {} bytes", text.len() - 1);
+    assert_eq!(found_within(text, &SourceLimits { source: text.len() - 1, ..limits }), [("S01", message)]);
+    // Nothing lets a tree be deeper than the code that walks it may recurse.
+    let deep = format!("010 1.0 \"A\" {}{}\n", "LOOP X1 { ".repeat(201), "}".repeat(201));
+    let message = String::from("braces and parentheses nest deeper than 200");
+    assert_eq!(found_within(&deep, &SourceLimits { nesting: 100_000, ..SourceLimits::default() }), [("S19", message)]);
 }
 
 #[test]

@@ -114,3 +114,14 @@ proptest! {
         check(&text)?;
     }
 }
+
+#[test]
+fn a_comment_of_many_lines_swallows_what_stands_behind_it() {
+    let arena = Arena::new();
+    let comment = "# a \\\n".repeat(300_000);
+    let source = Source::new("test", format!("{comment}010 1.0 \"SWALLOWED\"\n020 1.0 \"SEEN\"\n"));
+    let (file, found) = trcfmt::parse(&arena, SourceId(0), &source);
+    let [warning] = &found[..] else { panic!("{} findings", found.len()) };
+    assert_eq!(warning.code.code, "S42");
+    assert_eq!(file.stanzas.len(), 1);
+}

@@ -7,7 +7,7 @@
 //! Nodes are `Copy`, borrow from the arena (`'ast`) and hold no destructor. A `tag` is the place of a start tag's `<`
 //! and name.
 
-pub use crate::trcfmt::ast::Setting;
+pub use crate::trcfmt::ast::{Allow, Setting};
 use crate::{Diagnostic, Label, Severity, Span, Spanned, codes};
 
 /// One file: its datakeys and eventclasses in document order.
@@ -15,6 +15,8 @@ use crate::{Diagnostic, Label, Severity, Span, Spanned, codes};
 pub struct File<'ast> {
     /// `<!-- tfbc: NAME=VALUE -->` comments before the root's first child.
     pub settings: &'ast [Setting<'ast>],
+    /// `<!-- tfbc: allow=CODE -->` comments.
+    pub allows: &'ast [Allow<'ast>],
     /// The root's children.
     pub items: &'ast [Item<'ast>],
     /// Whether nothing of the file may be used, because it is no XML or not of this kind. Then it has no items.
@@ -56,6 +58,14 @@ pub enum Item<'ast> {
     EventClass(EventClass<'ast>),
 }
 
+impl File<'_> {
+    /// Datakeys, and events of eventclasses.
+    pub fn n_templates(&self) -> usize {
+        let n = |item: &Item<'_>| if let Item::EventClass(class) = item { class.events.len() } else { 1 };
+        self.items.iter().map(n).sum()
+    }
+}
+
 /// `<datakey format="…">` with what stands in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Datakey<'ast> {
@@ -86,6 +96,8 @@ pub struct Datakey<'ast> {
 pub struct Event<'ast> {
     /// Its start tag.
     pub tag: Span,
+    /// What goes when it is deleted: the element, and the blanks before it on its line.
+    pub whole: Span,
     /// The class.
     pub class: Key<'ast>,
     /// The event's id in its class.
@@ -164,6 +176,8 @@ pub struct Bitmask<'ast> {
 pub struct Enum<'ast> {
     /// Its start tag.
     pub tag: Span,
+    /// What goes when it is deleted: the element, and the blanks before it on its line.
+    pub whole: Span,
     /// The label of its field; needed where the format has several.
     pub name: Option<Name<'ast>>,
     /// What it stands for.

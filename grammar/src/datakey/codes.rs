@@ -1,7 +1,7 @@
 //! The codes of event definitions: `X01` to `X39` are errors, `X40` to `X79` warnings. `X80` to `X99` are the compiler's.
 
 crate::declare_codes! {
-    /// A file of event definitions is larger than 16 MiB. Such a file is not read at all.
+    /// A file of event definitions is larger than 16 MiB, or than `--max-xml` says. Such a file is not read at all.
     ///
     /// Split it: `-t` takes several files.
     TOO_LARGE = "X01", "event definitions too large";
@@ -24,7 +24,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NOT_WELL_FORMED = "X03", "not well-formed";
-    /// Elements nest deeper than 64, or one has more than 64 attributes. Nothing of the file is used.
+    /// Elements nest deeper than 64, or than `--max-nesting` says, or one has more than 64 attributes. Nothing of the file is used.
     LIMIT = "X04", "nesting or attributes beyond the limit";
     /// A DOCTYPE that declares entities is refused, and the file with it. One that declares none is ignored.
     ///
@@ -60,7 +60,7 @@ crate::declare_codes! {
     ///
     /// ```text
     /// <eventdefinitions>
-    ///   <datakey format="%x mydata" offset="+4"><event class="6" id="65"/></datakey>
+    ///   <datakey format="%x data" offset="+4"><event class="6" id="65"/></datakey>
     /// </eventdefinitions>
     /// ```
     BAD_NUMBER = "X08", "not a number";
@@ -68,7 +68,9 @@ crate::declare_codes! {
     ///
     /// ```text
     /// <eventdefinitions>
-    ///   <datakey format="%x mydata" show_masked_value="no"><event class="6" id="65"/></datakey>
+    ///   <datakey format="%x mydata" show_masked_value="no">
+    ///     <event class="6" id="65"/>
+    ///   </datakey>
     /// </eventdefinitions>
     /// ```
     BAD_BOOLEAN = "X09", "neither true nor false";
@@ -76,7 +78,7 @@ crate::declare_codes! {
     ///
     /// ```text
     /// <eventdefinitions>
-    ///   <datakey format="%x mydata" offset="-4"><event class="6" id="65"/></datakey>
+    ///   <datakey format="%x data" offset="-4"><event class="6" id="65"/></datakey>
     /// </eventdefinitions>
     /// ```
     NEGATIVE_OFFSET = "X10", "negative offset";
@@ -101,7 +103,7 @@ crate::declare_codes! {
     ///
     /// ```text
     /// <eventdefinitions>
-    ///   <datakey format="%2u1x ipicmd %2u1x ipicmd"><event class="6" id="65"/></datakey>
+    ///   <datakey format="%2u1x cmd %2u1x cmd"><event class="6" id="65"/></datakey>
     /// </eventdefinitions>
     /// ```
     LABEL = "X13", "empty or repeated label";
@@ -154,7 +156,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     CONDITION = "X18", "condition without test";
-    /// A comment that begins with `tfbc:` sets an option for its file and must read `<!-- tfbc: NAME=VALUE -->`.
+    /// A comment that begins with `tfbc:` sets an option for its file and must read `<!-- tfbc: NAME=VALUE -->`; or it allows
+    /// warnings, and reads `<!-- tfbc: allow=CODE -->`, or several codes with commas between.
     ///
     /// ```text
     /// <!-- tfbc: bare-s -->
@@ -216,11 +219,12 @@ crate::declare_codes! {
     ///
     /// ```text
     /// <eventdefinitions>
-    ///   <datakey format="%x mydata" offset="010"><event class="6" id="65"/></datakey>
+    ///   <datakey format="%x a" offset="010"><event class="6" id="65"/></datakey>
     /// </eventdefinitions>
     /// ```
     LEADING_ZEROS = "X46", "leading zeros";
-    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element in the root.
+    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element in the root. Behind it, only
+    /// `<!-- tfbc: allow=CODE -->` has one: right before an element, for that element.
     ///
     /// ```text
     /// <eventdefinitions>

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::format::Lexer;
 use super::xml::{Attribute, Piece, Tag, Xml};
 use crate::reports::{Reports, excerpt};
-use crate::{Source, SourceId, Span};
+use crate::{Source, SourceId, SourceLimits, Span};
 
 /// Lists a file's tokens, one a line: line and column, name, text. Comments and white space are left out, and formats are
 /// cut further. The list ends where the file is not well-formed.
@@ -24,8 +24,10 @@ use crate::{Source, SourceId, Span};
 /// ```
 pub fn tokens(source: &Source) -> String {
     let reports = Reports::new(SourceId(0), source);
+    let (xml, nesting) = (SourceLimits::MAX_BYTES, SourceLimits::MAX_NESTING);
+    let widest = SourceLimits { xml, nesting, ..SourceLimits::default() };
     let mut listing = Listing { out: String::new(), source };
-    if let Ok(mut xml) = Xml::new(&reports) {
+    if let Ok(mut xml) = Xml::new(&reports, &widest) {
         while let Ok(Some(piece)) = xml.next() {
             listing.piece(&piece);
         }

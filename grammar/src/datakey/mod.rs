@@ -7,14 +7,16 @@
 pub mod ast;
 pub mod codes;
 mod format;
+mod layout;
 mod listing;
 mod number;
 mod parse;
 mod show;
 mod xml;
 
+pub use layout::format;
 pub use listing::tokens;
-pub use parse::parse;
+pub use parse::{parse, parse_within};
 pub use show::show;
 pub use xml::looks_like_xml;
 

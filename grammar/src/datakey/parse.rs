@@ -3,17 +3,22 @@
 //! An error is reported at the tag of its element, and refuses the datakey, or the event of an eventclass, that the element
 //! is or stands in. The rest of the file is read on.
 
+mod comments;
+mod fixes;
+
 use std::borrow::Cow;
 
 use super::ast::*;
 use super::codes;
 use super::format::{Formats, canonical};
-use super::number::{NumberError, is_blank, number};
+use super::number::{NumberError, number};
 use super::xml::{Attribute, Fault, Piece, Tag, Xml};
+use crate::allow;
 use crate::reports::{Reports, excerpt};
-use crate::{Arena, CodeInfo, Diagnostic, Source, SourceId, Span, Spanned, nearest};
+use crate::{Arena, CodeInfo, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned};
+use fixes::{may_hold_array, near, write, zeros};
 
-const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
+pub(super) const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
 
 /// The known elements with the attributes of each.
 const DATAKEY: &[&str] = &["format", "offset", "wide_offset", "show_masked_value", "sformat"];
@@ -45,8 +50,18 @@ const CLASS_EVENT: &[&str] = &["id", "sformat", "format"];
 /// assert_eq!(source.line_column(diagnostics[0].primary.span.start), (4, 5));
 /// ```
 pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'ast>, Vec<Diagnostic>) {
+    parse_within(arena, id, source, &SourceLimits::default())
+}
+
+/// The same within given limits. How many definitions there are is for the compiler to judge.
+pub fn parse_within<'ast>(
+    arena: &'ast Arena,
+    id: SourceId,
+    source: &Source,
+    limits: &SourceLimits,
+) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::reading_on(id, source);
-    let file = FileParser::new(arena, &reports).and_then(FileParser::file).unwrap_or_else(|fault| {
+    let file = FileParser::new(arena, &reports, limits).and_then(FileParser::file).unwrap_or_else(|fault| {
         reports.add(*fault);
         File { refused: true, ..File::default() }
     });
@@ -61,31 +76,48 @@ struct FileParser<'ast, 's> {
     xml: Xml<'s>,
     formats: Formats<'ast, 's>,
     settings: Vec<Setting<'ast>>,
+    allows: Vec<Allow<'ast>>,
+    /// Allows right before the piece that is read, behind the root's first child.
+    before: Vec<Allow<'ast>>,
+    /// Where each open element begins, and how many of the allows there were before it.
+    open: Vec<(u32, usize)>,
     /// Whether the root has had a child.
     has_child: bool,
 }
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    fn new(arena: &'ast Arena, reports: &'s Reports<'s>) -> Result<Self, Fault> {
-        let (xml, formats) = (Xml::new(reports)?, Formats::new(arena, reports));
-        Ok(Self { arena, reports, xml, formats, settings: Vec::new(), has_child: false })
+    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, Fault> {
+        let (xml, formats) = (Xml::new(reports, limits)?, Formats::new(arena, reports));
+        Ok(Self {
+            arena,
+            reports,
+            xml,
+            formats,
+            settings: Vec::new(),
+            allows: Vec::new(),
+            before: Vec::new(),
+            open: Vec::new(),
+            has_child: false,
+        })
     }
 
     fn file(mut self) -> Result<File<'ast>, Fault> {
         let root = self.root()?;
         self.warn_unknown(&root, &[]);
         let items = self.items(root.name)?;
-        while let Some(piece) = self.xml.next()? {
+        while let Some(piece) = self.next()? {
             if let Piece::Comment(text, place) = piece {
                 self.comment(text, place);
             }
         }
-        Ok(File { settings: self.arena.slice(&self.settings), items, refused: false })
+        self.allow_nothing();
+        let (settings, allows) = (self.arena.slice(&self.settings), self.arena.slice(&self.allows));
+        Ok(File { settings, allows, items, refused: false })
     }
 
     fn root(&mut self) -> Result<Tag<'s>, Fault> {
         loop {
-            match self.xml.next()? {
+            match self.next()? {
                 Some(Piece::Start(tag)) if ROOTS.contains(&tag.name) => return Ok(tag),
                 Some(Piece::Start(tag)) => {
                     let message = format!("unknown root element `{}`", excerpt(tag.name.as_bytes()));
@@ -93,7 +125,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 }
                 Some(Piece::Doctype(place)) => {
                     let warning = self.reports.warning(&codes::DOCTYPE, place, "DOCTYPE is ignored");
-                    self.reports.add(warning.with_help("delete it"));
+                    let whole = Span::new(place.start, self.xml.offset());
+                    let whole = allow::whole_lines(self.reports.source, whole);
+                    let fix = Fix::safe("delete the DOCTYPE", [Edit::delete(whole)]);
+                    self.reports.add(warning.with_help("delete it").with_fix(fix));
                 }
                 Some(Piece::Comment(text, place)) => self.comment(text, place),
                 Some(Piece::Text(_) | Piece::End) => {}
@@ -124,7 +159,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn child(&mut self) -> Result<Option<Tag<'s>>, Fault> {
         let mut has_warned = false;
         loop {
-            match self.xml.next()? {
+            match self.next()? {
                 Some(Piece::Start(tag)) => {
                     self.has_child = true;
                     return Ok(Some(tag));
@@ -156,13 +191,19 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let name = excerpt(tag.name.as_bytes());
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
         let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
-        self.reports.add(match suggestion(tag.name, known).or_else(|| home(tag.name)) {
-            Some(help) => warning.with_help(help),
-            None => warning,
-        });
+        let near = near(tag.name, known);
+        let help = near.map(|known| format!("did you mean `{known}`?")).or_else(|| home(tag.name));
+        let skipped = self.skip();
+        let fix = near.filter(|_| skipped.is_ok()).map(|known| self.rename(tag, known));
+        self.reports.add(Diagnostic { help, fix, ..warning });
+        skipped
+    }
+
+    /// Reads up to the end of the element that was begun last.
+    fn skip(&mut self) -> Result<(), Fault> {
         let mut depth = 1_usize;
         while depth > 0 {
-            match self.xml.next()? {
+            match self.next()? {
                 Some(Piece::Start(_)) => depth += 1,
                 Some(Piece::End) => depth -= 1,
                 Some(_) => {}
@@ -176,11 +217,14 @@ impl<'ast, 's> FileParser<'ast, 's> {
         for attribute in tag.attributes.iter().filter(|attribute| !known.contains(&attribute.name)) {
             let name = excerpt(attribute.name.as_bytes());
             let message = format!("`{}` has no attribute `{name}`: it is ignored", tag.name);
-            let warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
-            self.reports.add(match suggestion(attribute.name, known) {
-                Some(help) => warning.with_help(help),
-                None => warning,
-            });
+            let mut warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
+            if let Some(known) = near(attribute.name, known) {
+                warning.help = Some(format!("did you mean `{known}`?"));
+                let place = Span::new(attribute.span.start, attribute.span.start + attribute.name.len() as u32);
+                // Two attributes of one name are no XML.
+                warning.fix = tag.get(known).is_none().then(|| write(place, known));
+            }
+            self.reports.add(warning);
         }
     }
 
@@ -252,12 +296,18 @@ impl<'ast, 's> FileParser<'ast, 's> {
         })
     }
 
+    /// The element of a tag, when its end has been read, with the blanks before it on its line.
+    fn whole(&self, tag: &Tag) -> Span {
+        allow::with_blanks(self.reports.source, Span::new(tag.span.start, self.xml.offset()))
+    }
+
     fn event(&mut self, tag: &Tag<'s>) -> Result<Option<Event<'ast>>, Fault> {
         self.warn_unknown(tag, EVENT);
         let class = self.key(tag, "class", "`class=\"6\"` are user events");
         let id = self.key(tag, "id", "`id=\"65\"`, say, is the 65 of the program's `trace_logf(65, …)`");
         self.leaf(tag.name)?;
-        Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, class, id }))
+        let whole = self.whole(tag);
+        Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, whole, class, id }))
     }
 
     fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
@@ -314,7 +364,16 @@ impl<'ast, 's> FileParser<'ast, 's> {
         if let (Some(Literal { not: true, .. }), Some(Literal { not: true, span, .. })) = (value, mask) {
             let message = "`!` before both `value` and `mask` of a condition: they cancel each other";
             let warning = self.warning(&codes::DOUBLE_NOT, tag, span, message, "second");
-            self.reports.add(warning.with_help("leave both out"));
+            let marks = [value, mask].into_iter().flatten().map(|literal| literal.span.start);
+            let mut marks: Vec<u32> = marks.collect();
+            marks.sort_unstable();
+            let edits = marks.into_iter().map(|at| Edit::delete(Span::new(at, at + 1)));
+            let fix = Fix::safe("delete both `!`", edits);
+            // A reference such as `&#33;` is longer than its character.
+            let source = self.reports.source;
+            let is_plain = fix.edits.iter().all(|edit| source.slice(edit.span) == b"!");
+            let warning = warning.with_help("leave both out");
+            self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         self.leaf(tag.name)?;
         let is_good = is_good && (value.is_some() || mask.is_some());
@@ -326,7 +385,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let name = self.name(tag);
         let body = self.enum_body(tag);
         self.leaf(tag.name)?;
-        Ok(body.map(|(test, text)| Enum { tag: tag.span, name, test, text }))
+        let whole = self.whole(tag);
+        Ok(body.map(|(test, text)| Enum { tag: tag.span, whole, name, test, text }))
     }
 
     fn enum_body(&self, tag: &Tag<'s>) -> Option<(EnumTest, &'ast [u8])> {
@@ -385,7 +445,17 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (None, Some(used)) => (used, format!("the format of `{}` is spelt `{right}`, found `{other}`", tag.name)),
         };
         let place = tag.get(other).map_or(used.span, |other| other.span);
-        self.reports.add(self.warning(&codes::SPELLING, tag, place, message, "other spelling"));
+        let fix = match (tag.get(right), tag.get(other)) {
+            (Some(_), Some(other)) => Some(self.delete(other)),
+            // An array stands in an `sformat` only.
+            (None, Some(other)) if right == "sformat" || !may_hold_array(&other.value.text) => {
+                let name = Span::new(other.span.start, other.span.start + other.name.len() as u32);
+                Some(Fix { safe: true, ..write(name, right) })
+            }
+            _ => None,
+        };
+        let warning = self.warning(&codes::SPELLING, tag, place, message, "other spelling");
+        self.reports.add(Diagnostic { fix, ..warning });
         self.formats.read(tag, used)
     }
 
@@ -433,7 +503,14 @@ impl<'ast, 's> FileParser<'ast, 's> {
         if number.zeros {
             let message = format!("`{text}` is decimal: it is {}", number.value);
             let warning = self.warning(&codes::LEADING_ZEROS, tag, span, message, "leading zeros");
-            self.reports.add(warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits"));
+            let warning = warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits");
+            let (start, len) = zeros(text);
+            let place = Span::new(span.start + start as u32, span.start + (start + len) as u32);
+            // References such as `&#48;` are longer than their characters.
+            let is_plain = self.reports.source.slice(place).iter().all(|byte| *byte == b'0');
+            let is_plain = is_plain && span.len() as usize == text.len();
+            let fix = Fix::safe("leave the zeros out", [Edit::delete(place)]);
+            self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         Some(Literal { not: number.not, value: number.value, span })
     }
@@ -479,7 +556,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         if let (Some(_), Some(key)) = (name, key) {
             let message = format!("`{}` has both `name` and `key`: `name` counts", tag.name);
             let warning = self.warning(&codes::NAME_AND_KEY, tag, key.span, message, "ignored");
-            self.reports.add(warning.with_help("leave `key` out"));
+            self.reports.add(warning.with_help("leave `key` out").with_fix(self.delete(key)));
         }
         let (_, span) = name.or(key)?.value.trimmed();
         let label = canonical(&name.or(key)?.value.text);
@@ -496,42 +573,6 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
         Some(self.arena.slice(text.as_bytes()))
     }
-
-    /// `<!-- tfbc: NAME=VALUE -->`
-    fn comment(&mut self, text: &str, place: Span) {
-        let start = place.start + "<!--".len() as u32 + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
-        let Some(setting) = text.trim_matches(is_blank).strip_prefix("tfbc:") else { return };
-        let whole = self.trimmed(setting, start + "tfbc:".len() as u32);
-        if self.has_child {
-            let message = "setting behind the first element has no effect";
-            let warning = self.reports.warning(&codes::LATE_SETTING, whole.span, message);
-            self.reports.add(warning.with_help("settings hold for the whole file: move it to the top"));
-            return;
-        }
-        match setting.split_once('=') {
-            Some((name, value)) if !name.trim_matches(is_blank).is_empty() => {
-                let value_at = start + ("tfbc:".len() + name.len() + 1) as u32;
-                let name = self.trimmed(name, start + "tfbc:".len() as u32);
-                self.settings.push(Setting { name, value: self.trimmed(value, value_at) });
-            }
-            _ => {
-                let error = self.reports.error(&codes::SETTING, whole.span, "setting is not of the form NAME=VALUE");
-                self.reports.add(error.with_help("write such as `<!-- tfbc: bare-s=number -->`"));
-            }
-        }
-    }
-
-    /// A text that stands at `at`, without the blanks around it.
-    fn trimmed(&self, text: &str, at: u32) -> Spanned<&'ast [u8]> {
-        let start = at + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
-        let text = text.trim_matches(is_blank).as_bytes();
-        Spanned::new(self.arena.slice(text), Span::new(start, start + text.len() as u32))
-    }
-}
-
-fn suggestion(name: &str, known: &[&str]) -> Option<String> {
-    let known = nearest(name.as_bytes(), known.iter().map(|known| known.as_bytes()))?;
-    Some(format!("did you mean `{}`?", excerpt(known)))
 }
 
 /// Where a known element belongs.

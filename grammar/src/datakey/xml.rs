@@ -2,7 +2,7 @@
 //!
 //! quick-xml cuts the document; what it does not check of well-formedness is checked here: names, characters, references,
 //! blanks between attributes, one root, nothing but white space around it. The limits are here too, so that whatever walks
-//! the pieces meets at most [`MAX_DEPTH`] open elements of [`MAX_ATTRIBUTES`] attributes.
+//! the pieces meets at most [`SourceLimits::nesting`] open elements of [`MAX_ATTRIBUTES`] attributes.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,9 @@ use smallvec::SmallVec;
 
 use super::codes;
 use super::number::is_blank;
+use crate::limits;
 use crate::reports::{Reports, excerpt};
-use crate::{CodeInfo, Diagnostic, Span};
-
-/// The largest document, in bytes.
-pub(crate) const MAX_LEN: usize = 16 << 20;
-
-/// The most elements that are open at once, the root counted.
-pub(crate) const MAX_DEPTH: usize = 64;
+use crate::{CodeInfo, Diagnostic, SourceLimits, Span};
 
 /// The most attributes of an element.
 pub(crate) const MAX_ATTRIBUTES: usize = 64;
@@ -106,6 +101,7 @@ impl Value<'_> {
 /// The document, read from its start.
 pub(crate) struct Xml<'s> {
     reports: &'s Reports<'s>,
+    max_nesting: usize,
     /// The document without its byte order mark.
     text: &'s str,
     /// The offset of `text` in the source.
@@ -122,11 +118,12 @@ impl<'s> Xml<'s> {
     ///
     /// # Errors
     /// It is too large, or no UTF-8, or says that it is none, or holds a character that XML forbids.
-    pub fn new(reports: &'s Reports<'s>) -> Result<Self, Fault> {
+    pub fn new(reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, Fault> {
         let bytes = reports.source.bytes();
-        if bytes.len() > MAX_LEN {
-            let message = format!("event definitions are larger than {} MiB", MAX_LEN >> 20);
-            return Err(Box::new(reports.error(&codes::TOO_LARGE, Span::default(), message)));
+        if bytes.len() > limits.xml.min(SourceLimits::MAX_BYTES) {
+            let message = format!("event definitions are larger than {}", limits::bytes(limits.xml));
+            let error = reports.error(&codes::TOO_LARGE, Span::default(), message);
+            return Err(Box::new(error.with_help("split the file, or raise the limit by `--max-xml`")));
         }
         if is_utf16(bytes) {
             return Err(encoding(reports, Span::default(), "source is UTF-16, expected UTF-8"));
@@ -137,7 +134,17 @@ impl<'s> Xml<'s> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
         reader.config_mut().check_comments = true;
-        let xml = Self { reports, text, base, reader, open: SmallVec::new(), has_root: false, has_doctype: false };
+        let max_nesting = limits.nesting;
+        let xml = Self {
+            reports,
+            max_nesting,
+            text,
+            base,
+            reader,
+            open: SmallVec::new(),
+            has_root: false,
+            has_doctype: false,
+        };
         xml.check_declaration()?;
         if let Some(at) = bad {
             let span = Span::new(base + at as u32, base + at as u32 + 1);
@@ -184,6 +191,11 @@ impl<'s> Xml<'s> {
         }
     }
 
+    /// The offset behind the piece that was read last.
+    pub fn offset(&self) -> u32 {
+        self.base + self.reader.buffer_position() as u32
+    }
+
     fn span(&self, start: usize, end: usize) -> Span {
         Span::new(self.base + start as u32, self.base + end as u32)
     }
@@ -211,9 +223,10 @@ impl<'s> Xml<'s> {
             return Err(Box::new(error.with_help("move it into the first")));
         }
         let tag = self.tag(span)?;
-        if self.open.len() == MAX_DEPTH {
-            let message = format!("elements nest deeper than {MAX_DEPTH}");
-            return Err(Box::new(self.error(&codes::LIMIT, tag.span, message)));
+        if self.open.len() >= self.max_nesting.min(SourceLimits::MAX_NESTING) {
+            let message = format!("elements nest deeper than {}", self.max_nesting);
+            let error = self.error(&codes::LIMIT, tag.span, message);
+            return Err(Box::new(error.with_help("`--max-nesting` raises the limit")));
         }
         self.has_root = true;
         self.open.push(tag.span);
@@ -375,6 +388,11 @@ impl<'s> Xml<'s> {
             return Err(Box::new(self.ill_formed(name, "DOCTYPE cannot stand here, or not in this form")));
         }
         self.has_doctype = true;
+        if let Some(at) = stray_literal(text) {
+            let at = span.start + at as u32;
+            let place = Span::new(at, at + 1);
+            return Err(Box::new(self.ill_formed(place, "literal outside of the DOCTYPE's declarations")));
+        }
         if let Some(at) = entity_declaration(text) {
             let at = span.start + at as u32;
             let place = Span::new(at, at + "<!ENTITY".len() as u32);
@@ -561,6 +579,23 @@ fn is_name(text: &str) -> bool {
 /// Where `part`, a slice of `whole`, begins in it.
 fn offset_in(whole: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
+}
+
+/// Where a literal begins in a DOCTYPE's internal subset that belongs to no declaration.
+fn stray_literal(doctype: &str) -> Option<usize> {
+    let (mut literal, mut in_subset, mut declares) = (None, false, false);
+    for (at, c) in doctype.char_indices().skip("<!DOCTYPE".len()) {
+        match (literal, c) {
+            (Some(open), _) if open == c => literal = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if in_subset && !declares => return Some(at),
+            (None, '"' | '\'') => literal = Some(c),
+            (None, '[') => in_subset = true,
+            (None, '<' | '>') => declares = c == '<',
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where a DOCTYPE declares an entity, if it does. Comments, instructions and quoted texts are no declarations.

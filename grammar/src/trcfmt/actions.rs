@@ -8,10 +8,11 @@ use std::cell::RefCell;
 use bumpalo::collections::Vec;
 
 use super::ast::*;
+use super::lines::join_len;
 use super::text::Joined;
 use super::word;
 use crate::reports::{Reports, excerpt};
-use crate::{Arena, Span, Spanned, codes};
+use crate::{Arena, Edit, Fix, Span, Spanned, codes};
 
 /// What the actions of one stanza share.
 pub(crate) struct Actions<'ast, 's> {
@@ -144,9 +145,27 @@ impl<'ast, 's> Actions<'ast, 's> {
         value
     }
 
+    /// A comma behind the last case of a switch.
     pub fn trailing_comma(&self, comma: Span) {
+        self.needless_comma(comma, Edit::delete(comma));
+    }
+
+    /// A comma behind the last entry of BITFLAGS.
+    pub fn trailing_flag_comma(&self, comma: Span) {
+        let rest = self.bytes(Span::new(comma.end, self.line.end));
+        let has_false = !matches!(self.aside.entries.borrow().last(), Some(FlagEntry::Flag { no: None, .. }));
+        // Without the comma, a string behind it would be the text for "false".
+        let edit = match next_byte(rest) {
+            Some(b'"') if !has_false => Edit::replace(comma, " \"\""),
+            _ => Edit::delete(comma),
+        };
+        self.needless_comma(comma, edit);
+    }
+
+    fn needless_comma(&self, comma: Span, edit: Edit) {
         let warning = self.reports.warning(&codes::TRAILING_COMMA, comma, "comma after the last entry");
-        self.reports.add(warning.with_help("leave it out: a comma says that another one follows"));
+        let warning = warning.with_help("leave it out: a comma says that another one follows");
+        self.reports.add(warning.with_fix(Fix::safe("delete the comma", [edit])));
     }
 
     /// A code or macro as a case's body.
@@ -154,7 +173,9 @@ impl<'ast, 's> Actions<'ast, 's> {
         let text = excerpt(self.bytes(span));
         let message = format!("`{text}` cannot be a case's body without braces");
         let error = self.reports.error(&codes::CASE_BODY, span, message);
-        self.reports.add(error.with_help(format!("write `{{ {text} }}`, or `\"{text}\"` to print these letters")));
+        let error = error.with_help(format!("write `{{ {text} }}`, or `\"{text}\"` to print these letters"));
+        let braces = [Edit::insert(span.start, "{ "), Edit::insert(span.end, " }")];
+        self.reports.add(error.with_fix(Fix::guess("put it in braces", braces)));
         Body::Group(Group { items: &[], span })
     }
 
@@ -173,7 +194,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn flag_without_comma(&self, flags: FlagList<'ast>, flag: Span, yes: Text<'ast>) -> FlagList<'ast> {
-        self.missing_comma(flag);
+        self.missing_comma(flags.end, flag);
         self.flag(flags, self.value(flag), yes)
     }
 
@@ -205,13 +226,15 @@ impl<'ast, 's> Actions<'ast, 's> {
         field: Value<'ast>,
         text: Text<'ast>,
     ) -> FlagList<'ast> {
-        self.missing_comma(mark);
+        self.missing_comma(flags.end, mark);
         self.field(flags, mask, field, text)
     }
 
-    fn missing_comma(&self, next: Span) {
+    /// An entry at `next` behind one that ends at `end`.
+    fn missing_comma(&self, end: u32, next: Span) {
         let warning = self.reports.warning(&codes::MISSING_COMMA, next, "no comma before this entry of BITFLAGS");
-        self.reports.add(warning.with_help("entries are separated by commas"));
+        let fix = Fix::safe("put in the comma", [Edit::insert(end, ",")]);
+        self.reports.add(warning.with_help("entries are separated by commas").with_fix(fix));
     }
 
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
@@ -221,8 +244,9 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn word(&self, span: Span) -> Text<'ast> {
-        self.lint_word(span);
-        Text { bytes: self.copy(span), span, kind: TextKind::Word { soft: !self.is_before_item(span) } }
+        let soft = !self.is_before_item(span);
+        self.lint_word(span, soft);
+        Text { bytes: self.copy(span), span, kind: TextKind::Word { soft } }
     }
 
     /// Whether an item stands directly behind a word.
@@ -278,7 +302,8 @@ impl<'ast, 's> Actions<'ast, 's> {
             let message = format!("`${}` is assigned or declared with a cast", excerpt(node.name));
             let span = Span::new(cast.span.start - 1, cast.span.end);
             let error = self.reports.error(&codes::CAST, span, message);
-            self.reports.add(error.with_help("casts belong where the value is used; leave it out here"));
+            let error = error.with_help("casts belong where the value is used; leave it out here");
+            self.reports.add(error.with_fix(Fix::guess("delete the cast", [Edit::delete(span)])));
         }
         Spanned::new(node.name, span)
     }
@@ -359,6 +384,19 @@ fn label(text: Text<'_>) -> Label<'_> {
         TextKind::Word { .. } => TextKind::Word { soft: true },
     };
     Label { text: Text { kind, ..text }, hidden: text.bytes.starts_with(b"@") }
+}
+
+/// The first byte that is neither blank nor part of a join.
+fn next_byte(mut text: &[u8]) -> Option<u8> {
+    loop {
+        match text.first()? {
+            b' ' | b'\t' => text = &text[1..],
+            byte => match join_len(text) {
+                Some(len) => text = &text[len..],
+                None => return Some(*byte),
+            },
+        }
+    }
 }
 
 fn body_span(body: &Body) -> Span {

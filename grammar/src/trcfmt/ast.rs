@@ -13,6 +13,8 @@ use crate::{Span, Spanned};
 pub struct File<'ast> {
     /// `# tfbc: NAME=VALUE` comment lines before the first stanza.
     pub settings: &'ast [Setting<'ast>],
+    /// `# tfbc: allow=CODE` comment lines.
+    pub allows: &'ast [Allow<'ast>],
     /// The stanzas that parsed.
     pub stanzas: &'ast [Stanza<'ast>],
     /// Ids of stanzas whose head parsed but whose body did not: what refers to them stays quiet.
@@ -28,6 +30,17 @@ pub struct Setting<'ast> {
     pub name: Spanned<&'ast [u8]>,
     /// Right of `=`, without blanks around it.
     pub value: Spanned<&'ast [u8]>,
+}
+
+/// Warnings that a comment allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Allow<'ast> {
+    /// The codes, as they are written; at least one.
+    pub codes: &'ast [Spanned<&'ast [u8]>],
+    /// The stanza or element that it is about; `None`: the whole file.
+    pub scope: Option<Span>,
+    /// What goes when the comment is deleted: the comment, and the line that it stands on alone.
+    pub whole: Span,
 }
 
 /// A hook id in its canonical 16-bit form: `hhh` is stored as `hhh0`.

@@ -5,11 +5,11 @@
 
 use lalrpop_util::ParseError;
 
+use super::MAX_OPERATORS;
 use super::lexer::{Fatal, IdFault, Lexer, hook_id};
 use super::token::Token;
-use super::{MAX_NESTING, MAX_OPERATORS};
 use crate::reports::{Reports, excerpt};
-use crate::{CodeInfo, Diagnostic, Span, codes};
+use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
 
 /// Turns the error that ended a stanza's parse into a diagnostic.
 pub(crate) fn explain<'s>(
@@ -18,9 +18,9 @@ pub(crate) fn explain<'s>(
     error: ParseError<u32, Token, Fatal>,
 ) -> Diagnostic {
     match error {
-        ParseError::User { error: Fatal::Nesting(span) } => reports
-            .error(&codes::NESTING, span, format!("braces and parentheses nest deeper than {MAX_NESTING}"))
-            .with_help("move inner parts to functions"),
+        ParseError::User { error: Fatal::Nesting(span, max) } => reports
+            .error(&codes::NESTING, span, format!("braces and parentheses nest deeper than {max}"))
+            .with_help("move inner parts to functions; `--max-nesting` raises the limit"),
         ParseError::User { error: Fatal::Operators(span) } => reports
             .error(&codes::OPERATORS, span, format!("expression has more than {MAX_OPERATORS} operators"))
             .with_help("assign parts of it to macros"),
@@ -143,11 +143,14 @@ impl Complaint<'_, '_> {
     fn bad_level(&self) -> Diagnostic {
         let text = self.found_text();
         let levels = ["L=APPL", "L=SVC", "L=KERN", "L=INT"];
-        let help = match levels.iter().find(|level| level.eq_ignore_ascii_case(&text)) {
-            Some(level) => format!("write `{level}`"),
-            None => "the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`".into(),
-        };
-        self.error(&codes::LEVEL, format!("`{text}` names no level")).with_help(help)
+        let error = self.error(&codes::LEVEL, format!("`{text}` names no level"));
+        match levels.iter().find(|level| level.eq_ignore_ascii_case(&text)) {
+            Some(level) => {
+                let title = format!("write `{level}`");
+                error.with_help(title.clone()).with_fix(Fix::guess(title, [Edit::replace(self.found.span, *level)]))
+            }
+            None => error.with_help("the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`"),
+        }
     }
 
     fn unclosed_string(&self) -> Diagnostic {
@@ -237,7 +240,8 @@ impl Complaint<'_, '_> {
         let is_word = matches!(before, Token::Word | Token::Number | Token::Code(_) | Token::Move(_));
         let error = self.error(&codes::BRACKET, "`(` begins no call here");
         if is_word && place.end < self.found.span.start {
-            error.with_help(format!("a call is written without a blank: `{}(`", self.text(place)))
+            let fix = Fix::guess("delete the blank", [Edit::delete(Span::new(place.end, self.found.span.start))]);
+            error.with_help(format!("a call is written without a blank: `{}(`", self.text(place))).with_fix(fix)
         } else if matches!(before, Token::FunctionName) {
             self.case_body()
         } else {
@@ -280,11 +284,21 @@ impl Complaint<'_, '_> {
 
     fn unexpected(&self) -> Diagnostic {
         let message = format!("expected {}, found {}", self.wanted(), self.found_name());
-        let error = self.error(&codes::UNEXPECTED, message);
-        match self.hint() {
-            Some(help) => error.with_help(help),
-            None => error,
-        }
+        let mut error = self.error(&codes::UNEXPECTED, message);
+        error.help = self.hint();
+        error.fix = self.fix();
+        error
+    }
+
+    fn fix(&self) -> Option<Fix> {
+        let span = self.found.span;
+        let edit = match self.found.token? {
+            Token::Name if self.wants("macro") => Edit::insert(span.start, "$"),
+            Token::Macro if self.wants("name") => Edit::delete(Span::new(span.start, span.start + 1)),
+            _ => return None,
+        };
+        let title = if edit.span.is_empty() { "put a `$` before it" } else { "delete the `$`" };
+        Some(Fix::guess(title, [edit]))
     }
 
     fn hint(&self) -> Option<String> {

@@ -7,17 +7,17 @@
 use logos::Logos;
 use smallvec::SmallVec;
 
+use super::MAX_OPERATORS;
 use super::ast::{HookId, Level};
 use super::token::{ExprToken, TextToken, Token};
 use super::word::{self, CodeWord, Number};
-use super::{MAX_NESTING, MAX_OPERATORS};
-use crate::Span;
+use crate::{SourceLimits, Span};
 
 /// What ends the parse of a stanza from within the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fatal {
-    /// Braces and parentheses nest deeper than [`MAX_NESTING`].
-    Nesting(Span),
+    /// Braces and parentheses nest deeper than this.
+    Nesting(Span, usize),
     /// An expression has more than [`MAX_OPERATORS`] operators.
     Operators(Span),
 }
@@ -44,6 +44,8 @@ pub(crate) struct Lexer<'s> {
     part: Part,
     /// The braces and parentheses that are open.
     open: SmallVec<[Open; 8]>,
+    /// How many may be open.
+    max_nesting: usize,
     /// Whether the last token closed what it fits.
     closed: bool,
     /// How many are open when a closing parenthesis ends the expression; `None` in an assignment, which a brace ends.
@@ -79,6 +81,7 @@ impl<'s> Lexer<'s> {
             mode: Mode::Text(tokens),
             part: Part::HookId,
             open: SmallVec::new(),
+            max_nesting: SourceLimits::MAX_NESTING,
             closed: false,
             call_depth: None,
             n_operators: 0,
@@ -86,6 +89,11 @@ impl<'s> Lexer<'s> {
             recent: [(Token::Stray, Span::new(line.start, line.start)); 3],
             defined: SmallVec::new(),
         }
+    }
+
+    /// The same with fewer braces and parentheses that may be open.
+    pub fn with_nesting(self, max: usize) -> Self {
+        Self { max_nesting: max.min(SourceLimits::MAX_NESTING), ..self }
     }
 
     /// The event id, when it has been read.
@@ -296,7 +304,7 @@ impl<'s> Lexer<'s> {
 
     /// One above the limit is enough to report it; what is only drained needs no more.
     fn push_open(&mut self, open: Open) {
-        if self.open.len() <= MAX_NESTING {
+        if self.open.len() <= self.max_nesting {
             self.open.push(open);
         }
     }
@@ -323,8 +331,8 @@ impl<'s> Lexer<'s> {
     }
 
     fn check_limits(&self, span: Span) -> Result<(), Fatal> {
-        if self.open.len() > MAX_NESTING {
-            Err(Fatal::Nesting(span))
+        if self.open.len() > self.max_nesting {
+            Err(Fatal::Nesting(span, self.max_nesting))
         } else if self.n_operators > MAX_OPERATORS && matches!(self.mode, Mode::Expr(_)) {
             Err(Fatal::Operators(span))
         } else {

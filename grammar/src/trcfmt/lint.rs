@@ -2,35 +2,51 @@
 
 use super::actions::Actions;
 use super::ast::{Cast, Code, Size};
+use super::lexemes::KEYWORDS;
 use super::word::{self, CodeWord};
 use crate::reports::excerpt;
-use crate::{Span, codes};
-
-const KEYWORDS: [&str; 4] = ["LOOP", "BITFLAGS", "starttimer", "endtimer"];
+use crate::{Diagnostic, Edit, Fix, Span, codes};
 
 impl<'ast> Actions<'ast, '_> {
-    /// Warns about a bare word that was probably meant as something else.
-    pub(super) fn lint_word(&self, span: Span) {
+    /// Warns about a bare word that was probably meant as something else. `soft`: whether a soft blank follows it.
+    pub(super) fn lint_word(&self, span: Span, soft: bool) {
         let bytes = self.reports.source.slice(span);
         if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
             let message = format!("bare word `{}` differs from keyword `{keyword}` only in case", excerpt(bytes));
             let warning = self.reports.warning(&codes::KEYWORD_CASE, span, message);
-            self.reports.add(warning.with_help(format!("write `{keyword}`, or put the word in quotes to print it")));
-        } else if let Some(code) = similar_code(bytes) {
+            let warning = warning.with_help(format!("write `{keyword}`, or put the word in quotes to print it"));
+            let fix = Fix::guess(format!("write `{keyword}`"), [Edit::replace(span, *keyword)]);
+            self.reports.add(warning.with_fix(fix));
+        } else if let Some(similar) = Similar::to(bytes) {
             let message = format!("bare word `{}` looks like a format code and is printed as text", excerpt(bytes));
             let warning = self.reports.warning(&codes::CODE_LIKE_WORD, span, message);
-            self.reports.add(warning.with_help(format!("{code}; put the word in quotes if it is text")));
+            let warning = warning.with_help(format!("{}; put the word in quotes if it is text", similar.help(bytes)));
+            let fix = if soft { similar.fix(bytes, span) } else { Some(quote(span)) };
+            self.reports.add(match fix {
+                Some(fix) => warning.with_fix(fix),
+                None => warning,
+            });
         }
     }
 
     /// Warns about `\n` between quotes, where it prints these two letters.
     pub(super) fn lint_escape(&self, inner: Span) {
         let text = self.reports.source.slice(inner);
-        if let Some(at) = text.windows(2).position(|pair| pair == b"\\n") {
+        let places = || text.windows(2).enumerate().filter(|(_, pair)| *pair == b"\\n").map(|(at, _)| at);
+        if let Some(at) = places().next() {
             let start = inner.start + at as u32;
             let message = "`\\n` inside quotes prints a backslash and an `n`";
             let warning = self.reports.warning(&codes::ESCAPE_IN_QUOTES, Span::new(start, start + 2), message);
-            self.reports.add(warning.with_help("end the string before it: `\"text\" \\n \"more\"`"));
+            let warning = warning.with_help("end the string before it: `\"text\" \\n \"more\"`");
+            let edits = places().map(|at| {
+                let place = Span::new(inner.start + at as u32, inner.start + at as u32 + 2);
+                match (at == 0, place.end == inner.end) {
+                    (_, true) => Edit::replace(Span::new(place.start, place.end + 1), "\" \\n"),
+                    (true, _) => Edit::replace(Span::new(place.start - 1, place.end), "\\n \""),
+                    _ => Edit::replace(place, "\" \\n \""),
+                }
+            });
+            self.reports.add(warning.with_fix(Fix::guess("end the string before each `\\n`", edits)));
         }
     }
 
@@ -38,7 +54,7 @@ impl<'ast> Actions<'ast, '_> {
     pub(super) fn cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         match (text, word::code(text)) {
             ([b'W', range @ ..], _) if !range.is_empty() && is_range(range) => self.bits(range, span),
-            (_, Some(CodeWord::Prints(code))) if !matches!(code, Code::HookBytes | Code::HookType) => Cast::Code(code),
+            (_, Some(CodeWord::Prints(code))) if is_cast(code) => Cast::Code(code),
             ([letter, ..], Some(CodeWord::IllegalSize)) if !b"GOR".contains(letter) => self.illegal_cast(text, span),
             _ => self.unknown_cast(text, span),
         }
@@ -67,10 +83,21 @@ impl<'ast> Actions<'ast, '_> {
     fn unknown_cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         let message = format!("cast `%{}` is unknown: the value prints as without one", excerpt(text));
         let warning = self.reports.warning(&codes::UNKNOWN_CAST, span, message);
-        self.reports
-            .add(warning.with_help("a cast is a printing code such as `%U4`, or a range of bits such as `%W0.3`"));
+        let warning = warning.with_help("a cast is a printing code such as `%U4`, or a range of bits such as `%W0.3`");
+        let other_case = [text.to_ascii_uppercase(), text.to_ascii_lowercase()];
+        let is_cast = |text: &[u8]| matches!(word::code(text), Some(CodeWord::Prints(code)) if is_cast(code));
+        let fix = other_case.iter().find(|text| is_cast(text)).map(|known| {
+            let known = String::from_utf8_lossy(known);
+            Fix::guess(format!("write `%{known}`"), [Edit::replace(span, known)])
+        });
+        self.reports.add(Diagnostic { fix, ..warning });
         Cast::Unknown(self.arena.slice(text))
     }
+}
+
+/// Whether a printing code can be a cast.
+fn is_cast(code: Code) -> bool {
+    !matches!(code, Code::HookBytes | Code::HookType)
 }
 
 /// Whether all that follows `%W` is digits and dots.
@@ -78,22 +105,63 @@ fn is_range(text: &[u8]) -> bool {
     text.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Says what a word was probably meant to be, when it looks like a code.
-fn similar_code(word: &[u8]) -> Option<String> {
-    let (&first, rest) = word.split_first()?;
-    if !first.is_ascii_alphabetic() || !(rest.len() == 1 || rest.first().is_some_and(u8::is_ascii_digit)) {
-        return None;
+/// Puts a word in quotes, which leaves out the soft blank behind it.
+fn quote(word: Span) -> Fix {
+    Fix::safe("put the word in quotes", [Edit::insert(word.start, "\""), Edit::insert(word.end, "\"")])
+}
+
+/// What a word that looks like a code was probably meant to be.
+enum Similar {
+    /// A code whose letter has the other case.
+    OtherCase(Vec<u8>),
+    /// A code of so many bytes, and something directly behind it.
+    Prefix(usize),
+    /// A code that does not take the size `W`.
+    NoWord,
+}
+
+impl Similar {
+    fn to(word: &[u8]) -> Option<Self> {
+        let (&first, rest) = word.split_first()?;
+        if !first.is_ascii_alphabetic() || !(rest.len() == 1 || rest.first().is_some_and(u8::is_ascii_digit)) {
+            return None;
+        }
+        let is_legal = |word: &[u8]| matches!(word::code(word), Some(CodeWord::Prints(_) | CodeWord::Moves(_)));
+        let other_case = [word.to_ascii_uppercase(), word.to_ascii_lowercase()];
+        if let Some(code) = other_case.into_iter().find(|code| is_legal(code)) {
+            return Some(Similar::OtherCase(code));
+        }
+        let len = code_len(word);
+        if len < word.len() && is_legal(&word[..len]) {
+            return Some(Similar::Prefix(len));
+        }
+        matches!(word, [b'A' | b'B' | b'F', b'W']).then_some(Similar::NoWord)
     }
-    let is_legal = |word: &[u8]| matches!(word::code(word), Some(CodeWord::Prints(_) | CodeWord::Moves(_)));
-    let other_case = [word.to_ascii_uppercase(), word.to_ascii_lowercase()];
-    if let Some(code) = other_case.iter().find(|code| is_legal(code)) {
-        return Some(format!("the code is `{}`", excerpt(code)));
+
+    fn help(&self, word: &[u8]) -> String {
+        match self {
+            Similar::OtherCase(code) => format!("the code is `{}`", excerpt(code)),
+            Similar::Prefix(len) => {
+                format!("a code ends at a blank or mark: `{} {}`", excerpt(&word[..*len]), excerpt(&word[*len..]))
+            }
+            Similar::NoWord => format!("`{}` takes a number", char::from(word[0])),
+        }
     }
-    let len = code_len(word);
-    if len < word.len() && is_legal(&word[..len]) {
-        return Some(format!("a code ends at a blank or mark: `{} {}`", excerpt(&word[..len]), excerpt(&word[len..])));
+
+    /// Makes the word at `span` the code.
+    fn fix(&self, word: &[u8], span: Span) -> Option<Fix> {
+        match self {
+            Similar::OtherCase(code) => {
+                let code = String::from_utf8_lossy(code);
+                Some(Fix::guess(format!("write `{code}`"), [Edit::replace(span, code)]))
+            }
+            Similar::Prefix(len) => {
+                let title = format!("put a blank behind `{}`", excerpt(&word[..*len]));
+                Some(Fix::guess(title, [Edit::insert(span.start + *len as u32, " ")]))
+            }
+            Similar::NoWord => None,
+        }
     }
-    matches!(word, [b'A' | b'B' | b'F', b'W']).then(|| format!("`{}` takes a number", char::from(first)))
 }
 
 /// The length of the letter, digits and perhaps dot and digits that a word begins with.

@@ -11,6 +11,9 @@ mod actions;
 pub mod ast;
 mod backquote;
 mod expected;
+mod format;
+mod layout;
+mod lexemes;
 mod lexer;
 mod lines;
 mod lint;
@@ -21,13 +24,13 @@ mod text;
 mod token;
 mod word;
 
+pub use format::{format, format_stanza, line_end, rewrites};
+pub use lexemes::{KEYWORDS, Lexeme, lexemes};
 pub use lines::{Head, LineKind, LogicalLine, head, logical_lines};
 pub use listing::tokens;
-pub use parse::parse;
+pub use parse::{parse, parse_within};
 pub use show::show;
-
-/// The deepest nesting of braces and parentheses in one stanza. Whatever walks the tree may recurse this far.
-pub const MAX_NESTING: usize = 200;
+pub use word::{CodeWord, code as code_word};
 
 /// The most operators in one expression. A tree of `1+1+1…` is as deep as it has operators.
 pub const MAX_OPERATORS: usize = 1000;

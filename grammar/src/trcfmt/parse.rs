@@ -1,13 +1,15 @@
 //! A whole file: its logical lines, settings and stanzas.
 
 use super::actions::{Actions, Aside};
-use super::ast::{File, HookId, Setting, Stanza};
+use super::ast::{Allow, File, HookId, Setting, Stanza};
 use super::expected;
 use super::grammar::StanzaParser;
 use super::lexer::Lexer;
-use super::lines::{LineKind, LogicalLine, is_blank, logical_lines};
+use super::lines::{self, LineKind, LogicalLine, is_blank, logical_lines};
+use crate::allow;
+use crate::limits::bytes;
 use crate::reports::Reports;
-use crate::{Arena, Diagnostic, Source, SourceId, Span, Spanned, codes};
+use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
 
 /// Parses a trcfmt file. The tree lives in `arena`; `id` names the source in the diagnostics.
 ///
@@ -24,14 +26,26 @@ use crate::{Arena, Diagnostic, Source, SourceId, Span, Spanned, codes};
 /// assert_eq!(diagnostics[0].code.code, "S07");
 /// ```
 pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'ast>, Vec<Diagnostic>) {
+    parse_within(arena, id, source, &SourceLimits::default())
+}
+
+/// The same within given limits. Behind as many stanzas as there may be, no more are read.
+pub fn parse_within<'ast>(
+    arena: &'ast Arena,
+    id: SourceId,
+    source: &Source,
+    limits: &SourceLimits,
+) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::new(id, source);
     let aside = Aside::default();
-    let mut parser = FileParser::new(arena, &reports, &aside);
-    if source.bytes().len() > Source::MAX_LEN {
-        let message = format!("source is larger than {} MiB", Source::MAX_LEN >> 20);
-        reports.add(reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message));
+    let mut parser = FileParser::new(arena, &reports, &aside, limits);
+    if source.bytes().len() > limits.source.min(SourceLimits::MAX_BYTES) {
+        let message = format!("source is larger than {}", bytes(limits.source));
+        let error = reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message);
+        reports.add(error.with_help("split it, or raise the limit by `--max-source`"));
     } else {
-        logical_lines(source).take_while(|_| !reports.is_full()).for_each(|line| parser.line(&line));
+        let mut lines = logical_lines(source).take_while(|_| !reports.is_full());
+        while lines.next().is_some_and(|line| parser.line(&line)) {}
     }
     let file = parser.finish();
     (file, reports.finish())
@@ -39,10 +53,15 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
 
 struct FileParser<'ast, 's> {
     arena: &'ast Arena,
+    limits: &'s SourceLimits,
     reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
+    n_stanzas: usize,
     grammar: StanzaParser,
     settings: bumpalo::collections::Vec<'ast, Setting<'ast>>,
+    allows: bumpalo::collections::Vec<'ast, Allow<'ast>>,
+    /// Allows right above the line that is read, behind the first stanza.
+    above: Vec<Allow<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
     broken: bumpalo::collections::Vec<'ast, HookId>,
     broken_functions: bumpalo::collections::Vec<'ast, &'ast [u8]>,
@@ -50,13 +69,17 @@ struct FileParser<'ast, 's> {
 }
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>) -> Self {
+    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, limits: &'s SourceLimits) -> Self {
         Self {
+            limits,
             arena,
             reports,
             aside,
+            n_stanzas: 0,
             grammar: StanzaParser::new(),
             settings: arena.list(),
+            allows: arena.list(),
+            above: Vec::new(),
             stanzas: arena.list(),
             broken: arena.list(),
             broken_functions: arena.list(),
@@ -64,8 +87,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    fn finish(self) -> File<'ast> {
+    fn finish(mut self) -> File<'ast> {
+        self.allow_nothing();
         File {
+            allows: self.allows.into_bump_slice(),
             settings: self.settings.into_bump_slice(),
             stanzas: self.stanzas.into_bump_slice(),
             broken: self.broken.into_bump_slice(),
@@ -73,9 +98,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    fn line(&mut self, line: &LogicalLine) {
+    /// Takes in a line; `false` where it is the last one that is wanted.
+    fn line(&mut self, line: &LogicalLine) -> bool {
         match line.kind {
-            LineKind::Blank => {}
+            LineKind::Blank => self.allow_nothing(),
             LineKind::Comment => {
                 self.warn_swallowed(line);
                 self.setting(line);
@@ -83,15 +109,29 @@ impl<'ast, 's> FileParser<'ast, 's> {
             LineKind::Stanza => {
                 self.warn_joins(line);
                 self.saw_stanza = true;
+                self.allow_stanza(line.span);
+                self.n_stanzas += 1;
+                if self.n_stanzas > self.limits.templates {
+                    self.reports.add(self.too_many_templates(line.span));
+                    return false;
+                }
                 self.stanza(line.span);
             }
         }
+        true
+    }
+
+    fn too_many_templates(&self, stanza: Span) -> Diagnostic {
+        let message = format!("source has more than {} templates", self.limits.templates);
+        let place = Span::new(stanza.start, stanza.start.saturating_add(1).min(stanza.end));
+        let error = self.reports.error(&codes::TOO_MANY_TEMPLATES, place, message);
+        error.with_help("`--max-templates` raises the limit")
     }
 
     fn stanza(&mut self, line: Span) {
         let n_errors = self.reports.n_errors();
         let actions = Actions::new(self.arena, self.reports, self.aside, line);
-        let mut lexer = Lexer::new(self.reports.source.bytes(), line);
+        let mut lexer = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting);
         match self.grammar.parse(&actions, &mut lexer) {
             Ok(stanza) if self.reports.n_errors() == n_errors => self.stanzas.push(stanza),
             Ok(_) => self.break_stanza(&mut lexer),
@@ -114,28 +154,47 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let blanks = Span::new(join.start + 1, join.end);
             let warning =
                 self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks behind the `\\` at line end");
-            self.reports.add(warning.with_help("the line is continued all the same; delete them"));
+            let warning = warning.with_help("the line is continued all the same; delete them");
+            self.reports.add(warning.with_fix(Fix::safe("delete the blanks", [Edit::delete(blanks)])));
         }
-        if let Some(join) = line.dangling {
+        if let Some(join) = self.dangling(line) {
             let span = Span::new(join.start, join.start + 1);
             let warning = self.reports.warning(&codes::DANGLING_BACKSLASH, span, "`\\` at the end of the file");
-            self.reports.add(warning.with_help("there is no line to continue with; delete it"));
+            let warning = warning.with_help("there is no line to continue with; delete it");
+            self.reports.add(warning.with_fix(Fix::safe("delete the `\\`", [Edit::delete(join)])));
         }
+    }
+
+    /// A `\` with no line behind it to join, perhaps with the file's last line end.
+    fn dangling(&self, line: &LogicalLine) -> Option<Span> {
+        let rest = |join: &Span| self.reports.source.bytes().get(join.end as usize..).unwrap_or_default();
+        line.dangling.or_else(|| line.joins.last().copied().filter(|join| matches!(rest(join), b"\n" | b"\r\n")))
     }
 
     /// A comment that is continued hides what would have been a stanza.
     fn warn_swallowed(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
-        let next = |join: &Span| {
-            let end = line.joins.iter().find(|next| next.start > join.start).map_or(line.span.end, |next| next.start);
-            let text = &bytes[join.end as usize..end as usize];
-            text.iter().copied().find(|b| !is_blank(*b) && !matches!(b, b'\r' | b'\n'))
+        let next = |at: usize, join: &Span| {
+            let end = line.joins.get(at + 1).map_or(line.span.end, |next| next.start);
+            let text = bytes.get(join.end as usize..end as usize)?;
+            let start = text.iter().position(|b| !is_blank(*b) && !matches!(b, b'\r' | b'\n'))?;
+            Some(Span::new(join.end + start as u32, end))
         };
-        if let Some(join) = line.joins.iter().find(|join| next(join).is_some_and(|first| first != b'#')) {
+        let is_lost = |text: &Span| bytes.get(text.start as usize) != Some(&b'#');
+        let joins = line.joins.iter().enumerate().filter_map(|(at, join)| Some((join, next(at, join)?)));
+        let mut lines = joins.filter(|(_, text)| is_lost(text)).peekable();
+        if let Some((join, lost)) = lines.peek().copied() {
             let span = Span::new(join.start, join.start + 1);
             let message = "comment ends in `\\`, so the next line is comment too";
             let warning = self.reports.warning(&codes::SWALLOWED_LINE, span, message);
-            self.reports.add(warning.with_help("delete the `\\`, or begin the next line with `#`"));
+            let head = lines::head(self.reports.source, lost);
+            let fix = if head.id.is_some() && head.version.is_some() {
+                Fix::guess("delete the `\\`", [Edit::delete(*join)])
+            } else {
+                let marks = lines.map(|(_, text)| Edit::insert(text.start, "# "));
+                Fix::safe("begin the next line with `#`", marks)
+            };
+            self.reports.add(warning.with_help("delete the `\\`, or begin the next line with `#`").with_fix(fix));
         }
     }
 
@@ -149,6 +208,11 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let span = trimmed(setting, line.span.start + (at + b"tfbc:".len()) as u32);
         let text = self.reports.source.slice(span);
         let equals = text.iter().position(|b| *b == b'=');
+        let name = equals.map(|equals| self.reports.source.slice(trimmed(&text[..equals], span.start)));
+        if let (Some(equals), Some(allow::NAME)) = (equals, name) {
+            let value = Span::new(span.start + equals as u32 + 1, span.end);
+            return self.allow(value, Span::new(line.span.start, end), span);
+        }
         match equals {
             _ if self.saw_stanza => self.reports.add(self.late_setting(span)),
             Some(equals) if equals > 0 => self.settings.push(Setting {
@@ -156,6 +220,33 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 value: self.spanned(trimmed(&text[equals + 1..], span.start + equals as u32 + 1)),
             }),
             _ => self.reports.add(self.bad_setting(span)),
+        }
+    }
+
+    /// `# tfbc: allow=CODE`: for the file before its first stanza, else for the stanza right below.
+    fn allow(&mut self, value: Span, comment: Span, setting: Span) {
+        match allow::read(self.arena, self.reports.source, value, comment) {
+            None => {
+                let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
+                self.reports.add(error.with_help("write such as `# tfbc: allow=S47`"));
+            }
+            Some(allow) if self.saw_stanza => self.above.push(allow),
+            Some(allow) => self.allows.push(allow),
+        }
+    }
+
+    /// What is allowed right above a stanza holds for it.
+    fn allow_stanza(&mut self, stanza: Span) {
+        self.allows.extend(self.above.drain(..).map(|allow| Allow { scope: Some(stanza), ..allow }));
+    }
+
+    /// What is allowed above a blank line, or the file's end, holds for nothing.
+    fn allow_nothing(&mut self) {
+        for allow in self.above.drain(..) {
+            let ([first, .., last] | [first @ last]) = allow.codes else { continue };
+            let message = "`allow=` behind the first stanza, and none is right below";
+            let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
+            self.reports.add(warning.with_help("move it right above its stanza, or to the top for the whole file"));
         }
     }
 

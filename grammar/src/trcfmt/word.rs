@@ -4,7 +4,7 @@ use super::ast::{Code, Move, Size};
 
 /// A word with the shape of a format code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CodeWord {
+pub enum CodeWord {
     /// A code that prints.
     Prints(Code),
     /// A code that moves the data pointer.
@@ -14,7 +14,14 @@ pub(crate) enum CodeWord {
 }
 
 /// Classifies a whole word; `None` when it has not a code's shape.
-pub(crate) fn code(word: &[u8]) -> Option<CodeWord> {
+///
+/// ```
+/// use tfbc_grammar::trcfmt::{CodeWord, ast::{Code, Size}, code_word};
+/// assert_eq!(code_word(b"X4"), Some(CodeWord::Prints(Code::Hex(Size::Bytes(4)))));
+/// assert_eq!(code_word(b"X17"), Some(CodeWord::IllegalSize));
+/// assert_eq!(code_word(b"X4foo"), None);
+/// ```
+pub fn code(word: &[u8]) -> Option<CodeWord> {
     let (letter, size) = word.split_first()?;
     match (letter, size) {
         (b'H', b"B") => Some(CodeWord::Prints(Code::HookBytes)),

@@ -1,0 +1,61 @@
+//! `allow=CODE,CODE` of a `tfbc:` comment.
+
+use crate::trcfmt::ast::Allow;
+use crate::{Arena, Source, Span, Spanned};
+
+/// The name of the setting.
+pub(crate) const NAME: &[u8] = b"allow";
+
+/// Reads the codes at `value`: words with commas between. What follows the last is a remark.
+///
+/// The comment is about the whole file until somebody says otherwise; `None` where it names no code.
+pub(crate) fn read<'ast>(arena: &'ast Arena, source: &Source, value: Span, comment: Span) -> Option<Allow<'ast>> {
+    let text = source.slice(value);
+    let mut codes = arena.list();
+    let mut at = 0;
+    loop {
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let len = text[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if len > 0 {
+            let span = Span::new(value.start + at as u32, value.start + (at + len) as u32);
+            codes.push(Spanned::new(arena.slice(source.slice(span)), span));
+        }
+        at += len;
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if text.get(at) != Some(&b',') {
+            break;
+        }
+        at += 1;
+    }
+    let whole = whole_lines(source, comment);
+    (!codes.is_empty()).then(|| Allow { codes: codes.into_bump_slice(), scope: None, whole })
+}
+
+/// A place with the blanks around it and its line end, where nothing else stands on its lines; else the place alone.
+pub(crate) fn whole_lines(source: &Source, place: Span) -> Span {
+    let bytes = source.bytes();
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let before = &bytes[..place.start as usize];
+    let start = before.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1);
+    let behind = &bytes[place.end as usize..];
+    let rest = behind.iter().take_while(|byte| is_blank(byte)).count();
+    let is_first = start == 0 || before[start - 1] == b'\n';
+    match behind.get(rest) {
+        Some(b'\n') if is_first => Span::new(start as u32, place.end + rest as u32 + 1),
+        None if is_first => Span::new(start as u32, place.end + rest as u32),
+        _ => place,
+    }
+}
+
+/// A place with the blanks before it on its line, and that line's start where nothing else stands there.
+pub(crate) fn with_blanks(source: &Source, place: Span) -> Span {
+    let before = &source.bytes()[..place.start as usize];
+    let n_blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let line = &before[..before.len() - n_blanks];
+    let end = match line {
+        [.., b'\r', b'\n'] => 2,
+        [.., b'\n'] => 1,
+        _ => 0,
+    };
+    Span::new(place.start - (n_blanks + end) as u32, place.end)
+}

@@ -1,0 +1,219 @@
+//! One canonical layout of event definitions.
+//!
+//! ```text
+//! <eventdefinitions>
+//!   <datakey format="%4u1x state">
+//!     <event class="6" id="65"/> <!-- from the motor -->
+//!     <enum name="state" value="1" string="ON"/>
+//!   </datakey>
+//! </eventdefinitions>
+//! ```
+//!
+//! A tag is one line, or, where it is too wide, a line for each attribute. Values of attributes, texts, comments,
+//! instructions and unknown elements are written as they are; a comment that stands behind something on its line stays there.
+
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::events::attributes::Attribute;
+use quick_xml::events::{BytesStart, Event};
+
+use super::number::is_blank;
+use super::parse::{ROOTS, parse_within};
+use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+/// How much further in children stand.
+const STEP: usize = 2;
+/// How much further in attributes stand that have lines of their own.
+const ATTRIBUTE_STEP: usize = 4;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Lays out event definitions: what to rewrite to bring them into the canonical form. What they mean stays the same, and so
+/// does every comment. What is no XML, or has another root, stays as it is.
+///
+/// ```
+/// use tfbc_grammar::{Source, SourceId, SourceLimits, datakey};
+/// let source = Source::new("a.xml", "<eventdefinitions><datakey format = '%x a'>
+/// <event class='6'   id='1'></event></datakey></eventdefinitions>");
+/// let formatted = datakey::format(SourceId(0), &source, &SourceLimits::default());
+/// assert_eq!(String::from_utf8(formatted.text(&source)).unwrap(), r#"<eventdefinitions>
+///   <datakey format="%x a">
+///     <event class="6" id="1"/>
+///   </datakey>
+/// </eventdefinitions>
+/// "#);
+/// ```
+pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted {
+    let arena = Arena::new();
+    let (file, mut diagnostics) = parse_within(&arena, id, source, limits);
+    diagnostics.retain(|found| file.refused && found.severity == Severity::Error);
+    let bytes = source.bytes();
+    let base = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    let rewrites = match std::str::from_utf8(&bytes[base..]) {
+        Ok(text) if !file.refused => nodes(text).map(|nodes| layout(text, base, &nodes)),
+        _ => None,
+    };
+    Formatted { rewrites: rewrites.unwrap_or_default(), diagnostics }
+}
+
+/// A piece of the document; white space between pieces is none.
+struct Node<'s> {
+    kind: Kind<'s>,
+    place: Range<usize>,
+}
+
+enum Kind<'s> {
+    Start(BytesStart<'s>),
+    Empty(BytesStart<'s>),
+    End(String),
+    Comment,
+    /// Text, an instruction, a declaration, or an element that is kept as it is.
+    Other,
+}
+
+/// The document's pieces; `None` where it is not well-formed.
+fn nodes(text: &str) -> Option<Vec<Node<'_>>> {
+    let mut reader = Reader::from_str(text);
+    let mut nodes: Vec<Node> = Vec::new();
+    // The last node is text that goes on with whatever text comes next.
+    let mut in_text = false;
+    loop {
+        let start = reader.buffer_position() as usize;
+        let event = reader.read_event().ok()?;
+        let place = start..reader.buffer_position() as usize;
+        let kind = match event {
+            Event::Eof => return Some(nodes),
+            Event::Text(_) if text[place.clone()].trim_matches(is_blank).is_empty() => continue,
+            Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => {
+                let place = trimmed(text, place);
+                match nodes.last_mut().filter(|_| in_text) {
+                    Some(last) => last.place.end = place.end,
+                    None => nodes.push(Node { kind: Kind::Other, place }),
+                }
+                in_text = true;
+                continue;
+            }
+            Event::Start(tag) if is_known(&tag) => Kind::Start(tag),
+            Event::Start(tag) => {
+                reader.read_to_end(tag.name()).ok()?;
+                let place = start..reader.buffer_position() as usize;
+                nodes.push(Node { kind: Kind::Other, place });
+                in_text = false;
+                continue;
+            }
+            Event::Empty(tag) if is_known(&tag) => Kind::Empty(tag),
+            Event::End(tag) => Kind::End(tag.name().as_ref().to_owned()),
+            Event::Comment(_) => Kind::Comment,
+            Event::Empty(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => Kind::Other,
+        };
+        in_text = false;
+        nodes.push(Node { kind, place });
+    }
+}
+
+fn is_known(tag: &BytesStart) -> bool {
+    let name = tag.name();
+    let is = |known: &&str| *known == name.as_ref();
+    ROOTS.iter().chain(&["datakey", "eventclass", "event", "bitmask", "enum", "condition"]).any(is)
+}
+
+fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
+    let slice = &text[place.clone()];
+    let start = place.end - slice.trim_start_matches(is_blank).len();
+    start..place.start + slice.trim_end_matches(is_blank).len()
+}
+
+fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
+    let first = text.find('\n').unwrap_or(0);
+    let line_end = if text[..first].ends_with('\r') { "\r\n" } else { "\n" };
+    let mut writer = Writer { text, base, line_end, depth: 0, at: 0, after_start: false, rewrites: Vec::new() };
+    let mut rest = nodes;
+    while let Some((node, others)) = rest.split_first() {
+        rest = others;
+        match (&node.kind, rest) {
+            (Kind::Start(tag), [Node { kind: Kind::End(_), place: end }, others @ ..]) => {
+                writer.tag(tag, "/>", node.place.start..end.end);
+                rest = others;
+            }
+            (Kind::Start(tag), _) => {
+                writer.tag(tag, ">", node.place.clone());
+                writer.depth += 1;
+                writer.after_start = true;
+            }
+            (Kind::Empty(tag), _) => writer.tag(tag, "/>", node.place.clone()),
+            (Kind::End(name), _) => {
+                writer.depth = writer.depth.saturating_sub(1);
+                // No blank line stands before it.
+                writer.after_start = true;
+                writer.put(node.place.clone(), &format!("</{name}>"), false);
+            }
+            (Kind::Comment, _) => writer.put(node.place.clone(), &text[node.place.clone()], true),
+            (Kind::Other, _) => writer.put(node.place.clone(), &text[node.place.clone()], false),
+        }
+    }
+    writer.replace(writer.at..text.len(), line_end.to_owned());
+    writer.rewrites
+}
+
+struct Writer<'s> {
+    text: &'s str,
+    /// The offset of `text` in the source.
+    base: usize,
+    line_end: &'static str,
+    depth: usize,
+    /// The end of what has been written.
+    at: usize,
+    /// Whether no blank line may come next.
+    after_start: bool,
+    rewrites: Vec<Rewrite>,
+}
+
+impl Writer<'_> {
+    /// Writes a piece on a line of its own, or behind what is on the line if it stands so and may.
+    fn put(&mut self, place: Range<usize>, piece: &str, may_stand_behind: bool) {
+        let n_line_ends = self.text[self.at..place.start].matches('\n').count();
+        let mut new = String::new();
+        if self.at > 0 && may_stand_behind && n_line_ends == 0 {
+            new.push(' ');
+        } else if self.at > 0 {
+            let is_apart = n_line_ends > 1 && !self.after_start;
+            new.push_str(&self.line_end.repeat(1 + usize::from(is_apart)));
+            new.extend(std::iter::repeat_n(' ', self.depth * STEP));
+        }
+        new.push_str(piece);
+        self.replace(self.at..place.end, new);
+        self.at = place.end;
+        self.after_start = false;
+    }
+
+    fn tag(&mut self, tag: &BytesStart, end: &str, place: Range<usize>) {
+        let name = tag.name().as_ref().to_owned();
+        let attributes: Vec<String> = tag.attributes().flatten().map(|attribute| written(&attribute)).collect();
+        let line = format!("<{name}{}{end}", attributes.iter().map(|text| format!(" {text}")).collect::<String>());
+        let column = self.depth * STEP;
+        let is_wide = column + line.chars().count() > WIDTH || line.contains('\n');
+        if !is_wide || attributes.len() < 2 {
+            return self.put(place, &line, false);
+        }
+        let before = format!("{}{}", self.line_end, " ".repeat(column + ATTRIBUTE_STEP));
+        let lines: String = attributes.iter().map(|text| format!("{before}{text}")).collect();
+        self.put(place, &format!("<{name}{lines}{end}"), false);
+    }
+
+    fn replace(&mut self, place: Range<usize>, text: String) {
+        if self.text[place.clone()] != text {
+            let span = Span::new((self.base + place.start) as u32, (self.base + place.end) as u32);
+            self.rewrites.push(Rewrite { span, text: text.into_bytes() });
+        }
+    }
+}
+
+/// An attribute with its value as it stands, in double quotes unless it holds some.
+fn written(attribute: &Attribute) -> String {
+    let value = &attribute.value;
+    let quote = if value.contains('"') { '\'' } else { '"' };
+    format!("{}={quote}{value}{quote}", attribute.key.as_ref())
+}

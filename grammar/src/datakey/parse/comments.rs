@@ -1,0 +1,100 @@
+//! Comments that set something: options of the file, and warnings that it allows.
+
+use super::super::ast::{Allow, Setting};
+use super::super::codes;
+use super::super::number::is_blank;
+use super::super::xml::{Fault, Piece};
+use super::FileParser;
+use crate::allow;
+use crate::{Span, Spanned};
+
+impl<'ast, 's> FileParser<'ast, 's> {
+    /// The next piece of the document.
+    pub(super) fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
+        let piece = self.xml.next()?;
+        match &piece {
+            Some(Piece::Start(tag)) => {
+                self.open.push((tag.span.start, self.allows.len()));
+                let here = Span::new(tag.span.start, u32::MAX);
+                self.allows.extend(self.before.drain(..).map(|allow| Allow { scope: Some(here), ..allow }));
+            }
+            Some(Piece::End) => {
+                self.allow_nothing();
+                self.close();
+            }
+            Some(Piece::Text(_)) => self.allow_nothing(),
+            _ => {}
+        }
+        Ok(piece)
+    }
+
+    /// The end of the element that was begun last: what is allowed in it ends.
+    fn close(&mut self) {
+        let Some((start, n_before)) = self.open.pop() else { return };
+        let end = self.xml.offset();
+        for allow in &mut self.allows[n_before..] {
+            if let Some(scope) = allow.scope.as_mut().filter(|scope| scope.start == start) {
+                scope.end = end;
+            }
+        }
+    }
+
+    /// What is allowed right before a text, an end tag or the document's end holds for nothing.
+    pub(super) fn allow_nothing(&mut self) {
+        for allow in self.before.drain(..) {
+            let ([first, .., last] | [first @ last]) = allow.codes else { continue };
+            let message = "`allow=` behind the first element, and none is right behind it";
+            let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
+            self.reports.add(warning.with_help("move it right before its element, or to the top for the whole file"));
+        }
+    }
+
+    /// `<!-- tfbc: NAME=VALUE -->`
+    pub(super) fn comment(&mut self, text: &str, place: Span) {
+        let start = place.start + "<!--".len() as u32 + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
+        let Some(setting) = text.trim_matches(is_blank).strip_prefix("tfbc:") else { return };
+        let whole = self.trimmed(setting, start + "tfbc:".len() as u32);
+        if let Some((name, value)) = setting.split_once('=')
+            && name.trim_matches(is_blank).as_bytes() == allow::NAME
+        {
+            let at = whole.span.end - value.trim_end_matches(is_blank).len() as u32;
+            return self.allow(Span::new(at, whole.span.end), place, whole.span);
+        }
+        if self.has_child {
+            let message = "setting behind the first element has no effect";
+            let warning = self.reports.warning(&codes::LATE_SETTING, whole.span, message);
+            self.reports.add(warning.with_help("settings hold for the whole file: move it to the top"));
+            return;
+        }
+        match setting.split_once('=') {
+            Some((name, value)) if !name.trim_matches(is_blank).is_empty() => {
+                let value_at = start + ("tfbc:".len() + name.len() + 1) as u32;
+                let name = self.trimmed(name, start + "tfbc:".len() as u32);
+                self.settings.push(Setting { name, value: self.trimmed(value, value_at) });
+            }
+            _ => {
+                let error = self.reports.error(&codes::SETTING, whole.span, "setting is not of the form NAME=VALUE");
+                self.reports.add(error.with_help("write such as `<!-- tfbc: bare-s=number -->`"));
+            }
+        }
+    }
+
+    /// `<!-- tfbc: allow=CODE -->`: for the file before the root's first child, else for the element right behind it.
+    fn allow(&mut self, value: Span, comment: Span, setting: Span) {
+        match allow::read(self.arena, self.reports.source, value, comment) {
+            None => {
+                let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
+                self.reports.add(error.with_help("write such as `<!-- tfbc: allow=X98 -->`"));
+            }
+            Some(allow) if self.has_child => self.before.push(allow),
+            Some(allow) => self.allows.push(allow),
+        }
+    }
+
+    /// A text that stands at `at`, without the blanks around it.
+    fn trimmed(&self, text: &str, at: u32) -> Spanned<&'ast [u8]> {
+        let start = at + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
+        let text = text.trim_matches(is_blank).as_bytes();
+        Spanned::new(self.arena.slice(text), Span::new(start, start + text.len() as u32))
+    }
+}

@@ -1,0 +1,165 @@
+//! A stanza's words one by one, whether it parses or not: what an editor colours, explains and finds again.
+
+use logos::Logos;
+
+use super::ast::HookId;
+use super::lexer::Lexer;
+use super::text::Joined;
+use super::token::{QuoteToken, Token};
+use super::word::{self, CodeWord};
+use crate::{Source, Span};
+
+/// The words that are no text where a statement may begin.
+pub const KEYWORDS: [&str; 4] = ["LOOP", "BITFLAGS", "starttimer", "endtimer"];
+
+/// What a word is where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lexeme {
+    /// The event id at the head of a stanza.
+    HookId(HookId),
+    /// The version at the head.
+    Version,
+    /// `L=…` at the head.
+    Level,
+    /// One of [`KEYWORDS`].
+    Keyword,
+    /// `\n`, `\t` or `\*`.
+    Escape,
+    /// A code that prints.
+    Code,
+    /// A code that moves the data pointer.
+    Move,
+    /// A number or name that a selector, flag or mask is compared with.
+    Value,
+    /// A number of an expression, or an argument.
+    Number,
+    /// A bare word.
+    Word,
+    /// A name directly before `(`.
+    Function,
+    /// A name between parentheses: a parameter.
+    Name,
+    /// `$name`, without its cast.
+    Macro,
+    /// A cast, with its `%`.
+    Cast,
+    /// A string or a part of a backquoted one, quotes included.
+    Text,
+    /// A comma, brace, parenthesis or operator.
+    Mark,
+    /// What is no word of the language here.
+    Bad,
+}
+
+/// The words of the stanza at `line`, in order, with their places. Behind a word that cannot be read, the rest is read on.
+///
+/// ```
+/// use tfbc_grammar::{Source, Span, trcfmt::{Lexeme, lexemes}};
+/// let source = Source::new("a.trcfmt", "010 1.0 $x%U4, X4 `n=X4`");
+/// let found = lexemes(&source, Span::new(0, 24));
+/// let kinds: Vec<_> = found[2..].iter().map(|(lexeme, _)| *lexeme).collect();
+/// assert_eq!(kinds, [Lexeme::Macro, Lexeme::Cast, Lexeme::Mark, Lexeme::Value, Lexeme::Text]);
+/// ```
+pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
+    let mut words = Words { source, found: Vec::new(), n_values: 0, n_open: 0 };
+    let mut before = Token::Stray;
+    for (start, token, end) in Lexer::new(source.bytes(), line).map_while(Result::ok) {
+        words.add(before, token, Span::new(start, end));
+        before = token;
+    }
+    words.found
+}
+
+struct Words<'s> {
+    source: &'s Source,
+    found: Vec<(Lexeme, Span)>,
+    /// How many of the next words are values.
+    n_values: usize,
+    /// Open parentheses.
+    n_open: usize,
+}
+
+impl Words<'_> {
+    fn add(&mut self, before: Token, token: Token, span: Span) {
+        let is_value = self.n_values > 0;
+        self.n_values = self.n_values.saturating_sub(1);
+        let lexeme = match token {
+            Token::HookId(id) => Lexeme::HookId(id),
+            Token::Version(_) => Lexeme::Version,
+            Token::Level(_) => Lexeme::Level,
+            Token::Word | Token::Number | Token::Code(_) | Token::Move(_) | Token::IllegalCode if is_value => {
+                Lexeme::Value
+            }
+            Token::Loop | Token::Bitflags | Token::StartTimer | Token::EndTimer if is_value => Lexeme::Value,
+            Token::Loop | Token::Bitflags | Token::StartTimer | Token::EndTimer => Lexeme::Keyword,
+            Token::Word | Token::Number => Lexeme::Word,
+            Token::Code(_) => Lexeme::Code,
+            Token::Move(_) => Lexeme::Move,
+            Token::FunctionName => Lexeme::Function,
+            Token::Name => Lexeme::Name,
+            Token::Constant(_) => Lexeme::Number,
+            Token::Newline | Token::Tab | Token::Any => Lexeme::Escape,
+            Token::Macro => return self.cut_macro(span),
+            Token::Quoted => Lexeme::Text,
+            Token::Backquoted => return self.cut_backquoted(span),
+            Token::IllegalCode | Token::LargeConstant | Token::BadConstant | Token::BadHookId => Lexeme::Bad,
+            Token::BadVersion | Token::BadLevel | Token::Unclosed | Token::Stray => Lexeme::Bad,
+            _ => {
+                self.mark(before, token);
+                Lexeme::Mark
+            }
+        };
+        self.found.push((lexeme, span));
+    }
+
+    /// Notes what a mark says of the words behind it: behind a comma and a `&`, they are values.
+    fn mark(&mut self, before: Token, token: Token) {
+        match token {
+            Token::OpenParen => self.n_open += 1,
+            Token::CloseParen => self.n_open = self.n_open.saturating_sub(1),
+            Token::Comma if self.n_open == 0 => self.n_values = 1,
+            // An entry of BITFLAGS has a mask and a field, a selector a mask alone.
+            Token::Ampersand if self.n_open == 0 => {
+                self.n_values = if matches!(before, Token::Code(_) | Token::Macro) { 1 } else { 2 };
+            }
+            _ => {}
+        }
+    }
+
+    fn cut_macro(&mut self, span: Span) {
+        let text = self.source.slice(span);
+        let name_end = text.iter().position(|byte| *byte == b'%').map_or(span.end, |at| span.start + at as u32);
+        self.found.push((Lexeme::Macro, Span::new(span.start, name_end)));
+        if name_end < span.end {
+            self.found.push((Lexeme::Cast, Span::new(name_end, span.end)));
+        }
+    }
+
+    fn cut_backquoted(&mut self, span: Span) {
+        let inner = Span::new(span.start + 1, span.end - 1);
+        let text = Joined::new(self.source.slice(inner), inner.start);
+        let mut own = span.start;
+        for (token, range) in QuoteToken::lexer(text.bytes()).spanned() {
+            let lexeme = match token {
+                Ok(QuoteToken::Word) => match word::code(&text.bytes()[range.clone()]) {
+                    Some(CodeWord::Prints(_)) => Lexeme::Code,
+                    Some(CodeWord::Moves(_)) => Lexeme::Move,
+                    Some(CodeWord::IllegalSize) | None => continue,
+                },
+                Ok(QuoteToken::Macro) => Lexeme::Macro,
+                Ok(QuoteToken::Mark) | Err(()) => continue,
+            };
+            let place = text.span(range);
+            if own < place.start {
+                self.found.push((Lexeme::Text, Span::new(own, place.start)));
+            }
+            own = place.end;
+            // A name that is cut by a line end is one place.
+            match lexeme {
+                Lexeme::Macro => self.cut_macro(place),
+                _ => self.found.push((lexeme, place)),
+            }
+        }
+        self.found.push((Lexeme::Text, Span::new(own, span.end)));
+    }
+}
