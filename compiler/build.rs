@@ -1,4 +1,5 @@
 //! Turns the table of QNX's events, `src/events/qnx-events.toml`, into static rows for `src/events/table.rs`.
+#![forbid(unsafe_code)]
 
 use std::fmt::Write;
 use std::path::Path;

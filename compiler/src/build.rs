@@ -19,13 +19,13 @@ const MAX_ROUTINE: usize = 1 << 18;
 const MAX_PROGRAM: usize = 1 << 22;
 
 /// Builds the blob of a checked program. `sources` are those that the IR's source ids name; the plain code is kept for
-/// looking at where `listed`.
+/// looking at where it is to be listed.
 pub(crate) fn build<'p>(
     program: &'p Program,
     graph: &'p Graph,
     sources: &'p [&'p Source],
     dialect: &Dialect,
-    listed: bool,
+    form: Form,
 ) -> Built<'p> {
     let functions = program.stanzas.len()..program.stanzas.len() + program.functions.len();
     let mut builder = Builder {
@@ -35,7 +35,8 @@ pub(crate) fn build<'p>(
         blob: BlobBuilder::new(),
         diagnostics: Vec::new(),
         drafts: Vec::new(),
-        listed,
+        form,
+        places: Vec::new(),
         n_lines: 0,
         bench: Workbench::default(),
         still: functions.map(|node| !graph.facts[node].touches_pointer).collect(),
@@ -68,7 +69,8 @@ pub(crate) fn build<'p>(
             routines: routines[at],
         });
     }
-    Built { blob: builder.blob, diagnostics: builder.diagnostics, drafts: builder.drafts }
+    let Builder { blob, diagnostics, drafts, places, .. } = builder;
+    Built { blob, diagnostics, drafts, places }
 }
 
 /// What building gave.
@@ -77,6 +79,19 @@ pub(crate) struct Built<'p> {
     pub diagnostics: Vec<Diagnostic>,
     /// The plain code of every routine but the built-in stanzas', with its name.
     pub drafts: Vec<(String, Draft<'p>)>,
+    /// Of a plain program, the place of each routine's instructions.
+    pub places: Vec<Vec<(SourceId, Span)>>,
+}
+
+/// What is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Linked code.
+    Linked,
+    /// The same, and plain code for looking at.
+    Listed,
+    /// Plain code that can be run.
+    Plain,
 }
 
 struct Builder<'p> {
@@ -86,7 +101,9 @@ struct Builder<'p> {
     blob: BlobBuilder,
     diagnostics: Vec<Diagnostic>,
     drafts: Vec<(String, Draft<'p>)>,
-    listed: bool,
+    form: Form,
+    /// Of a plain program, the place of each routine's instructions.
+    places: Vec<Vec<(SourceId, Span)>>,
     n_lines: usize,
     bench: Workbench,
     /// Functions that leave the data pointer alone, with everything they call.
@@ -191,7 +208,7 @@ impl<'p> Builder<'p> {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
             let alike = |known: &usize| callees[*known].asked.alike(plan.envs[*known], *env);
-            callees[at] = match (0..at).find(alike).filter(|_| !self.listed) {
+            callees[at] = match (0..at).find(alike).filter(|_| self.form != Form::Listed) {
                 Some(known) => callees[known],
                 None => self.routine(plan, *env),
             };
@@ -219,14 +236,16 @@ impl<'p> Builder<'p> {
         };
         let draft = emit::emit(&around, shape, plan.heading, plan.body);
         asked = asked.and(draft.asked);
-        if draft.end > N_REGS {
-            let text = format!("{} and what it calls need {} registers, of {N_REGS}", plan.name, draft.end);
+        // The last one is that of probes.
+        let max = N_REGS - usize::from(self.program.probed);
+        if draft.end > max {
+            let text = format!("{} and what it calls need {} registers, of {max}", plan.name, draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
             return Callee { first, asked, ..Callee::default() };
         }
-        let linked = link::link(&draft, &mut self.blob, &mut self.bench);
+        let linked = link::link(&draft, &mut self.blob, &mut self.bench, self.form == Form::Plain);
         let places: Vec<_> = self.bench.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
             body: linked.body,
@@ -237,8 +256,11 @@ impl<'p> Builder<'p> {
         };
         let name = format_args!("{} {}", plan.name, env.name());
         let routine = self.blob.named_routine(row, name, &self.bench.code, &places);
+        if self.form == Form::Plain && routine as usize == self.places.len() {
+            self.places.push(self.bench.spans.iter().map(|span| (plan.source, *span)).collect());
+        }
         let callee = Callee { routine, first, end: draft.end, need: linked.need, asked };
-        if self.listed && !plan.builtin {
+        if self.form == Form::Listed && !plan.builtin {
             self.drafts.push((name.to_string(), draft));
         }
         callee
@@ -295,6 +317,7 @@ pub(crate) fn entry_name(space: Space, id: u16) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Form;
     use crate::{Options, run};
     use tfbc_grammar::{Source, Sources};
 
@@ -302,7 +325,9 @@ mod tests {
     fn blob(name: &str, text: &str, listed: bool) -> Option<Vec<u8>> {
         let mut sources = Sources::new();
         sources.add(Source::new(name, text));
-        run(&sources, &Options::default(), listed, |_, built| built.map(|built| built.blob.finish())).0
+        let probes = &mut Default::default();
+        let form = if listed { Form::Listed } else { Form::Linked };
+        run(&sources, &Options::default(), form, probes, |_, built| built.map(|built| built.blob.finish())).0
     }
 
     #[test]

@@ -36,7 +36,7 @@ tfbc_grammar::declare_codes! {
     /// Expressions, loop counts, BITFLAGS selectors, timers and arguments are numbers. `A`, `S`, `T`, `P` and `F` and
     /// the macros `$SVC`, `$EXECPATH`, `$LOGFILE` and `$TRACEID` print text.
     ///
-    ///     010 1.0 "LABEL" {{ $x = A4 }}
+    ///     010 1.0 "LABEL" {{ $x = A4 }} $x
     TEXT_VALUE = "C08", "text where a number is needed";
     /// A cast needs a number. Text macros, actions such as `$STOP`, and template subroutines have none.
     ///
@@ -63,7 +63,7 @@ tfbc_grammar::declare_codes! {
     TOO_MANY_MACROS = "C14", "too many macros";
     /// A parameter is named like a predefined macro, like a template subroutine, or twice.
     ///
-    ///     010 1.0 "LABEL" {{ f(PID) $PID }}
+    ///     010 1.0 "LABEL" {{ f(PID) $PID }} f(1)
     BAD_PARAMETER = "C15", "bad parameter name";
     /// A stanza or function compiles to more than 262,144 instructions, or all of a file set to more than 4,194,304.
     /// Split the stanza, or put what repeats into a template subroutine, a function or a `LOOP`.
@@ -72,11 +72,12 @@ tfbc_grammar::declare_codes! {
     TOO_MANY_REGISTERS = "C17", "too many registers";
     /// An action (`$STOP`, `$BREAK`, `$SKIP`, `$ERROR`) or a template subroutine has no value.
     ///
-    ///     010 1.0 "LABEL" {{ $x = $STOP }}
+    ///     010 1.0 "LABEL" {{ $x = $STOP }} $x
     NO_VALUE = "C18", "no value";
     /// A `NAME=VALUE` of a `# tfbc:` comment is not a setting of the dialect. `--dialect help` lists them.
     ///
     ///     # tfbc: colour=red
+    ///     010 1.0 "LABEL"
     BAD_SETTING = "C19", "unknown dialect setting";
     /// The same id stands twice in the files; the later stanza wins.
     ///
@@ -113,6 +114,16 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" $cuont
     NEVER_ASSIGNED = "C47", "macro never assigned";
+    /// A template subroutine goes, by `G` or `W`, to a byte that only some events have. Subroutines are called for several
+    /// events. Of those with five data words, the one of a 32-bit hook is the smallest: hook word and data are 24 bytes, in a
+    /// 64-bit hook 48; only generic events are longer. What is read behind an event's end is 0.
+    ///
+    ///     010 1.0 "LABEL" $90F
+    ///     90F 1.0 "" G28 X4
+    ///
+    /// Nothing is said where the subroutine, or a stanza that calls it, asks for the event's size: `$GENERIC`, `$HOOKENV`,
+    /// `$WORDSIZE`, `$HL`, `HB` or `HT`.
+    PAST_SMALLEST = "C48", "subroutine past the smallest event";
     /// A BITFLAGS number has a digit that the octal base of the selector's cast does not know; it is read as hex, the
     /// base of BITFLAGS without a cast.
     ///
@@ -126,112 +137,201 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" {{ f(v) $v }}
     UNUSED_FUNCTION = "C50", "unused function";
+    /// A comment allows a code that there is not, or that of an error. Only warnings can be allowed.
+    ///
+    ///     # tfbc: allow=S99
+    ///     010 1.0 "LABEL"
+    BAD_ALLOW = "C52", "code that cannot be allowed";
+    /// A comment allows a warning, and nothing that the comment is about has it. Nothing is said of codes that depend on what
+    /// other files are given too, such as C50, and of files with errors.
+    ///
+    ///     # tfbc: allow=S47
+    ///     010 1.0 "LABEL"
+    UNUSED_ALLOW = "C53", "needless allow";
     /// A `bitmask` or `enum` names a field that the format of its datakey does not have, or names none where the format has
     /// several. Runs of white space count as one blank; else names are compared exactly.
     ///
-    ///     <datakey format="%2u1x ipicmd">
-    ///       <event class="6" id="65"/>
-    ///       <enum name="ipcmd" value="1" string="one"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%2u1x ipicmd">
+    ///         <event class="6" id="65"/>
+    ///         <enum name="ipcmd" value="1" string="one"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     UNKNOWN_FIELD = "X80", "no such field";
     /// Bitmasks, enums and conditions are about fields that are one number, not about texts and arrays.
     ///
-    ///     <datakey format="%1s0 mystring">
-    ///       <event class="6" id="65"/>
-    ///       <enum value="1" string="one"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1s0 mystring">
+    ///         <event class="6" id="65"/>
+    ///         <enum value="1" string="one"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     NOT_A_NUMBER = "X81", "field is not a number";
     /// A class is a number of 0 to 31, or the name of one of the table, such as `USER` or `COMM`.
     ///
-    ///     <event class="USERS" id="65"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%4u1x a"><event class="USERS" id="65"/></datakey>
+    ///     </eventdefinitions>
     BAD_CLASS = "X82", "no such class";
     /// An event id is a number of 0 to 1023, or a name that stands for one event of its class: for kernel calls the label or
     /// `__KER_` name of the call with `:enter` (or nothing), `:exit`, `:int`, `:enter64` or `:exit64`; for other classes the
     /// name or the label that `traceprinter` prints.
     ///
-    ///     <event class="KER_CALL" id="MSG_SENDX:exit"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%4u1x a">
+    ///         <event class="KER_CALL" id="MSG_SENDX:exit"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     BAD_EVENT_ID = "X83", "no such event";
     /// An array of characters has elements of 1 byte. With the dialect setting `char-array=list` others show as lists.
     ///
-    ///     <event id="65" sformat="%2u4c name"/>
+    ///     <eventdefinitions>
+    ///       <eventclass id="6" name="User Events">
+    ///         <event id="65" sformat="%2u4c name"/>
+    ///       </eventclass>
+    ///     </eventdefinitions>
     CHAR_ARRAY = "X84", "characters of more than a byte";
     /// The conditions of some datakeys read each other's fields in a circle. None of them can be shown first, so all of them are
     /// refused.
     ///
-    ///     <datakey format="%1u1x a"><event class="6" id="65"/><condition name="b" value="1"/></datakey>
-    ///     <datakey format="%1u1x b"><event class="6" id="65"/><condition name="a" value="1"/></datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x a">
+    ///         <event class="6" id="65"/>
+    ///         <condition name="b" value="1"/>
+    ///       </datakey>
+    ///       <datakey format="%1u1x b">
+    ///         <event class="6" id="65"/>
+    ///         <condition name="a" value="1"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     CYCLE = "X85", "circle of conditions";
     /// All conditions, each counted once for each event of its datakey, come to more than 4,194,304.
     TOO_MANY_CONDITIONS = "X86", "too many conditions";
     /// A bitmask is wider than its field: the bits beyond it are cut.
     ///
-    ///     <datakey format="%1u1x flags">
-    ///       <event class="6" id="65"/>
-    ///       <bitmask name="flags" value="0xff00"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x flags">
+    ///         <event class="6" id="65"/>
+    ///         <bitmask name="flags" value="0x1ff"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     MASK_WIDTH = "X87", "mask wider than its field";
     /// A bitmask, or all of a field's bitmasks together, leave no bit: the field's value is always 0.
     ///
-    ///     <bitmask name="flags" value="0"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x flags">
+    ///         <event class="6" id="65"/>
+    ///         <bitmask name="flags" value="0"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     MASK_ZERO = "X88", "mask of 0";
     /// Several bitmasks on one field leave the bits that are in all of them.
     ///
-    ///     <bitmask name="flags" value="0xf0"/>
-    ///     <bitmask name="flags" value="0x0f"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x flags">
+    ///         <event class="6" id="65"/>
+    ///         <bitmask name="flags" value="0xf0"/>
+    ///         <bitmask name="flags" value="0x30"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     SEVERAL_MASKS = "X89", "several bitmasks on one field";
     /// A number that no value of the field is, signed or unsigned: it never matches, and behind `!` always.
     ///
-    ///     <datakey format="%1u1x state">
-    ///       <event class="6" id="65"/>
-    ///       <enum name="state" value="256" string="large"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x state">
+    ///         <event class="6" id="65"/>
+    ///         <enum name="state" value="256" string="large"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     NO_SUCH_VALUE = "X90", "value beyond the field";
     /// The first `value` enum that matches ends the search, so one behind it with the same value is never reached; nor is, behind
     /// `value="!X"`, any with a value but X.
     ///
-    ///     <enum name="state" value="1" string="one"/>
-    ///     <enum name="state" value="1" string="uno"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x state">
+    ///         <event class="6" id="65"/>
+    ///         <enum name="state" value="1" string="one"/>
+    ///         <enum name="state" value="1" string="uno"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     UNREACHABLE_ENUM = "X91", "unreachable enum";
     /// A field has two defaults; the first counts.
     ///
-    ///     <enum name="state" default="other"/>
-    ///     <enum name="state" default="unknown"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x state">
+    ///         <event class="6" id="65"/>
+    ///         <enum name="state" default="other"/>
+    ///         <enum name="state" default="unknown"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     SECOND_DEFAULT = "X92", "second default";
     /// Conditions read fields of other datakeys. One on a field of its own datakey is ignored, also where another has a field of
     /// that name.
     ///
-    ///     <datakey format="%1u1x ipicmd">
-    ///       <event class="6" id="65"/>
-    ///       <condition name="ipicmd" mask="1"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x ipicmd">
+    ///         <event class="6" id="65"/>
+    ///         <condition name="ipicmd" mask="1"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     OWN_LABEL = "X93", "condition on its own datakey";
     /// No other datakey or eventclass that names the event has a field of that name, so the condition is ignored for that event.
     ///
-    ///     <datakey format="%1u1x ipicmd">
-    ///       <event class="6" id="65"/>
-    ///       <condition name="nosuch" mask="1"/>
-    ///     </datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x ipicmd">
+    ///         <event class="6" id="65"/>
+    ///         <condition name="nosuch" mask="1"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     NO_CONTRIBUTOR = "X94", "condition on a field that nothing has";
     /// Several other datakeys of one event have a field of that name. The condition reads the one that is declared first, and is
     /// false where that one does not apply.
+    ///
+    ///     <eventdefinitions>
+    ///       <datakey format="%1u1x kind"><event class="6" id="65"/></datakey>
+    ///       <datakey format="%1u1x kind"><event class="6" id="65"/></datakey>
+    ///       <datakey format="%1u1x text" offset="1" wide_offset="1">
+    ///         <event class="6" id="65"/>
+    ///         <condition name="kind" value="1"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     SEVERAL_CONTRIBUTORS = "X95", "condition on a field that several have";
     /// Class 13 is another number of class 5, SYSTEM, and counts as that.
     ///
-    ///     <event class="13" id="1"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%4u1x a"><event class="13" id="1"/></datakey>
+    ///     </eventdefinitions>
     CLASS_13 = "X96", "class 13";
     /// A datakey names one event twice; it applies once.
     ///
-    ///     <event class="6" id="65"/>
-    ///     <event class="6" id="0x41"/>
+    ///     <eventdefinitions>
+    ///       <datakey format="%4u1x a">
+    ///         <event class="6" id="65"/>
+    ///         <event class="6" id="0x41"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     SAME_EVENT = "X97", "the same event twice";
     /// Where `wide_offset` is not given, wide records of user events are read from `offset`, but those of other classes from byte 0.
     /// The dialect setting `wide-offset` changes that.
     ///
-    ///     <datakey format="%4u1x pid" offset="4"><event class="7" id="0"/></datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%4u1x pid" offset="4">
+    ///         <event class="7" id="0"/>
+    ///       </datakey>
+    ///     </eventdefinitions>
     WIDE_OFFSET = "X98", "wide records are read from elsewhere";
     /// `%s label` is a text up to its NUL, and `%1s label` a number. The first is not in QNX's reference, and both are taken for one
     /// another: write `%1s0 label` for a text.
     ///
-    ///     <datakey format="%s mystring"><event class="6" id="65"/></datakey>
+    ///     <eventdefinitions>
+    ///       <datakey format="%s mystring"><event class="6" id="65"/></datakey>
+    ///     </eventdefinitions>
     BARE_STRING = "X99", "`%s` without count";
+    /// `tfbc convert`: the other language has no way to say this, so it is left out. What stands there has to be written by hand, or done without.
+    ///
+    /// Event definitions have labelled fields with names for their values; no text of their own, loops, arithmetic, timers or subroutines. Stanzas cannot find
+    /// what stands behind a text of unknown length.
+    NOT_CARRIED = "V01", "does not carry over";
+    /// `tfbc convert`: this is there in the other language too, and looks or acts a little otherwise.
+    OTHERWISE_SHOWN = "V02", "shown otherwise";
 }

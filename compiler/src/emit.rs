@@ -5,6 +5,7 @@
 //! *soft blank*: while it is known whether one is due, it becomes a blank of the text that follows or nothing; where
 //! it is not, it is printed and taken back.
 
+use crate::coverage::REGISTER;
 use crate::ir::*;
 use foldhash::{HashSet, HashSetExt};
 use std::borrow::Cow;
@@ -433,6 +434,7 @@ impl<'p> Emitter<'p, '_> {
         match inst {
             Inst::Text(text) => self.text(text),
             Inst::Soft => self.soft = Soft::Due,
+            Inst::Probe(point) => self.op(Op::Const, &[REGISTER, *point]),
             Inst::Newline => {
                 self.end_line();
                 self.op(Op::Newline, &[]);

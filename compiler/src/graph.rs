@@ -112,17 +112,25 @@ impl Graph {
         }
         self.order = order;
         let mut seen: Vec<bool> = waiting.iter().map(|left| *left == 0).collect();
+        let mut on_path = vec![false; self.calls.len()];
         for start in 0..self.calls.len() {
             if !seen[start] {
-                self.report_circle(program, start, &mut seen, diagnostics);
+                self.report_circle(program, start, &mut seen, &mut on_path, diagnostics);
             }
         }
     }
 
-    /// Follows calls from a node that cannot be ordered until one comes again.
-    fn report_circle(&self, program: &Program, start: usize, seen: &mut [bool], found: &mut Vec<Diagnostic>) {
+    /// Follows calls from a node that cannot be ordered until one comes again. No node is on the path before, and none
+    /// behind.
+    fn report_circle(
+        &self,
+        program: &Program,
+        start: usize,
+        seen: &mut [bool],
+        on_path: &mut [bool],
+        found: &mut Vec<Diagnostic>,
+    ) {
         let mut path: Vec<(usize, Span)> = Vec::new();
-        let mut on_path = vec![false; self.calls.len()];
         let mut node = start;
         while !on_path[node] {
             on_path[node] = true;
@@ -134,7 +142,10 @@ impl Graph {
             node = *next;
         }
         let circle: Vec<_> = path.iter().skip_while(|(on, _)| *on != node).collect();
-        on_path.iter().zip(seen).for_each(|(on, seen)| *seen |= *on);
+        for on in path.iter().map(|(on, _)| *on).chain([node]) {
+            seen[on] = true;
+            on_path[on] = false;
+        }
         let Some((first, span)) = circle.first() else { return };
         let names: Vec<_> = circle.iter().map(|(on, _)| self.name(program, *on)).collect();
         let text = format!("recursion: {} calls {}", names.join(" calls "), names[0]);
@@ -143,17 +154,23 @@ impl Graph {
 
     fn check_depth(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
         for (at, stanza) in program.stanzas.iter().enumerate() {
-            // A deeper one is a caller of this one.
-            if self.facts[at].depth != MAX_NESTING + 1 {
+            let depth = self.facts[at].depth;
+            let is_reported = |callee: usize| callee < self.n_stanzas && self.facts[callee].depth > MAX_NESTING;
+            // What calls a stanza that is too deep says nothing more.
+            if depth <= MAX_NESTING || self.callees(at).any(is_reported) {
                 continue;
             }
             let mut names = vec![self.name(program, at)];
             let mut node = at;
             while let Some(next) = self.callees(node).max_by_key(|callee| self.facts[*callee].depth) {
+                if names.len() > MAX_NESTING + 1 {
+                    names.push(String::from("…"));
+                    break;
+                }
                 names.push(self.name(program, next));
                 node = next;
             }
-            let text = format!("calls nest {} deep, at most {MAX_NESTING}: {}", MAX_NESTING + 1, names.join(" calls "));
+            let text = format!("calls nest {depth} deep, at most {MAX_NESTING}: {}", names.join(" calls "));
             diagnostics.push(Diagnostic::error(&NESTING, stanza.source, stanza.span, text));
         }
     }

@@ -13,6 +13,8 @@ use tfbc_vm::{EnvText, EnvValue, Space};
 pub(crate) struct Program {
     pub stanzas: Vec<Stanza>,
     pub functions: Vec<Function>,
+    /// Whether there are probes in it.
+    pub probed: bool,
 }
 
 /// An entry: a hook's, or that of a record's class and event.
@@ -72,6 +74,8 @@ pub(crate) enum Inst {
     Text(Vec<u8>),
     /// A soft blank is due.
     Soft,
+    /// Does nothing but to be seen: the number of a point.
+    Probe(u32),
     Newline,
     Tab,
     Move(Move),
@@ -284,23 +288,28 @@ pub(crate) struct FlagText {
 /// Calls `visit` on a block's nodes and on those of the blocks inside it, in order.
 pub(crate) fn walk(block: &Block, visit: &mut impl FnMut(&Node)) {
     for node in block {
-        visit(node);
-        match &node.inst {
-            Inst::Switch(switch) => {
-                if let Select::Text(text, _) = &switch.on {
-                    walk(text, visit);
-                }
-                switch.bodies.iter().for_each(|body| walk(body, visit));
+        walk_node(node, visit);
+    }
+}
+
+/// Calls `visit` on a node, and on those of the blocks inside it, in order.
+pub(crate) fn walk_node(node: &Node, visit: &mut impl FnMut(&Node)) {
+    visit(node);
+    match &node.inst {
+        Inst::Switch(switch) => {
+            if let Select::Text(text, _) = &switch.on {
+                walk(text, visit);
             }
-            Inst::Loop { body, .. } => walk(body, visit),
-            Inst::Guarded { body: first, short: second }
-            | Inst::ByForm { simple: first, wide: second }
-            | Inst::If { then: first, otherwise: second, .. } => {
-                walk(first, visit);
-                walk(second, visit);
-            }
-            _ => {}
+            switch.bodies.iter().for_each(|body| walk(body, visit));
         }
+        Inst::Loop { body, .. } => walk(body, visit),
+        Inst::Guarded { body: first, short: second }
+        | Inst::ByForm { simple: first, wide: second }
+        | Inst::If { then: first, otherwise: second, .. } => {
+            walk(first, visit);
+            walk(second, visit);
+        }
+        _ => {}
     }
 }
 

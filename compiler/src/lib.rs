@@ -15,30 +15,39 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod advice;
 mod build;
 mod codes;
+mod convert;
+pub mod coverage;
 mod datakey;
 mod dialect;
 mod emit;
 pub mod events;
 mod graph;
 mod ir;
+mod levels;
 mod link;
 mod lower;
 mod names;
 mod number;
 mod predefined;
+mod reach;
 mod show;
 
+pub use convert::{ConvertOptions, Converted, convert};
 pub use dialect::{Dialect, DialectError};
+pub use levels::{Level, Levels};
 
-use build::Built;
+use build::{Built, Form};
 use codes::BAD_SETTING;
+use coverage::Probes;
 use datakey::XmlUnit;
 use names::{Names, Unit};
+use tfbc_grammar::codes::{LEFT_OUT, TOO_MANY_TEMPLATES};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;
-use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, Sources};
+use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, SourceLimits, Sources, Span};
 
 /// Every code of the compiler's diagnostics, in order.
 pub static CODES: &[&CodeInfo] = codes::ALL;
@@ -48,6 +57,10 @@ pub static CODES: &[&CodeInfo] = codes::ALL;
 pub struct Options {
     /// What the language leaves open.
     pub dialect: Dialect,
+    /// What sources may ask for.
+    pub limits: SourceLimits,
+    /// Which warnings are said, and as what.
+    pub levels: Levels,
 }
 
 /// What a compilation gave.
@@ -56,15 +69,53 @@ pub struct Compiled {
     /// The blob; `None` where there is an error in a trcfmt file, or an XML file of which nothing can be used. A datakey
     /// or event of an XML file that is in error is left out alone.
     pub blob: Option<Vec<u8>>,
-    /// Everything found, by source and place.
+    /// Everything found, by source and place. What [`Options::levels`] makes an error of a warning leaves the blob as it is.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses and compiles a set of sources into one blob. Of trcfmt stanzas with one id the last wins; all definitions of
 /// XML files act together. The built-in stanzas of the reserved hooks are part of every blob.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
-    let (blob, diagnostics) = run(sources, options, false, |_, built| built.map(|built| built.blob.finish()));
+    let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
+    let (blob, diagnostics) = run(sources, options, Form::Linked, &mut Probes::default(), take);
     Compiled { blob, diagnostics }
+}
+
+/// What [`compile_plainly`] gave.
+#[derive(Debug, Clone)]
+pub struct Plain {
+    /// Blob and findings.
+    pub compiled: Compiled,
+    /// For each routine of the blob, the place of each of its instructions. The source behind the last one that was given is
+    /// [`BUILT_IN_STANZAS`].
+    pub places: Vec<Vec<(SourceId, Span)>>,
+}
+
+/// The format file of the stanzas that are part of every blob.
+pub const BUILT_IN_STANZAS: &str = include_str!("core.trcfmt");
+
+/// The same as [`compile`], but each step of a template stays an instruction of its own: for looking at runs.
+///
+/// ```
+/// use tfbc_compiler::{Options, compile_plainly};
+/// use tfbc_grammar::{Source, Sources};
+/// let mut sources = Sources::new();
+/// let id = sources.add(Source::new("a.trcfmt", "010 1.0 \"SENSOR\" X4\n"));
+/// let plain = compile_plainly(&sources, &Options::default());
+/// let texts = plain.places.concat().into_iter().filter(|(source, _)| *source == id);
+/// let texts: Vec<&[u8]> = texts.map(|(id, span)| sources.get(id).unwrap().slice(span)).collect();
+/// assert!(texts.contains(&b"X4".as_slice()));
+/// ```
+pub fn compile_plainly(sources: &Sources, options: &Options) -> Plain {
+    let mut places = Vec::new();
+    let take = |_: &_, built: Option<Built<'_>>| {
+        built.map(|built| {
+            places = built.places;
+            built.blob.finish()
+        })
+    };
+    let (blob, diagnostics) = run(sources, options, Form::Plain, &mut Probes::default(), take);
+    Plain { compiled: Compiled { blob, diagnostics }, places }
 }
 
 /// One stage of the compiler, for looking at.
@@ -96,12 +147,12 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             for (id, source) in sources.iter() {
                 match Language::of(source) {
                     Language::Trcfmt => {
-                        let (file, mut found) = trcfmt::parse(&arena, id, source);
+                        let (file, mut found) = trcfmt::parse_within(&arena, id, source, &options.limits);
                         diagnostics.append(&mut found);
                         text.push_str(&trcfmt::show(&file, source));
                     }
                     Language::Xml => {
-                        let (file, mut found) = datakey_tree::parse(&arena, id, source);
+                        let (file, mut found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
                         diagnostics.append(&mut found);
                         text.push_str(&datakey_tree::show(&file, source));
                     }
@@ -114,7 +165,7 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
                 Stage::Ir => show::ir(program),
                 _ => built.map_or(String::new(), |built| show::bytecode(&built)),
             };
-            run(sources, options, true, show)
+            run(sources, options, Form::Listed, &mut Probes::default(), show)
         }
     }
 }
@@ -133,15 +184,16 @@ impl Language {
     }
 }
 
-/// The passes, in order; plain code is kept where `listed`. `take` is given the IR and what it was built to, nothing
+/// The passes, in order; what is built has a form. `take` is given the IR and what it was built to, nothing
 /// where the files have errors.
 fn run<T>(
     sources: &Sources,
     options: &Options,
-    listed: bool,
+    form: Form,
+    probes: &mut Probes,
     take: impl FnOnce(&ir::Program, Option<Built<'_>>) -> T,
 ) -> (T, Vec<Diagnostic>) {
-    let core = Source::new("built-in", include_str!("core.trcfmt"));
+    let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
     let mut diagnostics = Vec::new();
@@ -150,47 +202,111 @@ fn run<T>(
     let mut xml_units = Vec::new();
     let mut units = vec![Unit {
         id: core_id,
+        text: core.bytes(),
         file: trcfmt::parse(&arena, core_id, &core).0,
         dialect: Dialect::default(),
         builtin: true,
     }];
+    let mut n_templates = 0usize;
+    let mut allows: Vec<(SourceId, &[trcfmt::ast::Allow<'_>])> = Vec::new();
     for (id, source) in sources.iter() {
+        let n_before = n_templates;
         match Language::of(source) {
             Language::Trcfmt => {
-                let (file, mut found) = trcfmt::parse(&arena, id, source);
+                let (file, mut found) = trcfmt::parse_within(&arena, id, source, &options.limits);
                 diagnostics.append(&mut found);
+                n_templates += file.stanzas.len();
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
-                units.push(Unit { id, file, dialect, builtin: false });
+                allows.push((id, file.allows));
+                units.push(Unit { id, text: source.bytes(), file, dialect, builtin: false });
             }
             Language::Xml => {
-                let (file, mut found) = datakey_tree::parse(&arena, id, source);
+                let (file, mut found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
                 if file.refused { &mut diagnostics } else { &mut alone }.append(&mut found);
+                n_templates += file.n_templates();
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
+                allows.push((id, file.allows));
                 xml_units.push(XmlUnit { id, file, dialect });
             }
         }
+        diagnostics.extend(too_many(id, n_before, n_templates, &options.limits));
     }
     let names = Names::collect(&units);
-    let (mut program, mut found) = lower::lower(&units, &names);
+    let (mut program, mut found) = lower::lower(&units, &names, probes);
     diagnostics.append(&mut found);
+    diagnostics.append(&mut reach::check(&units, &names));
     let (model, mut found) = datakey::check(&xml_units);
     alone.append(&mut found);
-    let (records, mut found) = datakey::lower(&model);
+    let (records, mut found) = datakey::lower(&model, probes);
     alone.append(&mut found);
     program.stanzas.extend(records);
+    program.probed = probes.wanted;
     let (graph, mut found) = graph::Graph::new(&program);
     diagnostics.append(&mut found);
     let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
     let mut built = None;
     if !has_errors(&diagnostics) {
-        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), listed);
+        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), form);
         diagnostics.append(&mut done.diagnostics);
         built = Some(done).filter(|_| !has_errors(&diagnostics));
     }
     let taken = take(&program, built);
     diagnostics.append(&mut alone);
+    for (id, allows) in allows {
+        levels::allow(id, allows, &mut diagnostics);
+    }
+    options.levels.apply(&mut diagnostics);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
+    leave_out(&mut diagnostics);
     (taken, diagnostics)
+}
+
+/// The most errors, and the most warnings, that are shown of one source.
+const MAX_FINDINGS: usize = 10_000;
+
+/// Drops what is too much of a source's findings, which stand together, and says how many these are.
+fn leave_out(diagnostics: &mut Vec<Diagnostic>) {
+    if diagnostics.len() <= MAX_FINDINGS {
+        return;
+    }
+    let mut kept: Vec<Diagnostic> = Vec::new();
+    let mut n_left_out = 0usize;
+    let mut counts = [0; 2];
+    for found in std::mem::take(diagnostics) {
+        if kept.last().is_some_and(|last| last.primary.source != found.primary.source) {
+            kept.extend(left_out(&kept, n_left_out));
+            (n_left_out, counts) = (0, [0; 2]);
+        }
+        let count = &mut counts[usize::from(found.severity == Severity::Error)];
+        // What the parser says of its own findings stays.
+        *count += usize::from(found.code != &LEFT_OUT);
+        if *count <= MAX_FINDINGS {
+            kept.push(found);
+        } else {
+            n_left_out += 1;
+        }
+    }
+    kept.extend(left_out(&kept, n_left_out));
+    *diagnostics = kept;
+}
+
+/// Says that more was found in the source that the last finding is about.
+fn left_out(kept: &[Diagnostic], n: usize) -> Option<Diagnostic> {
+    let place = &kept.last().filter(|_| n > 0)?.primary;
+    let severity = kept.iter().map(|found| found.severity).max();
+    let make = if severity == Some(Severity::Error) { Diagnostic::error } else { Diagnostic::warning };
+    let message = format!("{n} more errors and warnings are not shown");
+    Some(make(&LEFT_OUT, place.source, place.span, message))
+}
+
+/// The complaint about the source with which the templates of all come to too many.
+fn too_many(id: SourceId, n_before: usize, n: usize, limits: &SourceLimits) -> Option<Diagnostic> {
+    let max = limits.templates;
+    (n_before <= max && n > max).then(|| {
+        let text = format!("with this source, the files have {n} templates, more than {max}");
+        let error = Diagnostic::error(&TOO_MANY_TEMPLATES, id, Span::default(), text);
+        error.with_help("`--max-templates` raises the limit")
+    })
 }
 
 fn has_errors(diagnostics: &[Diagnostic]) -> bool {

@@ -36,8 +36,8 @@ pub(crate) struct Linked {
     pub need: u32,
 }
 
-/// Links one routine.
-pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbench) -> Linked {
+/// Links one routine. Where it is to stay `plain`, each step is an instruction of its own, at its own place.
+pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbench, plain: bool) -> Linked {
     bench.begin(draft);
     let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
     let (places, variables) = (std::mem::take(&mut bench.places), std::mem::take(&mut bench.variables));
@@ -47,14 +47,19 @@ pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbe
     while at < draft.lines.len() {
         let line = &draft.lines[at];
         match &line.plain {
-            Plain::Text(text) => linker.bench.text.extend_from_slice(text),
+            Plain::Text(text) => {
+                linker.bench.text.extend_from_slice(text);
+                if plain {
+                    linker.flush(line.span);
+                }
+            }
             Plain::Label(label) => {
                 linker.flush(line.span);
                 linker.bench.labels[*label as usize] = linker.bench.code.len() as u32;
             }
             Plain::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
             Plain::Op(instr) => {
-                at += match fuser.fuse(at) {
+                at += match fuser.fuse(at).filter(|_| !plain) {
                     Some(fused) => linker.fused(&fused, line.span),
                     None => {
                         linker.push(*instr, line.span);
@@ -498,8 +503,12 @@ impl<'d> Fuser<'d> {
         let plain = |op| Some(number.instr(op, self.need, |window| [0, window, 0]));
         let digits = |op, digits| Some(number.instr(op, self.need, |window| [digits, window, 0]));
         let full = |op, digits| {
+            if digits * 4 > number.count {
+                return None;
+            }
             let low = Number { count: digits * 4, ..*number };
-            Some(low.instr(op, self.need, |window| [digits, window, 0]))
+            let instr = low.instr(op, self.need, |window| [digits, window, 0]);
+            (instr.c & form::LEFT & 7 == 0).then_some(instr)
         };
         let texts = |op, table| Some(number.instr(op, self.need, |window| [window, table, 0]));
         if op == Op::PutHexC
@@ -531,10 +540,8 @@ impl<'d> Fuser<'d> {
             Op::PutInt if number.signed || number.count == 64 => plain(Op::IntAt),
             Op::PutDec | Op::PutInt if !number.signed => plain(Op::DecAt),
             _ if number.signed => None,
-            Op::PutHex if put.c * 4 <= number.count => full(Op::HexFullAt, put.c),
-            Op::PutHexLow if put.c * 4 <= number.count => full(Op::HexLowFullAt, put.c),
-            Op::PutHex if put.c <= 16 => digits(Op::HexAt, put.c),
-            Op::PutHexLow if put.c <= 16 => digits(Op::HexLowAt, put.c),
+            Op::PutHex if put.c <= 16 => full(Op::HexFullAt, put.c).or_else(|| digits(Op::HexAt, put.c)),
+            Op::PutHexLow if put.c <= 16 => full(Op::HexLowFullAt, put.c).or_else(|| digits(Op::HexLowAt, put.c)),
             Op::PutHexC => plain(Op::HexCAt),
             Op::PutHexMin => plain(Op::HexMinAt),
             Op::PutOctC => plain(Op::OctCAt),

@@ -1,7 +1,9 @@
 //! trcfmt's front door: syntax trees to IR. Names are resolved, match values typed, soft blanks placed; every error
 //! of meaning is found here.
 
+use crate::advice;
 use crate::codes::*;
+use crate::coverage::{PointKind, Probes};
 use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, Slot, Value};
 use crate::names::{Meaning, Names, Unit};
 use crate::number::{self, Base};
@@ -9,36 +11,40 @@ use crate::predefined::Predefined;
 use foldhash::HashSetExt;
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::trcfmt::ast::{self, *};
-use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span, Spanned};
+use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span, Spanned};
 use tfbc_vm::{EnvValue, Space};
 
 /// Macros that a template may define.
 const MAX_MACROS: usize = 255;
 
 /// Lowers the winning stanzas and functions of a file set. Stanzas that a later one replaces are checked only.
-pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>) -> (ir::Program, Vec<Diagnostic>) {
+pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut program = ir::Program::default();
     let mut called = HashSet::new();
     for (at, unit) in units.iter().enumerate() {
         for (index, stanza) in unit.file.stanzas.iter().enumerate() {
             let mut found = Vec::new();
-            let mut scope = Scope::new(unit, names, &mut found, &mut called);
+            let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
+            probes.on = probes.wanted && wins && !unit.builtin;
+            let mut scope = Scope::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);
             if !unit.builtin {
                 redefinition(units, names, (at, index), &mut found);
                 diagnostics.append(&mut found);
             }
-            if names.stanzas.get(&stanza.id.node.0) == Some(&(at, index)) {
+            if wins {
                 program.stanzas.push(lowered);
             }
         }
     }
     for (index, definition) in names.definitions.iter().enumerate() {
         let unit = &units[definition.unit];
-        let mut scope = Scope::new(unit, names, &mut diagnostics, &mut called);
+        let wins = names.functions[definition.function.name.node] == index;
+        probes.on = probes.wanted && wins && !unit.builtin;
+        let mut scope = Scope::new(unit, names, &mut diagnostics, &mut called, probes);
         program.functions.push(scope.function(&definition.function));
-        if names.functions[definition.function.name.node] != index {
+        if !wins {
             let name = definition.function.name;
             let text = format!("function `{}` is defined again; the last definition wins", show(name.node));
             let winner = &names.definitions[names.functions[name.node]];
@@ -50,6 +56,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>) -> (ir::Program, Vec<
             ));
         }
     }
+    probes.on = probes.wanted;
     for definition in &names.definitions {
         let name = definition.function.name;
         if !called.contains(name.node) {
@@ -96,12 +103,15 @@ struct Scope<'s, 'ast> {
     names: &'s Names<'ast>,
     diagnostics: &'s mut Vec<Diagnostic>,
     called: &'s mut HashSet<&'ast [u8]>,
+    probes: &'s mut Probes,
     variables: HashMap<&'ast [u8], Variable>,
     in_function: bool,
     /// Whether `$ERROR` stands in the brace group being lowered.
     error: bool,
     /// The local that a conditional `$ERROR` sets, once there is one.
     error_flag: Option<u16>,
+    /// The local that holds what BITFLAGS tests, where it is tested for probes, too.
+    tested: Option<u16>,
     n_locals: u16,
 }
 
@@ -125,18 +135,27 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         names: &'s Names<'ast>,
         diagnostics: &'s mut Vec<Diagnostic>,
         called: &'s mut HashSet<&'ast [u8]>,
+        probes: &'s mut Probes,
     ) -> Self {
         Scope {
             unit,
             names,
             diagnostics,
             called,
+            probes,
             variables: HashMap::new(),
             in_function: false,
             error: false,
             error_flag: None,
+            tested: None,
             n_locals: 0,
         }
+    }
+
+    /// A probe for a part that begins here.
+    fn probe(&mut self, kind: PointKind, span: Span, name: &[u8]) -> Option<Node> {
+        let point = self.probes.point(kind, self.unit.id, span, name)?;
+        Some(Node { inst: Inst::Probe(point), span })
     }
 
     fn source(&self) -> SourceId {
@@ -163,7 +182,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let tab_origin = if zero { 8 - dialect.first_tab } else { 0 };
         let subroutine_labels = dialect.subroutine_labels;
         let lower_hex = dialect.lower_hex;
-        let body = self.group(stanza.body);
+        let probe = self.probe(PointKind::Stanza, stanza.span, show_id(id).as_bytes());
+        let mut body = self.group(stanza.body);
+        body.splice(..0, probe);
         let shared = self.names.inserted.contains(&id) || calls_stanzas(&body);
         self.unused_macros(shared);
         let label = stanza.label.as_ref();
@@ -215,7 +236,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
         let n_params = self.n_locals;
         self.number_macros(function.body, Slot::Local);
-        let body = self.group(function.body);
+        let probe = self.probe(PointKind::Function, function.span, function.name.node);
+        let mut body = self.group(function.body);
+        body.splice(..0, probe);
         self.unused_macros(false);
         ir::Function {
             name: function.name.node.to_vec(),
@@ -273,10 +296,18 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn group(&mut self, items: Descriptor<'ast>) -> Block {
         let (outer, outer_flag) = (std::mem::take(&mut self.error), self.error_flag.take());
         let mut block = Vec::with_capacity(items.len() + 4);
-        for item in items {
-            self.item(item, &mut block);
-        }
         let end = items.last().map_or(Span::default(), Item::span);
+        for (at, item) in items.iter().enumerate() {
+            let n_before = block.len();
+            self.item(item, &mut block);
+            if let Some(next) = items.get(at + 1)
+                && self.probes.on
+                && may_end(&block[n_before..])
+            {
+                let probe = self.probe(PointKind::Rest, next.span().to(end), b"");
+                block.extend(probe);
+            }
+        }
         if let Some(flag) = self.error_flag {
             let value = Value::Slot(Slot::Local(flag));
             let clear = Inst::Assign(Slot::Local(flag), Value::Const(0));
@@ -312,7 +343,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Switch(switch) => self.switch(switch, out),
             Item::Loop(node) => {
                 let count = self.number_of(&node.count);
-                let body = self.group(node.body.items);
+                let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
+                let mut body = self.group(node.body.items);
+                body.splice(..0, probe);
                 push(out, node.span, Inst::Loop { count, body });
             }
             Item::Bitflags(node) => self.bitflags(node, out),
@@ -465,7 +498,13 @@ impl<'s, 'ast> Scope<'s, 'ast> {
 
     fn never_assigned(&mut self, node: &MacroRef<'ast>) {
         let text = format!("macro `${}` is never assigned: it is 0", show(node.name));
-        self.warn(&NEVER_ASSIGNED, node.span, text);
+        let variables = self.variables.keys().copied();
+        let meant = self.names.suggestion(|| advice::macro_meant(node.name, variables));
+        let warning = self.warn(&NEVER_ASSIGNED, node.span, text);
+        if let Some(meant) = meant {
+            warning.help = Some(format!("did you mean `${meant}`?"));
+            warning.fix = Some(advice::rename_macro(node, &meant));
+        }
     }
 
     fn resolve(&mut self, name: &[u8]) -> Resolved {
@@ -624,7 +663,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let arguments: Vec<_> = call.arguments.iter().map(|argument| self.expr(argument)).collect();
         let Some(&function) = self.names.functions.get(name.node) else {
             if !self.names.broken_functions.contains(name.node) {
-                self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
+                let meant = self.names.suggestion(|| advice::function_meant(name.node, self.names));
+                let error = self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
+                if let Some(meant) = meant {
+                    error.help = Some(format!("did you mean `{meant}`?"));
+                    error.fix = Some(Fix::guess(format!("write `{meant}`"), [Edit::replace(name.span, meant)]));
+                }
             }
             return;
         };
@@ -732,14 +776,19 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let mut default = None;
         let mut keys = Keys::with_capacity(switch.cases.len());
         for case in switch.cases {
-            bodies.push(self.body(&case.body));
+            let probe =
+                self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
+            let mut body = self.body(&case.body);
+            body.splice(..0, probe);
+            bodies.push(body);
             let index = bodies.len() - 1;
             if default.is_some() {
-                self.warn(&UNREACHABLE_CASE, case.value.span(), "this case stands behind `\\*` and is never reached");
+                let text = "this case stands behind `\\*` and is never reached";
+                self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
             } else if let MatchValue::Any(_) = case.value {
                 default = Some(index);
             } else if !broken {
-                self.case(&selected, &case.value, index, &mut keys);
+                self.case(&selected, switch, index, &mut keys);
             }
         }
         let on = match selected {
@@ -771,7 +820,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     /// Files one case under its key.
-    fn case(&mut self, selected: &Selected, value: &MatchValue<'ast>, index: usize, keys: &mut Keys) {
+    fn case(&mut self, selected: &Selected, switch: &ast::Switch<'ast>, index: usize, keys: &mut Keys) {
+        let value = &switch.cases[index].value;
         let fresh = match (selected, value) {
             (_, MatchValue::Any(_)) => true,
             (Selected::Text(_), MatchValue::Word(word)) => keys.text(word.node, index),
@@ -792,7 +842,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             }
         };
         if !fresh {
-            self.warn(&DUPLICATE_VALUE, value.span(), "this value has a case already; the first one wins");
+            let text = "this value has a case already; the first one wins";
+            self.warn(&DUPLICATE_VALUE, value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
         }
     }
 
@@ -809,7 +860,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let number = number::parse(word.node, Base::Decimal);
         if number.is_none() {
             let text = format!("`{}` is neither an AIX error name nor a decimal number", show(word.node));
-            self.error(&UNKNOWN_ERRNO, word.span, text);
+            let meant = self.names.suggestion(|| advice::errno_meant(word.node));
+            let error = self.error(&UNKNOWN_ERRNO, word.span, text);
+            if let Some(meant) = meant {
+                error.help = Some(format!("did you mean `{meant}`?"));
+                error.fix = Some(Fix::guess(format!("write `{meant}`"), [Edit::replace(word.span, meant)]));
+            }
         }
         number
     }
@@ -852,8 +908,14 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let has = |text: &[u8]| words().any(|word| word.node == text);
         if decimal && has(b"9") && has(b"10") {
             let span = switch.selector.span();
-            self.warn(&DECIMAL_LOOKING, span, "the values of this hex selector look decimal: `10` is sixteen here")
-                .help = Some("cast the selector to compare decimal numbers, such as `%UW`".to_string());
+            let decimal = advice::decimal_selector(&switch.selector);
+            let text = "the values of this hex selector look decimal: `10` is sixteen here";
+            let warning = self.warn(&DECIMAL_LOOKING, span, text);
+            warning.help = Some(match &decimal {
+                Some((text, _)) => format!("to compare decimal numbers, write `{text}`; else write `0x10`"),
+                None => "cast the selector to compare decimal numbers, such as `%UW`; else write `0x10`".into(),
+            });
+            warning.fix = decimal.map(|(text, edit)| Fix::guess(format!("write `{text}`"), [edit]));
         }
     }
 
@@ -885,6 +947,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Some(number.pattern(width).unwrap_or(number.magnitude))
         };
         let mut entries = Vec::new();
+        let mut probes = Vec::new();
         for entry in node.entries {
             let flag = match entry {
                 FlagEntry::Flag { flag, yes, no } => pattern(self, flag).map(|mask| Flag {
@@ -904,9 +967,73 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     })
                 }
             };
+            if let Some(flag) = &flag {
+                self.probe_flag(entry, flag, &mut probes);
+            }
             entries.extend(flag);
         }
-        push(out, node.span, Inst::Flags { value, entries });
+        if probes.is_empty() {
+            return push(out, node.span, Inst::Flags { value, entries });
+        }
+        // The value may be read at the data pointer: it is read once.
+        let local = *self.tested.get_or_insert(self.n_locals);
+        self.n_locals = self.n_locals.max(local + 1);
+        push(out, node.span, Inst::Assign(Slot::Local(local), value));
+        out.extend(probes.into_iter().map(|probe| probe(Slot::Local(local))));
+        push(out, node.span, Inst::Flags { value: Value::Slot(Slot::Local(local)), entries });
+    }
+
+    /// What tells of an entry whether it prints its text, or that for bits that are not set.
+    fn probe_flag(&mut self, entry: &FlagEntry<'ast>, flag: &Flag, probes: &mut Vec<FlagProbe>) {
+        let (name, text, clear) = match entry {
+            FlagEntry::Flag { flag, yes, no } => (flag, yes, no.as_ref()),
+            FlagEntry::Field { mask, text, .. } => (mask, text, None),
+        };
+        let span = name.span.to(text.span);
+        let yes = self.probe(PointKind::FlagSet, span, name.node);
+        let no = clear.and_then(|clear| self.probe(PointKind::FlagClear, clear.span, name.node));
+        let (mask, field) = (flag.mask, flag.field);
+        let Some(yes) = yes else { return };
+        probes.push(Box::new(move |slot| {
+            let masked = Value::Binary(BinaryOp::And, Box::new(Value::Slot(slot)), Box::new(Value::Const(mask)));
+            let on = Value::Compare { equal: true, left: Box::new(masked), right: Box::new(Value::Const(field)) };
+            Node { inst: Inst::If { on, then: vec![yes], otherwise: no.into_iter().collect() }, span }
+        }));
+    }
+}
+
+/// What tests a value for the probes of one BITFLAGS entry.
+type FlagProbe = Box<dyn FnOnce(Slot) -> Node>;
+
+/// Whether some nodes may end the event, by themselves or in what they call.
+fn may_end(nodes: &[Node]) -> bool {
+    let mut found = false;
+    for node in nodes {
+        ir::walk_node(node, &mut |node| {
+            found |= matches!(
+                node.inst,
+                Inst::Break | Inst::Skip | Inst::CallStanza(_) | Inst::CallFunction { .. } | Inst::Loop { .. }
+            );
+        });
+    }
+    found
+}
+
+/// Where a case's body stands.
+fn body_span(body: &Body<'_>) -> Span {
+    match body {
+        Body::Text(text) => text.span,
+        Body::Backquoted(text) => text.span,
+        Body::Group(group) => group.span,
+    }
+}
+
+/// A match value as it is written, without quotes.
+fn match_text<'ast>(value: &MatchValue<'ast>) -> &'ast [u8] {
+    match value {
+        MatchValue::Any(_) => b"\\*",
+        MatchValue::Word(word) => word.node,
+        MatchValue::Quoted(text) => text.bytes,
     }
 }
 

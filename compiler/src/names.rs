@@ -2,6 +2,7 @@
 
 use crate::Dialect;
 use crate::predefined::{Predefined, predefined};
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::SourceId;
 use tfbc_grammar::trcfmt::ast::*;
@@ -9,6 +10,7 @@ use tfbc_grammar::trcfmt::ast::*;
 /// One parsed source.
 pub(crate) struct Unit<'ast> {
     pub id: SourceId,
+    pub text: &'ast [u8],
     pub file: File<'ast>,
     pub dialect: Dialect,
     /// Whether this is the source of the built-in stanzas.
@@ -37,7 +39,11 @@ pub(crate) struct Names<'ast> {
     pub broken_functions: HashSet<&'ast [u8]>,
     /// Ids that some template inserts.
     pub inserted: HashSet<u16>,
+    n_suggestions: Cell<usize>,
 }
+
+/// The most unknown names for which the nearest known one is looked up: that is slow where there are many of both.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// What a `$name` is, apart from parameters.
 pub(crate) enum Meaning {
@@ -71,7 +77,8 @@ impl<'ast> Names<'ast> {
         names
     }
 
-    fn insertions(&self, item: &Item<'ast>, inserted: &mut HashSet<u16>) {
+    /// Adds the ids of the template subroutines that an item calls.
+    pub fn insertions(&self, item: &Item<'ast>, inserted: &mut HashSet<u16>) {
         let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
             Meaning::Subroutine(id) => drop(inserted.insert(id)),
             Meaning::Predefined(Predefined::Default) => drop(inserted.insert(0x0080)),
@@ -96,6 +103,13 @@ impl<'ast> Names<'ast> {
             Item::Macro(node) => name(node),
             _ => {}
         }
+    }
+
+    /// What `look` finds to be meant by an unknown name, unless there are too many of these.
+    pub fn suggestion<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
+        let n = self.n_suggestions.get() + 1;
+        self.n_suggestions.set(n);
+        if n <= MAX_SUGGESTIONS { look() } else { None }
     }
 
     /// What a name stands for outside parameters.

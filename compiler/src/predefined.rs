@@ -22,6 +22,38 @@ pub(crate) enum Predefined {
     Error,
 }
 
+/// The predefined names of more than two letters.
+pub(crate) const NAMES: &[&str] = &[
+    "HOOKENV",
+    "WORDSIZE",
+    "GENERIC",
+    "IPADDR",
+    "TRACEENV",
+    "RELLINENO",
+    "TOTALCPUS",
+    "TRACEDCPUS",
+    "REPORTEDCPUS",
+    "LARGEDATATYPES",
+    "BUFF",
+    "PID",
+    "TID",
+    "CPUID",
+    "PRI",
+    "LOGIDX",
+    "LOGIDX0",
+    "DATAPOINTER",
+    "BASEPOINTER",
+    "SVC",
+    "EXECPATH",
+    "LOGFILE",
+    "TRACEID",
+    "DEFAULT",
+    "STOP",
+    "BREAK",
+    "SKIP",
+    "ERROR",
+];
+
 /// The meaning of a predefined name.
 pub(crate) fn predefined(name: &[u8]) -> Option<Predefined> {
     let env = |value| Some(Predefined::Number(Value::Env(value), How::Dec));
@@ -61,5 +93,17 @@ pub(crate) fn predefined(name: &[u8]) -> Option<Predefined> {
         b"SKIP" => Some(Predefined::Skip),
         b"ERROR" => Some(Predefined::Error),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_list_is_predefined() {
+        for name in NAMES {
+            assert!(predefined(name.as_bytes()).is_some(), "{name}");
+        }
     }
 }

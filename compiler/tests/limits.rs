@@ -51,3 +51,37 @@ fn registers_run_out_by_name() {
     let places: std::collections::BTreeSet<_> = compiled.diagnostics.iter().map(|found| found.primary.span).collect();
     assert_eq!(places.len(), compiled.diagnostics.len(), "one report a place");
 }
+
+#[test]
+fn findings_have_an_end() {
+    let calls: String = (0..12_000).map(|n| format!("{:04X} 1.0 \"A\" nosuch{n}()\n", 0x1000 + n)).collect();
+    let mut sources = Sources::new();
+    sources.add(Source::new("a.trcfmt", calls.as_str()));
+    sources.add(Source::new("b.trcfmt", "010 1.0 \"A\" nosuch()\n"));
+    let found = compile(&sources, &Options::default()).diagnostics;
+    let last = |n: usize| (found[n].code.code, found[n].primary.source.0, found[n].message.as_str());
+    assert_eq!(found.len(), 10_002);
+    assert_eq!(last(10_000), ("S22", 0, "2000 more errors and warnings are not shown"));
+    assert_eq!(last(10_001).1, 1);
+}
+
+#[test]
+fn circles_without_number_are_found_in_time() {
+    let circle = |n: u32| format!("{:04X} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", 0x1000 + n, n ^ 1);
+    let mut sources = Sources::new();
+    sources.add(Source::new("a.trcfmt", (0..40_000).map(circle).collect::<String>()));
+    let found = compile(&sources, &Options::default()).diagnostics;
+    assert_eq!(found.iter().filter(|found| found.code.code == "C04").count(), 10_000);
+}
+
+#[test]
+fn functions_nest_as_stanzas_do() {
+    let chain = |n: u32| {
+        let calls: String = (1..=n).map(|k| format!("{{{{ f{k}() f{}() }}}} ", k - 1)).collect();
+        format!("010 1.0 \"A\" {{{{ f0() X1 }}}} {calls} f{n}()\n")
+    };
+    check(&chain(9), &[]);
+    check(&chain(10), &[("C05", 1)]);
+    check(&chain(11), &[("C05", 1)]);
+    check(&chain(5000), &[("C05", 1)]);
+}

@@ -19,7 +19,7 @@ use conditions::Conditions;
 use findings::Findings;
 use std::collections::{BTreeMap, HashMap};
 use tfbc_grammar::datakey::ast::{Datakey, EventClass, File, Item};
-use tfbc_grammar::{Diagnostic, SourceId, Span};
+use tfbc_grammar::{Diagnostic, Edit, Fix, SourceId, Span};
 
 /// One parsed XML file.
 pub(crate) struct XmlUnit<'ast> {
@@ -46,6 +46,8 @@ struct Entry<'ast> {
     show_masked_value: bool,
     /// The events that are named without an error, each once.
     events: Vec<Event>,
+    /// The same with their start tags, of a datakey.
+    event_tags: Vec<(Event, Span)>,
     conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
 }
 
@@ -92,6 +94,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
     for event in datakey.events {
         named.name(unit.id, event, findings);
     }
+    let event_tags = named.finish();
     let fields = datakey.format.and_then(|format| fields::fields(unit, datakey.tag, &format, findings));
     let fields = fields.map(|fields| fields::refine(unit, datakey, fields, findings));
     let entry = Entry {
@@ -104,7 +107,8 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
         wide_offset: datakey.wide_offset.map(|offset| offset.node),
         wide_default: unit.dialect.wide_offset,
         show_masked_value: datakey.show_masked_value,
-        events: named.finish(),
+        events: event_tags.iter().map(|(event, _)| *event).collect(),
+        event_tags,
         conditions: datakey.conditions,
     };
     warn_wide(&entry, datakey, findings);
@@ -120,7 +124,9 @@ fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
     let message = format!("wide records of class {class} are read from byte {wide}, simple ones from byte {simple}");
     let warning = Diagnostic::warning(&WIDE_OFFSET, entry.source, entry.tag, message);
     let warning = warning.with_secondary(entry.source, offset.span, "of simple records alone");
-    findings.add(warning.with_help(format!("say where wide records begin, such as `wide_offset=\"{simple}\"`")));
+    let attribute = format!("wide_offset=\"{simple}\"");
+    let fix = Fix::guess(format!("add `{attribute}`"), [Edit::insert(entry.tag.end, format!(" {attribute}"))]);
+    findings.add(warning.with_help(format!("say where wide records begin, such as `{attribute}`")).with_fix(fix));
 }
 
 fn check_class<'ast>(
@@ -145,6 +151,7 @@ fn check_class<'ast>(
             wide_default: unit.dialect.wide_offset,
             show_masked_value: true,
             events: number.zip(id).into_iter().collect(),
+            event_tags: Vec::new(),
             conditions: &[],
         });
     }
@@ -166,7 +173,10 @@ fn model(entries: Vec<Entry>, by_event: &BTreeMap<Event, Vec<usize>>, conditions
             definition: definitions[*entry].unwrap_or_default(),
             offsets: entries[*entry].offsets(event.0),
             conditions: (conditions.of(*entry, *event).iter())
-                .map(|read| Condition { field: key_of.get(&read.entry).map(|key| (*key, read.field)), test: read.test })
+                .map(|read| {
+                    let field = key_of.get(&read.entry).map(|key| (*key, read.field));
+                    Condition { field, test: read.test, tag: read.tag }
+                })
                 .collect(),
         });
         let plan = EventPlan { class: event.0, id: event.1, keys: keys.collect() };
@@ -178,6 +188,7 @@ fn model(entries: Vec<Entry>, by_event: &BTreeMap<Event, Vec<usize>>, conditions
         format: entry.text.to_vec(),
         fields: entry.fields.unwrap_or_default(),
         show_masked_value: entry.show_masked_value,
+        event_tags: entry.event_tags,
     });
     Model { definitions: definitions.collect(), events }
 }

@@ -6,17 +6,32 @@ use crate::ir::{Block, Flag, FlagText, Inst, Node, Select, Slot, Switch, Value};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
+use tfbc_grammar::trcfmt::ast::BinaryOp;
 
 /// The most pairs of a value and a mask that are settled for one field.
 pub(crate) const MAX_PAIRS: usize = 1 << 22;
 
 /// The texts of one field.
 pub(crate) struct Labels<'f> {
-    /// Every value that an enum names, with the texts of the enums that it meets.
-    cases: Vec<(u64, Vec<&'f [u8]>)>,
+    field: &'f Field,
+    /// Every value that an enum names, with the enums that it meets.
+    cases: Vec<(u64, Vec<usize>)>,
     /// The enums that a value may meet that no enum names.
     others: Vec<Other<'f>>,
     default: Option<&'f [u8]>,
+}
+
+/// How a field is shown with its texts.
+pub(crate) struct Layout<'l> {
+    /// Where its value stands.
+    pub value: Slot,
+    /// Whether the value itself comes before the texts; else the texts take its place where there are any.
+    pub with_value: bool,
+    /// What shows the value itself.
+    pub shown: &'l dyn Fn() -> Block,
+    pub span: Span,
+    /// The probe of an enum by its tag, or of the default.
+    pub probe: &'l dyn Fn(Span) -> Option<Node>,
 }
 
 /// An enum as it acts on values that no enum names.
@@ -25,6 +40,7 @@ struct Other<'f> {
     mask: u64,
     not: bool,
     text: &'f [u8],
+    tag: Span,
 }
 
 impl<'f> Labels<'f> {
@@ -57,13 +73,13 @@ impl<'f> Labels<'f> {
                     let last = met.iter().position(|at| matches!(field.enums[*at].test, Test::Value { .. }));
                     met.truncate(last.map_or(met.len(), |last| last + 1));
                 }
-                (value, met.into_iter().map(|at| &field.enums[at].text[..]).collect())
+                (value, met)
             })
             .collect();
         cases.sort_unstable_by_key(|(value, _)| *value);
         let mut others = Vec::new();
         for label in loose.iter().map(|at| &field.enums[*at]) {
-            let other = |mask, not| Other { mask, not, text: &label.text };
+            let other = |mask, not| Other { mask, not, text: &label.text, tag: label.tag };
             match label.test {
                 Test::Mask { bits: Some(mask), not } if mask != 0 => others.push(other(mask, not)),
                 Test::Mask { bits, not } if bits.is_some() != not => others.push(other(0, false)),
@@ -76,55 +92,89 @@ impl<'f> Labels<'f> {
                 _ => {}
             }
         }
-        Some(Labels { cases, others, default })
+        Some(Labels { field, cases, others, default })
     }
 
-    /// What is shown of a field whose value stands in `value`: with the value itself before the texts, or instead of
-    /// them where there are none.
-    pub fn block(&self, value: Slot, with_value: bool, shown: impl Fn() -> Block, span: Span) -> Block {
-        let node = |inst| Node { inst, span };
-        let texts = |texts: &[&[u8]]| match (texts, with_value) {
-            ([], true) => Block::new(),
-            ([], false) => shown(),
-            (texts, true) => vec![node(Inst::Text([&b" "[..], &texts.join(&b" "[..])].concat()))],
-            (texts, false) => vec![node(Inst::Text(texts.join(&b" "[..])))],
-        };
-        let or_default = |met: &[&[u8]]| if met.is_empty() { texts(self.default.as_slice()) } else { texts(met) };
-        let others = self.others(value, with_value, &or_default, span);
+    /// What is shown of a field: with the value itself before the texts, or instead of them where there are none.
+    pub fn block(&self, layout: &Layout<'_>) -> Block {
+        let &Layout { value, with_value, shown, span, .. } = layout;
+        let others = self.others(layout);
         let mut block = if with_value { shown() } else { Block::new() };
         if self.cases.is_empty() {
             block.extend(others);
             return block;
         }
-        let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| or_default(met)).collect();
+        let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| self.met(met, layout)).collect();
         bodies.push(others);
         let number = |value: &u64| Number { negative: false, magnitude: *value };
         let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
         let on = Select::Number { value: Value::Slot(value), width: Some(64), keys };
         let default = Some(bodies.len() - 1);
-        block.push(node(Inst::Switch(Switch { on, bodies, default })));
+        block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }), span });
         block
     }
 
-    fn others(&self, value: Slot, with_value: bool, or_default: &impl Fn(&[&[u8]]) -> Block, span: Span) -> Block {
-        let node = |inst| Node { inst, span };
+    /// What is shown of a value that meets these enums.
+    fn met(&self, met: &[usize], layout: &Layout<'_>) -> Block {
+        let enums = met.iter().map(|at| &self.field.enums[*at]);
+        let (tags, texts): (Vec<_>, Vec<_>) = enums.map(|met| (met.tag, &met.text[..])).unzip();
+        self.or_default(&tags, &texts, layout)
+    }
+
+    /// Texts of enums, or of the default where there are none.
+    fn or_default(&self, tags: &[Span], texts: &[&[u8]], layout: &Layout<'_>) -> Block {
+        let by_default = texts.is_empty() && self.default.is_some();
+        let default_tag = [self.field.default_tag];
+        let tags = if by_default { &default_tag[..] } else { tags };
+        let mut block: Block = tags.iter().filter_map(|tag| (layout.probe)(*tag)).collect();
+        block.extend(layout.texts(if by_default { self.default.as_slice() } else { texts }));
+        block
+    }
+
+    fn others(&self, layout: &Layout<'_>) -> Block {
+        let node = |inst| Node { inst, span: layout.span };
         if self.others.iter().all(|other| other.mask == 0) {
-            let met: Vec<&[u8]> = self.others.iter().map(|other| other.text).collect();
-            return or_default(&met);
+            let (tags, met): (Vec<_>, Vec<_>) = self.others.iter().map(|other| (other.tag, other.text)).unzip();
+            return self.or_default(&tags, &met, layout);
         }
-        let entries: Vec<Flag> = self.others.iter().map(|other| other.flag(with_value)).collect();
-        let any = Value::AnyFlag(Box::new(Value::Slot(value)), entries.clone());
-        let value = Value::Slot(value);
-        let list = if with_value { Inst::Flags { value, entries } } else { Inst::FlagList { value, entries } };
-        let otherwise = or_default(&[]);
+        let mut block: Block = self.others.iter().filter_map(|other| other.probe(layout)).collect();
+        let entries: Vec<Flag> = self.others.iter().map(|other| other.flag(layout.with_value)).collect();
+        let any = Value::AnyFlag(Box::new(Value::Slot(layout.value)), entries.clone());
+        let value = Value::Slot(layout.value);
+        let list = if layout.with_value { Inst::Flags { value, entries } } else { Inst::FlagList { value, entries } };
+        let otherwise = self.or_default(&[], &[], layout);
         if self.others.iter().any(|other| other.mask == 0) || otherwise.is_empty() {
-            return vec![node(list)];
+            block.push(node(list));
+        } else {
+            block.push(node(Inst::If { on: any, then: vec![node(list)], otherwise }));
         }
-        vec![node(Inst::If { on: any, then: vec![node(list)], otherwise })]
+        block
+    }
+}
+
+impl Layout<'_> {
+    fn texts(&self, texts: &[&[u8]]) -> Block {
+        let node = |inst| Node { inst, span: self.span };
+        match (texts, self.with_value) {
+            ([], true) => Block::new(),
+            ([], false) => (self.shown)(),
+            (texts, true) => vec![node(Inst::Text([&b" "[..], &texts.join(&b" "[..])].concat()))],
+            (texts, false) => vec![node(Inst::Text(texts.join(&b" "[..])))],
+        }
     }
 }
 
 impl Other<'_> {
+    /// What tells whether a value meets the enum, for its probe.
+    fn probe(&self, layout: &Layout<'_>) -> Option<Node> {
+        let probe = (layout.probe)(self.tag)?;
+        let masked =
+            Value::Binary(BinaryOp::And, Box::new(Value::Slot(layout.value)), Box::new(Value::Const(self.mask)));
+        // Every value has all bits of no mask.
+        let on = Value::Compare { equal: !self.not, left: Box::new(masked), right: Box::new(Value::Const(self.mask)) };
+        Some(Node { inst: Inst::If { on, then: vec![probe], otherwise: Block::new() }, span: layout.span })
+    }
+
     fn flag(&self, behind_blank: bool) -> Flag {
         let blank = if behind_blank { &b" "[..] } else { b"" };
         let text = FlagText { text: [blank, self.text].concat(), soft: false };

@@ -1,8 +1,9 @@
 //! Checked event definitions to IR: one entry an event for its text, one for its fields.
 
-use super::enums::{Labels, MAX_PAIRS};
+use super::enums::{Labels, Layout, MAX_PAIRS};
 use super::model::*;
 use crate::codes::TOO_LARGE;
+use crate::coverage::{PointKind, Probes};
 use crate::ir::{Block, Field as Read, How, Inst, Node, Slot, Stanza, Value};
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
@@ -13,11 +14,14 @@ use tfbc_vm::{Level, Space};
 const MAX_UNROLLED: u64 = 8;
 
 /// Lowers every event. One whose enums would take too much memory is reported and left out.
-pub(crate) fn lower(model: &Model) -> (Vec<Stanza>, Vec<Diagnostic>) {
+pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<Stanza>, Vec<Diagnostic>) {
     let (mut stanzas, mut diagnostics) = (Vec::new(), Vec::new());
+    points(model, probes);
     for plan in &model.events {
         for space in [Space::Record, Space::Fields] {
-            match Lowering::new(model, plan, space).stanza() {
+            // What a record prints is what is looked at.
+            probes.on = probes.wanted && space == Space::Record;
+            match Lowering::new(model, plan, space, probes).stanza() {
                 Ok(stanza) => stanzas.push(stanza),
                 Err(found) if space == Space::Record => diagnostics.push(*found),
                 Err(_) => {}
@@ -27,11 +31,48 @@ pub(crate) fn lower(model: &Model) -> (Vec<Stanza>, Vec<Diagnostic>) {
     (stanzas, diagnostics)
 }
 
+/// Numbers the points of all definitions, in the order of the files.
+fn points(model: &Model, probes: &mut Probes) {
+    if !probes.wanted {
+        return;
+    }
+    for definition in &model.definitions {
+        let mut point = |kind, span, name: &[u8]| {
+            probes.element(kind, definition.source, span, name);
+        };
+        point(PointKind::Datakey, definition.span, &definition.format);
+        for ((class, id), tag) in &definition.event_tags {
+            point(PointKind::Event, *tag, format!("{class}:{id}").as_bytes());
+        }
+        for field in &definition.fields {
+            field.bitmasks.iter().for_each(|tag| point(PointKind::Bitmask, *tag, &field.label));
+            field.enums.iter().for_each(|label| point(PointKind::Enum, label.tag, &label.text));
+            if let Some(default) = &field.default {
+                point(PointKind::EnumDefault, field.default_tag, default);
+            }
+        }
+    }
+    for plan in &model.events {
+        for key in &plan.keys {
+            let source = model.definitions[key.definition].source;
+            for condition in &key.conditions {
+                let field = condition
+                    .field
+                    .map(|(key, field)| &model.definitions[plan.keys[key].definition].fields[field].label[..]);
+                for kind in [PointKind::Holds, PointKind::Fails] {
+                    probes.element(kind, source, condition.tag, field.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
 /// One event on its way to IR.
 struct Lowering<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     space: Space,
+    probes: &'m Probes,
     /// What tells whether each key applies.
     applies: Vec<Applies>,
     n_locals: u16,
@@ -59,7 +100,7 @@ const VALUE: Slot = Slot::Row(0);
 const HOLDS: Slot = Slot::Row(1);
 
 impl<'m> Lowering<'m> {
-    fn new(model: &'m Model, plan: &'m EventPlan, space: Space) -> Self {
+    fn new(model: &'m Model, plan: &'m EventPlan, space: Space, probes: &'m Probes) -> Self {
         let always = |key: usize| plan.keys[key].conditions.is_empty();
         let any_always = (0..plan.keys.len()).any(always);
         let reads = plan.keys.iter().flat_map(|key| &key.conditions).filter_map(|condition| condition.field);
@@ -76,7 +117,26 @@ impl<'m> Lowering<'m> {
             }
         });
         let applies = applies.collect();
-        Lowering { model, plan, space, applies, n_locals, span: Span::default(), block: Block::new() }
+        Lowering { model, plan, space, probes, applies, n_locals, span: Span::default(), block: Block::new() }
+    }
+
+    /// The probe of an element of a key's definition.
+    fn probe(&self, key: usize, kind: PointKind, tag: Span) -> Option<Node> {
+        let point = self.probes.known(kind, self.definition(key).source, tag)?;
+        Some(Node { inst: Inst::Probe(point), span: tag })
+    }
+
+    /// The probes of a condition, for when it holds and when not.
+    fn probes_of(&self, key: usize, condition: &Condition) -> [Block; 2] {
+        [PointKind::Holds, PointKind::Fails].map(|kind| self.probe(key, kind, condition.tag).into_iter().collect())
+    }
+
+    /// Tells by a value whether a condition holds, for its probes.
+    fn probe_condition(&mut self, key: usize, condition: &Condition, on: Value) {
+        let [then, otherwise] = self.probes_of(key, condition);
+        if !then.is_empty() {
+            self.push(Inst::If { on, then, otherwise });
+        }
     }
 
     fn stanza(mut self) -> Lowered<Stanza> {
@@ -93,13 +153,15 @@ impl<'m> Lowering<'m> {
                 (Applies::Local(local), _) => {
                     self.push(Inst::If { on: Value::Slot(Slot::Local(local)), then: shown, otherwise: Block::new() });
                 }
-                (Applies::Tested, &[Condition { field: Some((from, field)), test }]) => {
+                (Applies::Tested, [condition @ Condition { field: Some((from, field)), test, .. }]) => {
                     // Whether it is shown or not, the pointer is known behind it.
                     let start = || Node { inst: Inst::Move(Move::Goto { bytes: 0, bits: 0 }), span: self.span };
-                    let then = shown.into_iter().chain([start()]).collect();
-                    let test = Inst::If { on: tested(test), then, otherwise: vec![start()] };
-                    let body = self.condition(from, field, test);
-                    self.push(Inst::Guarded { body, short: Block::new() });
+                    let ([holds, fails], [_, short]) = (self.probes_of(key, condition), self.probes_of(key, condition));
+                    let then = holds.into_iter().chain(shown).chain([start()]).collect();
+                    let otherwise = fails.into_iter().chain([start()]).collect();
+                    let test = Inst::If { on: tested(*test), then, otherwise };
+                    let body = self.condition(*from, *field, test);
+                    self.push(Inst::Guarded { body, short });
                 }
                 _ => self.block.extend(shown),
             }
@@ -185,14 +247,18 @@ impl<'m> Lowering<'m> {
         let conditions = &self.plan.keys[key].conditions;
         if conditions.iter().any(|condition| condition.field.is_none()) {
             // A field that no definition contributes: the local stays 0.
+            for condition in conditions.iter().filter(|condition| condition.field.is_none()) {
+                self.probe_condition(key, condition, Value::Const(0));
+            }
             return;
         }
-        if let [Condition { field: Some((from, field)), test }] = conditions[..]
-            && self.applies[from] == Applies::Always
+        if let [condition @ Condition { field: Some((from, field)), test, .. }] = &conditions[..]
+            && self.applies[*from] == Applies::Always
         {
             // Locals are 0 at first.
-            let body = self.condition(from, field, Inst::Assign(all, tested(test)));
-            return self.push(Inst::Guarded { body, short: Block::new() });
+            let body = self.condition(*from, *field, Inst::Assign(all, tested(*test)));
+            self.push(Inst::Guarded { body, short: Block::new() });
+            return self.probe_condition(key, condition, Value::Slot(all));
         }
         self.push(Inst::Assign(all, Value::Const(1)));
         for condition in conditions {
@@ -200,6 +266,11 @@ impl<'m> Lowering<'m> {
             self.push(Inst::Assign(HOLDS, Value::Const(0)));
             let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
             self.push(Inst::Guarded { body, short: Block::new() });
+            let applies = match self.applies[from] {
+                Applies::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(Slot::Local(applies))),
+                _ => Value::Slot(HOLDS),
+            };
+            self.probe_condition(key, condition, applies);
             self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
             if let Applies::Local(applies) = self.applies[from] {
                 self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(Slot::Local(applies)))));
@@ -266,9 +337,13 @@ impl<'m> Lowering<'m> {
         let body = self.inside(|inside| {
             inside.seek(key);
             let definition = inside.definition(key);
+            inside.block.extend(inside.probe(key, PointKind::Datakey, definition.span));
+            let event = (inside.plan.class, inside.plan.id);
+            let tag = definition.event_tags.iter().find(|(named, _)| *named == event);
+            inside.block.extend(tag.and_then(|(_, tag)| inside.probe(key, PointKind::Event, *tag)));
             for (at, field) in definition.fields.iter().enumerate() {
                 inside.span = field.span;
-                inside.field(definition, field, at > 0 || blank)?;
+                inside.field(key, field, at > 0 || blank)?;
             }
             Ok(())
         })?;
@@ -288,14 +363,14 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    fn field(&mut self, definition: &Definition, field: &Field, further: bool) -> Lowered<()> {
+    fn field(&mut self, key: usize, field: &Field, further: bool) -> Lowered<()> {
         match self.space {
             Space::Fields => self.text(&[&field.label[..], &[Space::UNIT]].concat()),
             _ => self.text(&[if further { &b" "[..] } else { b"" }, &field.label, b":"].concat()),
         }
         self.push(Inst::Demand(field.shape.len()));
         match field.shape {
-            Shape::Number { .. } => self.number(definition, field)?,
+            Shape::Number { .. } => self.number(key, field)?,
             Shape::Array { count, bytes, signed } => {
                 let how = Shown { show: field.show, bytes, signed };
                 if self.space == Space::Fields {
@@ -346,7 +421,8 @@ impl<'m> Lowering<'m> {
         self.text(b"]");
     }
 
-    fn number(&mut self, definition: &Definition, field: &Field) -> Lowered<()> {
+    fn number(&mut self, key: usize, field: &Field) -> Lowered<()> {
+        let definition = self.definition(key);
         let Shape::Number { bytes, signed } = field.shape else { return Ok(()) };
         let how = Shown { show: field.show, bytes, signed: signed && field.mask.is_none() };
         let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
@@ -355,6 +431,8 @@ impl<'m> Lowering<'m> {
             return Ok(());
         }
         self.push(Inst::Assign(VALUE, masked(field)));
+        let masks: Block = field.bitmasks.iter().filter_map(|tag| self.probe(key, PointKind::Bitmask, *tag)).collect();
+        self.block.extend(masks);
         if self.space == Space::Fields {
             let raw = Shown { show: Show::Decimal, ..how };
             self.block.extend(raw.put(raw.held(), self.span));
@@ -362,7 +440,12 @@ impl<'m> Lowering<'m> {
         }
         let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
         let shown = || how.put(how.held(), self.span);
-        let block = labels.block(VALUE, definition.show_masked_value, shown, self.span);
+        let probe = |tag: Span| {
+            let default = field.default.is_some() && tag == field.default_tag;
+            self.probe(key, if default { PointKind::EnumDefault } else { PointKind::Enum }, tag)
+        };
+        let with_value = definition.show_masked_value;
+        let block = labels.block(&Layout { value: VALUE, with_value, shown: &shown, span: self.span, probe: &probe });
         self.block.extend(block);
         Ok(())
     }
@@ -487,13 +570,15 @@ mod tests {
             show,
             mask: None,
             search: Search::Value,
+            bitmasks: Vec::new(),
             enums: Vec::new(),
             default: None,
+            default_tag: Span::default(),
         }
     }
 
     fn label(test: Test, text: &str) -> Enum {
-        Enum { test, text: text.into() }
+        Enum { tag: Span::default(), test, text: text.into() }
     }
 
     fn model(keys: Vec<(Vec<Field>, Vec<Condition>)>) -> Model {
@@ -506,6 +591,7 @@ mod tests {
                 format: Vec::new(),
                 fields,
                 show_masked_value: true,
+                event_tags: Vec::new(),
             });
             plan.keys.push(Key { definition: at, offsets: [0, 0], conditions });
         }
@@ -514,13 +600,13 @@ mod tests {
     }
 
     fn shown(model: &Model, space: Space, payload: &[u8]) -> Option<String> {
-        let (stanzas, diagnostics) = lower(model);
+        let (stanzas, diagnostics) = lower(model, &mut Probes::default());
         assert!(diagnostics.is_empty());
-        let program = Program { stanzas, functions: Vec::new() };
+        let program = Program { stanzas, ..Program::default() };
         let source = Source::new("a.xml", "");
         let (graph, _) = Graph::new(&program);
         let sources = [&source];
-        let built = crate::build::build(&program, &graph, &sources, &Default::default(), true);
+        let built = crate::build::build(&program, &graph, &sources, &Default::default(), crate::build::Form::Listed);
         let blob = built.blob.finish();
         let program = tfbc_vm::Program::open(&blob).unwrap();
         let entry = program.entry(space, Space::record_id(6, 65)).unwrap();
@@ -567,7 +653,9 @@ mod tests {
     #[test]
     fn conditions_choose_between_keys() {
         let text = |label: &str| Field { shape: Shape::Text, ..field(label, 1, Show::Decimal) };
-        let on = |not| vec![Condition { field: Some((0, 0)), test: Test::Mask { bits: Some(1), not } }];
+        let on = |not| {
+            vec![Condition { field: Some((0, 0)), test: Test::Mask { bits: Some(1), not }, tag: Span::default() }]
+        };
         let keys = vec![
             (vec![field("ipicmd", 2, Show::Hex)], Vec::new()),
             (vec![text("dstring1")], on(false)),
@@ -578,7 +666,7 @@ mod tests {
         assert_eq!(shown(&both, Space::Record, &[2, 0]).unwrap(), "ipicmd:0x2 dstring2:\\x02\n");
         let mut none = both;
         none.events[0].keys[0].conditions =
-            vec![Condition { field: None, test: Test::Value { bits: None, not: true } }];
+            vec![Condition { field: None, test: Test::Value { bits: None, not: true }, tag: Span::default() }];
         assert_eq!(shown(&none, Space::Record, &[2, 0]), None);
     }
 }

@@ -7,3 +7,4 @@ mod model;
 
 pub(crate) use check::{XmlUnit, check};
 pub(crate) use lower::lower;
+pub(crate) use model::{Condition, Definition, Enum, EventPlan, Field, Key, Model, Search, Shape, Show, Test};

@@ -22,6 +22,8 @@ pub(crate) struct Definition {
     pub format: Vec<u8>,
     pub fields: Vec<Field>,
     pub show_masked_value: bool,
+    /// The start tags of the events that a datakey names; none of an event of an eventclass.
+    pub event_tags: Vec<((u8, u16), Span)>,
 }
 
 /// One element of a format.
@@ -36,9 +38,13 @@ pub(crate) struct Field {
     /// The bits that all bitmasks leave, as a pattern of the field's width.
     pub mask: Option<u64>,
     pub search: Search,
+    /// The start tags of the bitmasks.
+    pub bitmasks: Vec<Span>,
     /// In document order, without `default`s.
     pub enums: Vec<Enum>,
     pub default: Option<Vec<u8>>,
+    /// The start tag of the default.
+    pub default_tag: Span,
 }
 
 /// What a field takes from the payload.
@@ -89,6 +95,8 @@ pub(crate) enum Search {
 /// One `enum` with a string.
 #[derive(Debug)]
 pub(crate) struct Enum {
+    /// The start tag.
+    pub tag: Span,
     pub test: Test,
     pub text: Vec<u8>,
 }
@@ -131,4 +139,6 @@ pub(crate) struct Condition {
     /// the condition is false.
     pub field: Option<(usize, usize)>,
     pub test: Test,
+    /// The start tag.
+    pub tag: Span,
 }

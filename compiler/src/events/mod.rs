@@ -20,7 +20,7 @@ pub use table::Release;
 pub(crate) use table::{class_number, event_numbers};
 
 use crate::Dialect;
-use crate::build::build;
+use crate::build::{Form, build};
 use crate::graph::Graph;
 use crate::ir::{Block, Program, Stanza};
 use lower::Routine;
@@ -65,7 +65,7 @@ pub fn compile(layout: Layout, release: Release) -> Vec<u8> {
     let program = Program { stanzas: stanzas.collect(), ..Program::default() };
     let (graph, _) = Graph::new(&program);
     let source = Source::new("built-in events", "");
-    build(&program, &graph, &[&source], &Dialect::default(), false).blob.finish()
+    build(&program, &graph, &[&source], &Dialect::default(), Form::Linked).blob.finish()
 }
 
 /// Class, event and routine of every entry.

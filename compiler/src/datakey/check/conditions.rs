@@ -1,5 +1,6 @@
 //! Conditions: which field of which other datakey each of them reads, event by event.
 
+use super::events::instead;
 use super::fields::{bits, describe, never_matches, show_label};
 use super::{Entry, Event, Findings};
 use crate::codes::{CYCLE, NO_CONTRIBUTOR, NOT_A_NUMBER, OWN_LABEL, SEVERAL_CONTRIBUTORS, TOO_MANY_CONDITIONS};
@@ -19,7 +20,7 @@ pub(crate) struct Read {
     pub field: usize,
     pub test: Test,
     /// The condition's start tag.
-    tag: Span,
+    pub tag: Span,
 }
 
 /// The conditions that count, by datakey and event.
@@ -193,9 +194,9 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let warning = warning(&NO_CONTRIBUTOR, entry, condition, message);
         let entries = missing.iter().filter_map(|event| self.by_event.get(event)).flatten();
         let fields = entries.filter_map(|entry| self.entries[*entry].fields.as_ref()).flatten();
-        let suggestion = self.findings.suggestion(condition.name.node, fields.map(|field| &field.label[..]));
-        self.findings.add(match suggestion {
-            Some(help) => warning.with_help(help),
+        let near = self.findings.near(condition.name.node, fields.map(|field| &field.label[..]));
+        self.findings.add(match near {
+            Some(near) => instead(warning, condition.name.span, &near),
             None => warning,
         });
     }

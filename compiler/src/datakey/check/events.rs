@@ -6,7 +6,7 @@ use crate::events::{class_names, class_number, event_numbers};
 use std::collections::HashSet;
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Key, KeyKind};
-use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
+use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span};
 
 /// The class of user events.
 pub(crate) const USER: u8 = 6;
@@ -21,7 +21,7 @@ const MAX_ID: i128 = 1023;
 /// The events of one datakey, each once.
 #[derive(Default)]
 pub(crate) struct Events {
-    list: Vec<Event>,
+    list: Vec<(Event, Span)>,
     known: HashSet<Event>,
 }
 
@@ -32,15 +32,17 @@ impl Events {
         let id = id(source, event.tag, class, &event.id, findings);
         let Some(found) = class.zip(id) else { return };
         if self.known.insert(found) {
-            self.list.push(found);
+            self.list.push((found, event.tag));
             return;
         }
         let message = format!("datakey names class {} id {} twice", found.0, found.1);
         let warning = Diagnostic::warning(&SAME_EVENT, source, event.tag, message);
-        findings.add(warning.with_help("it applies once: delete this"));
+        let fix = Fix::safe("delete the element", [Edit::delete(event.whole)]);
+        findings.add(warning.with_help("it applies once: delete this").with_fix(fix));
     }
 
-    pub fn finish(self) -> Vec<Event> {
+    /// The events, each with its start tag.
+    pub fn finish(self) -> Vec<(Event, Span)> {
         self.list
     }
 }
@@ -58,9 +60,11 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
             let text = String::from_utf8_lossy(name);
             let Some(number) = class_number(&text) else {
                 let error = error(&BAD_CLASS, source, tag, key, format!("there is no class `{text}`"));
-                let suggestion = findings.suggestion(name, class_names().map(|(_, name)| name.as_bytes()));
-                findings
-                    .add(error.with_help(suggestion.unwrap_or_else(|| "`USER` is the class of user events".into())));
+                let near = findings.near(name, class_names().map(|(_, name)| name.as_bytes()));
+                findings.add(match near {
+                    Some(near) => instead(error, key.span, &near),
+                    None => error.with_help("`USER` is the class of user events"),
+                });
                 return None;
             };
             number
@@ -71,7 +75,9 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
     }
     let message = format!("class {SYSTEM_ALIAS} counts as class {SYSTEM}");
     let warning = Diagnostic::warning(&CLASS_13, source, tag, message);
-    findings.add(warning.with_secondary(source, key.span, "").with_help(format!("write `{SYSTEM}`")));
+    let help = format!("write `{SYSTEM}`");
+    let fix = Fix::safe(help.clone(), [Edit::replace(key.span, SYSTEM.to_string())]);
+    findings.add(warning.with_secondary(source, key.span, "").with_help(help).with_fix(fix));
     Some(SYSTEM)
 }
 
@@ -102,6 +108,12 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     let error = error(&BAD_EVENT_ID, source, tag, key, message);
     findings.add(error.with_help(format!("give one number of {}{more}", listed.join(", "))));
     None
+}
+
+/// Says which name was probably meant.
+pub(crate) fn instead(error: Diagnostic, place: Span, name: &str) -> Diagnostic {
+    let fix = Fix::guess(format!("write `{name}`"), [Edit::replace(place, name)]);
+    error.with_help(format!("did you mean `{name}`?")).with_fix(fix)
 }
 
 fn error(code: &'static CodeInfo, source: SourceId, tag: Span, key: &Key, message: String) -> Diagnostic {

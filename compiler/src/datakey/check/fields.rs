@@ -1,12 +1,13 @@
 //! The fields of one datakey: what their specs mean, and the bitmasks and enums on them.
 
+use super::events::instead;
 use super::{Findings, XmlUnit};
 use crate::codes::*;
 use crate::datakey::model::{Enum, Field, Search, Shape, Show, Test};
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Bitmask, Datakey, EnumTest, Format, Literal, Name, Sign, Spec};
-use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
+use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span};
 
 /// An enum's string as it is shown: with the escapes that strings of a record have.
 fn escaped(text: &[u8]) -> Vec<u8> {
@@ -37,8 +38,10 @@ pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut 
             show,
             mask: None,
             search,
+            bitmasks: Vec::new(),
             enums: Vec::new(),
             default: None,
+            default_tag: Span::default(),
         });
     }
     (findings.n_errors() == n_errors).then_some(fields)
@@ -87,11 +90,17 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
     let message = format!("`{spec} {label}` is taken for {what}");
     let warning = Diagnostic::warning(&BARE_STRING, unit.id, tag, message);
     let warning = warning.with_secondary(unit.id, field.span, "without a count");
-    findings.add(warning.with_help(if is_text {
-        format!("write `%1s0 {label}` for a text")
+    let (right, help) = if is_text {
+        ("%1s0", format!("write `%1s0 {label}` for a text"))
     } else {
-        format!("write `%1s0 {label}` for a text, or `{spec}1 {label}` for a number")
-    }));
+        ("%1s1", format!("write `%1s0 {label}` for a text, or `{spec}1 {label}` for a number"))
+    };
+    // Where a reference stands for a character, the spec is longer than it looks.
+    let place = Span::new(field.span.start, field.span.start + spec.len() as u32);
+    let is_plain = field.span.len() as usize >= spec.len() + 1 + field.label.node.len();
+    let fix = (is_plain && field.spec.size.is_none() == is_text)
+        .then(|| Fix::safe(format!("write `{right}`"), [Edit::replace(place, right)]));
+    findings.add(Diagnostic { fix, ..warning.with_help(help) });
 }
 
 /// Applies the bitmasks and enums of a datakey to its fields.
@@ -122,9 +131,9 @@ impl Refiner<'_> {
             let error = Diagnostic::error(&UNKNOWN_FIELD, self.source, tag, message);
             let error = error.with_secondary(self.source, name.span, "no such label");
             let labels = self.fields.iter().map(|field| &field.label[..]);
-            let suggestion = self.findings.suggestion(name.node, labels);
-            self.findings.add(match suggestion {
-                Some(help) => error.with_help(help),
+            let near = self.findings.near(name.node, labels);
+            self.findings.add(match near {
+                Some(near) => instead(error, name.span, &near),
                 None => error,
             });
             return None;
@@ -177,6 +186,7 @@ impl Refiner<'_> {
             self.warn(&MASK_ZERO, bitmask.tag, bitmask.value.span, message, "no bit");
         }
         self.fields[at].mask = Some(mask);
+        self.fields[at].bitmasks.push(bitmask.tag);
     }
 
     fn enumeration(&mut self, node: &ast::Enum) {
@@ -184,24 +194,26 @@ impl Refiner<'_> {
         let test = match node.test {
             EnumTest::Value(literal) => {
                 let bits = self.bits(node.tag, literal, at, bytes);
-                self.reachable(node.tag, literal, bits, at);
+                self.reachable(node, literal, bits, at);
                 Test::Value { bits, not: literal.not }
             }
             EnumTest::Mask(literal) => Test::Mask { bits: self.bits(node.tag, literal, at, bytes), not: literal.not },
             EnumTest::Default => return self.default(node, at),
         };
-        self.fields[at].enums.push(Enum { test, text: escaped(node.text) });
+        self.fields[at].enums.push(Enum { tag: node.tag, test, text: escaped(node.text) });
     }
 
     fn default(&mut self, node: &ast::Enum, at: usize) {
         let field = &mut self.fields[at];
         if field.default.is_none() {
             field.default = Some(escaped(node.text));
+            field.default_tag = node.tag;
             return;
         }
         let message = format!("second default of field `{}`: the first counts", show_label(&field.label));
         let warning = Diagnostic::warning(&SECOND_DEFAULT, self.source, node.tag, message);
-        self.findings.add(warning.with_help("delete one of the two"));
+        let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
+        self.findings.add(warning.with_help("delete one of the two").with_fix(fix));
     }
 
     /// A literal as the field's bits; warns of one that no value has.
@@ -215,14 +227,16 @@ impl Refiner<'_> {
     }
 
     /// Warns of a value enum that no value comes to, and notes what it leaves to those behind it.
-    fn reachable(&mut self, tag: Span, literal: Literal, bits: Option<u64>, at: usize) {
+    fn reachable(&mut self, node: &ast::Enum, literal: Literal, bits: Option<u64>, at: usize) {
         let reach = &mut self.reach[at];
         if self.fields[at].search == Search::All || (bits.is_none() && !literal.not) || reach.take(bits, literal.not) {
             return;
         }
         let (label, not) = (show_label(&self.fields[at].label), if literal.not { "!" } else { "" });
         let message = format!("value {not}{} of field `{label}` is taken by an enum before", literal.value);
-        self.warn(&UNREACHABLE_ENUM, tag, literal.span, message, "never reached");
+        let warning = Diagnostic::warning(&UNREACHABLE_ENUM, self.source, node.tag, message);
+        let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
+        self.findings.add(warning.with_secondary(self.source, literal.span, "never reached").with_fix(fix));
     }
 
     fn warn(&mut self, code: &'static CodeInfo, tag: Span, place: Span, message: String, label: &str) {

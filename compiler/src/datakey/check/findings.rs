@@ -40,13 +40,13 @@ impl Findings {
         }
     }
 
-    /// `did you mean …?`, unless no known name is near.
-    pub fn suggestion<'k>(&mut self, name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Option<String> {
+    /// The known name that comes nearest, unless none is near.
+    pub fn near<'k>(&mut self, name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Option<String> {
         self.n_suggestions += 1;
         if self.n_suggestions > MAX_SUGGESTIONS {
             return None;
         }
-        nearest(name, known).map(|known| format!("did you mean `{}`?", String::from_utf8_lossy(known)))
+        nearest(name, known).map(|known| String::from_utf8_lossy(known).into_owned())
     }
 
     /// Everything found, by source and place.

@@ -1,0 +1,112 @@
+//! Fixes of what `lower` finds, and the names that were probably meant.
+
+use crate::names::Names;
+use crate::predefined::NAMES;
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{Edit, Fix, Span, nearest};
+
+/// Takes a case that is never reached out of its switch. The first case always is, so one stands before it.
+///
+/// That is safe where nothing in it counts for the rest of its stanza: assignments number macros, and what is used only
+/// there would be unused then.
+pub(crate) fn delete_case(text: &[u8], switch: &Switch<'_>, index: usize) -> Option<Fix> {
+    let before = switch.cases.get(index.checked_sub(1)?)?;
+    let case = switch.cases.get(index)?;
+    let span = Span::new(body_span(&before.body).end, body_span(&case.body).end);
+    // What follows may stand directly behind a quote or brace of the case, but not behind a word.
+    let is_word = |body: &Body<'_>| matches!(body, Body::Text(Text { kind: TextKind::Word { .. }, .. }));
+    let is_apart = text.get(span.end as usize).is_none_or(u8::is_ascii_whitespace);
+    let between = if is_word(&before.body) && !is_word(&case.body) && !is_apart { " " } else { "" };
+    let fix = Fix::safe("delete the case", [Edit::replace(span, between)]);
+    Some(Fix { safe: is_plain_body(&case.body), ..fix })
+}
+
+fn body_span(body: &Body<'_>) -> Span {
+    match body {
+        Body::Text(text) => text.span,
+        Body::Backquoted(text) => text.span,
+        Body::Group(group) => group.span,
+    }
+}
+
+fn is_plain_body(body: &Body<'_>) -> bool {
+    match body {
+        Body::Text(_) => true,
+        Body::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, Part::Macro(_))),
+        Body::Group(group) => group.items.iter().all(is_plain),
+    }
+}
+
+/// Whether an item names nothing.
+fn is_plain(item: &Item<'_>) -> bool {
+    let code = |selector: &Selector<'_>| matches!(selector, Selector::Code(_));
+    match item {
+        Item::Text(_) | Item::Newline(_) | Item::Tab(_) | Item::Move(_) | Item::Code(_) => true,
+        Item::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, Part::Macro(_))),
+        Item::Switch(switch) => code(&switch.selector) && switch.cases.iter().all(|case| is_plain_body(&case.body)),
+        Item::Loop(node) => code(&node.count) && node.body.items.iter().all(is_plain),
+        Item::Bitflags(node) => code(&node.selector),
+        _ => false,
+    }
+}
+
+/// Makes a selector whose match values are hex one whose values are decimal: what is to be written, and the edit. `None` where
+/// no code or cast does.
+pub(crate) fn decimal_selector(selector: &Selector<'_>) -> Option<(String, Edit)> {
+    let decimal = |size: Size| match size {
+        Size::Word => Some("UW".to_string()),
+        Size::Bytes(n @ (1 | 2 | 4 | 8)) => Some(format!("U{n}")),
+        Size::Bytes(_) => None,
+    };
+    match selector {
+        Selector::Code(code) => {
+            let Code::Hex(size) = code.node else { return None };
+            let text = decimal(size)?;
+            Some((text.clone(), Edit::replace(code.span, text)))
+        }
+        Selector::Macro(node @ MacroRef { cast: Some(cast), .. }) => {
+            let Cast::Code(Code::Hex(size)) = cast.node else { return None };
+            let text = decimal(size)?;
+            Some((format!("${}%{text}", String::from_utf8_lossy(node.name)), Edit::replace(cast.span, text)))
+        }
+        Selector::Macro(node) => {
+            // A data word has the hook's size, other macros 64 bits.
+            let cast = if matches!(node.name, [b'D', b'1'..=b'5']) { "%UW" } else { "%U8" };
+            let text = format!("${}{cast}", String::from_utf8_lossy(node.name));
+            Some((text, Edit::insert(node.span.end, cast)))
+        }
+    }
+}
+
+/// The macro that a name which is never assigned was probably meant to be: one of the stanza, or a predefined one.
+pub(crate) fn macro_meant<'n>(name: &[u8], variables: impl Iterator<Item = &'n [u8]>) -> Option<String> {
+    let mut own: Vec<&[u8]> = variables.collect();
+    own.sort_unstable();
+    let known = own.into_iter().chain(NAMES.iter().map(|name| name.as_bytes()));
+    // Short names are all near each other.
+    let near = nearest(name, known.filter(|known| known.len() > 2))?;
+    Some(String::from_utf8_lossy(near).into_owned())
+}
+
+/// Puts the macro `meant` in place of the one at `node`, whose cast stays.
+pub(crate) fn rename_macro(node: &MacroRef<'_>, meant: &str) -> Fix {
+    let end = node.span.start + 1 + node.name.len() as u32;
+    Fix::guess(format!("write `${meant}`"), [Edit::replace(Span::new(node.span.start, end), format!("${meant}"))])
+}
+
+/// The function that was probably meant.
+pub(crate) fn function_meant(name: &[u8], names: &Names<'_>) -> Option<String> {
+    let mut known: Vec<&[u8]> = names.functions.keys().copied().collect();
+    known.sort_unstable();
+    nearest(name, known).map(|near| String::from_utf8_lossy(near).into_owned())
+}
+
+/// The AIX error name that was probably meant. They are all much alike, so most of its letters stand in their place.
+pub(crate) fn errno_meant(name: &[u8]) -> Option<&'static str> {
+    let known = tfbc_vm::ERRNO_NAMES.iter().map(|(_, name)| *name);
+    let near = nearest(name, known.clone().map(str::as_bytes))?;
+    let n_first = name.iter().zip(near).take_while(|(one, other)| one == other).count();
+    let n_last = name.iter().rev().zip(near.iter().rev()).take_while(|(one, other)| one == other).count();
+    let is_alike = n_first + n_last + 2 >= name.len().max(near.len());
+    known.clone().find(|name| name.as_bytes() == near).filter(|_| is_alike)
+}

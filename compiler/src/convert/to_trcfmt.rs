@@ -1,0 +1,510 @@
+//! Event definitions as stanzas: one for each event, which shows its datakeys in their order.
+//!
+//! Fields become `"label:" CODE`. What is tested (masks, enums, conditions) is read into a macro first. Each text but the
+//! first brings its own blank, which takes the place of the soft blank before it.
+
+use super::{Losses, hook_of};
+use crate::datakey::{Condition, Definition, Enum, EventPlan, Field, Key, Model, Search, Shape, Show, Test};
+use crate::predefined::predefined;
+use std::collections::HashSet;
+use std::fmt::Write;
+use tfbc_grammar::SourceId;
+
+/// Braces that may stand in each other.
+const MAX_DEPTH: usize = 40;
+/// Arrays up to this count are written out; longer ones are a `LOOP`.
+const MAX_UNROLLED: u64 = 8;
+
+/// The stanzas of a model.
+pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
+    let mut out = b"# Made of event definitions of QNX. The payload stands in the hook's data, from word 1 on.\n\
+        # tfbc: hex=lower\n"
+        .to_vec();
+    for plan in &model.events {
+        let stanza = Stanza { model, plan, losses, names: Names::default(), lines: Vec::new() }.text();
+        out.extend_from_slice(&stanza);
+    }
+    out
+}
+
+/// Macro names that are taken.
+#[derive(Default)]
+struct Names(HashSet<String>);
+
+impl Names {
+    /// A macro's name for a label.
+    fn of(&mut self, label: &[u8]) -> String {
+        let plain = |byte: &u8| if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' };
+        let mut name: String = label.iter().take(40).map(plain).collect();
+        let is_hex = name.len() <= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hex || predefined(name.as_bytes()).is_some() {
+            name.push('_');
+        }
+        let mut n = 2;
+        let mut found = name.clone();
+        while !self.0.insert(found.clone()) {
+            found = format!("{name}_{n}");
+            n += 1;
+        }
+        found
+    }
+}
+
+/// One event on its way.
+struct Stanza<'m> {
+    model: &'m Model,
+    plan: &'m EventPlan,
+    losses: &'m mut Losses,
+    names: Names,
+    /// Each is a line of the stanza, without the `\` at its end.
+    lines: Vec<Vec<u8>>,
+}
+
+/// How the texts of a field's enums are told apart from one another.
+#[derive(Clone, Copy)]
+struct Texts<'s> {
+    /// The value that is tested, such as `$state%X2`.
+    tested: &'s str,
+    /// What shows the value, such as `$state%U2`.
+    shown: &'s str,
+    /// Whether the value stands before the texts.
+    with_value: bool,
+    /// A macro that is 1 where a text has been shown, in case it matters.
+    any: Option<&'s str>,
+}
+
+impl<'m> Stanza<'m> {
+    fn text(mut self) -> Vec<u8> {
+        let n_always = self.plan.keys.iter().position(|key| key.conditions.is_empty());
+        let shown = (n_always != Some(0)).then(|| self.names.of(b"shown"));
+        if let Some(shown) = &shown {
+            self.line(format!("{{{{ ${shown} = 0 }}}}"));
+        }
+        let tests = self.condition_fields();
+        for (at, key) in self.plan.keys.iter().enumerate() {
+            let mut line = Vec::new();
+            let close = self.open_conditions(&mut line, key, &tests);
+            let known = n_always.is_some_and(|always| always < at);
+            let before = match &shown {
+                _ if known || (shown.is_none() && at > 0) => Before::Blank,
+                Some(shown) => Before::Perhaps(shown),
+                None => Before::Nothing,
+            };
+            self.key(&mut line, key, before);
+            line.extend_from_slice(close.as_bytes());
+            self.lines.push(line);
+        }
+        let (class, event) = (self.plan.class, self.plan.id);
+        let mut out = format!("\n# event {event} of class {class}\n").into_bytes();
+        let _ = write!(Text(&mut out), "{:04X} 1.0 L=APPL \"@{class}:{event}\"", hook_of(class, event));
+        for line in &self.lines {
+            out.extend_from_slice(b" \\\n    ");
+            out.extend_from_slice(line);
+        }
+        out.push(b'\n');
+        out
+    }
+
+    fn line(&mut self, text: String) {
+        self.lines.push(text.into_bytes());
+    }
+
+    fn definition(&self, key: &Key) -> &'m Definition {
+        &self.model.definitions[key.definition]
+    }
+
+    /// Reads the fields that conditions test, and gives their macros by key and field.
+    fn condition_fields(&mut self) -> Vec<((usize, usize), String)> {
+        let mut found: Vec<((usize, usize), String)> = Vec::new();
+        for condition in self.plan.keys.iter().flat_map(|key| &key.conditions) {
+            let Some(place) = condition.field else { continue };
+            if found.iter().any(|(known, _)| *known == place) {
+                continue;
+            }
+            let key = &self.plan.keys[place.0];
+            let definition = self.definition(key);
+            let field = &definition.fields[place.1];
+            if !key.conditions.is_empty() {
+                let text = "a condition on a field that has conditions itself is tested whether they hold or not";
+                self.losses.otherwise(definition.source, definition.span, text);
+            }
+            let before = &definition.fields[..place.1];
+            let skip: u64 = before.iter().map(|field| field.shape.len()).fold(0, u64::saturating_add);
+            if before.iter().any(|field| field.shape == Shape::Text) {
+                let text = "a field behind a text of unknown length cannot be tested";
+                self.losses.left_out(definition.source, field.span, text);
+            }
+            let name = self.names.of(&field.label);
+            let offsets = key.offsets.map(|offset| offset.saturating_add(skip));
+            let line = format!("{} {}", seek(offsets), read_into(&name, field));
+            self.line(line);
+            found.push((place, name));
+        }
+        found
+    }
+
+    /// Opens a case for each condition, and gives what closes them.
+    fn open_conditions(&mut self, line: &mut Vec<u8>, key: &Key, tests: &[((usize, usize), String)]) -> String {
+        let mut close = String::new();
+        for Condition { field, test, .. } in &key.conditions {
+            let name = field.and_then(|place| tests.iter().find(|(known, _)| *known == place));
+            let Some(((at, index), name)) = name else {
+                line.extend_from_slice(b"$WORDSIZE, 0 { ");
+                close.push_str(" }");
+                continue;
+            };
+            let of = &self.model.definitions[self.plan.keys[*at].definition].fields[*index];
+            let (head, tail) = case(&format!("${name}%X{}", width(of)), *test);
+            line.extend_from_slice(head.as_bytes());
+            line.extend_from_slice(b"{ ");
+            close.insert_str(0, &format!(" }}{tail}"));
+        }
+        close
+    }
+
+    /// The fields of a datakey, from its own offset.
+    fn key(&mut self, line: &mut Vec<u8>, key: &Key, before: Before<'_>) {
+        let definition = &self.model.definitions[key.definition];
+        line.extend_from_slice(seek(key.offsets).as_bytes());
+        let mut before = before;
+        if let Before::Perhaps(shown) = before {
+            let _ = write!(Text(line), " ${shown}, 1 \" \" {{{{ ${shown} = 1 }}}}");
+            before = Before::Nothing;
+        }
+        for (at, field) in definition.fields.iter().enumerate() {
+            if at > 0 {
+                line.extend_from_slice(b" \\\n    ");
+            } else {
+                line.push(b' ');
+            }
+            self.field(line, definition, field, before);
+            before = Before::Blank;
+            let rest = &definition.fields[at + 1..];
+            if field.shape == Shape::Text && !rest.is_empty() {
+                let span = rest[0].span.to(rest[rest.len() - 1].span);
+                let text = "fields behind a text of unknown length: a stanza cannot find them";
+                self.losses.left_out(definition.source, span, text);
+                break;
+            }
+        }
+    }
+
+    fn field(&mut self, line: &mut Vec<u8>, definition: &Definition, field: &Field, before: Before<'_>) {
+        let blank: &[u8] = if matches!(before, Before::Blank) { b" " } else { b"" };
+        let source = definition.source;
+        let Shape::Number { .. } = field.shape else {
+            return self.text_or_array(line, source, field, blank);
+        };
+        self.look(source, field);
+        let prefix: &[u8] = match field.show {
+            Show::Hex => b"0x",
+            Show::Octal => b"0",
+            Show::Decimal | Show::Char => b"",
+        };
+        let has_enums = !field.enums.is_empty() || field.default.is_some();
+        if !has_enums && field.mask.is_none() {
+            line.extend(quoted(&[blank, &field.label, b":", prefix].concat()));
+            line.push(b' ');
+            line.extend_from_slice(code(field).as_bytes());
+            return;
+        }
+        let name = self.names.of(&field.label);
+        line.extend_from_slice(read_into(&name, field).as_bytes());
+        line.push(b' ');
+        let (tested, cast) = (format!("${name}%X{}", width(field)), format!("${name}%{}", shown_as(field)));
+        let with_value = definition.show_masked_value || !has_enums;
+        let head = [blank, &field.label, b":"].concat();
+        let (head, shown) = if with_value {
+            ([&head, prefix].concat(), cast)
+        } else {
+            let prefix = if prefix.is_empty() { Vec::new() } else { [quoted(prefix), b" ".to_vec()].concat() };
+            (head, String::from_utf8_lossy(&prefix).into_owned() + &cast)
+        };
+        line.extend(quoted(&head));
+        if with_value {
+            let _ = write!(Text(line), " {shown}");
+        }
+        if has_enums {
+            self.enums(line, source, field, &tested, &shown, with_value);
+        }
+    }
+
+    /// Says how a number looks in a stanza, where that differs.
+    fn look(&mut self, source: SourceId, field: &Field) {
+        let text = match field.show {
+            Show::Hex => "hex digits are padded with zeros to the field's width",
+            Show::Octal => "zero is shown as `00`",
+            Show::Char => "a character that is not printable is shown as `.`, and NUL not at all",
+            Show::Decimal => return,
+        };
+        self.losses.otherwise(source, field.span, text);
+    }
+
+    fn text_or_array(&mut self, line: &mut Vec<u8>, source: SourceId, field: &Field, blank: &[u8]) {
+        match field.shape {
+            Shape::Array { count, .. } => {
+                self.look(source, field);
+                let prefix: &[u8] = match field.show {
+                    Show::Hex => b"0x",
+                    Show::Octal => b"0",
+                    Show::Decimal | Show::Char => b"",
+                };
+                line.extend(quoted(&[blank, &field.label, b":[", prefix].concat()));
+                let code = code(field);
+                let between = String::from_utf8_lossy(&quoted(&[b", ", prefix].concat())).into_owned();
+                if count <= MAX_UNROLLED {
+                    let _ = write!(Text(line), " `{code}`");
+                    line.extend_from_slice(format!(" {between} `{code}`").repeat(count as usize - 1).as_bytes());
+                } else {
+                    let n = self.names.of(b"count");
+                    let rest = count - 1;
+                    let _ = write!(Text(line), " {{{{ ${n} = {rest} }}}} LOOP ${n} {{ `{code}` {between} }} `{code}`");
+                }
+                line.extend_from_slice(b" \"]\"");
+            }
+            Shape::Chars { count } => {
+                line.extend(quoted(&[blank, &field.label, b":"].concat()));
+                let _ = write!(Text(line), " A{count}");
+                self.losses.otherwise(source, field.span, UNPRINTABLE);
+            }
+            Shape::Text | Shape::Number { .. } => {
+                line.extend(quoted(&[blank, &field.label, b":"].concat()));
+                line.extend_from_slice(b" A65535");
+                self.losses.otherwise(source, field.span, UNPRINTABLE);
+            }
+        }
+    }
+
+    /// What a field's enums say of its value.
+    fn enums(
+        &mut self,
+        line: &mut Vec<u8>,
+        source: SourceId,
+        field: &Field,
+        tested: &str,
+        shown: &str,
+        with_value: bool,
+    ) {
+        let masks = field.enums.iter().any(|found| matches!(found.test, Test::Mask { .. } | Test::Both { .. }));
+        let needs_any = match field.search {
+            Search::All => true,
+            Search::Value => masks && (field.default.is_some() || !with_value),
+        };
+        let any = needs_any.then(|| self.names.of(b"any"));
+        if let Some(any) = &any {
+            let _ = write!(Text(line), " {{{{ ${any} = 0 }}}}");
+        }
+        let texts = Texts { tested, shown, with_value, any: any.as_deref() };
+        if !self.rest(line, field, &field.enums, texts, 0) {
+            self.losses.left_out(source, field.span, "too many enums behind one another with `!`");
+        }
+    }
+
+    /// The enums from one on; whether all of them could be said.
+    fn rest(&mut self, line: &mut Vec<u8>, field: &Field, enums: &[Enum], texts: Texts<'_>, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let Some((first, others)) = enums.split_first() else {
+            self.otherwise(line, field, texts);
+            return true;
+        };
+        let ends = field.search == Search::Value;
+        match first.test {
+            Test::Value { bits: Some(_), not: false } if ends => {
+                // Values that stand together are one switch.
+                let n = enums.iter().take_while(|next| matches!(next.test, Test::Value { not: false, .. })).count();
+                let (values, rest) = enums.split_at(n);
+                let mut seen = HashSet::new();
+                let _ = write!(Text(line), " {}", texts.tested);
+                for value in values {
+                    let Test::Value { bits: Some(bits), .. } = value.test else { continue };
+                    if seen.insert(bits) {
+                        let _ = write!(Text(line), ", {bits:#x} ");
+                        line.extend(self.shown_text(&value.text, texts, false));
+                    }
+                }
+                let mut behind = Vec::new();
+                let whole = self.rest(&mut behind, field, rest, texts, depth + 1);
+                if !behind.is_empty() {
+                    line.extend_from_slice(b", \\* ");
+                    line.extend(body(&behind[1..]));
+                }
+                whole
+            }
+            Test::Value { bits: Some(bits), not: true } if ends => {
+                let _ = write!(Text(line), " {}, {bits:#x} {{", texts.tested);
+                let whole = self.rest(line, field, others, texts, depth + 1);
+                line.extend_from_slice(b" }, \\* ");
+                line.extend(self.shown_text(&first.text, texts, false));
+                whole
+            }
+            Test::Value { bits: None, not: true } if ends => {
+                line.push(b' ');
+                line.extend(self.items(&first.text, texts, false));
+                true
+            }
+            test => {
+                self.one_test(line, test, &first.text, texts);
+                self.rest(line, field, others, texts, depth)
+            }
+        }
+    }
+
+    /// A test that does not end the search.
+    fn one_test(&mut self, line: &mut Vec<u8>, test: Test, text: &[u8], texts: Texts<'_>) {
+        match test {
+            Test::Value { bits: None, not } | Test::Mask { bits: None, not } if !not => {}
+            Test::Value { bits: None, .. } | Test::Mask { bits: None, .. } => {
+                line.push(b' ');
+                line.extend(self.items(text, texts, true));
+            }
+            test => {
+                let (head, tail) = case(texts.tested, test);
+                line.push(b' ');
+                line.extend_from_slice(head.as_bytes());
+                line.extend(self.shown_text(text, texts, true));
+                line.extend_from_slice(tail.as_bytes());
+            }
+        }
+    }
+
+    /// What follows where no value has ended the search.
+    fn otherwise(&mut self, line: &mut Vec<u8>, field: &Field, texts: Texts<'_>) {
+        let mut items = match (&field.default, texts.with_value) {
+            (Some(text), _) => self.items(text, Texts { any: None, ..texts }, false),
+            (None, true) => return,
+            (None, false) => texts.shown.as_bytes().to_vec(),
+        };
+        if let Some(any) = texts.any {
+            items = [format!("${any}, 0 {{ ").as_bytes(), &items, b" }"].concat();
+        }
+        line.push(b' ');
+        line.extend(items);
+    }
+
+    /// A case's body that shows an enum's text.
+    fn shown_text(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
+        body(&self.items(text, texts, goes_on))
+    }
+
+    /// Items that show an enum's text behind what was shown before it.
+    fn items(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        let blank: &[u8] = if texts.with_value { b" " } else { b"" };
+        if let (Some(any), false) = (texts.any, texts.with_value) {
+            let _ = write!(Text(&mut out), "${any}, 1 \" \" ");
+        }
+        out.extend(quoted(&[blank, text].concat()));
+        if let Some(any) = texts.any.filter(|_| goes_on) {
+            let _ = write!(Text(&mut out), " {{{{ ${any} = 1 }}}}");
+        }
+        out
+    }
+}
+
+const UNPRINTABLE: &str = "bytes that are not printable are shown as `.`";
+
+/// What stands before a datakey's first text.
+#[derive(Clone, Copy)]
+enum Before<'s> {
+    Nothing,
+    Blank,
+    /// A blank where this macro is 1.
+    Perhaps(&'s str),
+}
+
+/// Formatted text into bytes.
+struct Text<'b>(&'b mut Vec<u8>);
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// A text as string literals: `"` stands in back quotes.
+fn quoted(text: &[u8]) -> Vec<u8> {
+    let clean: Vec<u8> = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
+    let parts: Vec<Vec<u8>> = clean.split(|byte| *byte == b'"').map(|part| [b"\"", part, b"\""].concat()).collect();
+    parts.join(&b" `\"` "[..])
+}
+
+/// Items as a case's body: in braces, but for one string.
+fn body(items: &[u8]) -> Vec<u8> {
+    let is_one_string = items.len() > 1 && items[0] == b'"' && !items[1..items.len() - 1].contains(&b'"');
+    if is_one_string { items.to_vec() } else { [b"{ ", items, b" }"].concat() }
+}
+
+/// Moves to an offset of the payload, in simple records and wide ones.
+fn seek([simple, wide]: [u64; 2]) -> String {
+    let skip = |offset: u64| if offset == 0 { String::new() } else { format!(" O{}", offset.min(u32::MAX.into())) };
+    if simple == wide {
+        return format!("W1{}", skip(simple));
+    }
+    format!("W1 $GENERIC, 1 {{{} }}, \\* {{{} }}", skip(wide), skip(simple))
+}
+
+/// Bytes of a number.
+fn width(field: &Field) -> u8 {
+    match field.shape {
+        Shape::Number { bytes, .. } | Shape::Array { bytes, .. } => bytes,
+        Shape::Chars { .. } | Shape::Text => 1,
+    }
+}
+
+/// The code that shows a number.
+fn code(field: &Field) -> String {
+    let (Shape::Number { bytes, signed } | Shape::Array { bytes, signed, .. }) = field.shape else {
+        return String::from("A1");
+    };
+    let letter = match field.show {
+        Show::Decimal if signed => 'D',
+        Show::Decimal => 'U',
+        Show::Hex => 'X',
+        Show::Octal => 'o',
+        Show::Char => 'A',
+    };
+    format!("{letter}{bytes}")
+}
+
+/// The cast that shows a number that was read into a macro: unsigned behind a mask.
+fn shown_as(field: &Field) -> String {
+    let code = code(field);
+    if field.mask.is_some() { code.replace('D', "U") } else { code }
+}
+
+/// `{{ $name = … }}`, with the field's mask.
+fn read_into(name: &str, field: &Field) -> String {
+    let read = format!("U{}", width(field));
+    match field.mask {
+        None => format!("{{{{ ${name} = {read} }}}}"),
+        Some(mask) if mask == 0 || mask & 1 == 1 => format!("{{{{ ${name} = {read} & {mask:#x} }}}}"),
+        // A division has a sign.
+        Some(mask) if mask >> 63 == 1 => {
+            let (low, mask) = (mask.trailing_zeros(), mask >> mask.trailing_zeros());
+            format!("{{{{ ${name} = {read} }}}} {{{{ ${name} = ${name}%W{low}.63 & {mask:#x} }}}}")
+        }
+        Some(mask) => format!("{{{{ ${name} = ({read} & {mask:#x}) / {} }}}}", 1u64 << mask.trailing_zeros()),
+    }
+}
+
+/// What stands before and behind the body of a case that a test chooses.
+fn case(tested: &str, test: Test) -> (String, &'static str) {
+    let (selector, bits, not) = match test {
+        Test::Value { bits, not } => (tested.to_owned(), bits, not),
+        Test::Mask { bits, not } => (format!("{tested} & {:#x}", bits.unwrap_or(0)), bits, not),
+        Test::Both { mask, bits, not } => {
+            let bits = mask.and(bits);
+            (format!("{tested} & {:#x}", mask.unwrap_or(0)), bits, not)
+        }
+    };
+    match (bits, not) {
+        (Some(bits), false) => (format!("{selector}, {bits:#x} "), ""),
+        (Some(bits), true) => (format!("{selector}, {bits:#x} \"\", \\* "), ""),
+        // No value has that literal.
+        (None, false) => ("$WORDSIZE, 0 ".to_owned(), ""),
+        (None, true) => ("$WORDSIZE, \\* ".to_owned(), ""),
+    }
+}

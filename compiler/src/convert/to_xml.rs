@@ -1,0 +1,840 @@
+//! Stanzas as event definitions: each number or text that a stanza reads at a place known beforehand becomes a field, labelled
+//! by the text before it; a switch becomes its enums, and what a case reads, a datakey with a condition.
+
+use super::{ConvertOptions, Losses, event_of};
+use crate::names::{Meaning, Names, Unit};
+use crate::number::{self, Base};
+use crate::predefined::Predefined;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{SourceId, Span};
+
+/// Functions may call functions.
+const MAX_CALLS: u32 = 10;
+
+/// The definitions of a file set.
+pub(super) fn convert(units: &[Unit<'_>], names: &Names<'_>, options: ConvertOptions, losses: &mut Losses) -> Vec<u8> {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<eventdefinitions>\n");
+    let mut taken: HashSet<(u8, u16)> = HashSet::new();
+    let all = || units.iter().enumerate().flat_map(|(at, unit)| (0..unit.file.stanzas.len()).map(move |n| (at, n)));
+    let wins = |&(at, n): &(usize, usize)| names.stanzas.get(&units[at].file.stanzas[n].id.node.0) == Some(&(at, n));
+    taken.extend(all().filter_map(|(at, n)| own_event(&units[at].file.stanzas[n])));
+    let mut next = options.first_event;
+    for (at, n) in all().filter(wins) {
+        let (unit, stanza) = (&units[at], &units[at].file.stanzas[n]);
+        let event = own_event(stanza).or_else(|| {
+            while taken.contains(&(options.class, next)) {
+                next += 1;
+            }
+            let event = (options.class, next);
+            next += 1;
+            (event.1 < 1024).then_some(event)
+        });
+        let Some(event) = event else {
+            losses.left_out(unit.id, stanza.span, "all 1024 events of the class are taken");
+            continue;
+        };
+        let mut made = Making::new(unit, names, options, losses);
+        made.items(stanza.body);
+        made.write(&mut out, &hook_name(stanza), stanza.label, event);
+    }
+    out.push_str("</eventdefinitions>\n");
+    out.into_bytes()
+}
+
+/// The event that a hook of four digits stands for.
+fn own_event(stanza: &Stanza<'_>) -> Option<(u8, u16)> {
+    event_of(stanza.id.node.0).filter(|_| stanza.id.span.end - stanza.id.span.start == 4)
+}
+
+/// The hook as it is written.
+fn hook_name(stanza: &Stanza<'_>) -> String {
+    let id = stanza.id.node.0;
+    if stanza.id.span.end - stanza.id.span.start == 4 { format!("{id:04X}") } else { format!("{:03X}", id >> 4) }
+}
+
+/// What a field shows of its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shown {
+    bytes: u32,
+    /// `s` or `u`.
+    sign: char,
+    /// `d`, `x`, `o` or `c`.
+    show: char,
+}
+
+impl Shown {
+    /// A number as a field shows it.
+    fn of(self, value: u64) -> String {
+        match self.show {
+            'x' => format!("{value:#x}"),
+            'o' => format!("0{value:o}"),
+            _ if self.sign == 's' => {
+                let unused = 64 - 8 * self.bytes.clamp(1, 8);
+                ((value << unused).cast_signed() >> unused).to_string()
+            }
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// A number of the payload that a macro stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// Bytes from the payload's start.
+    offset: u64,
+    shown: Shown,
+    /// A bitmask, as XML has it: the bits are moved down to the mask's lowest.
+    mask: Option<u64>,
+}
+
+/// `<enum …>`: its attributes but name and string, and the string.
+type EnumOut = (String, String);
+
+/// A field on its way.
+#[derive(Debug, Clone)]
+struct FieldOut {
+    label: String,
+    place: Place,
+    enums: Vec<EnumOut>,
+}
+
+/// A datakey on its way.
+#[derive(Debug, Clone)]
+struct KeyOut {
+    fields: Vec<FieldOut>,
+    /// Attributes of `<condition …>`.
+    conditions: Vec<String>,
+    /// Whether a text stands in place of a number that has one.
+    text_alone: bool,
+}
+
+/// One stanza on its way.
+struct Making<'u, 'l> {
+    unit: &'u Unit<'u>,
+    names: &'u Names<'u>,
+    options: ConvertOptions,
+    losses: &'l mut Losses,
+    /// Bytes from data word 1; `None` where that depends on the event.
+    pointer: Option<i64>,
+    /// Text that was printed and names no field yet.
+    pending: String,
+    pending_span: Option<Span>,
+    macros: HashMap<Vec<u8>, Place>,
+    conditions: Vec<String>,
+    labels: HashSet<String>,
+    keys: Vec<KeyOut>,
+    depth: u32,
+}
+
+impl<'u, 'l> Making<'u, 'l> {
+    fn new(unit: &'u Unit<'u>, names: &'u Names<'u>, options: ConvertOptions, losses: &'l mut Losses) -> Self {
+        Self {
+            unit,
+            names,
+            options,
+            losses,
+            // The subhook, two bytes, is no part of a payload.
+            pointer: Some(-2),
+            pending: String::new(),
+            pending_span: None,
+            macros: HashMap::new(),
+            conditions: Vec::new(),
+            labels: HashSet::new(),
+            keys: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    fn source(&self) -> SourceId {
+        self.unit.id
+    }
+
+    fn left_out(&mut self, span: Span, text: impl Into<String>) {
+        let source = self.source();
+        self.losses.left_out(source, span, text);
+    }
+
+    fn otherwise(&mut self, span: Span, text: impl Into<String>) {
+        let source = self.source();
+        self.losses.otherwise(source, span, text);
+    }
+
+    fn items(&mut self, items: &[Item<'_>]) {
+        for item in items {
+            self.item(item);
+        }
+        self.drop_text();
+    }
+
+    fn item(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Text(text) => self.text(text.bytes, text.span),
+            Item::Backquoted(text) => text.parts.iter().for_each(|part| self.part(part)),
+            Item::Newline(_) | Item::Tab(_) | Item::Declare(_) | Item::Function(_) => self.drop_text(),
+            Item::Move(node) => self.go(node.node),
+            Item::Code(node) => self.code(node.node, node.span),
+            Item::Macro(node) => self.shown_macro(node),
+            Item::Assign(node) => self.assign(node),
+            Item::Call(node) => self.call(node),
+            Item::Switch(node) => self.switch(node),
+            Item::Bitflags(node) => self.bitflags(node),
+            Item::Loop(node) => {
+                self.left_out(node.span, "a loop: what it repeats is left out");
+                self.pointer = None;
+            }
+            Item::Timer(node) => self.left_out(node.span, "event definitions have no timers"),
+        }
+    }
+
+    fn part(&mut self, part: &Part<'_>) {
+        match part {
+            Part::Text(text) => self.text(text.node, text.span),
+            Part::Code(node) => self.code(node.node, node.span),
+            Part::Move(node) => self.go(node.node),
+            Part::Macro(node) => self.shown_macro(node),
+        }
+    }
+
+    fn text(&mut self, bytes: &[u8], span: Span) {
+        if !self.pending.is_empty() {
+            self.pending.push(' ');
+        }
+        self.pending.push_str(&String::from_utf8_lossy(bytes));
+        // What a called function prints may stand before the call.
+        let joined = |before: Span| if before.start <= span.start { before.to(span) } else { span };
+        self.pending_span = Some(self.pending_span.map_or(span, joined));
+    }
+
+    /// Text that stands before no field.
+    fn drop_text(&mut self) {
+        let text = std::mem::take(&mut self.pending);
+        if let (Some(span), true) = (self.pending_span.take(), text.chars().any(char::is_alphanumeric)) {
+            self.left_out(span, "text that labels no field");
+        }
+    }
+
+    /// The label of a field that does not come about.
+    fn forget_text(&mut self) {
+        self.pending.clear();
+        self.pending_span = None;
+    }
+
+    /// The label of the next field: the text before it, as far as it can be one.
+    fn label(&mut self, name: Option<&[u8]>, shown: Shown) -> String {
+        let text = std::mem::take(&mut self.pending);
+        self.pending_span = None;
+        let text = text.replace('%', " ");
+        let text = text.rsplit([',', ';', '(', '[', '{']).next().unwrap_or_default();
+        let text = text.trim_matches(|char: char| char.is_whitespace() || "=:-.)]}".contains(char));
+        // `"flags=0x" X4`: event definitions have a prefix of their own.
+        let prefix = if shown.show == 'o' { "0" } else { "0x" };
+        let text = text.strip_suffix(prefix).filter(|text| text.ends_with(['=', ':'])).unwrap_or(text);
+        let text = text.trim_end_matches(['=', ':']);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut label = words.join(" ");
+        if let (true, Some(name)) = (label.is_empty(), name) {
+            label = String::from_utf8_lossy(name).into_owned();
+        }
+        if label.is_empty() {
+            label = String::from("value");
+        }
+        self.unique(label)
+    }
+
+    fn unique(&mut self, label: String) -> String {
+        let mut n = 2;
+        let mut found = label.clone();
+        while !self.labels.insert(found.clone()) {
+            found = format!("{label} {n}");
+            n += 1;
+        }
+        found
+    }
+
+    fn bytes(&self, size: Size) -> u32 {
+        match size {
+            Size::Bytes(bytes) => bytes.into(),
+            Size::Word => self.options.word.into(),
+        }
+    }
+
+    fn go(&mut self, to: Move) {
+        // The hook word, and in 64-bit hooks the second half of it, stand before the payload.
+        let start = i64::from(self.options.word);
+        let now = self.pointer;
+        self.pointer = match to {
+            Move::Goto { bytes, bits } if bits % 8 == 0 => Some(i64::from(bytes) + i64::from(bits / 8) - start),
+            Move::Omit { bytes, bits } if bits % 8 == 0 => now.map(|at| at + i64::from(bytes) + i64::from(bits / 8)),
+            Move::Reverse { bytes } => now.map(|at| (at - i64::from(bytes)).max(-start)),
+            Move::Word { words } => Some((i64::from(words) - 1) * start),
+            Move::Goto { .. } | Move::Omit { .. } => None,
+        };
+    }
+
+    /// Takes bytes at the pointer; `None`, said already, where they have no place.
+    fn take(&mut self, shown: Shown, span: Span) -> Option<Place> {
+        let at = self.pointer;
+        self.pointer = at.map(|at| at + i64::from(shown.bytes));
+        match at {
+            Some(at) if at >= 0 => Some(Place { offset: at as u64, shown, mask: None }),
+            Some(_) => {
+                self.left_out(span, "this is read from the hook word, which is no part of a payload");
+                None
+            }
+            None => {
+                self.left_out(span, "where this is read depends on the event");
+                None
+            }
+        }
+    }
+
+    /// What a number's code shows; `None`, said already, where no field can.
+    fn number(&mut self, code: Code, span: Span) -> Option<Shown> {
+        let of = |sign, show, bytes| Shown { bytes, sign, show };
+        let shown = match code {
+            Code::Hex(size) => of('u', 'x', self.bytes(size)),
+            Code::HexByte => of('u', 'x', 1),
+            Code::Signed(size) => of('s', 'd', self.bytes(size)),
+            Code::Unsigned(size) => of('u', 'd', self.bytes(size)),
+            Code::Octal(size) => of('u', 'o', self.bytes(size)),
+            Code::Binary { bits } if bits % 8 == 0 => {
+                self.otherwise(span, "binary digits are shown in hex");
+                of('u', 'x', u32::from(bits / 8))
+            }
+            Code::Time(size) => {
+                self.otherwise(span, "a time is shown as seconds since 1970");
+                of('u', 'd', self.bytes(size))
+            }
+            Code::Errno(size) => {
+                self.otherwise(span, "an error is shown by its number");
+                of('s', 'd', self.bytes(size))
+            }
+            Code::Path(size) => {
+                self.otherwise(span, "a process is shown by its id");
+                of('u', 'd', self.bytes(size))
+            }
+            Code::Binary { .. } | Code::Counted(_) => {
+                self.left_out(span, "a field of this size cannot be read");
+                self.pointer = None;
+                return None;
+            }
+            Code::Float(bytes) => {
+                self.left_out(span, "event definitions have no floating point numbers");
+                self.pointer = self.pointer.map(|at| at + i64::from(bytes));
+                return None;
+            }
+            Code::HookBytes | Code::HookType => {
+                self.left_out(span, "records of QNX have no hook word");
+                return None;
+            }
+            Code::Ascii { len, width } => {
+                if width > len {
+                    self.otherwise(span, "text is not padded");
+                }
+                of('u', 'c', len)
+            }
+        };
+        if shown.show != 'c' && ![1, 2, 4, 8].contains(&shown.bytes) {
+            self.left_out(span, format!("numbers of {} bytes: fields have 1, 2, 4 or 8", shown.bytes));
+            self.pointer = self.pointer.map(|at| at + i64::from(shown.bytes));
+            return None;
+        }
+        Some(shown)
+    }
+
+    fn code(&mut self, code: Code, span: Span) {
+        if matches!(code, Code::Ascii { len: 0, .. }) {
+            return;
+        }
+        let shown = self.number(code, span);
+        match shown.and_then(|shown| self.take(shown, span)) {
+            Some(place) => {
+                let label = self.label(None, place.shown);
+                self.field(FieldOut { label, place, enums: Vec::new() }, false);
+            }
+            None => self.forget_text(),
+        }
+    }
+
+    /// Puts a field behind the others.
+    fn field(&mut self, field: FieldOut, text_alone: bool) {
+        let follows = |key: &KeyOut| {
+            let last = &key.fields[key.fields.len() - 1];
+            key.conditions == self.conditions
+                && key.text_alone == text_alone
+                && !text_alone
+                && last.place.offset + u64::from(last.place.shown.bytes) == field.place.offset
+        };
+        match self.keys.last_mut().filter(|key| follows(key)) {
+            Some(key) => key.fields.push(field),
+            None => {
+                let conditions = self.conditions.clone();
+                self.keys.push(KeyOut { fields: vec![field], conditions, text_alone });
+            }
+        }
+    }
+
+    /// Where a macro's value stands, as its cast shows it.
+    fn place(&mut self, node: &MacroRef<'_>) -> Option<Place> {
+        let place = match self.names.meaning(node.name) {
+            Meaning::User => self.macros.get(node.name).copied(),
+            Meaning::Predefined(Predefined::Number(..)) => match node.name {
+                [b'D' | b'L', digit @ b'1'..=b'5'] => {
+                    let bytes = u32::from(self.options.word);
+                    let offset = u64::from(digit - b'1') * u64::from(bytes);
+                    Some(Place { offset, shown: Shown { bytes, sign: 'u', show: 'x' }, mask: None })
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(mut place) = place else {
+            self.left_out(node.span, "a value that is no number of the payload");
+            return None;
+        };
+        match node.cast.map(|cast| cast.node) {
+            None | Some(Cast::Unknown(_)) => {
+                place.shown.sign = 'u';
+                place.shown.show = 'x';
+            }
+            Some(Cast::Bits { low, high }) => {
+                let bits = number::low_mask(u32::from(high - low) + 1);
+                let width = number::low_mask(place.shown.bytes * 8);
+                let mask = match place.mask {
+                    None => Some(bits.checked_shl(low.into()).unwrap_or(0) & width).filter(|mask| *mask != 0),
+                    Some(_) => None,
+                };
+                let Some(mask) = mask else {
+                    self.left_out(node.span, "bits that the number does not have, or bits of bits");
+                    return None;
+                };
+                place.mask = Some(mask);
+                (place.shown.sign, place.shown.show) = ('u', 'x');
+            }
+            Some(Cast::Code(code)) => {
+                let shown = self.number(code, node.span)?;
+                if shown.show == 'c' && shown.bytes != 1 {
+                    self.left_out(node.span, "a number cannot be shown as text");
+                    return None;
+                }
+                place = self.narrowed(place, shown, node.span)?;
+            }
+        }
+        Some(place)
+    }
+
+    /// A number of which the lowest bytes are shown.
+    fn narrowed(&mut self, mut place: Place, shown: Shown, span: Span) -> Option<Place> {
+        if place.mask.is_none() && shown.bytes <= place.shown.bytes {
+            place.offset += u64::from(place.shown.bytes - shown.bytes);
+            place.shown = shown;
+            return Some(place);
+        }
+        if place.mask.is_some_and(|mask| mask >> mask.trailing_zeros() > number::low_mask(shown.bytes * 8)) {
+            self.left_out(span, "the lowest bytes of some bits");
+            return None;
+        }
+        (place.shown.sign, place.shown.show) = (shown.sign, shown.show);
+        Some(place)
+    }
+
+    fn shown_macro(&mut self, node: &MacroRef<'_>) {
+        match self.names.meaning(node.name) {
+            Meaning::Subroutine(_) | Meaning::Predefined(Predefined::Default) => {
+                self.left_out(node.span, "event definitions have no subroutines");
+                self.pointer = None;
+                return;
+            }
+            Meaning::Predefined(
+                Predefined::Stop | Predefined::Break | Predefined::Skip | Predefined::Error | Predefined::Text(_),
+            ) => {
+                self.left_out(node.span, "event definitions have nothing of that kind");
+                return;
+            }
+            _ => {}
+        }
+        match self.place(node) {
+            Some(place) => {
+                let label = self.label(Some(node.name), place.shown);
+                self.field(FieldOut { label, place, enums: Vec::new() }, false);
+            }
+            None => self.forget_text(),
+        }
+    }
+
+    fn assign(&mut self, node: &Assign<'_>) {
+        self.drop_text();
+        if node.name.node == b"DATAPOINTER" {
+            self.pointer = match node.value {
+                Expr::Const(to) => i64::try_from(to.node).ok().map(|to| to - i64::from(self.options.word)),
+                _ => None,
+            };
+            return;
+        }
+        self.macros.remove(node.name.node);
+        if let Some(place) = self.value(node.value) {
+            self.macros.insert(node.name.node.to_vec(), place);
+        }
+    }
+
+    /// The number of the payload that an expression is.
+    fn value(&mut self, value: &Expr<'_>) -> Option<Place> {
+        match value {
+            Expr::Code(code) => {
+                let shown = self.number(code.node, code.span)?;
+                self.take(shown, code.span)
+            }
+            Expr::Macro(node) => self.place(node),
+            Expr::Binary { op, left, right } => {
+                let place = self.value(left)?;
+                match (op.node, right, place.mask) {
+                    (BinaryOp::And, Expr::Const(mask), None) if mask.node & 1 == 1 => {
+                        Some(Place { mask: Some(mask.node), ..place })
+                    }
+                    (BinaryOp::And, Expr::Const(mask), None) if mask.node != 0 => {
+                        // Only a division by its lowest bit makes this what XML has.
+                        Some(Place { mask: Some(mask.node), shown: Shown { show: '/', ..place.shown }, ..place })
+                    }
+                    (BinaryOp::Div, Expr::Const(by), Some(mask))
+                        if place.shown.show == '/' && by.node == 1 << mask.trailing_zeros() && mask >> 63 == 0 =>
+                    {
+                        Some(Place { shown: Shown { show: 'd', sign: 'u', ..place.shown }, ..place })
+                    }
+                    _ => {
+                        self.left_out(value.span(), "arithmetic");
+                        None
+                    }
+                }
+            }
+            Expr::Const(_) => {
+                self.left_out(value.span(), "a value that is no number of the payload");
+                None
+            }
+        }
+        .filter(|place| place.shown.show != '/' || matches!(value, Expr::Binary { .. }))
+    }
+
+    fn call(&mut self, call: &Call<'_>) {
+        let body = self.names.functions.get(call.name.node).map(|at| self.names.definitions[*at].function);
+        let Some(function) = body.filter(|_| self.depth < MAX_CALLS) else {
+            return self.left_out(call.span, "a call");
+        };
+        let places: Vec<Option<Place>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
+        let outer = std::mem::take(&mut self.macros);
+        for (param, place) in function.params.iter().zip(places) {
+            self.macros.extend(place.map(|place| (param.node.to_vec(), place)));
+        }
+        self.depth += 1;
+        function.body.iter().for_each(|item| self.item(item));
+        self.depth -= 1;
+        self.macros = outer;
+    }
+
+    /// The number that a switch, or BITFLAGS, tests.
+    fn selector(&mut self, selector: &Selector<'_>) -> Option<(Place, Base)> {
+        match selector {
+            Selector::Code(code) => {
+                if let Code::Ascii { len, .. } = code.node {
+                    self.pointer = self.pointer.map(|at| at + i64::from(len));
+                    self.left_out(code.span, "a switch on a text");
+                    return None;
+                }
+                let shown = self.number(code.node, code.span)?;
+                self.take(shown, code.span).map(|place| (place, base(Some(code.node))))
+            }
+            Selector::Macro(node) => {
+                let code = match node.cast.map(|cast| cast.node) {
+                    Some(Cast::Code(code)) => Some(code),
+                    _ => None,
+                };
+                self.place(node).map(|place| (place, base(code)))
+            }
+        }
+    }
+
+    fn switch(&mut self, switch: &Switch<'_>) {
+        let name = match &switch.selector {
+            Selector::Macro(node) => Some(node.name),
+            Selector::Code(_) => None,
+        };
+        let found = self.selector(&switch.selector);
+        let Some((mut place, base)) = found else {
+            // Its cases would be shown for all values.
+            self.forget_text();
+            self.pointer = self.pointer.filter(|_| !switch.cases.iter().any(|case| moves(&case.body)));
+            return;
+        };
+        let mut shift = 0;
+        if let Some(mask) = switch.mask {
+            let bits = number::parse(mask.node, base).and_then(|mask| mask.pattern(place.shown.bytes * 8));
+            let Some(bits) = bits.filter(|bits| *bits != 0 && place.mask.is_none()) else {
+                self.forget_text();
+                return self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+            };
+            place.mask = Some(bits);
+            (place.shown.sign, place.shown.show) = ('u', 'x');
+            shift = bits.trailing_zeros();
+        }
+        let just_shown = self.just_shown(place);
+        let label = just_shown.clone().unwrap_or_else(|| self.label(name, place.shown));
+        let mut field = FieldOut { label: label.clone(), place, enums: Vec::new() };
+        let mut groups = Vec::new();
+        let mut taken = Vec::new();
+        for case in switch.cases {
+            let Some(value) = self.match_value(&case.value, base, place, shift) else { continue };
+            match plain_text(&case.body) {
+                Some(text) if !text.is_empty() => field.enums.push((enum_of(value), text)),
+                Some(_) => {}
+                None => groups.push((value, taken.clone(), &case.body)),
+            }
+            taken.extend(value);
+        }
+        // The default is not for values whose case shows no text.
+        if field.enums.iter().any(|(test, _)| test.starts_with("default")) {
+            let silent =
+                taken.iter().filter(|value| !field.enums.iter().any(|(test, _)| *test == enum_of(Some(**value))));
+            let numbers = silent.map(|value| (enum_of(Some(*value)), place.shown.of(*value))).collect::<Vec<_>>();
+            field.enums.splice(0..0, numbers);
+        }
+        match self.keys.last_mut().and_then(|key| key.fields.last_mut()).filter(|_| just_shown.is_some()) {
+            Some(last) => last.enums = field.enums,
+            None => {
+                if !field.enums.iter().any(|(test, _)| test.starts_with("default")) {
+                    self.otherwise(switch.span, "a value without a case is shown as a number");
+                }
+                self.field(field, true);
+            }
+        }
+        let start = self.pointer;
+        let mut ends = vec![start];
+        for (value, taken, body) in groups {
+            self.pointer = start;
+            self.case(&label, value, &taken, body);
+            ends.push(self.pointer);
+        }
+        self.pointer = start.filter(|_| ends.iter().all(|end| *end == start));
+    }
+
+    /// The label of the field that was shown last, where that is this number and nothing stands behind it.
+    fn just_shown(&self, place: Place) -> Option<String> {
+        let key = self.keys.last().filter(|key| !key.text_alone && key.conditions == self.conditions)?;
+        let field = key.fields.last().filter(|field| field.enums.is_empty() && self.pending.is_empty())?;
+        let same = |one: Place, other: Place| {
+            one.offset == other.offset && one.mask == other.mask && one.shown.bytes == other.shown.bytes
+        };
+        same(field.place, place).then(|| field.label.clone())
+    }
+
+    /// What a case reads, shown where its value is met.
+    fn case(&mut self, label: &str, value: Option<u64>, taken: &[u64], body: &Body<'_>) {
+        let n_before = self.conditions.len();
+        let name = escaped(label);
+        match value {
+            Some(value) => self.conditions.push(format!("name=\"{name}\" value=\"{value:#x}\"")),
+            None => {
+                let nots = taken.iter().map(|value| format!("name=\"{name}\" value=\"!{value:#x}\""));
+                self.conditions.extend(nots);
+            }
+        }
+        let macros = self.macros.clone();
+        match body {
+            Body::Group(group) => self.items(group.items),
+            Body::Backquoted(text) => {
+                text.parts.iter().for_each(|part| self.part(part));
+                self.drop_text();
+            }
+            Body::Text(_) => {}
+        }
+        self.macros = macros;
+        self.conditions.truncate(n_before);
+    }
+
+    /// A match value of a number, moved as its bitmask moves it: `None` inside for `\*`, outside where it never matches.
+    fn match_value(&mut self, value: &MatchValue<'_>, base: Base, place: Place, shift: u32) -> Option<Option<u64>> {
+        match value {
+            MatchValue::Any(_) => Some(None),
+            MatchValue::Word(word) => {
+                let bits = number::parse(word.node, base).and_then(|value| value.pattern(place.shown.bytes * 8));
+                match bits {
+                    Some(bits) if bits == bits >> shift << shift => Some(Some(bits >> shift)),
+                    _ => {
+                        self.left_out(word.span, "a value that is no number of the field");
+                        None
+                    }
+                }
+            }
+            MatchValue::Quoted(text) => {
+                self.left_out(text.span, "a value that is no number of the field");
+                None
+            }
+        }
+    }
+
+    fn bitflags(&mut self, flags: &Bitflags<'_>) {
+        let name = match &flags.selector {
+            Selector::Macro(node) => Some(node.name),
+            Selector::Code(_) => None,
+        };
+        let Some((place, base)) = self.selector(&flags.selector) else { return self.forget_text() };
+        // Without a cast, numbers are hex.
+        let base =
+            if matches!(&flags.selector, Selector::Macro(node) if node.cast.is_some()) { base } else { Base::Hex };
+        let label = self.label(name, place.shown);
+        let mut field = FieldOut { label: label.clone(), place, enums: Vec::new() };
+        let mut fields: Vec<FieldOut> = Vec::new();
+        let width = place.shown.bytes * 8;
+        let parse = |value: &Value<'_>| number::parse(value.node, base).and_then(|number| number.pattern(width));
+        for entry in flags.entries {
+            match entry {
+                FlagEntry::Flag { flag, yes, no } => {
+                    let Some(bits) = parse(flag).filter(|bits| *bits != 0) else {
+                        self.left_out(flag.span, "a flag that no value of the field has");
+                        continue;
+                    };
+                    let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
+                    for (not, text) in [("", Some(text(yes))), ("!", no.as_ref().map(text))] {
+                        if let Some(text) = text.filter(|text| !text.is_empty()) {
+                            field.enums.push((format!("mask=\"{not}{bits:#x}\""), text));
+                        }
+                    }
+                }
+                FlagEntry::Field { mask, field: value, text } => {
+                    let (Some(bits), Some(wanted)) = (parse(mask), parse(value)) else { continue };
+                    if bits == 0 || place.mask.is_some() || wanted & !bits != 0 {
+                        self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+                        continue;
+                    }
+                    if !fields.iter().any(|known| known.place.mask == Some(bits)) {
+                        let label = self.unique(format!("{label} {bits:#x}"));
+                        let place = Place { mask: Some(bits), ..place };
+                        fields.push(FieldOut { label, place, enums: Vec::new() });
+                    }
+                    let found = fields.iter_mut().find(|known| known.place.mask == Some(bits));
+                    let text = String::from_utf8_lossy(text.bytes).trim().to_owned();
+                    if let (Some(field), false) = (found, text.is_empty()) {
+                        let test = format!("value=\"{:#x}\"", wanted >> bits.trailing_zeros());
+                        field.enums.push((test, text));
+                    }
+                }
+            }
+        }
+        self.otherwise(flags.span, "blanks stand between the texts of flags, and without one the number is shown");
+        self.field(field, true);
+        fields.into_iter().for_each(|field| self.field(field, true));
+    }
+
+    /// The datakeys of one event.
+    fn write(self, out: &mut String, hook: &str, label: Option<Label<'_>>, (class, event): (u8, u16)) {
+        let label = label.map_or(String::new(), |label| String::from_utf8_lossy(label.text.bytes).into_owned());
+        let legal = |char: char| if matches!(char, '\0'..' ' | '\u{fffe}' | '\u{ffff}') { ' ' } else { char };
+        let remark = format!("hook {hook} {label}").replace("--", "- -").replace("--", "- -");
+        let remark: String = remark.chars().map(legal).collect();
+        let _ = writeln!(out, "  <!-- {} -->", remark.trim_end_matches(['-', ' ']));
+        for key in &self.keys {
+            key.write(out, class, event);
+        }
+    }
+}
+
+impl KeyOut {
+    fn write(&self, out: &mut String, class: u8, event: u16) {
+        let is_array = |field: &FieldOut| field.place.shown.show == 'c' && field.place.shown.bytes > 1;
+        let attribute = if self.fields.iter().any(is_array) { "sformat" } else { "format" };
+        let formats: Vec<String> = self.fields.iter().map(FieldOut::format).collect();
+        let _ = write!(out, "  <datakey {attribute}=\"{}\"", formats.join(" "));
+        let offset = self.fields[0].place.offset;
+        if offset > 0 {
+            let _ = write!(out, " offset=\"{offset}\" wide_offset=\"{offset}\"");
+        }
+        if self.text_alone && self.fields.iter().any(|field| !field.enums.is_empty()) {
+            out.push_str(" show_masked_value=\"false\"");
+        }
+        out.push_str(">\n");
+        let _ = writeln!(out, "    <event class=\"{class}\" id=\"{event}\"/>");
+        for field in &self.fields {
+            let name = escaped(&field.label);
+            if let Some(mask) = field.place.mask {
+                let _ = writeln!(out, "    <bitmask name=\"{name}\" value=\"{mask:#x}\"/>");
+            }
+            for (test, text) in &field.enums {
+                let (test, text) = match test.strip_prefix("default") {
+                    Some(_) => (String::new(), format!("default=\"{}\"", escaped(text))),
+                    None => (format!("{test} "), format!("string=\"{}\"", escaped(text))),
+                };
+                let _ = writeln!(out, "    <enum name=\"{name}\" {test}{text}/>");
+            }
+        }
+        for condition in &self.conditions {
+            let _ = writeln!(out, "    <condition {condition}/>");
+        }
+        out.push_str("  </datakey>\n");
+    }
+}
+
+impl FieldOut {
+    /// `%spec label`
+    fn format(&self) -> String {
+        let Shown { bytes, sign, show } = self.place.shown;
+        let label = escaped(&self.label);
+        match show {
+            'c' if bytes > 1 => format!("%1u{bytes}c {label}"),
+            _ => format!("%{bytes}{sign}1{show} {label}"),
+        }
+    }
+}
+
+/// The base of a selector's match values.
+fn base(code: Option<Code>) -> Base {
+    match code {
+        Some(Code::Signed(_) | Code::Unsigned(_) | Code::Errno(_) | Code::Time(_) | Code::Path(_)) => Base::Decimal,
+        Some(Code::Octal(_)) => Base::Octal,
+        Some(Code::Binary { .. }) => Base::Binary,
+        _ => Base::Hex,
+    }
+}
+
+fn enum_of(value: Option<u64>) -> String {
+    value.map_or(String::from("default"), |value| format!("value=\"{value:#x}\""))
+}
+
+/// The text of a case that is nothing else.
+fn plain_text(body: &Body<'_>) -> Option<String> {
+    let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
+    match body {
+        Body::Text(found) => Some(text(found)),
+        Body::Backquoted(found) => match found.parts {
+            [] => Some(String::new()),
+            [Part::Text(part)] => Some(String::from_utf8_lossy(part.node).trim().to_owned()),
+            _ => None,
+        },
+        Body::Group(group) => match group.items {
+            [] => Some(String::new()),
+            [Item::Text(found)] => Some(text(found)),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a case may move the data pointer.
+fn moves(body: &Body<'_>) -> bool {
+    plain_text(body).is_none()
+}
+
+/// A text as an attribute holds it. What XML cannot hold is `?`.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => drop(write!(out, "&#{};", u32::from(char))),
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => out.push('?'),
+            char => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,194 @@
+//! Template subroutines that go to places which no event of five data words has.
+//!
+//! A stanza knows its own event, but a template subroutine is called for several. The event of five data words of a 32-bit hook
+//! has 24 bytes, that of a 64-bit one 48; only generic events are longer. A subroutine that goes to a fixed place behind byte
+//! 24 reads nothing in the smaller of the two, so it should ask how large the event is.
+
+use crate::codes::PAST_SMALLEST;
+use crate::lower::show_id;
+use crate::names::{Names, Unit, for_each_item};
+use std::collections::HashSet;
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{Diagnostic, Span};
+
+/// Bytes of a 32-bit hook's event with five data words, its hook word included.
+const SMALLEST: u64 = 24;
+
+/// Macros that tell how large the event is.
+const SIZES: &[&[u8]] = &[b"GENERIC", b"HOOKENV", b"TRACEENV", b"WORDSIZE", b"HL"];
+
+/// Warns of the template subroutines of all files that move the data pointer past the smallest event.
+pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
+    let careful = careful(units, names);
+    let mut found = Vec::new();
+    for unit in units.iter().filter(|unit| !unit.builtin) {
+        for stanza in unit.file.stanzas {
+            let id = stanza.id.node.0;
+            if !names.inserted.contains(&id) || careful.contains(&id) || asks_size(stanza.body) {
+                continue;
+            }
+            if let Some((span, end)) = Walk::default().past(stanza.body) {
+                let text = format!("template subroutine ${} goes to byte {end} of the event", show_id(id));
+                let text = format!("{text}, and one of five 32-bit words has {SMALLEST}");
+                let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
+                found.push(
+                    warning.with_help("ask `$GENERIC`, `$HOOKENV` or `$HL` first, or move from where the caller is"),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Ids that are inserted by stanzas which ask for the event's size: those may know better.
+fn careful(units: &[Unit<'_>], names: &Names<'_>) -> HashSet<u16> {
+    let mut ids = HashSet::new();
+    for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
+        if asks_size(stanza.body) {
+            for_each_item(stanza.body, &mut |item| names.insertions(item, &mut ids));
+        }
+    }
+    ids
+}
+
+fn asks_size(items: Descriptor<'_>) -> bool {
+    let mut found = false;
+    let is_size = |name: &[u8]| SIZES.contains(&name);
+    for_each_item(items, &mut |item| {
+        found |= match item {
+            Item::Macro(node) => is_size(node.name),
+            Item::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
+            Item::Assign(assign) => asks(assign.value, &is_size),
+            Item::Switch(Switch { selector, .. }) | Item::Loop(Loop { count: selector, .. }) => match selector {
+                Selector::Macro(node) => is_size(node.name),
+                Selector::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
+            },
+            _ => false,
+        };
+    });
+    found
+}
+
+fn asks(expr: &Expr<'_>, is_size: &impl Fn(&[u8]) -> bool) -> bool {
+    match expr {
+        Expr::Const(_) => false,
+        Expr::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
+        Expr::Macro(node) => is_size(node.name),
+        Expr::Binary { left, right, .. } => asks(left, is_size) || asks(right, is_size),
+    }
+}
+
+/// The data pointer's byte on the way through a descriptor, where a `G` or `W` has set it.
+#[derive(Default, Clone, Copy)]
+struct Walk {
+    at: Option<u64>,
+}
+
+impl Walk {
+    /// The first item that goes past the smallest event, and the byte it goes to.
+    fn past(&mut self, items: Descriptor<'_>) -> Option<(Span, u64)> {
+        items.iter().find_map(|item| match item {
+            Item::Move(step) => self.step(step),
+            Item::Code(code) => self.read(code.node, code.span),
+            Item::Assign(assign) => {
+                let found = self.expr(assign.value);
+                if matches!(assign.name.node, b"DATAPOINTER" | b"BASEPOINTER") {
+                    self.at = None;
+                }
+                found
+            }
+            Item::Switch(switch) => self.switch(switch),
+            Item::Loop(node) => {
+                let found = self.selector(&node.count).or_else(|| self.past(node.body.items));
+                self.at = None;
+                found
+            }
+            Item::Bitflags(node) => self.selector(&node.selector),
+            Item::Call(_) | Item::Backquoted(_) => {
+                self.at = None;
+                None
+            }
+            Item::Macro(node) => {
+                // What may be a template subroutine may move too.
+                let may_move = node.name == b"DEFAULT" || node.name.iter().all(u8::is_ascii_hexdigit);
+                self.at = self.at.filter(|_| !may_move);
+                None
+            }
+            _ => None,
+        })
+    }
+
+    fn switch(&mut self, switch: &Switch<'_>) -> Option<(Span, u64)> {
+        let found = self.selector(&switch.selector);
+        let before = *self;
+        let in_case = |case: &Case<'_>| match &case.body {
+            Body::Group(group) => before.clone().past(group.items),
+            _ => None,
+        };
+        let found = found.or_else(|| switch.cases.iter().find_map(in_case));
+        let moves = |case: &Case<'_>| !matches!(case.body, Body::Text(_));
+        if switch.cases.iter().any(moves) {
+            self.at = None;
+        }
+        found
+    }
+
+    fn selector(&mut self, selector: &Selector<'_>) -> Option<(Span, u64)> {
+        match selector {
+            Selector::Code(code) => self.read(code.node, code.span),
+            Selector::Macro(_) => None,
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr<'_>) -> Option<(Span, u64)> {
+        match expr {
+            Expr::Code(code) => self.read(code.node, code.span),
+            Expr::Binary { left, right, .. } => self.expr(left).or_else(|| self.expr(right)),
+            _ => None,
+        }
+    }
+
+    fn step(&mut self, step: &tfbc_grammar::Spanned<Move>) -> Option<(Span, u64)> {
+        self.at = match step.node {
+            Move::Goto { bytes, bits } => Some(u64::from(bytes) + u64::from(bits) / 8),
+            Move::Omit { bytes, bits } => self.at.map(|at| at + u64::from(bytes) + u64::from(bits) / 8),
+            Move::Reverse { bytes } => self.at.map(|at| at.saturating_sub(bytes.into())),
+            Move::Word { words } => Some(u64::from(words) * 4),
+        };
+        // The end of the event is a place that one can be at.
+        self.at.filter(|at| *at > SMALLEST).map(|at| (step.span, at))
+    }
+
+    fn read(&mut self, code: Code, span: Span) -> Option<(Span, u64)> {
+        let end = match code {
+            // The text may end before it comes to its last byte.
+            Code::Ascii { len, .. } => {
+                self.at = self.at.map(|at| at + u64::from(len));
+                return None;
+            }
+            Code::Counted(_) => {
+                self.at = None;
+                return None;
+            }
+            code => self.at? + len(code),
+        };
+        self.at = Some(end);
+        (end > SMALLEST).then_some((span, end))
+    }
+}
+
+/// The bytes that a code reads; of a text that may end before, none.
+fn len(code: Code) -> u64 {
+    let bytes = |size: Size| match size {
+        Size::Bytes(n) => u64::from(n),
+        Size::Word => 4,
+    };
+    match code {
+        Code::Hex(size) | Code::Signed(size) | Code::Unsigned(size) | Code::Octal(size) => bytes(size),
+        Code::Errno(size) | Code::Time(size) | Code::Path(size) => bytes(size),
+        Code::HexByte => 1,
+        Code::Float(n) => n.into(),
+        Code::Binary { bits } => u64::from(bits) / 8,
+        Code::HookBytes | Code::HookType | Code::Ascii { .. } | Code::Counted(_) => 0,
+    }
+}
