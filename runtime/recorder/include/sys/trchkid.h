@@ -1,0 +1,57 @@
+/*
+ * Ids of trace hooks, as the high half of a hook word. The low half is the subhook: HKWD_USER1 | 5.
+ *
+ * Ids 010 to 0FF (HKWD_USER1 to HKWD_USERAIX) are for your own programs.
+ */
+#ifndef TFBC_SYS_TRCHKID_H
+#define TFBC_SYS_TRCHKID_H
+
+/* Programs' own. */
+#define HKWD_USER1 0x01000000 /* 010 */
+#define HKWD_USER2 0x02000000
+#define HKWD_USER3 0x03000000
+#define HKWD_USER4 0x04000000
+#define HKWD_USER5 0x05000000
+#define HKWD_USER6 0x06000000
+#define HKWD_USER7 0x07000000
+#define HKWD_USER8 0x08000000
+#define HKWD_USER9 0x09000000
+#define HKWD_USERA 0x0a000000
+#define HKWD_USERB 0x0b000000
+#define HKWD_USERC 0x0c000000
+#define HKWD_USERD 0x0d000000
+#define HKWD_USERE 0x0e000000 /* 0E0 */
+#define HKWD_USERAIX 0x0f000000
+
+/* The trace's own, which it records itself. */
+#define HKWD_TRACE_SYNC 0x00000000
+#define HKWD_TRACE_TRCON 0x00100000
+#define HKWD_TRACE_TRCOFF 0x00200000
+#define HKWD_TRACE_HEADER 0x00300000
+#define HKWD_TRACE_NULL 0x00400000
+#define HKWD_TRACE_LWRAP 0x00500000
+#define HKWD_TRACE_TWRAP 0x00600000
+#define HKWD_TRACE_UNDEFINED 0x00700000
+#define HKWD_TRACE_DEFAULT 0x00800000
+#define HKWD_TRACE_ERROR 0x00900000
+#define HKWD_TRACE_UTIL 0x00a00000
+#define HKWD_TRACE_64BIT 0x00b00000
+
+/* Of AIX's kernel: what trcrpt takes processes, system calls and interrupts from. */
+#define HKWD_KERN_FLIH 0x10000000
+#define HKWD_KERN_SVC 0x10100000
+#define HKWD_KERN_SLIH 0x10200000
+#define HKWD_KERN_SLIHRET 0x10300000
+#define HKWD_KERN_SYSCRET 0x10400000
+#define HKWD_KERN_DISPATCH 0x10600000
+#define HKWD_KERN_IDLE 0x10c00000
+#define HKWD_SYSC_EXECVE 0x13400000
+#define HKWD_SYSC__EXIT 0x13500000
+#define HKWD_SYSC_FORK 0x13900000
+#define HKWD_SYSC_OPEN 0x15b00000
+#define HKWD_KERN_RESUME 0x20000000
+#define HKWD_KERN_THREAD_CREATE 0x46500000
+
+#include <sys/trcmacros.h>
+
+#endif

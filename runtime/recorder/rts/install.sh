@@ -1,0 +1,54 @@
+#!/bin/sh
+# Installs librts for C programs: both libraries, the headers and the file for pkg-config.
+#
+#   install.sh [--prefix DIR] [--built DIR]
+#
+# The prefix is /usr/local without the flag; DESTDIR goes ahead of it for packages. --built names a directory that holds
+# librts.a and librts.so already; else cargo builds them.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=/usr/local
+built=
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --prefix=*) prefix=${1#*=} ;;
+        --built=*) built=${1#*=} ;;
+        --prefix | --built)
+            [ $# -gt 1 ] || { echo "install.sh: $1: a directory is missing" >&2; exit 1; }
+            [ "$1" = --prefix ] && prefix=$2 || built=$2
+            shift
+            ;;
+        --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        *) echo "install.sh: unknown argument $1: expected --prefix DIR or --built DIR" >&2; exit 1 ;;
+    esac
+    shift
+done
+case "$prefix" in
+    /*) ;;
+    *) prefix=$(pwd)/$prefix ;;
+esac
+
+if [ -z "$built" ]; then
+    (cd "$here" && cargo build --release --locked -p tfbc-rts)
+    built=${CARGO_TARGET_DIR:-$here/../../../target}/release
+fi
+
+to=${DESTDIR:-}$prefix
+mkdir -p "$to/lib/pkgconfig" "$to/include/sys"
+cp "$built/librts.a" "$to/lib/librts.a"
+# A new file in place of the old one: programs that run keep theirs.
+cp "$built/librts.so" "$to/lib/librts.so.1.new"
+mv "$to/lib/librts.so.1.new" "$to/lib/librts.so.1"
+ln -sf librts.so.1 "$to/lib/librts.so"
+for header in trace trcctl trchkid trcmacros; do
+    cp "$here/../include/sys/$header.h" "$to/include/sys/$header.h"
+done
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../../../Cargo.toml")
+sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rts.pc.in" > "$to/lib/pkgconfig/rts.pc"
+
+# The system's own directories are known to the loader once it has looked again.
+if [ -z "${DESTDIR:-}" ] && [ "$(id -u)" = 0 ]; then
+    ldconfig 2>/dev/null || true
+fi
+echo "librts is in $prefix/lib"

@@ -1,0 +1,181 @@
+//! AIX's hooks: `sys/trcmacros.h`, and the questions of `sys/trcctl.h` about them.
+#![expect(unsafe_code, reason = "C functions take addresses")]
+
+use crate::{bytes, guarded};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong};
+use tfbc_recorder::hooks::{self, CHANNELS};
+use tfbc_recorder::record::Width;
+
+/// The most bytes of a generic event. The recorder cuts off what is beyond, and counts it.
+const MAX_BYTES: usize = 4096;
+
+/// The width of a C program's words.
+const OWN: Width = if size_of::<c_ulong>() == 8 { Width::W64 } else { Width::W32 };
+
+/// A C program's word, of 4 or 8 bytes.
+fn wide(word: c_ulong) -> u64 {
+    u128::from(word) as u64
+}
+
+/// Records a hook of up to five data words.
+fn words(width: Width, stamped: bool, hook_word: u32, n_words: usize, words: [u64; 5]) {
+    let [d1, d2, d3, d4, d5] = words;
+    guarded((), || match n_words {
+        0 => hooks::words(width, stamped, hook_word, []),
+        1 => hooks::words(width, stamped, hook_word, [d1]),
+        2 => hooks::words(width, stamped, hook_word, [d1, d2]),
+        3 => hooks::words(width, stamped, hook_word, [d1, d2, d3]),
+        4 => hooks::words(width, stamped, hook_word, [d1, d2, d3, d4]),
+        _ => hooks::words(width, stamped, hook_word, [d1, d2, d3, d4, d5]),
+    });
+}
+
+/// A 32-bit hook word `hhh t dddd` with up to five words: its type tells the stamp and how many words there are.
+fn hook32(hook_word: c_uint, data: [c_uint; 5]) {
+    let stamped = hook_word & 0x8_0000 != 0;
+    let n_words = match hook_word >> 16 & 7 {
+        n @ 1..=5 => n as usize - 1,
+        _ => 5,
+    };
+    words(Width::W32, stamped, hook_word & 0xFFF0_FFFF, n_words, data.map(u64::from));
+}
+
+/// A 64-bit hook word `ffff llll hhhh ssss` with up to five words: its flag 8000 tells the stamp, and its length the bytes.
+/// On a machine with 32-bit words there is no room for flags and length: all five words are recorded, with the time.
+fn hook64(hook_word: c_ulong, data: [c_ulong; 5]) {
+    let whole = wide(hook_word);
+    let (stamped, n_words) = match OWN {
+        Width::W64 => (whole >> 63 != 0, (whole >> 35 & 0x1FFF) as usize),
+        Width::W32 => (true, 5),
+    };
+    words(Width::W64, stamped, whole as u32, n_words, data.map(wide));
+}
+
+/// # Safety
+/// `data` is null, or `length` bytes there can be read.
+unsafe fn generic(
+    width: Width,
+    channel: c_int,
+    stamped: bool,
+    hook_word: c_ulong,
+    word: c_ulong,
+    length: c_uint,
+    data: *const u8,
+) {
+    let Ok(channel) = usize::try_from(channel) else { return };
+    // The length of a failed read() and the like is no length.
+    let length = if length > c_int::MAX as c_uint { 0 } else { length as usize };
+    // One byte more than there is room for tells the recorder that it has cut something.
+    // SAFETY: by the caller's promise; a part of what can be read can be read.
+    let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
+    guarded((), || hooks::generic(channel, width, stamped, hook_word as u32, wide(word), data));
+}
+
+/// A 32-bit hook; see `sys/trcmacros.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn trchook(hw: c_uint, d1: c_uint, d2: c_uint, d3: c_uint, d4: c_uint, d5: c_uint) {
+    hook32(hw, [d1, d2, d3, d4, d5]);
+}
+
+/// The same as [`trchook`].
+#[unsafe(no_mangle)]
+pub extern "C" fn utrchook(hw: c_uint, d1: c_uint, d2: c_uint, d3: c_uint, d4: c_uint, d5: c_uint) {
+    hook32(hw, [d1, d2, d3, d4, d5]);
+}
+
+/// A 64-bit hook; see `sys/trcmacros.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn trchook64(hw: c_ulong, d1: c_ulong, d2: c_ulong, d3: c_ulong, d4: c_ulong, d5: c_ulong) {
+    hook64(hw, [d1, d2, d3, d4, d5]);
+}
+
+/// The same as [`trchook64`].
+#[unsafe(no_mangle)]
+pub extern "C" fn utrchook64(hw: c_ulong, d1: c_ulong, d2: c_ulong, d3: c_ulong, d4: c_ulong, d5: c_ulong) {
+    hook64(hw, [d1, d2, d3, d4, d5]);
+}
+
+/// A generic event; see `sys/trcmacros.h`.
+///
+/// # Safety
+/// `buf` is null, or `len` bytes there can be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgen(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
+}
+
+/// A generic event that shows its time.
+///
+/// # Safety
+/// As of [`trcgen`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgent(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
+}
+
+/// The same as [`trcgen`].
+///
+/// # Safety
+/// As of [`trcgen`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgenk(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
+}
+
+/// The same as [`trcgent`].
+///
+/// # Safety
+/// As of [`trcgen`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgenkt(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
+}
+
+/// A generic event of a 32-bit program, or of one whose data word has 32 bits.
+///
+/// # Safety
+/// As of [`trcgen`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgen32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(Width::W32, ch, false, hw.into(), d1.into(), len, buf.cast()) }
+}
+
+/// The same, showing its time.
+///
+/// # Safety
+/// As of [`trcgen`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trcgent32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
+    // SAFETY: by the caller's promise.
+    unsafe { generic(Width::W32, ch, true, hw.into(), d1.into(), len, buf.cast()) }
+}
+
+/// 1 where the id of a hook word would be recorded now.
+#[unsafe(no_mangle)]
+pub extern "C" fn trc_ishookon(ch: c_int, hw: c_long) -> c_int {
+    guarded(0, || is_any_on(ch, [(hw as u32 >> 16) as u16]))
+}
+
+/// 1 where an id of a set would be recorded now: bit `id % 8` of byte `id / 8` for each 12-bit id.
+///
+/// # Safety
+/// `set` is null, or `size` bytes there can be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trc_ishookset(ch: c_int, set: *const u8, size: c_ulong) -> c_int {
+    // SAFETY: by the caller's promise; no more than the ids that there are.
+    let set = unsafe { bytes(set, usize::try_from(size).unwrap_or(usize::MAX).min(512)) };
+    let ids = (0..set.len() * 8).filter(|id| set[id / 8] >> (id % 8) & 1 != 0);
+    guarded(0, || is_any_on(ch, ids.map(|id| (id << 4) as u16)))
+}
+
+fn is_any_on(channel: c_int, ids: impl IntoIterator<Item = u16>) -> c_int {
+    match usize::try_from(channel) {
+        Ok(channel @ 0..CHANNELS) => ids.into_iter().any(|id| hooks::is_hook_on(channel, id)).into(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,442 @@
+//! The flags of `trace` as they are given, and the rules by which they become [`Options`].
+
+use crate::groups::{self, GroupError, Groups};
+use crate::ids::IdSet;
+use crate::options::{Hooks, Mode, Options, Output};
+use crate::record::Width;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The smallest buffer of `-T`, in bytes.
+pub const MIN_BUFFER: u64 = 8192;
+/// The largest buffer of `-T`, in bytes.
+pub const MAX_BUFFER: u64 = (256 << 20) - 272;
+/// Where a 32-bit log ends at the latest: its offsets have 32 bits.
+const MAX_LOG_32: u64 = u32::MAX as u64;
+
+/// Number of a message about flags that are none: one of ours, as no number is public.
+const USAGE: u16 = 900;
+/// Number of a message about a flag that exists on AIX, and not here.
+const UNSUPPORTED: u16 = 901;
+/// Number of a message about an input that cannot be read.
+const UNREADABLE: u16 = 902;
+
+/// A message about flags, with AIX's number where it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The number behind `0454-`.
+    pub number: u16,
+    /// What it says, one line without its end.
+    pub text: String,
+}
+
+impl Notice {
+    fn new(number: u16, text: impl Into<String>) -> Self {
+        Self { number, text: text.into() }
+    }
+
+    /// A flag or value that does not exist.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::new(USAGE, text)
+    }
+}
+
+impl fmt::Display for Notice {
+    /// The line as AIX's commands write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0454-{:03} {}", self.number, self.text)
+    }
+}
+
+impl std::error::Error for Notice {}
+
+/// A program that a session is started for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its command line.
+    pub command: String,
+    /// Whether the session goes on when it has ended, for the processes that it started (`-X`).
+    pub outlived: bool,
+}
+
+/// The flags of a command line, not yet checked against each other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// `-a`.
+    pub background: bool,
+    /// `-d`.
+    pub off: bool,
+    /// `-f`.
+    pub single: bool,
+    /// `-l`.
+    pub circular: bool,
+    /// `-g`.
+    pub generic: bool,
+    /// `-h`.
+    pub headless: bool,
+    /// `-j`: lists of ids.
+    pub only: Vec<String>,
+    /// `-J`: lists of event groups.
+    pub only_groups: Vec<String>,
+    /// `-k`: lists of ids.
+    pub except: Vec<String>,
+    /// `-K`: lists of event groups.
+    pub except_groups: Vec<String>,
+    /// `-m`.
+    pub message: Option<String>,
+    /// `-n`.
+    pub symbols: bool,
+    /// `-o`; `-` is standard output.
+    pub output: Option<PathBuf>,
+    /// `-c`.
+    pub keeps_old: bool,
+    /// `-p`.
+    pub cpu_ids: bool,
+    /// `-s`.
+    pub stops_when_full: bool,
+    /// `-L`, as it was given.
+    pub log_size: Option<String>,
+    /// `-T`, as it was given.
+    pub buffer_size: Option<String>,
+    /// `--bits`: 32 or 64.
+    pub bits: Option<String>,
+    /// `-S`.
+    pub shows_sizes: bool,
+    /// `-x`, `-X`.
+    pub program: Option<Program>,
+    /// `-r`: the registers.
+    pub registers: Option<String>,
+    /// `-b` or `-B`.
+    pub allocation: Option<char>,
+    /// The first flag that AIX's command has and this one has not.
+    pub refused: Option<&'static str>,
+    /// The command line, for the trace's header.
+    pub command: String,
+}
+
+/// The flags that AIX's command has and this one has not: the flag, whether it takes a value, and why it is refused.
+pub const REFUSED: [(&str, bool, &str); 10] = [
+    ("A", true, CHOSEN),
+    ("C", true, "threads never share a buffer here, and there is one log for all CPUs: -p names the CPU of each event"),
+    ("I", false, "only AIX's kernel records interrupts"),
+    (
+        "M",
+        false,
+        "the address maps of all processes are known to AIX's kernel alone: -n records the traced programs' symbols",
+    ),
+    ("N", false, "what it does on AIX is not public"),
+    ("P", true, CHOSEN),
+    ("W", false, WPARS),
+    ("@", true, WPARS),
+    ("e", true, "it controls the component traces of AIX's kernel"),
+    ("t", true, CHOSEN),
+];
+const CHOSEN: &str = "a session records every program that calls its hooks: choose with `trcrpt -p` and `trcrpt -T`";
+const WPARS: &str = "workload partitions exist on AIX alone";
+
+impl Flags {
+    /// Reads a command line without the command's name, as `getopt` does: flags may share a word (`-ad`), and a value stands
+    /// in its flag's word (`-ofile`) or in the next one.
+    ///
+    /// # Errors
+    /// A flag that does not exist, a value that is missing, or a word that is no flag.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Notice> {
+        let words: Vec<String> = words.into_iter().collect();
+        let mut flags = Flags {
+            command: ["trace"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" "),
+            ..Flags::default()
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                break;
+            }
+            if let Some(bits) = word.strip_prefix("--bits") {
+                let value = match bits.strip_prefix('=') {
+                    Some(value) => Some(value.to_owned()),
+                    None if bits.is_empty() => words.next(),
+                    None => return Err(Notice::usage(format!("unknown flag `{word}`"))),
+                };
+                flags.bits = Some(value.ok_or_else(|| Notice::usage("--bits: a value is missing: 32 or 64"))?);
+                continue;
+            }
+            let mut letters = match word.strip_prefix('-') {
+                Some(letters) if !letters.is_empty() && !letters.starts_with('-') => letters.chars(),
+                Some(_) if word.starts_with("--") => return Err(Notice::usage(format!("unknown flag `{word}`"))),
+                _ => return Err(not_a_flag(&word)),
+            };
+            while let Some(flag) = letters.next() {
+                if flags.switch(flag) {
+                    continue;
+                }
+                if !takes_value(flag) {
+                    return Err(Notice::usage(format!("unknown flag `-{flag}`")));
+                }
+                let rest: String = letters.by_ref().collect();
+                let value = if rest.is_empty() { words.next() } else { Some(rest) };
+                let value = value.ok_or_else(|| Notice::usage(format!("-{flag}: a value is missing")))?;
+                flags.set(flag, value);
+            }
+        }
+        words.next().map_or(Ok(flags), |word| Err(not_a_flag(&word)))
+    }
+
+    /// Sets a flag without a value; whether there is such a flag.
+    fn switch(&mut self, flag: char) -> bool {
+        match flag {
+            'a' => self.background = true,
+            'b' | 'B' => self.allocation = Some(flag),
+            'c' => self.keeps_old = true,
+            'd' => self.off = true,
+            'f' => self.single = true,
+            'g' => self.generic = true,
+            'h' => self.headless = true,
+            'l' => self.circular = true,
+            'n' => self.symbols = true,
+            'p' => self.cpu_ids = true,
+            's' => self.stops_when_full = true,
+            'S' => self.shows_sizes = true,
+            _ => return refused(flag).is_some_and(|(flag, has_value, _)| !has_value && self.refuse(flag)),
+        }
+        true
+    }
+
+    /// Sets a flag that [takes a value](takes_value).
+    fn set(&mut self, flag: char, value: String) {
+        match flag {
+            'j' => self.only.push(value),
+            'J' => self.only_groups.push(value),
+            'k' => self.except.push(value),
+            'K' => self.except_groups.push(value),
+            'm' => self.message = Some(value),
+            'o' => self.output = Some(value.into()),
+            'L' => self.log_size = Some(value),
+            'T' => self.buffer_size = Some(value),
+            'r' => self.registers = Some(value),
+            'x' | 'X' => self.program = Some(Program { command: value, outlived: flag == 'X' }),
+            _ => drop(refused(flag).map(|(flag, ..)| self.refuse(flag))),
+        }
+    }
+
+    fn refuse(&mut self, flag: &'static str) -> bool {
+        self.refused.get_or_insert(flag);
+        true
+    }
+
+    /// The options that the flags stand for, and warnings about flags that are left out.
+    ///
+    /// # Errors
+    /// The first rule that the flags break.
+    pub fn options(&self) -> Result<(Options, Vec<Notice>), Notice> {
+        self.refuse_flags()?;
+        let trace = match self.bits.as_deref() {
+            None | Some("64") => Width::W64,
+            Some("32") => Width::W32,
+            Some(other) => return Err(Notice::usage(format!("--bits: expected 32 or 64, found `{other}`"))),
+        };
+        let mode = self.mode();
+        let (log_size, buffer_size) = self.sizes(mode, trace)?;
+        let mut options = Options {
+            background: self.background,
+            off: self.off,
+            mode,
+            generic: self.generic,
+            headless: self.headless,
+            hooks: self.hooks()?,
+            message: self.message.as_ref().map(|message| message.clone().into_bytes()),
+            symbols: self.symbols,
+            output: match &self.output {
+                None => Output::Default,
+                Some(path) if path == Path::new("-") => Output::Stdout,
+                Some(path) => Output::File(path.clone()),
+            },
+            keeps_old: self.keeps_old,
+            cpu_ids: self.cpu_ids,
+            stops_when_full: self.stops_when_full,
+            log_size,
+            buffer_size,
+            trace,
+            command: self.command.clone().into_bytes(),
+        };
+        let warnings = self.leave_out(&mut options);
+        Ok((options, warnings))
+    }
+
+    fn refuse_flags(&self) -> Result<(), Notice> {
+        if let Some((flag, _, why)) = REFUSED.iter().find(|(flag, ..)| self.refused == Some(flag)) {
+            return Err(Notice::new(UNSUPPORTED, format!("flag -{flag} is refused: {why}")));
+        }
+        if self.single && self.circular {
+            return Err(Notice::usage(
+                "-f and -l do not go together: one buffer stops when it is full, or it goes round",
+            ));
+        }
+        if self.generic && !self.background && self.program.is_none() {
+            return Err(Notice::usage("-g needs -a: a generic channel is recorded in the background"));
+        }
+        Ok(())
+    }
+
+    fn mode(&self) -> Mode {
+        match (self.single, self.circular) {
+            (true, _) => Mode::Single,
+            (_, true) => Mode::Circular,
+            _ => Mode::Alternate,
+        }
+    }
+
+    /// The sizes of log and buffer. One that is not given makes room for the other.
+    fn sizes(&self, mode: Mode, trace: Width) -> Result<(u64, u64), Notice> {
+        let (default_log, default_buffer) = default_sizes(trace);
+        let n_buffers = if mode == Mode::Alternate { 2 } else { 1 };
+        let given = |flag, text: &Option<String>| text.as_deref().map(|text| size(flag, text)).transpose();
+        let (log, buffer) = match (given('L', &self.log_size)?, given('T', &self.buffer_size)?) {
+            (None, None) => (default_log, default_buffer),
+            (Some(log), None) => (log, default_buffer.min(log / n_buffers).max(MIN_BUFFER)),
+            (None, Some(buffer)) => (default_log.max(buffer.saturating_mul(n_buffers)), buffer),
+            (Some(log), Some(buffer)) => (log, buffer),
+        };
+        if !(MIN_BUFFER..=MAX_BUFFER).contains(&buffer) {
+            let text = format!("-T: a buffer has {MIN_BUFFER} to {MAX_BUFFER} bytes, found {buffer}");
+            return Err(Notice::usage(text));
+        }
+        if log < n_buffers * buffer {
+            let (number, need) = if n_buffers == 2 { (40, "two buffers") } else { (41, "its buffer") };
+            let text = format!("a log of {log} bytes (-L) has no room for {need} of {buffer} bytes (-T)");
+            return Err(Notice::new(number, text));
+        }
+        if trace == Width::W32 && log > MAX_LOG_32 {
+            return Err(Notice::usage(format!("-L: a 32-bit log has at most {MAX_LOG_32} bytes, found {log}")));
+        }
+        Ok((log, buffer))
+    }
+
+    fn hooks(&self) -> Result<Hooks, Notice> {
+        let only = chosen(&self.only, &self.only_groups)?;
+        let except = chosen(&self.except, &self.except_groups)?;
+        Ok(match (only, except) {
+            (None, None) => Hooks::All,
+            (None, Some(except)) => Hooks::Except(except.iter().collect()),
+            (Some(only), except) => {
+                let is_left_out = |id| except.as_ref().is_some_and(|except| except.contains(id));
+                Hooks::Only(only.iter().filter(|id| !is_left_out(*id)).collect())
+            }
+        })
+    }
+
+    /// Takes out what other flags or this system make meaningless, and says so.
+    fn leave_out(&self, options: &mut Options) -> Vec<Notice> {
+        let mut warnings = Vec::new();
+        let mut warn = |number, text: &str| warnings.push(Notice::new(number, text));
+        if let Some(flag) = self.allocation {
+            warn(8, &format!("-{flag} is ignored: where AIX's kernel has its buffers means nothing here"));
+        }
+        if options.cpu_ids && options.trace == Width::W32 {
+            warn(17, "-p is ignored: only events of a 64-bit trace have room for a CPU");
+            options.cpu_ids = false;
+        }
+        if options.keeps_old && options.output == Output::Stdout {
+            warn(42, "-c is ignored: with -o - there is no log to keep");
+            options.keeps_old = false;
+        }
+        if options.symbols && options.headless {
+            warn(43, "-n is ignored: -h leaves out symbols with the rest of the header");
+            options.symbols = false;
+        }
+        if let Some(registers) = &self.registers {
+            warn(47, &format!("-r {registers} is ignored: programs cannot read these registers here"));
+        }
+        warnings
+    }
+}
+
+/// The default sizes of the log and of a buffer, in bytes.
+pub fn default_sizes(trace: Width) -> (u64, u64) {
+    match trace {
+        Width::W32 => (5 << 18, 128 << 10),
+        Width::W64 => (5 << 19, 256 << 10),
+    }
+}
+
+fn refused(flag: char) -> Option<&'static (&'static str, bool, &'static str)> {
+    REFUSED.iter().find(|(letter, ..)| letter.starts_with(flag))
+}
+
+fn takes_value(flag: char) -> bool {
+    "jJkKmoLTrxX".contains(flag) || refused(flag).is_some_and(|(_, has_value, _)| *has_value)
+}
+
+fn not_a_flag(word: &str) -> Notice {
+    Notice::usage(format!("`{word}` is no flag: a log is named with -o"))
+}
+
+/// A number of bytes.
+fn size(flag: char, text: &str) -> Result<u64, Notice> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| is_number);
+    number.ok_or_else(|| Notice::usage(format!("-{flag}: expected a number of bytes, found `{text}`")))
+}
+
+/// The ids of lists and groups, which add up; `None` where there are neither.
+fn chosen(lists: &[String], group_lists: &[String]) -> Result<Option<IdSet>, Notice> {
+    let mut ids = IdSet::default();
+    for list in lists {
+        ids.extend(&IdSet::parse(list).map_err(|error| Notice::new(13, error.to_string()))?);
+    }
+    if !group_lists.is_empty() {
+        let groups = load_groups()?;
+        for name in group_lists.iter().flat_map(|list| list.split([',', ' ', '\t'])).filter(|name| !name.is_empty()) {
+            ids.extend(&groups.hooks(name).map_err(|error| wrong_group(&error))?);
+        }
+    }
+    Ok((!lists.is_empty() || !group_lists.is_empty()).then_some(ids))
+}
+
+fn load_groups() -> Result<Groups, Notice> {
+    let Some(path) = groups::place() else {
+        return Groups::parse(Vec::new()).map_err(|error| Notice::new(UNREADABLE, error.to_string()));
+    };
+    Groups::load(&path).map_err(|error| Notice::new(UNREADABLE, format!("cannot read {}: {error}", path.display())))
+}
+
+fn wrong_group(error: &GroupError) -> Notice {
+    match error {
+        GroupError::Unknown(_) => Notice::new(111, format!("{error}: `trcevgrp -l` lists those that do")),
+        GroupError::Empty(_) => Notice::new(78, error.to_string()),
+        _ => Notice::new(13, error.to_string()),
+    }
+}
+
+/// The words of a text: blanks separate them but in quotes and behind a backslash.
+///
+/// ```
+/// let words = tfbc_recorder::flags::words(r#"-ad -m 'two words' "a\"b" "#)?;
+/// assert_eq!(words, ["-ad", "-m", "two words", "a\"b"]);
+/// # Ok::<(), tfbc_recorder::flags::Notice>(())
+/// ```
+///
+/// # Errors
+/// Quotes without an end.
+pub fn words(text: &str) -> Result<Vec<String>, Notice> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        match (char, quote) {
+            (_, Some(mark)) if char == mark => quote = None,
+            ('\\', None | Some('"')) => word.get_or_insert_default().extend(chars.next()),
+            ('\'' | '"', None) => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            (' ' | '\t' | '\n', None) => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(char),
+        }
+    }
+    if let Some(mark) = quote {
+        return Err(Notice::usage(format!("a {mark} has no end in `{text}`")));
+    }
+    words.extend(word);
+    Ok(words)
+}

@@ -1,0 +1,440 @@
+//! AIX log files: a header, a table of buffers, the initial conditions, and a place for each buffer.
+//!
+//! ```text
+//!            32-bit                     64-bit
+//!  0   u32 magic EFDF1112         u32 magic EFDF1113
+//!  4   u32 nentries, currentry, mode, wrapcount, 0
+//! 24   u32 0                      u64 0
+//! 28   ic: u32 offset, size       32  ic: u64 offset, size
+//! 36   entry[nentries]: as ic     48  entry[nentries]: as ic
+//!      the initial conditions, and room for more of them
+//!      buffer 0, buffer 1, ...: a place of T bytes each
+//! ```
+//!
+//! The file is readable behind every write. A buffer's row of the table is set to 0 before its place is written over, and
+//! written when its events stand in the file; `currentry` moves between the two, while the row says that nothing is there.
+//! Bytes of a place that no row covers are 0, but for the moments between those writes.
+
+use super::aix::{self, Mark, Scribe};
+use super::encode::MAX_EVENT;
+use super::ring::Ring;
+use super::setup::Setup;
+use super::{Note, Summary};
+use crate::options::{Mode, Options};
+use crate::record::{Record, Width};
+use std::collections::HashSet;
+use std::io::{self, Seek, SeekFrom, Write};
+
+const MAGIC_32: u32 = 0xEFDF_1112;
+const MAGIC_64: u32 = 0xEFDF_1113;
+
+/// Mode bits: the log does not wrap; it ends where it would.
+const NO_WRAP: u32 = 1;
+const STOP_ON_WRAP: u32 = 2;
+
+/// Buffers that a log has at most.
+const MAX_SLOTS: u64 = 1 << 18;
+/// Room for the processes that come later.
+const IC_ROOM: u64 = 64 << 10;
+/// What a last buffer keeps free for 002 and 006 events.
+const RESERVE: usize = 256;
+
+/// A log file of one of the three modes.
+#[derive(Debug)]
+pub struct AixLog<F> {
+    file: F,
+    table: Table,
+    mode: Mode,
+    stops_when_full: bool,
+    scribe: Scribe,
+    /// The buffer that fills; in circular mode, one event.
+    buffer: Vec<u8>,
+    ring: Option<Ring>,
+    /// Bytes of events that a buffer takes.
+    capacity: usize,
+    /// The buffer's place, and how much of it has been published.
+    slot: usize,
+    published: usize,
+    /// Whether the place is the buffer's: its old row is gone, and `currentry` is behind it.
+    is_claimed: bool,
+    is_full: bool,
+    /// Whether the events that came when it was full were told.
+    is_over_told: bool,
+    /// Threads that the initial conditions name.
+    known: HashSet<(u32, u32)>,
+}
+
+/// Where things stand in the file.
+#[derive(Debug)]
+struct Table {
+    trace: Width,
+    mode: u32,
+    ic_offset: u64,
+    ic_len: u64,
+    /// Where the places of the buffers begin, and bytes of each.
+    base: u64,
+    slot_len: u64,
+    /// Bytes of each place that may be other than 0.
+    extents: Vec<u64>,
+    wraps: u32,
+}
+
+impl Table {
+    fn new(options: &Options, ic_len: usize) -> io::Result<Self> {
+        let trace = options.trace;
+        let slot_len = options.buffer_size.max(1);
+        let n_slots = options.log_size.div_ceil(slot_len).max(1);
+        if n_slots > MAX_SLOTS {
+            return Err(too_large(format!("a log of {n_slots} buffers: at most {MAX_SLOTS}, so take larger buffers")));
+        }
+        let mode = match options.mode {
+            Mode::Alternate if options.stops_when_full => STOP_ON_WRAP,
+            Mode::Alternate => 0,
+            Mode::Circular | Mode::Single => NO_WRAP,
+        };
+        let mut table = Table {
+            trace,
+            mode,
+            ic_offset: 0,
+            ic_len: ic_len as u64,
+            base: 0,
+            slot_len,
+            extents: vec![0; n_slots as usize],
+            wraps: 0,
+        };
+        table.ic_offset = table.row_at(n_slots as usize);
+        let room = IC_ROOM.min(n_slots.saturating_mul(slot_len));
+        table.base = (table.ic_offset + table.ic_len + room).next_multiple_of(8);
+        let end = n_slots.checked_mul(slot_len).and_then(|len| table.base.checked_add(len));
+        let max = if trace == Width::W32 { u32::MAX.into() } else { i64::MAX as u64 };
+        match end {
+            Some(end) if end <= max => Ok(table),
+            _ if trace == Width::W32 => Err(too_large("a 32-bit log ends at 4 GiB".to_owned())),
+            _ => Err(too_large("no file is as large as that log".to_owned())),
+        }
+    }
+
+    fn word(&self) -> u64 {
+        if self.trace == Width::W32 { 4 } else { 8 }
+    }
+
+    /// Where the row of a place stands; that of the initial conditions is right before the first.
+    fn row_at(&self, slot: usize) -> u64 {
+        let fixed = if self.trace == Width::W32 { 36 } else { 48 };
+        fixed + 2 * self.word() * slot as u64
+    }
+
+    fn place(&self, slot: usize) -> u64 {
+        self.base + self.slot_len * slot as u64
+    }
+
+    fn row(&self, offset: u64, size: u64) -> Vec<u8> {
+        match self.trace {
+            Width::W32 => [offset as u32, size as u32].map(u32::to_be_bytes).concat(),
+            Width::W64 => [offset, size].map(u64::to_be_bytes).concat(),
+        }
+    }
+
+    /// `currentry`, mode and `wrapcount`, when the next place to write is that behind `slot`.
+    fn current(&self, slot: usize) -> Vec<u8> {
+        let next = slot + 1;
+        let next = if self.wraps > 0 { next % self.extents.len() } else { next };
+        [next as u32, self.mode, self.wraps].map(u32::to_be_bytes).concat()
+    }
+
+    /// Header and table of a log without buffers.
+    fn head(&self) -> Vec<u8> {
+        let magic = if self.trace == Width::W32 { MAGIC_32 } else { MAGIC_64 };
+        let mut head = [magic, self.extents.len() as u32, 0, self.mode, 0, 0].map(u32::to_be_bytes).concat();
+        head.resize(head.len() + self.word() as usize, 0);
+        head.extend(self.row(self.ic_offset, self.ic_len));
+        head.resize(self.ic_offset as usize, 0);
+        head
+    }
+}
+
+#[cold]
+fn too_large(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+impl<F: Write + Seek> AixLog<F> {
+    /// Writes header, table and initial conditions to the start of an empty file.
+    ///
+    /// # Errors
+    /// The file cannot be written, the setup is of another layout, or its sizes do not fit a log.
+    pub fn create(file: F, setup: &Setup) -> io::Result<Self> {
+        let (options, channel) = aix::options(setup)?;
+        let mut scribe = Scribe::new(setup, options, channel);
+        let mut ic = scribe.header(setup, options);
+        let is_wide = options.trace == Width::W64;
+        if is_wide && !options.off {
+            scribe.note(Note::On(setup.start_ticks), &mut ic);
+        }
+        let table = Table::new(options, ic.len())?;
+        let capacity = usize::try_from(options.buffer_size).unwrap_or(usize::MAX).max(1);
+        let ring = (options.mode == Mode::Circular).then(|| Ring::new(options.trace, capacity));
+        let mut log = AixLog {
+            file,
+            table,
+            mode: options.mode,
+            stops_when_full: options.stops_when_full,
+            scribe,
+            buffer: Vec::new(),
+            ring,
+            capacity,
+            slot: 0,
+            published: 0,
+            is_claimed: false,
+            is_full: false,
+            is_over_told: false,
+            known: setup.processes.iter().map(|process| (process.pid, process.tid)).collect(),
+        };
+        let head = [log.table.head(), ic].concat();
+        write_at(&mut log.file, 0, &head)?;
+        if !is_wide && !options.off {
+            log.note(Note::On(setup.start_ticks))?;
+        }
+        Ok(log)
+    }
+
+    /// Writes one event.
+    ///
+    /// # Errors
+    /// A full buffer cannot be written: the event is lost.
+    #[inline]
+    pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        if self.is_full {
+            self.scribe.summary.over += 1;
+            return Ok(());
+        }
+        let (start, mark) = (self.buffer.len(), self.scribe.mark());
+        self.scribe.record(record, &mut self.buffer);
+        self.settle(start, mark)
+    }
+
+    /// Writes what a note says.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        if let Note::Process(pid, tid, path) = note {
+            self.note_initially(pid, tid, path)?;
+        }
+        let (start, mark) = (self.buffer.len(), self.scribe.mark());
+        if self.is_full {
+            if matches!(note, Note::Process(..) | Note::Symbol(..)) {
+                return Ok(());
+            }
+            // The reserve takes what is said of the end.
+            self.scribe.note(note, &mut self.buffer);
+            self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
+            return Ok(());
+        }
+        self.scribe.note(note, &mut self.buffer);
+        self.settle(start, mark)
+    }
+
+    /// Takes what was appended to the buffer at `start`: it stays, or begins the next buffer, or is too much.
+    #[inline]
+    fn settle(&mut self, start: usize, mark: Mark) -> io::Result<()> {
+        if let Some(ring) = &mut self.ring {
+            ring.push(&self.buffer);
+            self.buffer.clear();
+            return Ok(());
+        }
+        if self.buffer.len() <= self.limit() { Ok(()) } else { self.overflow(start, mark) }
+    }
+
+    /// Bytes of events that the buffer may hold.
+    #[inline]
+    fn limit(&self) -> usize {
+        if self.may_go_on() { self.capacity } else { self.capacity.saturating_sub(RESERVE) }
+    }
+
+    /// Whether there is a buffer behind this one.
+    #[inline]
+    fn may_go_on(&self) -> bool {
+        self.mode == Mode::Alternate && !(self.stops_when_full && self.slot + 1 == self.table.extents.len())
+    }
+
+    #[cold]
+    fn overflow(&mut self, start: usize, mark: Mark) -> io::Result<()> {
+        let tail = self.buffer.split_off(start);
+        if !self.may_go_on() {
+            self.is_full = true;
+            self.scribe.pass_over(mark);
+            return if self.mode == Mode::Alternate { self.publish() } else { Ok(()) };
+        }
+        if start > 0 {
+            if let Err(error) = self.publish() {
+                self.scribe.lose(mark);
+                return Err(error);
+            }
+            self.next_buffer(mark);
+        }
+        if self.buffer.len() + tail.len() <= self.limit() {
+            self.buffer.extend(tail);
+        } else {
+            self.scribe.refuse(mark);
+        }
+        Ok(())
+    }
+
+    fn next_buffer(&mut self, mark: Mark) {
+        self.buffer.clear();
+        (self.slot, self.published, self.is_claimed) = (self.slot + 1, 0, false);
+        if self.slot == self.table.extents.len() {
+            self.slot = 0;
+            self.table.wraps += 1;
+            self.scribe.summary.wraps = self.table.wraps;
+            self.scribe.tell_wrap(self.table.wraps, mark, &mut self.buffer);
+        }
+    }
+
+    /// Writes what the buffer holds and the file does not.
+    fn publish(&mut self) -> io::Result<()> {
+        let (slot, len) = (self.slot, self.buffer.len());
+        if len == self.published {
+            return Ok(());
+        }
+        if !self.is_claimed {
+            self.clear_place(len)?;
+        }
+        let place = self.table.place(slot);
+        write_at(&mut self.file, place + self.published as u64, &self.buffer[self.published..])?;
+        self.describe(len)?;
+        self.published = len;
+        Ok(())
+    }
+
+    /// Takes the place out of the table, and clears what stands there behind the first `len` bytes.
+    fn clear_place(&mut self, len: usize) -> io::Result<()> {
+        let (slot, len) = (self.slot, len as u64);
+        let extent = self.table.extents[slot];
+        if extent > 0 {
+            write_at(&mut self.file, self.table.row_at(slot), &self.table.row(0, 0))?;
+        }
+        if extent > len {
+            let zeros = vec![0; (extent - len) as usize];
+            write_at(&mut self.file, self.table.place(slot) + len, &zeros)?;
+        }
+        self.table.extents[slot] = extent.max(len);
+        Ok(())
+    }
+
+    /// Says in header and table that so many bytes of events stand in the place.
+    fn describe(&mut self, len: usize) -> io::Result<()> {
+        let slot = self.slot;
+        if !self.is_claimed {
+            write_at(&mut self.file, 8, &self.table.current(slot))?;
+        }
+        write_at(&mut self.file, self.table.row_at(slot), &self.table.row(self.table.place(slot), len as u64))?;
+        self.table.extents[slot] = len as u64;
+        self.is_claimed = true;
+        Ok(())
+    }
+
+    /// Names a thread in the initial conditions, too, which no wrap overwrites: as long as there is room.
+    fn note_initially(&mut self, pid: u32, tid: u32, path: &[u8]) -> io::Result<()> {
+        if self.known.contains(&(pid, tid)) {
+            return Ok(());
+        }
+        let mut event = Vec::new();
+        self.scribe.process(pid, tid, path, &mut event);
+        let (end, len) = (self.table.ic_offset + self.table.ic_len, event.len() as u64);
+        if end + len > self.table.base {
+            return Ok(());
+        }
+        write_at(&mut self.file, end, &event)?;
+        let row = self.table.row(self.table.ic_offset, self.table.ic_len + len);
+        write_at(&mut self.file, self.table.row_at(0) - row.len() as u64, &row)?;
+        self.table.ic_len += len;
+        self.known.insert((pid, tid));
+        Ok(())
+    }
+
+    /// Writes what the buffer of an alternating log holds.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.mode != Mode::Alternate {
+            return Ok(());
+        }
+        if !self.is_full {
+            let (start, mark) = (self.buffer.len(), self.scribe.mark());
+            self.scribe.tell_missed(0, None, &mut self.buffer);
+            self.settle(start, mark)?;
+        }
+        self.publish()?;
+        self.file.flush()
+    }
+
+    /// Writes all that is left.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        match self.mode {
+            Mode::Alternate => return self.flush(),
+            Mode::Single => self.tell_over(),
+            Mode::Circular => return self.finish_ring(),
+        }
+        self.publish()?;
+        self.file.flush()
+    }
+
+    fn tell_over(&mut self) {
+        if !self.is_over_told {
+            self.is_over_told = true;
+            let start = self.buffer.len();
+            self.scribe.tell_missed(self.scribe.summary.over, None, &mut self.buffer);
+            self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
+        }
+    }
+
+    fn finish_ring(&mut self) -> io::Result<()> {
+        let Some(ring) = &mut self.ring else { return Ok(()) };
+        let mut first = Vec::new();
+        self.scribe.tell_missed(0, None, &mut first);
+        ring.push(&first);
+        first.clear();
+        if ring.overwritten > 0 {
+            ring.make_room(MAX_EVENT.min(RESERVE));
+            self.scribe.tell_overwritten(ring.overwritten, ring.first_stamp(), &mut first);
+        }
+        let [older, newer] = ring.parts();
+        let len = first.len() + older.len() + newer.len();
+        self.scribe.summary.overwritten = ring.overwritten;
+        let place = self.table.place(0);
+        let mut at = place;
+        for part in [&first, older, newer] {
+            write_at(&mut self.file, at, part)?;
+            at += part.len() as u64;
+        }
+        if len > 0 {
+            self.describe(len)?;
+        }
+        self.file.flush()
+    }
+
+    /// What became of the events so far.
+    pub fn summary(&self) -> Summary {
+        let overwritten = self.ring.as_ref().map_or(0, |ring| ring.overwritten);
+        Summary { overwritten, ..self.scribe.summary }
+    }
+
+    /// Whether there is no room for further events.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+}
+
+fn write_at<F: Write + Seek>(file: &mut F, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
+}
