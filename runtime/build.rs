@@ -1,5 +1,6 @@
 //! Compiles the built-in events of QNX and the built-in format file into the blobs that `src/events.rs` and
 //! `src/catalog.rs` hold, so that they are there at once, and without the compiler, too.
+#![forbid(unsafe_code)]
 
 use std::path::Path;
 use tfbc_compiler::Options;

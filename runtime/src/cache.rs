@@ -5,8 +5,9 @@
 //! without findings are kept, so that a warning is said in every run. A directory that cannot be read or written is as
 //! good as an empty one.
 
+use crate::output::Output;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tfbc_compiler::Options;
@@ -92,14 +93,13 @@ impl Slot<'_> {
 
     /// Keeps a blob: it appears whole, or not at all.
     pub fn write(&self, blob: &[u8]) {
-        let written = fs::create_dir_all(self.directory)
-            .and_then(|()| tempfile::NamedTempFile::new_in(self.directory))
-            .and_then(|mut file| {
-                file.write_all(blob)?;
-                file.as_file().sync_all()?;
-                Ok(file.persist(&self.file)?)
-            });
-        if written.is_ok() {
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(self.directory)?;
+            let mut out = Output::open(Some(&self.file))?;
+            out.write_all(blob)?;
+            out.commit_durably()
+        };
+        if write().is_ok() {
             make_room(self.directory, MAX_KEPT);
         }
     }

@@ -1,7 +1,7 @@
 //! Which program prints which hook: format files, loaded and looked up by hook id.
 
-use crate::reader::Input;
 use crate::reader::aix::{compressed, hooks, is_trace};
+use crate::reader::{Input, MaxRatio};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,11 @@ use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 #[cfg(feature = "compiler")]
 use crate::cache::{Cache, Slot};
 #[cfg(feature = "compiler")]
+use tfbc_compiler::coverage::{self, Point};
+#[cfg(feature = "compiler")]
 use tfbc_compiler::{Compiled, Dialect, Options};
 #[cfg(feature = "compiler")]
-use tfbc_grammar::{Diagnostic, Source, Sources};
+use tfbc_grammar::{Diagnostic, Source, SourceId, Sources, Span};
 
 /// The name that `-t` takes for the format file that is part of the program.
 pub const BUILT_IN: &str = "default";
@@ -53,6 +55,8 @@ pub enum LoadError {
         path: PathBuf,
         /// The most that is read, in bytes.
         max: u64,
+        /// The flag that raises the limit.
+        flag: Option<&'static str>,
     },
     /// The file is of another kind, named here with what to do.
     Other {
@@ -74,7 +78,10 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
             LoadError::Blob { path, error } => write!(f, "{}: {error} [{}]", path.display(), error.code()),
-            LoadError::TooLarge { path, max } => write!(f, "{} has more than {max} bytes", path.display()),
+            LoadError::TooLarge { path, max, flag } => {
+                write!(f, "{} has more than {max} bytes", path.display())?;
+                flag.map_or(Ok(()), |flag| write!(f, " ({flag} raises the limit)"))
+            }
             LoadError::Other { path, what } => write!(f, "{} is not a format file but a {what}", path.display()),
             #[cfg(feature = "compiler")]
             LoadError::Source(_) => f.write_str("the format files do not compile"),
@@ -101,12 +108,21 @@ pub struct Findings {
 /// How format files are loaded.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
+    /// What compressed files may come to.
+    pub max_ratio: MaxRatio,
     /// How sources are compiled.
     #[cfg(feature = "compiler")]
     pub compile: Options,
     /// Where what sources compile to is kept.
     #[cfg(feature = "compiler")]
     pub cache: Option<Cache>,
+    /// Whether sources are compiled with probes ([`tfbc_compiler::coverage`]); what they compile to is not kept then.
+    #[cfg(feature = "compiler")]
+    pub instrument: bool,
+    /// Whether each step of a template stays an instruction of its own ([`tfbc_compiler::compile_plainly`]); what sources
+    /// compile to is not kept then.
+    #[cfg(feature = "compiler")]
+    pub plain: bool,
 }
 
 /// Loaded format files: blobs, and the blob that the sources among them were compiled into.
@@ -115,6 +131,10 @@ pub struct FormatSet {
     parts: Vec<Part>,
     #[cfg(feature = "compiler")]
     findings: Findings,
+    #[cfg(feature = "compiler")]
+    points: Vec<Point>,
+    #[cfg(feature = "compiler")]
+    places: Vec<Vec<(SourceId, Span)>>,
 }
 
 #[derive(Debug)]
@@ -151,7 +171,7 @@ impl FormatSet {
         let mut parts = Vec::new();
         let mut sources = Vec::new();
         for (rank, path) in paths.iter().enumerate() {
-            match read(path)? {
+            match read(path, options)? {
                 Content::Blob(blob) => parts.push(Part { path: path.clone(), blob, rank: Rank::File(rank) }),
                 Content::Source(source) => sources.push((path.clone(), source, rank)),
             }
@@ -160,6 +180,10 @@ impl FormatSet {
             parts,
             #[cfg(feature = "compiler")]
             findings: Findings::default(),
+            #[cfg(feature = "compiler")]
+            points: Vec::new(),
+            #[cfg(feature = "compiler")]
+            places: Vec::new(),
         };
         set.compile(sources, options)?;
         Ok(set)
@@ -173,6 +197,8 @@ impl FormatSet {
         if let [(path, _, rank)] = &files[..]
             && path == Path::new(BUILT_IN)
             && options.compile.dialect == Dialect::default()
+            && !options.instrument
+            && !options.plain
         {
             let (path, rank) = (path.clone(), Rank::File(*rank));
             self.parts.push(Part { path, blob: BUILT_IN_BLOB.to_vec(), rank });
@@ -185,11 +211,22 @@ impl FormatSet {
             ranks.push((name.clone(), rank));
             sources.add(Source::new(name, bytes));
         }
-        let slot = options.cache.as_ref().and_then(|cache| cache.slot(&sources, &options.compile));
+        let cache = options.cache.as_ref().filter(|_| !options.instrument && !options.plain);
+        let slot = cache.and_then(|cache| cache.slot(&sources, &options.compile));
         let kept = slot.as_ref().and_then(Slot::read);
         let is_kept = kept.is_some();
         let Compiled { blob, diagnostics } = match kept {
             Some(blob) => Compiled { blob: Some(blob), diagnostics: Vec::new() },
+            None if options.instrument => {
+                let made = coverage::instrument(&sources, &options.compile);
+                self.points = made.points;
+                made.compiled
+            }
+            None if options.plain => {
+                let made = tfbc_compiler::compile_plainly(&sources, &options.compile);
+                self.places = made.places;
+                made.compiled
+            }
             None => tfbc_compiler::compile(&sources, &options.compile),
         };
         if let (Some(slot), Some(blob), true) = (slot, &blob, diagnostics.is_empty() && !is_kept) {
@@ -211,6 +248,25 @@ impl FormatSet {
     #[cfg(feature = "compiler")]
     pub fn findings(&self) -> &Findings {
         &self.findings
+    }
+
+    /// The points of the sources, where they were compiled with probes: their program is the last one of the catalog.
+    #[cfg(feature = "compiler")]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The place of each instruction of each routine, where the sources were compiled plainly: their program is the last
+    /// one of the catalog.
+    #[cfg(feature = "compiler")]
+    pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
+        &self.places
+    }
+
+    /// The files that were blobs already.
+    #[cfg(feature = "compiler")]
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().filter(|part| matches!(part.rank, Rank::File(_))).map(|part| &*part.path)
     }
 
     /// Verifies the blobs and gives the lookup by hook id.
@@ -242,12 +298,12 @@ impl FormatSet {
     }
 }
 
-fn read(path: &Path) -> Result<Content, LoadError> {
+fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
     if path == Path::new(BUILT_IN) {
         return built_in();
     }
     let fail = |error| LoadError::Io { path: path.to_owned(), error };
-    let mut file = Input::open(path).map_err(fail)?;
+    let mut file = Input::open(path).map_err(fail)?.within(options.max_ratio);
     let mut bytes = Vec::new();
     file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
@@ -260,10 +316,11 @@ fn read(path: &Path) -> Result<Content, LoadError> {
     if let Some(what) = other {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
-    let max = if is_blob { MAX_BLOB } else { max_source() };
+    let max = if is_blob { MAX_BLOB } else { max_source(options) };
     file.read_on(&mut bytes, max).map_err(fail)?;
     if bytes.len() as u64 > max {
-        return Err(LoadError::TooLarge { path: path.to_owned(), max });
+        let flag = (!is_blob).then_some("--max-source");
+        return Err(LoadError::TooLarge { path: path.to_owned(), max, flag });
     }
     Ok(if is_blob { Content::Blob(bytes) } else { Content::Source(bytes) })
 }
@@ -279,12 +336,13 @@ fn built_in() -> Result<Content, LoadError> {
 }
 
 #[cfg(feature = "compiler")]
-const fn max_source() -> u64 {
-    Source::MAX_LEN as u64
+fn max_source(options: &LoadOptions) -> u64 {
+    let limits = &options.compile.limits;
+    limits.source.max(limits.xml) as u64
 }
 
 #[cfg(not(feature = "compiler"))]
-const fn max_source() -> u64 {
+fn max_source(_options: &LoadOptions) -> u64 {
     64 << 20
 }
 
@@ -293,8 +351,8 @@ const fn max_source() -> u64 {
 /// # Errors
 /// The file cannot be read or is too large.
 #[cfg(feature = "compiler")]
-pub fn read_source(path: &Path) -> Result<Option<Source>, LoadError> {
-    Ok(match read(path)? {
+pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>, LoadError> {
+    Ok(match read(path, options)? {
         Content::Blob(_) => None,
         Content::Source(bytes) => Some(Source::new(path.to_string_lossy(), bytes)),
     })

@@ -143,6 +143,8 @@ pub struct Columns {
     /// Whether a value that fits leaves a blank before the next one: none that stands at the left of its column follows
     /// one that stands at the right.
     apart: bool,
+    /// Whether the columns are those of a report for which none are asked: id, elapsed seconds and delta milliseconds.
+    usual: bool,
 }
 
 impl Default for Columns {
@@ -164,8 +166,9 @@ impl Columns {
         let is_shown = |column: &Column| {
             wanted.contains(column) || times.contains(column) || (of_process && *column == Column::Int)
         };
-        let list = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
-        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false, apart: true }
+        let list: Vec<_> = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
+        let usual = is_usual(&list, timestamp);
+        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false, apart: true, usual }
     }
 
     /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
@@ -189,6 +192,7 @@ impl Columns {
             }
         }
         columns.bare = columns.list.is_empty();
+        columns.usual = is_usual(&columns.list, timestamp);
         columns.apart = !columns.list.windows(2).any(|pair| pair[0].is_right() && !pair[1].is_right());
         Ok(columns)
     }
@@ -326,6 +330,15 @@ impl Columns {
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        if self.usual && !self.two_lines && out.len() == line && self.put_usual(row, out) {
+            return;
+        }
+        self.write_each(line, row, out);
+    }
+
+    /// The same for any columns.
+    #[inline(never)]
+    fn write_each(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
         if !self.apart || out.len() != line {
             return self.write_wide(line, row, out);
         }
@@ -372,8 +385,27 @@ impl Columns {
         }
     }
 
-    #[inline(never)]
-    fn put_id(&self, row: &Row<'_>, cell: &mut Cell) -> bool {
+    /// Appends the usual columns, where each value leaves a blank free.
+    #[inline(always)]
+    fn put_usual(&self, row: &Row<'_>, out: &mut TextBuf) -> bool {
+        const TIMES: usize = 14 + 15;
+        let Ok(delta_ns) = u64::try_from(row.delta_ns) else { return false };
+        let spare = out.spare();
+        let id_fits = self.put_id(row, spare);
+        let Some(times) = spare.get_mut(self.id_width..).and_then(|rest| rest.first_chunk_mut::<TIMES>()) else {
+            return false;
+        };
+        let elapsed_fits = times.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, row.elapsed_ns));
+        let delta_fits = times.last_chunk_mut().is_some_and(|cell| num::fixed::<15, 6>(cell, delta_ns));
+        let fit = id_fits && elapsed_fits && delta_fits;
+        if fit {
+            out.advance(self.id_width + TIMES);
+        }
+        fit
+    }
+
+    #[inline(always)]
+    fn put_id<const N: usize>(&self, row: &Row<'_>, cell: &mut [u8; N]) -> bool {
         let [a, b, c, d] = num::hex4(row.id);
         let short = row.id & 15 == 0;
         let d = if short { b' ' } else { d };
@@ -403,6 +435,10 @@ impl Columns {
         trim(line, out);
         out.push(b"\n");
     }
+}
+
+fn is_usual(list: &[Column], timestamp: Timestamp) -> bool {
+    timestamp == Timestamp::Milli && list == [Column::Id, Column::Elapsed, Column::Delta]
 }
 
 fn unknown_column(name: &str) -> String {
@@ -713,7 +749,8 @@ mod tests {
         let names: [&[u8]; 4] = [b"", b"sh", b"fourteen bytes", b"fifteen letters"];
         let numbers = [None, Some(0), Some(7), Some(100), Some(99_999_999), Some(u64::MAX)];
         let all = Column::NAMES.map(|(column, _)| column);
-        for (list, n) in [all.to_vec(), vec![Column::Delta, Column::Id]]
+        let usual = [Column::Id, Column::Elapsed, Column::Delta];
+        for (list, n) in [all.to_vec(), usual.to_vec(), vec![Column::Delta, Column::Id]]
             .into_iter()
             .flat_map(|list| (0..600).map(move |n| (list.clone(), n)))
         {
@@ -736,8 +773,10 @@ mod tests {
                 reported_cpus: n as u32,
             };
             for timestamp in [Timestamp::Milli, Timestamp::Short, Timestamp::Micro] {
-                let columns =
-                    Columns { list: list.clone(), apart: list[0] == Column::Id, ..Columns::new(&[], timestamp) };
+                let usual = is_usual(&list, timestamp);
+                let apart = list[0] == Column::Id;
+                let columns = Columns { list: list.clone(), apart, usual, ..Columns::new(&[], timestamp) }
+                    .with_wide_ids(n % 2 == 0);
                 let (mut quick, mut wide) = (TextBuf::new(), TextBuf::new());
                 columns.write(0, &row, &mut quick);
                 columns.write_wide(0, &row, &mut wide);

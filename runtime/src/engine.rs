@@ -38,6 +38,17 @@ pub(crate) struct Portion<E> {
     pub progress: (u64, u64),
 }
 
+/// Damaged places of a run that are told behind the text of the events before them. Later ones may come with text of
+/// events behind them: a log that is damaged all over is still formatted in portions of many events.
+const TOLD_IN_PLACE: u64 = 1000;
+/// Notices of one portion, at most.
+const MAX_NOTICES: usize = 256;
+
+/// Whether a portion ends with its last notice, `n_damaged` damaged places having been met in the run.
+pub(crate) fn ends_portion(n_damaged: u64, n_notices: usize) -> bool {
+    n_damaged <= TOLD_IN_PLACE || n_notices >= MAX_NOTICES
+}
+
 /// What takes the events of an input in their order.
 pub(crate) trait Walk: Send {
     /// A form for events.

@@ -120,6 +120,21 @@ impl Numbers {
     }
 }
 
+/// Seconds with up to nine decimals, in ns.
+///
+/// # Errors
+/// What is expected.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {
+        return Err(String::from("expected seconds with up to nine decimals, such as 12.5"));
+    }
+    let whole: u64 = whole.parse().map_err(|_| String::from("too many seconds"))?;
+    let fraction: u64 = format!("{fraction:0<9}").parse().unwrap_or(0);
+    whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction)).ok_or(String::from("too many seconds"))
+}
+
 /// Items between commas or blanks; at least one.
 fn items(list: &str) -> Result<impl Iterator<Item = &str>, String> {
     let mut items = list.split([',', ' ', '\t']).filter(|item| !item.is_empty()).peekable();

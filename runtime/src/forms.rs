@@ -84,11 +84,6 @@ fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
 }
 
-/// What stands before columns that step back on a terminal.
-pub(crate) const DIM: &[u8] = b"\x1b[2m";
-/// What stands behind them.
-pub(crate) const PLAIN: &[u8] = b"\x1b[0m";
-
 /// How often events of one id were met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counted {

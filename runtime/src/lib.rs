@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "compiler")]
+pub mod authoring;
+#[cfg(feature = "compiler")]
 pub mod cache;
 pub mod catalog;
 pub mod cli;
@@ -14,11 +16,13 @@ pub mod columns;
 pub mod context;
 mod engine;
 pub mod events;
+mod explanation;
 pub mod filter;
 pub mod forms;
 pub mod groups;
-pub mod ids;
 mod json;
+#[cfg(feature = "compiler")]
+pub mod lsp;
 mod needs;
 pub mod output;
 pub mod raw;
@@ -27,9 +31,14 @@ pub mod records;
 #[cfg(feature = "compiler")]
 pub mod render;
 pub mod report;
+#[cfg(feature = "compiler")]
+pub mod sarif;
+pub mod screen;
 pub mod selection;
 mod spelling;
 pub mod traceprinter;
 pub mod unix_compress;
 #[cfg(feature = "compiler")]
 pub mod update;
+
+pub use tfbc_recorder::ids;

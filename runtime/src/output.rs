@@ -1,7 +1,12 @@
 //! Where a command's product goes: standard output, a pipe or device, or a file that appears whole or not at all.
+//!
+//! A file is written under a name of its own beside its place, `.tfbc-` with six letters and `.tmp`, and renamed at the
+//! end. As long as it is written, its writer holds a lock on it, which the system takes away when the process ends,
+//! however that happens. So a file of such a name without a lock is what a killed process left, and the next output
+//! into the same directory removes it. Where the file system knows no locks, nothing is removed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -16,6 +21,21 @@ enum Target {
     Stdout(io::Stdout),
     Direct(File),
     Temporary { file: NamedTempFile, path: PathBuf },
+}
+
+/// Whether standard output is a pipe that nobody reads any more.
+#[cfg(unix)]
+pub fn stdout_is_closed() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let out = io::stdout();
+    let mut looked = [PollFd::new(&out, PollFlags::empty())];
+    poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
+}
+
+/// Whether standard output is a pipe that nobody reads any more: not known here before the next write.
+#[cfg(not(unix))]
+pub fn stdout_is_closed() -> bool {
+    false
 }
 
 impl Output {
@@ -37,14 +57,14 @@ impl Output {
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
-                let file = temporary_beside(&path)?;
+                let file = temporary_in(directory(&path))?;
                 keep_owner(file.path(), &found);
                 fs::set_permissions(file.path(), found.permissions())?;
                 Ok(Target::Temporary { file, path })
             }
             Ok(_) => Ok(Target::Direct(OpenOptions::new().write(true).open(&path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Target::Temporary { file: temporary_beside(&path)?, path })
+                Ok(Target::Temporary { file: temporary_in(directory(&path))?, path })
             }
             Err(error) => Err(error),
         }
@@ -63,6 +83,15 @@ impl Output {
                 file.persist(path).map_err(|error| without_path(error.error))?;
                 Ok(())
             }
+        }
+    }
+
+    /// Whether what is written is shown at once.
+    pub fn is_terminal(&self) -> bool {
+        match &self.target {
+            Target::Stdout(out) => out.is_terminal(),
+            Target::Direct(out) => out.is_terminal(),
+            Target::Temporary { .. } => false,
         }
     }
 
@@ -111,13 +140,25 @@ impl Write for Output {
     }
 }
 
+/// Makes a write past the size that the process may give a file (`ulimit -f`) an error as that of a full disk, in place of
+/// the process's end, which would leave an unfinished file.
+pub(crate) fn outlive_size_limits() {
+    #[cfg(unix)]
+    {
+        let seen = std::sync::Arc::default();
+        // Without the handler, the next output removes what is left.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
+    }
+}
+
 /// Where a link leads to that names no file.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
     let target = fs::read_link(path)?;
     Ok(path.parent().map_or(target.clone(), |parent| parent.join(&target)))
 }
 
-fn directory(path: &Path) -> &Path {
+/// The directory that holds a file.
+pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -133,16 +174,66 @@ fn keep_owner(path: &Path, found: &fs::Metadata) {
     let _ = (path, found);
 }
 
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+/// How the name of a file begins and ends that is being written, and the letters between.
+const TEMPORARY: (&str, usize, &str) = (".tfbc-", 6, ".tmp");
+
+/// Makes a file that is locked as long as it is open, and removes those that killed processes left.
+fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+    remove_stale(directory);
+    let (prefix, n_letters, suffix) = TEMPORARY;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".tfbc-");
+    builder.prefix(prefix).rand_bytes(n_letters).suffix(suffix);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // As for any file that a program creates: the process's mask takes its bits off.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory(path)).map_err(without_path)
+    loop {
+        let file = builder.tempfile_in(directory).map_err(without_path)?;
+        // Before it was locked, another process may have taken it for left behind.
+        if file.as_file().lock().is_err() || is_at(file.as_file(), file.path()) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes the unfinished files that nobody writes any more, as far as the process may.
+fn remove_stale(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !is_temporary(entry.file_name().as_encoded_bytes()) || !is_file() {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else { continue };
+        // With the lock held, the name can only go: whoever has another file renames that.
+        if file.try_lock().is_ok() && is_at(&file, &path) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+fn is_temporary(name: &[u8]) -> bool {
+    let (prefix, n_letters, suffix) = TEMPORARY;
+    let letters = name.strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_suffix(suffix.as_bytes()));
+    letters.is_some_and(|letters| letters.len() == n_letters && letters.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Whether an open file still stands at a path.
+#[cfg(unix)]
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |found: io::Result<fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
+    let ours = place(file.metadata());
+    ours.is_some() && ours == place(fs::metadata(path))
+}
+
+/// Whether an open file still stands at a path.
+#[cfg(not(unix))]
+pub(crate) fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 /// The system's own words alone: the temporary file's own name would mean nothing to the user.
@@ -209,5 +300,41 @@ mod tests {
         drop(out);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["out"]);
+    }
+
+    #[test]
+    fn what_nobody_writes_any_more_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for name in [".tfbc-abc123.tmp", ".tfbc-abc123", ".tfbc-.tmp", ".tfbc-a.c123.tmp", "x.tfbc-abc123.tmp"] {
+            fs::write(at(name), "left").unwrap();
+        }
+        fs::create_dir(at(".tfbc-folder.tmp")).unwrap();
+        let running = Output::open(Some(&at("one"))).unwrap();
+        assert!(!at(".tfbc-abc123.tmp").exists());
+        // That of a running process stays.
+        Output::open(Some(&at("two"))).unwrap().commit().unwrap();
+        running.commit().unwrap();
+        let left = names(directory.path());
+        assert_eq!(
+            left,
+            [".tfbc-.tmp", ".tfbc-a.c123.tmp", ".tfbc-abc123", ".tfbc-folder.tmp", "one", "two", "x.tfbc-abc123.tmp"]
+        );
+    }
+
+    #[test]
+    fn outputs_at_once_do_not_take_each_other_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |n: u8| {
+            for turn in 0..50u8 {
+                let path = directory.path().join(format!("{n}"));
+                let mut out = Output::open(Some(&path)).unwrap();
+                out.write_all(&[n, turn]).unwrap();
+                out.commit().unwrap();
+                assert_eq!(fs::read(&path).unwrap(), [n, turn]);
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|n| drop(scope.spawn(move || write(n)))));
+        assert_eq!(names(directory.path()).len(), 8);
     }
 }

@@ -60,6 +60,7 @@ pub fn write_raw(
     let tally = logs.tally();
     summary.n_events += logs.n_passed() % PASSED;
     summary.bytes = (tally.read, tally.skipped);
+    summary.imbalance = logs.check(summary.n_reported, summary.n_events - summary.n_reported).err();
     summary.n_clamped = logs.clamped();
     Ok(summary)
 }

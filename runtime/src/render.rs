@@ -1,8 +1,9 @@
 //! Diagnostics as people and programs read them: with the source line underlined, in one line, or as JSON.
 
+use crate::screen::visible;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use std::fmt::Write;
-use tfbc_grammar::{Diagnostic, Label, Severity, Source, Sources};
+use tfbc_grammar::{Diagnostic, Edit, Label, Severity, Source, Sources};
 
 /// Bytes of source lines that the renderer gets to cut to a terminal's width. Longer ones are cut here first, since
 /// a file may be one line of megabytes with a thousand mistakes.
@@ -31,7 +32,7 @@ pub fn human(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> String
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = Group::with_title(level.primary_title(&diagnostic.message).id(diagnostic.code.code));
+    let mut group = Group::with_title(level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.code));
     let mut rest: Vec<&Label> = diagnostic.secondary.iter().collect();
     group = group.elements(excerpts(sources, &diagnostic.primary, &mut rest, AnnotationKind::Primary));
     while !rest.is_empty() {
@@ -39,7 +40,7 @@ pub fn human(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> String
         group = group.elements(excerpts(sources, label, &mut rest, AnnotationKind::Context));
     }
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help));
+        group = group.element(Level::HELP.message(visible(help)));
     }
     let mut text = renderer.render(&[group]);
     text.push('\n');
@@ -65,7 +66,7 @@ fn excerpts<'d>(
         }
         !inside
     });
-    let name = source.name().to_owned();
+    let name = visible(source.name()).into_owned();
     let snippet = Snippet::source(excerpt.text).line_start(line as usize).annotations(annotations);
     if !excerpt.cut {
         return vec![snippet.path(name).into()];
@@ -91,7 +92,7 @@ fn annotation<'d>(
     span: std::ops::Range<usize>,
     label: &'d Label,
 ) -> annotate_snippets::Annotation<'d> {
-    let text = (!label.text.is_empty()).then_some(label.text.as_str());
+    let text = (!label.text.is_empty()).then(|| visible(&label.text));
     kind.span(span).label(text)
 }
 
@@ -137,7 +138,8 @@ impl Excerpt {
             for (at, char) in chunk.valid().char_indices() {
                 offsets.resize(offsets.len() + char.len_utf8(), text.len());
                 debug_assert!(at < chunk.valid().len());
-                text.push(char);
+                // The renderer shows the others.
+                text.push(if matches!(char, '\u{80}'..='\u{9f}') { '\u{fffd}' } else { char });
             }
             // One sign a byte keeps what follows in its column.
             for _ in chunk.invalid() {
@@ -177,18 +179,19 @@ fn next_line(source: &Source, end: usize) -> usize {
 /// One diagnostic in one line: `file:line:column: error[S07]: message`. Ends with a newline.
 pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let Diagnostic { message, code, .. } = diagnostic;
+    let message = visible(message);
     let severity = severity(diagnostic.severity);
     match sources.get(diagnostic.primary.source) {
         Some(source) => {
             let (line, column) = place(source, diagnostic.primary.span.start);
-            format!("{}:{line}:{column}: {severity}[{}]: {message}\n", source.name(), code.code)
+            format!("{}:{line}:{column}: {severity}[{}]: {message}\n", visible(source.name()), code.code)
         }
         None => format!("{severity}[{}]: {message}\n", code.code),
     }
 }
 
-/// One diagnostic as a JSON object in one line: severity, code, message, help, and the places with file, line, column
-/// (both from 1, columns in characters), byte offsets and label. Ends with a newline.
+/// One diagnostic as a JSON object in one line: severity, code, message, help, the places with file, line, column (both from
+/// 1, columns in characters), byte offsets and label, and the fix with its edits by byte offsets. Ends with a newline.
 pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let place_of = |label: &Label| {
         let source = sources.get(label.source);
@@ -205,7 +208,14 @@ pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
             "label": label.text,
         })
     };
+    let fix = diagnostic.fix.as_ref().map(|fix| {
+        let edit =
+            |edit: &Edit| serde_json::json!({ "start": edit.span.start, "end": edit.span.end, "text": edit.text });
+        let edits: Vec<_> = fix.edits.iter().map(edit).collect();
+        serde_json::json!({ "title": fix.title, "safe": fix.safe, "edits": edits })
+    });
     let object = serde_json::json!({
+        "fix": fix,
         "severity": severity(diagnostic.severity),
         "code": diagnostic.code.code,
         "message": diagnostic.message,

@@ -15,10 +15,11 @@ mod walk;
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
-use crate::context::{AddressNames, ContextTable};
+use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
 use crate::engine::{self, Ran};
 pub use crate::filter::Filter;
 use crate::forms::Form;
+use crate::reader::Imbalance;
 use crate::reader::aix::{Logs, Notice};
 use format::LineFormat;
 use regex::bytes::Regex;
@@ -26,11 +27,27 @@ use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tfbc_vm::{Layout, Level, Limits, TextBuf};
-use walk::LogWalk;
+use tfbc_vm::{Layout, Level, Limits, TextBuf, Timers};
+use walk::{LogWalk, Walked};
 
 /// Events between two calls of [`Monitor::progress`].
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
+
+/// How many entries the tables have that live through a report: their ids come from the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableLimits {
+    /// Timers that run.
+    pub timers: u32,
+    /// Processes, and as many threads.
+    pub processes: u32,
+}
+
+impl Default for TableLimits {
+    /// 1,048,576 timers, 65,536 processes.
+    fn default() -> Self {
+        Self { timers: Timers::MAX as u32, processes: MAX_KNOWN as u32 }
+    }
+}
 
 /// What a report looks like and holds.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +66,8 @@ pub struct ReportOptions {
     pub grep: Option<Regex>,
     /// The form: as lines, or as a table.
     pub form: Form,
-    /// Whether columns and heading step back on a terminal.
+    /// Whether columns and heading step back on a terminal: they stand between marks, which a
+    /// [`Screen`](crate::screen::Screen) makes styles.
     pub colour: bool,
     /// Whether the events are counted by hook id, and nothing else is written.
     pub stats: bool,
@@ -61,6 +79,8 @@ pub struct ReportOptions {
     pub names: Arc<AddressNames>,
     /// What one event may cost.
     pub limits: Limits,
+    /// How much is remembered from event to event.
+    pub tables: TableLimits,
     /// Threads that format; `None` for as many as there are processors. The report is the same for any number.
     pub threads: Option<NonZeroUsize>,
     /// Events that are formatted in one go; `None` for as many as serve speed. The report is the same for any number.
@@ -103,10 +123,16 @@ pub struct Summary {
     pub n_refused: u64,
     /// 32-bit stamps that went back a little.
     pub n_clamped: u64,
+    /// Timers that were not kept, since as many ran as may.
+    pub n_timers_lost: u64,
+    /// Processes and threads that were not kept, since as many were known as may be.
+    pub n_processes_lost: u64,
     /// Bytes that were taken in, and that were reported as unreadable.
     pub bytes: (u64, u64),
     /// `$STOP` ended the report.
     pub stopped: bool,
+    /// What was read is not what was formatted, filtered out and skipped: a fault of this program.
+    pub imbalance: Option<Imbalance>,
 }
 
 /// Why a report ended before its trace.
@@ -120,8 +146,6 @@ pub enum ReportError {
     NoStart,
     /// The logs cannot be one stream, for this reason.
     NoStream(String),
-    /// Bytes were read that are in no event and in no message: a fault of this program.
-    Unaccounted(u64),
 }
 
 impl fmt::Display for ReportError {
@@ -134,7 +158,6 @@ impl fmt::Display for ReportError {
                  seconds from its start",
             ),
             ReportError::NoStream(why) => f.write_str(why),
-            ReportError::Unaccounted(n) => write!(f, "{n} bytes of the trace are unaccounted for"),
         }
     }
 }
@@ -176,19 +199,27 @@ pub fn report(
     let walk = LogWalk::new(logs, &infos, catalog, options);
     let make = || LineFormat::new(catalog, options, &columns, &infos);
     let Ran { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let (n_events, n_damaged, stopped) = walk.counts();
+    let Walked { n_events, n_shown, n_damaged, stopped } = walk.counts();
+    let (n_timers_lost, n_processes_lost) = walk.lost();
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);
     formats.iter().for_each(|other| format.add(other));
     format.end(walk.state().system(), &mut carried, &mut text);
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     let tally = logs.tally();
-    let accounted = tally.header + tally.events + tally.skipped;
-    if accounted != tally.read {
-        return Err(ReportError::Unaccounted(tally.read.abs_diff(accounted)));
-    }
     let bytes = (tally.read, tally.skipped);
-    Ok(Summary { n_events, n_damaged, stopped, bytes, n_clamped: logs.clamped(), ..format.summary() })
+    let imbalance = logs.check(format.n_formatted(), n_events.saturating_sub(n_shown)).err();
+    Ok(Summary {
+        n_events,
+        n_damaged,
+        stopped,
+        bytes,
+        imbalance,
+        n_clamped: logs.clamped(),
+        n_timers_lost,
+        n_processes_lost,
+        ..format.summary()
+    })
 }
 
 /// Layouts by level: they are the same for every event.

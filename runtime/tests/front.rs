@@ -5,7 +5,24 @@ use assert_cmd::Command;
 use std::fs;
 
 /// The commands that are installed.
+#[cfg(not(target_os = "linux"))]
 const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
+/// The commands that are installed: those that record are for Linux.
+#[cfg(target_os = "linux")]
+const PROGRAMS: [&str; 12] = [
+    "tfbc",
+    "trcrpt",
+    "trcupdate",
+    "trcevgrp",
+    "traceprinter",
+    "trace",
+    "trcon",
+    "trcoff",
+    "trcstop",
+    "trcdead",
+    "trcnm",
+    "tracelogger",
+];
 
 const USER_KEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/user.kev");
 
@@ -37,7 +54,7 @@ fn flags(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let words = lines.flat_map(|line| line.split_whitespace().take_while(|word| word.starts_with('-')));
     let mut flags: Vec<_> = words
-        .map(|word| word.trim_end_matches(',').split('=').next().unwrap().trim_end_matches("...").to_owned())
+        .map(|word| word.trim_end_matches(',').split(['=', '[']).next().unwrap().trim_end_matches("...").to_owned())
         .collect();
     flags.sort();
     flags.dedup();

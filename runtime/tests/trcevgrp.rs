@@ -356,3 +356,36 @@ fn damaged_files_are_read_without_harm() {
         }
     }
 }
+
+#[test]
+fn no_change_is_lost_where_several_are_made_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("folder/groups");
+    let children: Vec<_> = (0..12)
+        .map(|n| {
+            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("trcevgrp"));
+            command.env("TRCEVGRP_FILE", &file).args(["-a", "-d", "x", "-h", "010", &format!("group{n}")]);
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let groups = Groups::load(&file).unwrap();
+    (0..12).for_each(|n| assert!(groups.get(&format!("group{n}")).is_some(), "group{n}"));
+    assert_eq!(common::names(&directory.path().join("folder")), ["groups"]);
+}
+
+#[test]
+fn compressed_groups_are_read_and_not_changed() {
+    let directory = directory("");
+    let file = directory.path().join("groups.Z");
+    let packed = tfbc::unix_compress::compress(EXPORT.as_bytes());
+    fs::write(&file, &packed).unwrap();
+    let (out, ..) = run(&mut command("trcevgrp", &file, &["-l", "v6"]));
+    assert_eq!(out, "v6 -  (user) \"030,040\"\n");
+    let (_, error, status) = run(&mut command("trcevgrp", &file, &["-r", "v6"]));
+    assert_eq!(status, 1);
+    assert!(error.contains("groups.Z: it is compressed by compress (.Z): unpack it first"), "{error}");
+    assert_eq!(fs::read(&file).unwrap(), packed);
+}

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 /// Standard output, standard error and exit status of a command in a directory.
 fn run(program: &str, directory: &TempDir, args: &[&str]) -> (String, String, i32) {
-    common::run(Command::cargo_bin(program).unwrap().args(args).current_dir(directory))
+    let state = directory.path().join("state");
+    common::run(Command::cargo_bin(program).unwrap().args(args).current_dir(directory).env("XDG_STATE_HOME", state))
 }
 
 /// The report of a well-formed run.

@@ -54,7 +54,7 @@ impl DisasmArgs {
             let text = format!("{} formats nothing of {ids}", self.format.display());
             return Err(Failure::Say(Message::Formats, text));
         }
-        super::print(out, None)
+        super::print(console, out, None)
     }
 }
 
@@ -87,7 +87,7 @@ impl VerifyArgs {
                 }
             }
         }
-        super::print(out, None)?;
+        super::print(console, out, None)?;
         Ok(status)
     }
 }

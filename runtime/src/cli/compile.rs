@@ -1,9 +1,11 @@
 //! `tfbc compile` and `tfbc check`.
 
 use super::console::{Console, Ending, Failure, Message, Status};
+use super::fix::{self, FixArgs};
 use super::formats::{self, LanguageArgs};
-use crate::catalog::{BUILT_IN, Findings, LoadError, read_source};
-use crate::render;
+use crate::authoring::{self, fix::Fixed};
+use crate::catalog::{BUILT_IN, Findings, LoadError, LoadOptions, read_source};
+use crate::{render, sarif};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -54,9 +56,14 @@ impl StageArg {
 /// Flags of `tfbc check`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArgs {
-    /// How findings are printed: human and short on standard error, json on standard output
+    /// How findings are printed: human and short on standard error, json and sarif on standard output
     #[arg(long, value_name = "FORM", default_value = "human")]
     message_format: MessageFormat,
+    #[command(flatten)]
+    fixes: FixArgs,
+    /// Print what --fix would change, as a diff, and change nothing
+    #[arg(long, requires = "fixes")]
+    dry_run: bool,
     #[command(flatten)]
     language: LanguageArgs,
     /// Format files; they are one set, in which functions and subroutines are found
@@ -72,30 +79,32 @@ enum MessageFormat {
     Short,
     /// One JSON object a line
     Json,
+    /// One SARIF 2.1.0 log, for build servers and editors
+    Sarif,
 }
 
 impl CompileArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
-        let options = self.language.options()?.compile;
-        let sources = read_sources(&self.formats)?;
+        let options = self.language.options()?;
+        let sources = read_sources(&self.formats, &options)?;
         if let Some(stage) = self.emit {
-            let (text, diagnostics) = emit(&sources, &options, stage.stage());
+            let (text, diagnostics) = emit(&sources, &options.compile, stage.stage());
             let status = formats::show(console, &Findings { sources, diagnostics }, self.language.strict);
-            super::print(text, self.output.as_deref())?;
+            super::print(console, text, self.output.as_deref())?;
             return Ok(status);
         }
         let begun = Instant::now();
-        let compiled = compile(&sources, &options);
+        let compiled = compile(&sources, &options.compile);
         let millis = begun.elapsed().as_secs_f64() * 1e3;
         let n_bytes: usize = sources.iter().map(|(_, source)| source.bytes().len()).sum();
         let findings = Findings { sources, diagnostics: compiled.diagnostics };
         let status = formats::show(console, &findings, self.language.strict);
         let Some(blob) = compiled.blob.filter(|_| status == Status::Well) else { return Ok(Status::Failed) };
-        super::print(&blob, self.output.as_deref())?;
+        super::print(console, &blob, self.output.as_deref())?;
         let (n_stanzas, n_records) = Program::open(&blob).map_or((0, 0), |program| {
             let n_stanzas = program.hooks().filter(|hook| !hook.builtin).count();
             (n_stanzas as u64, program.entries(Space::Record).count() as u64)
@@ -114,28 +123,50 @@ impl CheckArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
-        let options = self.language.options()?.compile;
-        let sources = read_sources(&self.formats)?;
-        let diagnostics = compile(&sources, &options).diagnostics;
+        let options = self.language.options()?;
+        let sources = read_sources(&self.formats, &options)?;
+        let Some(wanted) = self.fixes.wanted() else {
+            let diagnostics = compile(&sources, &options.compile).diagnostics;
+            return self.show(console, &Findings { sources, diagnostics });
+        };
+        let fixed = authoring::fix::fix(sources.clone(), &options.compile, wanted);
+        if self.dry_run {
+            super::print(console, fix::diff(&sources, &fixed, console.colours_output(None)), None)?;
+        } else {
+            fix::write(console, &sources, &fixed)?;
+        }
+        let Fixed { sources, diagnostics, n_fixed } = fixed;
         let findings = Findings { sources, diagnostics };
+        let status = self.show(console, &findings)?;
+        let Findings { sources, diagnostics } = findings;
+        fix::say(console, &Fixed { sources, diagnostics, n_fixed }, self.dry_run);
+        Ok(status)
+    }
+
+    fn show(&self, console: &Console, findings: &Findings) -> Ending {
         let lines = |render: fn(&Sources, &tfbc_grammar::Diagnostic) -> String| -> String {
             findings.diagnostics.iter().map(|found| render(&findings.sources, found)).collect()
         };
         match self.message_format {
-            MessageFormat::Human => drop(formats::show(console, &findings, false)),
+            MessageFormat::Human => drop(formats::show(console, findings, false)),
             MessageFormat::Short => console.write(&lines(render::short)),
-            MessageFormat::Json => drop(super::print(lines(render::json), None)?),
+            MessageFormat::Json => drop(super::print(console, lines(render::json), None)?),
+            MessageFormat::Sarif => {
+                let log = sarif::log(&findings.sources, &findings.diagnostics);
+                super::print(console, log, None)?;
+            }
         }
-        Ok(formats::status(&findings, self.language.strict))
+        Ok(formats::status(findings, self.language.strict))
     }
 }
 
-fn read_sources(paths: &[PathBuf]) -> Result<Sources, Failure> {
+/// Reads format files that are sources.
+pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<Sources, Failure> {
     let mut sources = Sources::new();
     for path in paths {
-        match read_source(path) {
+        match read_source(path, options) {
             Ok(Some(source)) => drop(sources.add(source)),
             Ok(None) => {
                 let text = format!("{} is a blob: only sources can be compiled", path.display());

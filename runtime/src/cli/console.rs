@@ -1,5 +1,8 @@
 //! What commands say on standard error, and how they end.
 
+use super::CommonArgs;
+use crate::output::Output;
+use crate::screen::{Screen, visible};
 use clap::ValueEnum;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Display;
@@ -47,8 +50,12 @@ impl From<Status> for ExitCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "updates of format files need the compiler"))]
 pub enum Message {
+    /// `trace -b` and `-B` have no effect.
+    NoAllocation = 8,
     /// A list of hook ids with a form that is none.
     BadIdList = 13,
+    /// `trace -p` has no effect.
+    NoCpuIds = 17,
     /// A stanza stands twice.
     DuplicateId = 22,
     /// Where a hook id belongs, there is none.
@@ -59,6 +66,16 @@ pub enum Message {
     BadVersion = 28,
     /// A date that is none.
     BadDate = 32,
+    /// A log is too small for two buffers.
+    SmallLog = 40,
+    /// A log is too small for its buffer.
+    SmallSingleLog = 41,
+    /// `trace -c` has no effect.
+    NothingToKeep = 42,
+    /// `trace -n` has no effect.
+    NoSymbols = 43,
+    /// `trace -r` has no effect.
+    NoRegisters = 47,
     /// Times of the PURR register are asked for, and the trace has none.
     NoPurr = 48,
     /// Events are chosen by CPU, and so not by date.
@@ -69,8 +86,14 @@ pub enum Message {
     OlderVersion = 66,
     /// A stanza that is needed is missing.
     NoSuchStanza = 67,
+    /// An interactive session is stopped where it was started.
+    Interactive = 70,
+    /// The channel is being recorded.
+    Active = 72,
     /// Templates read past the end of events.
     PastEnd = 75,
+    /// The channel is not being recorded.
+    NotActive = 76,
     /// A trace event that is none.
     InvalidEvent = 77,
     /// An event group has no hooks.
@@ -89,6 +112,8 @@ pub enum Message {
     ReservedGroup = 113,
     /// This is no name of an event group.
     BadGroupName = 114,
+    /// There is no session to recover.
+    NothingToRecover = 121,
     /// Options stand before files.
     OptionBehindFile = 187,
     /// A flag or value that does not exist.
@@ -105,6 +130,29 @@ pub enum Message {
     Notable = 905,
     /// A fault of this program.
     Internal = 906,
+}
+
+impl Message {
+    /// The message of a number that the rules of `trace`'s flags give.
+    #[cfg(target_os = "linux")]
+    pub fn of(number: u16) -> Self {
+        use Message::*;
+        let of_flags = [
+            NoAllocation,
+            BadIdList,
+            NoCpuIds,
+            SmallLog,
+            SmallSingleLog,
+            NothingToKeep,
+            NoSymbols,
+            NoRegisters,
+            EmptyGroup,
+            UnknownGroup,
+            Unsupported,
+            Unreadable,
+        ];
+        of_flags.into_iter().find(|message| *message as u16 == number).unwrap_or(Usage)
+    }
 }
 
 /// Why a command ended early.
@@ -144,20 +192,22 @@ pub struct Console {
     when: Colour,
     /// Whether summaries, warnings about counts and progress stay away.
     pub quiet: bool,
+    /// Whether a terminal gets what a trace holds as it is.
+    raw_text: bool,
     /// Whether findings about format files are shown without their source lines.
     pub terse: bool,
 }
 
 impl Console {
     /// A console by what the command line says.
-    pub fn new(compatible: bool, colour: Colour, quiet: bool) -> Self {
-        let when = colour;
+    pub fn new(compatible: bool, common: CommonArgs) -> Self {
+        let CommonArgs { color: when, quiet, raw_text } = common;
         let colour = match when {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
         };
-        Self { compatible, colour, when, quiet, terse: false }
+        Self { compatible, colour, when, quiet, raw_text, terse: false }
     }
 
     /// Whether a report takes colour that goes to `output`, or to standard output.
@@ -170,7 +220,17 @@ impl Console {
             }
     }
 
-    /// Writes text as it is. A standard error that is closed is nobody's loss.
+    /// Opens `path`, or standard output for `None` and `-`. A terminal gets no control characters of a trace.
+    ///
+    /// # Errors
+    /// As of [`Output::open`].
+    pub fn open(&self, path: Option<&Path>) -> io::Result<Screen<Output>> {
+        let out = Output::open(path)?;
+        let shows = !self.raw_text && out.is_terminal();
+        Ok(Screen::new(out, shows, self.colours_output(path)))
+    }
+
+    /// Writes text as it is, which has no control characters of a trace or file. A standard error that is closed is nobody's loss.
     pub fn write(&self, text: &str) {
         let _ = io::stderr().write_all(text.as_bytes());
     }
@@ -190,11 +250,13 @@ impl Console {
     /// A summary.
     pub fn note(&self, text: impl Display) {
         if !self.quiet {
-            self.write(&format!("{text}\n"));
+            self.write(&visible(&format!("{text}\n")));
         }
     }
 
     fn say(&self, word: &str, colour: anstyle::AnsiColor, message: Message, text: &dyn Display) {
+        let text = text.to_string();
+        let text = visible(&text);
         let line = if self.compatible {
             format!("0454-{:03} {text}\n", message as u16)
         } else if self.colour {

@@ -3,13 +3,17 @@
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
+use crate::catalog::{Catalog, Entry};
 use crate::ids::display_id;
 use crate::reader::kev::KevRecord;
 use crate::records::{RecordIds, RecordPrinter};
+use crate::screen::visible;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::PathBuf;
-use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Space, Step, TextBuf, Timers, list_instr};
+use tfbc_vm::{
+    Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
+};
 
 /// Flags of `tfbc event`.
 #[derive(Debug, Clone, Args)]
@@ -20,19 +24,10 @@ pub struct EventArgs {
     /// AIX: width of the hook
     #[arg(long, value_name = "BITS", required_unless_present_any = ["dialect", "class"])]
     env: Option<HookWidth>,
-    /// QNX: class of the record, a number or a name such as USER
-    #[arg(long, value_name = "CLASS", conflicts_with = "env", requires = "id")]
-    class: Option<String>,
-    /// QNX: the event's number in its class, or its label
-    #[arg(long, value_name = "EVENT", requires = "class")]
-    id: Option<String>,
-    /// QNX: the record is a combine
-    #[arg(long, requires = "class")]
-    wide: bool,
-    /// QNX: the payload is big-endian
-    #[arg(long, requires = "class")]
-    big_endian: bool,
-    /// Print each instruction before it runs, with its pc, the data pointer, the registers that it changed and the text
+    #[command(flatten)]
+    record: RecordArgs,
+    /// Print each instruction that runs: its number and place in the format file, the data pointer, the registers that it
+    /// changed, and what it printed
     #[arg(long)]
     trace: bool,
     #[command(flatten)]
@@ -45,8 +40,32 @@ pub struct EventArgs {
     hex: Vec<String>,
 }
 
+/// Which record of QNX an event in hex is the payload of.
+#[derive(Debug, Clone, Args)]
+pub(super) struct RecordArgs {
+    /// QNX: class of the record, a number or a name such as USER
+    #[arg(long, value_name = "CLASS", conflicts_with = "env", requires = "id")]
+    pub class: Option<String>,
+    /// QNX: the event's number in its class, or its label
+    #[arg(long, value_name = "EVENT", requires = "class")]
+    pub id: Option<String>,
+    /// QNX: the record is a combine
+    #[arg(long, requires = "class")]
+    pub wide: bool,
+    /// QNX: the payload is big-endian
+    #[arg(long, requires = "class")]
+    pub big_endian: bool,
+}
+
+impl RecordArgs {
+    /// A record of an event, with a payload.
+    pub fn record<'b>(&self, (class, event): (u8, u16), bytes: &'b [u8]) -> KevRecord<'b> {
+        KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: self.wide, stamp: 0, msb: None, bytes }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum HookWidth {
+pub(super) enum HookWidth {
     /// 32-bit hook
     #[value(name = "32")]
     Bits32,
@@ -55,29 +74,30 @@ enum HookWidth {
     Bits64,
 }
 
+#[cfg(feature = "compiler")]
+impl HookWidth {
+    /// Whether it is that of a 64-bit hook.
+    pub fn is_wide(self) -> bool {
+        self == HookWidth::Bits64
+    }
+}
+
 impl EventArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
-        if let (Some(class), Some(id)) = (&self.class, &self.id) {
+        if let (Some(class), Some(id)) = (&self.record.class, &self.record.id) {
             return self.run_record(console, class, id);
         }
         let wide = self.env == Some(HookWidth::Bits64);
-        let (trace_env, word) = if wide { (64, 8) } else { (32, 4) };
-        let bytes = parse_hex(&self.hex.concat())?;
-        if bytes.len() < word {
-            let text = format!("{} bytes, expected at least the {word} of a hook word", bytes.len());
-            return Err(Failure::Say(Message::Usage, text));
-        }
+        let trace_env = if wide { 64 } else { 32 };
+        let bytes = parse_event(&self.hex, wide)?;
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let Some(entry) = catalog.lookup(event.hook_id()) else {
-            let text = format!("no stanza formats hook {}", display_id(event.hook_id()));
-            return Err(Failure::Say(Message::Formats, text));
-        };
+        let entry = entry_of(&catalog, &event)?;
         let program = catalog.program(entry);
         let mut out = Vec::new();
         let mut text = TextBuf::new();
@@ -93,19 +113,19 @@ impl EventArgs {
         let mut machine = Machine::new(self.limits.limits());
         let outcome = if self.trace {
             let mut listing = Listing::new(program);
-            let outcome = machine.run_observed(program, entry.hook, job, &mut |step: Step<'_>| listing.step(&step));
+            let outcome = machine.run_observed(program, entry.hook, job, &mut listing);
             out.extend_from_slice(listing.text.as_bytes());
             outcome
         } else {
             machine.run(program, entry.hook, job)
         };
         out.extend_from_slice(text.as_bytes());
-        let ending = super::print(out, None)?.max(formats::loaded(&set));
+        let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if outcome.truncated {
             console.warning(Message::PastEnd, "the template reads past the end of the event");
         }
         if outcome.limited {
-            console.warning(Message::Notable, "the event reached a limit");
+            console.warning(Message::Notable, "the event reached a limit (--max-turns, --max-steps, --max-text)");
         }
         if outcome.divided_by_zero {
             console.warning(Message::Notable, "the template divided by zero");
@@ -121,28 +141,18 @@ impl EventArgs {
     /// Prints a record of QNX as a report's data column does.
     fn run_record(&self, console: &Console, class: &str, id: &str) -> Ending {
         let usage = |text: String| Failure::Say(Message::Usage, text);
-        let (class, event) = record_id(class, id).map_err(usage)?;
+        let (class, event) = RecordIds::one(class, id).map_err(usage)?;
         let bytes = parse_hex(&self.hex.concat())?;
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        let record = KevRecord {
-            number: 1,
-            offset: 0,
-            class,
-            event,
-            cpu: 0,
-            wide: self.wide,
-            stamp: 0,
-            msb: None,
-            bytes: &bytes,
-        };
-        let mut printer = RecordPrinter::new(&catalog, self.big_endian, None, self.limits.limits());
+        let record = self.record.record((class, event), &bytes);
+        let mut printer = RecordPrinter::new(&catalog, self.record.big_endian, None, self.limits.limits());
         let (mut out, mut text) = (Vec::new(), TextBuf::new());
         if self.trace {
             for entry in catalog.records(Space::Record, class, event) {
                 let mut listing = Listing::new(catalog.record_program(entry));
                 let mut shown = TextBuf::new();
-                printer.one(entry, &record, &mut shown, &mut |step: Step<'_>| listing.step(&step));
+                printer.one(entry, &record, &mut shown, &mut listing);
                 out.extend_from_slice(listing.text.as_bytes());
             }
         }
@@ -152,7 +162,7 @@ impl EventArgs {
         }
         out.extend_from_slice(text.as_bytes());
         out.push(b'\n');
-        let ending = super::print(out, None)?.max(formats::loaded(&set));
+        let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
             console.note(format_args!("no definition applies to event {event} of class {class}"));
         }
@@ -160,46 +170,107 @@ impl EventArgs {
     }
 }
 
-/// A class and event by number, name or label.
-fn record_id(class: &str, event: &str) -> Result<(u8, u16), String> {
-    let mut ids = RecordIds::default();
-    ids.add(&format!("{class}:{event}"), None)?;
-    let mut found = ids.iter();
-    match (found.next(), found.next()) {
-        (Some((13, event)), None) => Ok((5, event)),
-        (Some(id), None) => Ok(id),
-        _ => Err(format!("`{event}` stands for several events of class {class}: give the number")),
+/// The buffer of an AIX event, given in hex.
+pub(super) fn parse_event(hex: &[String], wide: bool) -> Result<Vec<u8>, Failure> {
+    let word = if wide { 8 } else { 4 };
+    let bytes = parse_hex(&hex.concat())?;
+    if bytes.len() < word {
+        let text = format!("{} bytes, expected at least the {word} of a hook word", bytes.len());
+        return Err(Failure::Say(Message::Usage, text));
     }
+    Ok(bytes)
 }
 
-/// The instructions of a run, a line each.
+/// What formats an event.
+pub(super) fn entry_of<'c>(catalog: &'c Catalog<'_>, event: &Event<'_>) -> Result<&'c Entry, Failure> {
+    let refused = || {
+        let text = format!("no stanza formats hook {}", display_id(event.hook_id()));
+        Failure::Say(Message::Formats, text)
+    };
+    catalog.lookup(event.hook_id()).ok_or_else(refused)
+}
+
+/// The instructions of a run, a line each: where it stands in its routine and in the format file, the data pointer's byte,
+/// the instruction, the registers that it changed, and what it printed.
 struct Listing<'p> {
     program: &'p Program<'p>,
+    /// The names of the routines, and where their instructions stand.
+    routines: Vec<Routine<'p>>,
     regs: Vec<u64>,
+    /// The event's text before the instruction that runs.
+    before: Vec<u8>,
+    /// The routine that runs.
+    routine: Option<u32>,
     text: String,
 }
 
 impl<'p> Listing<'p> {
     fn new(program: &'p Program<'p>) -> Self {
-        Self { program, regs: Vec::new(), text: String::new() }
+        let routines = program.routines().collect();
+        Self { program, routines, regs: Vec::new(), before: Vec::new(), routine: None, text: String::new() }
     }
 
-    fn step(&mut self, step: &Step<'_>) {
-        let instr = list_instr(step.instr, Some(self.program));
-        let (routine, pc, pointer) = (step.routine, step.pc, step.pointer);
-        let _ = write!(self.text, "{routine:>4}.{pc:<4} @{pointer:<4} {instr:<40}");
-        for (at, value) in step.regs.iter().enumerate() {
+    /// Names the routine that goes on, with its source.
+    fn head(&mut self, step: &Step<'_>) {
+        if self.routine.replace(step.routine) == Some(step.routine) {
+            return;
+        }
+        let Some(routine) = self.routines.get(step.routine as usize) else { return };
+        let source = routine.places.first().map_or(&b""[..], |place| self.program.source_name(place.source));
+        let (name, source) = (String::from_utf8_lossy(routine.name), String::from_utf8_lossy(source));
+        let _ = writeln!(self.text, "{} {}", visible(&name), visible(&source));
+    }
+
+    /// Says what the last instruction has changed, and ends its line.
+    fn changes(&mut self, regs: &[u64], text: &[u8]) {
+        let begun = self.text.trim_end().len();
+        let mut changes = String::new();
+        for (at, value) in regs.iter().enumerate() {
             if self.regs.get(at).copied().unwrap_or(0) != *value {
-                let _ = write!(self.text, " r{at}={value:#x}");
+                let _ = write!(changes, " r{at}={value:#x}");
             }
         }
-        self.regs.clear();
-        self.regs.extend_from_slice(step.regs);
-        let _ = writeln!(self.text, " \"{}\"", step.text.escape_ascii());
+        let same = self.before.iter().zip(text).take_while(|(old, new)| old == new).count();
+        if same < self.before.len() {
+            let _ = write!(changes, " -\"{}\"", self.before[same..].escape_ascii());
+        }
+        if same < text.len() {
+            let _ = write!(changes, " +\"{}\"", text[same..].escape_ascii());
+        }
+        if changes.is_empty() {
+            self.text.truncate(begun);
+        }
+        self.text.push_str(&changes);
+        self.text.push('\n');
+        self.before.truncate(same);
+        self.before.extend_from_slice(&text[same..]);
     }
 }
 
-fn parse_hex(text: &str) -> Result<Vec<u8>, Failure> {
+impl Observer for Listing<'_> {
+    fn before(&mut self, step: Step<'_>) {
+        if self.routine.is_some() {
+            self.changes(step.regs, step.text);
+        }
+        self.regs.clear();
+        self.regs.extend_from_slice(step.regs);
+        self.head(&step);
+        let place = self.routines.get(step.routine as usize).and_then(|routine| routine.places.get(step.pc as usize));
+        let place = place.filter(|place| place.line > 0);
+        let place = place.map_or(String::new(), |place| format!("{}:{}", place.line, place.column));
+        let instr = list_instr(step.instr, Some(self.program));
+        let _ = write!(self.text, "{:>6}  {place:<8} @{:<4} {instr:<44}", step.pc, step.pointer);
+    }
+
+    fn after(&mut self, text: &[u8]) {
+        if self.routine.is_some() {
+            let regs = self.regs.clone();
+            self.changes(&regs, text.strip_suffix(b"\n").unwrap_or(text));
+        }
+    }
+}
+
+pub(super) fn parse_hex(text: &str) -> Result<Vec<u8>, Failure> {
     let usage = |text: String| Failure::Say(Message::Usage, text);
     let digits: Vec<char> = text.trim_start_matches("0x").chars().filter(|char| !char.is_whitespace()).collect();
     if let Some(other) = digits.iter().find(|char| !char.is_ascii_hexdigit()) {

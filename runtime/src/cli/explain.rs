@@ -1,6 +1,7 @@
 //! `tfbc explain`: the long text of a diagnostic's code.
 
-use super::console::{Ending, Failure, Message};
+use super::console::{Console, Ending, Failure, Message};
+use crate::explanation::explanation;
 use clap::Args;
 use tfbc_vm::BlobError;
 
@@ -17,10 +18,10 @@ type Row = (&'static str, &'static str, &'static str);
 
 impl ExplainArgs {
     /// Runs the command.
-    pub fn run(&self) -> Ending {
+    pub fn run(&self, console: &Console) -> Ending {
         let Some(code) = &self.code else {
             let list = rows().map(|(code, title, _)| format!("{code}  {title}\n")).collect::<String>();
-            return super::print(list, None);
+            return super::print(console, list, None);
         };
         let Some((code, title, text)) = rows().find(|(known, ..)| known.eq_ignore_ascii_case(code.trim())) else {
             let known: Vec<_> = rows().map(|(known, ..)| known).collect();
@@ -29,7 +30,7 @@ impl ExplainArgs {
             let text = format!("no diagnostic has the code `{code}`{hint} (`tfbc explain` lists them)");
             return Err(Failure::Say(Message::Usage, text));
         };
-        super::print(format!("{code}: {title}\n\n{}\n", plain(text)), None)
+        super::print(console, format!("{code}: {title}\n\n{}\n", explanation(text)), None)
     }
 }
 
@@ -39,32 +40,13 @@ fn rows() -> impl Iterator<Item = Row> {
 
 #[cfg(feature = "compiler")]
 fn sources() -> impl Iterator<Item = Row> {
-    let codes = tfbc_grammar::CODES.iter().chain(tfbc_compiler::CODES);
+    let codes = tfbc_grammar::CODES.iter().chain(tfbc_compiler::CODES).chain(crate::authoring::cases::CODES);
     codes.map(|info| (info.code, info.title, info.explain))
 }
 
 #[cfg(not(feature = "compiler"))]
 fn sources() -> impl Iterator<Item = Row> {
     std::iter::empty()
-}
-
-/// The text of a doc comment for a terminal: without the blank behind the slashes and the fences of examples, which are
-/// indented in their place.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut in_example = false;
-    for line in text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)) {
-        if line.starts_with("```") {
-            in_example = !in_example;
-            continue;
-        }
-        if in_example && !line.is_empty() {
-            out.push_str("    ");
-        }
-        out.push_str(line);
-        out.push('\n');
-    }
-    out.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -81,17 +63,13 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_begin_at_the_margin_and_examples_are_indented() {
-        assert_eq!(plain(" a\n   b\n\n c\n"), "a\n  b\n\nc");
-        assert_eq!(plain(" a\n\n ```text\n 010 1.0 \\\n  X4\n ```\n\n b\n"), "a\n\n    010 1.0 \\\n     X4\n\nb");
-    }
-
-    #[test]
     fn no_long_text_shows_its_markup() {
         for (code, title, text) in rows() {
-            let text = plain(text);
+            let text = explanation(text);
             assert!(!text.is_empty() && !title.is_empty(), "{code}");
             assert!(!text.contains("```") && !text.starts_with(' '), "{code}: {text}");
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(80), "{code}: {text}");
         }
     }
 }

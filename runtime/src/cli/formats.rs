@@ -1,6 +1,11 @@
 //! Format files of a command: flags, loading, and what is said about them.
 
 use super::console::{Console, Ending, Failure, Message, Status};
+#[cfg(feature = "compiler")]
+use super::levels::LevelArgs;
+use super::limits::RatioArgs;
+#[cfg(feature = "compiler")]
+use super::limits::SourceLimitArgs;
 use crate::catalog::{FormatSet, LoadError, LoadOptions};
 use clap::Args;
 use std::path::PathBuf;
@@ -12,7 +17,7 @@ use crate::catalog::Findings;
 #[cfg(feature = "compiler")]
 use crate::render;
 #[cfg(feature = "compiler")]
-use tfbc_compiler::Dialect;
+use tfbc_compiler::{Dialect, Options};
 #[cfg(feature = "compiler")]
 use tfbc_grammar::{Diagnostic, Severity};
 
@@ -29,6 +34,17 @@ pub struct LanguageArgs {
     #[cfg(feature = "compiler")]
     #[arg(long, help_heading = "Format files")]
     pub no_cache: bool,
+    /// Which findings are said, and as what.
+    #[cfg(feature = "compiler")]
+    #[command(flatten)]
+    pub levels: LevelArgs,
+    /// What format files may ask for.
+    #[cfg(feature = "compiler")]
+    #[command(flatten)]
+    pub limits: SourceLimitArgs,
+    /// What compressed files may come to.
+    #[command(flatten)]
+    pub ratio: RatioArgs,
 }
 
 impl LanguageArgs {
@@ -39,8 +55,18 @@ impl LanguageArgs {
 
     /// The settings as loading takes them.
     pub fn options(&self) -> Result<LoadOptions, Failure> {
-        #[cfg_attr(not(feature = "compiler"), expect(unused_mut, reason = "only sources have a dialect"))]
-        let mut options = LoadOptions::default();
+        #[cfg_attr(not(feature = "compiler"), expect(unused_mut, reason = "only sources have a dialect and limits"))]
+        let mut options = LoadOptions {
+            max_ratio: self.ratio.ratio(),
+            #[cfg(feature = "compiler")]
+            compile: Options { limits: self.limits.limits(), levels: self.levels.levels()?, ..Options::default() },
+            #[cfg(feature = "compiler")]
+            cache: None,
+            #[cfg(feature = "compiler")]
+            instrument: false,
+            #[cfg(feature = "compiler")]
+            plain: false,
+        };
         #[cfg(feature = "compiler")]
         for setting in &self.dialect {
             let Some((name, value)) = setting.split_once('=') else {
@@ -80,7 +106,23 @@ pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Re
     if !language.no_cache {
         options.cache = Cache::of_user();
     }
-    let set = match FormatSet::load(paths, &options) {
+    load_with(console, paths, language, &options)
+}
+
+/// The same, so that each step of a template is an instruction of its own.
+#[cfg(feature = "compiler")]
+pub fn load_plainly(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    let options = LoadOptions { plain: true, ..language.options()? };
+    load_with(console, paths, language, &options)
+}
+
+fn load_with(
+    console: &Console,
+    paths: &[PathBuf],
+    language: &LanguageArgs,
+    options: &LoadOptions,
+) -> Result<FormatSet, Failure> {
+    let set = match FormatSet::load(paths, options) {
         Ok(set) => set,
         #[cfg(feature = "compiler")]
         Err(LoadError::Source(mut findings)) if !language.strict => {
@@ -92,7 +134,9 @@ pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Re
     #[cfg(feature = "compiler")]
     {
         let found = &set.findings().diagnostics;
-        if language.strict && !found.is_empty() {
+        let is_denied =
+            |found: &Diagnostic| found.severity == Severity::Error && found.code.severity() != Severity::Error;
+        if (language.strict && !found.is_empty()) || found.iter().any(is_denied) {
             show(console, set.findings(), true);
             return Err(Failure::Said);
         }

@@ -30,15 +30,16 @@ impl InfoArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let mut out = String::new();
         let mut status = Status::Well;
-        let traces = inputs::expand(console, &self.traces, &self.trace)?;
+        let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
+        let traces = inputs::expand(console, &self.traces, &args)?;
         for path in &traces {
-            let opened = match trace::open(path, &self.trace) {
+            let opened = match trace::open(path, &args) {
                 Err(Failure::Say(Message::Unreadable, text)) if traces.len() > 1 => {
                     console.error(Message::Unreadable, text);
                     status = Status::Failed;
@@ -46,23 +47,23 @@ impl InfoArgs {
                 }
                 opened => opened?,
             };
-            let n_damaged = match opened {
+            let is_damaged = match opened {
                 AnyTrace::Aix(mut logs) => {
                     let survey = Inventory::take(console, &mut logs)?;
                     survey.write(&logs, &catalog, &mut out);
-                    survey.n_damaged
+                    survey.n_damaged > 0 || survey.is_at_fault
                 }
                 AnyTrace::Kev(mut log) => {
                     let survey = LogInventory::take(console, &mut log)?;
                     survey.write(&log, &catalog, &mut out);
-                    survey.n_damaged
+                    survey.n_damaged > 0 || survey.is_at_fault
                 }
             };
-            if n_damaged > 0 {
+            if is_damaged {
                 status = status.max(Status::Damaged);
             }
         }
-        super::print(out, None)?;
+        super::print(console, out, None)?;
         Ok(status.max(formats::loaded(&set)))
     }
 }

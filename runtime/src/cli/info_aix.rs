@@ -1,7 +1,7 @@
 //! What `tfbc info` says of AIX traces.
 
 use super::console::{Console, Failure, Message};
-use super::trace::Announcer;
+use super::trace::{Announcer, announce_imbalance};
 use crate::catalog::Catalog;
 use crate::ids::display_id;
 use crate::reader::Notice;
@@ -31,7 +31,11 @@ pub struct Inventory {
     files: Vec<Span>,
     /// Places that are damaged.
     pub n_damaged: u64,
+    /// Whether what was read does not add up.
+    pub is_at_fault: bool,
     notices: Vec<Notice>,
+    /// What is skipped by other notices lies between these offsets.
+    unlisted: Option<(u64, u64)>,
     gaps: Vec<Gap>,
     n_gaps: u64,
     /// Since when the trace has been off.
@@ -88,7 +92,9 @@ impl Inventory {
             cpus: BTreeMap::new(),
             files: vec![Span::default(); logs.logs().len()],
             n_damaged: 0,
+            is_at_fault: false,
             notices: Vec::new(),
+            unlisted: None,
             gaps: Vec::new(),
             n_gaps: 0,
             off_since_ns: None,
@@ -99,19 +105,29 @@ impl Inventory {
             match item {
                 LogItem::Event(timed) => inventory.count(&timed),
                 LogItem::Passed => {}
-                LogItem::Notice { notice, .. } => {
-                    inventory.n_damaged += u64::from(notice.damage);
-                    if inventory.notices.len() < MAX_LISTED {
-                        inventory.notices.push(notice);
-                    }
-                }
+                LogItem::Notice { notice, .. } => inventory.note(notice),
             }
             if inventory.n_events.is_multiple_of(PROGRESS_EVERY) {
                 announcer.progress(logs.progress(), inventory.n_events);
             }
         }
         announcer.end();
+        let imbalance = logs.check(inventory.n_events, 0).err();
+        announce_imbalance(console, &name, imbalance);
+        inventory.is_at_fault = imbalance.is_some();
         Ok(inventory)
+    }
+
+    fn note(&mut self, notice: Notice) {
+        self.n_damaged += u64::from(notice.damage);
+        // What has no bytes of its own, such as why a compressed file ends, comes on top.
+        let room = if notice.skipped.is_none() { 2 * MAX_LISTED } else { MAX_LISTED };
+        if self.notices.len() < room {
+            self.notices.push(notice);
+        } else if let Some((from, to)) = notice.skipped {
+            let (first, last) = self.unlisted.unwrap_or((from, to));
+            self.unlisted = Some((first.min(from), last.max(to)));
+        }
     }
 
     fn count(&mut self, timed: &TimedEvent<'_>) {
@@ -205,7 +221,8 @@ impl Inventory {
             let _ = writeln!(out, "             {}", notice.message);
         }
         if self.n_damaged > told {
-            let _ = writeln!(out, "             and {} more", self.n_damaged - told);
+            let range = self.unlisted.map_or(String::new(), |(from, to)| format!(", from offset {from:#x} to {to:#x}"));
+            let _ = writeln!(out, "             and {} more{range}", self.n_damaged - told);
         }
         for notice in self.notices.iter().filter(|notice| !notice.damage) {
             let _ = writeln!(out, "  note       {}", notice.message);

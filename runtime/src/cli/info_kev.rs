@@ -1,7 +1,7 @@
 //! `tfbc info` of QNX logs.
 
 use super::console::{Console, Failure, Message};
-use super::trace::Announcer;
+use super::trace::{Announcer, announce_imbalance};
 use crate::catalog::Catalog;
 use crate::events::{Events, class_name};
 use crate::reader::kev::{KevItem, KevLog, KevRecord};
@@ -14,6 +14,8 @@ use tfbc_vm::Space;
 #[derive(Default)]
 pub struct LogInventory {
     pub n_damaged: u64,
+    /// Whether what was read does not add up.
+    pub is_at_fault: bool,
     n_untimed: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
@@ -45,9 +47,14 @@ impl LogInventory {
                     inventory.n_damaged += u64::from(notice.damage);
                     announcer.notice(&notice);
                 }
-                None => return Ok(inventory),
+                None => break,
             }
         }
+        announcer.end();
+        let imbalance = log.tally().check().err();
+        announce_imbalance(console, &name, imbalance);
+        inventory.is_at_fault = imbalance.is_some();
+        Ok(inventory)
     }
 
     fn count(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>) {

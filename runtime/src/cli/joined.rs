@@ -3,7 +3,6 @@
 use super::console::{Console, Ending, Failure, Message, Status};
 use super::trace::{self, Announcer, TraceArgs, announce};
 use crate::catalog::Catalog;
-use crate::output::Output;
 use crate::raw::write_raw;
 use crate::reader::AnyTrace;
 use crate::reader::aix::Logs;
@@ -61,7 +60,7 @@ pub fn run(
     if let (Product::Raw, Some(why)) = (product, logs.no_stream()) {
         return Err(trace::failure(logs.name(), &what, ReportError::NoStream(why)));
     }
-    let mut out = Output::open(output).map_err(|error| Failure::write(&error, &what))?;
+    let mut out = console.open(output).map_err(|error| Failure::write(&error, &what))?;
     let mut announcer = Announcer::of(console, &logs);
     let ran = match product {
         Product::Report(catalog) => report(&mut logs, catalog, options, &mut out, &mut announcer),
@@ -69,12 +68,12 @@ pub fn run(
     };
     announcer.end();
     let summary = ran.map_err(|error| trace::failure(logs.name(), &what, error))?;
-    announce(console, logs.name(), &summary);
+    announce(console, logs.name(), &summary, options);
     trace::describe(console, &logs, &summary, verbose);
-    out.commit().map_err(|error| Failure::write(&error, &what))?;
+    out.into_inner().commit().map_err(|error| Failure::write(&error, &what))?;
     Ok(status(&summary))
 }
 
 fn status(summary: &Summary) -> Status {
-    if summary.n_damaged + summary.n_refused > 0 { Status::Damaged } else { Status::Well }
+    if trace::n_faults(summary) > 0 { Status::Damaged } else { Status::Well }
 }

@@ -23,7 +23,7 @@ impl ListArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
@@ -52,7 +52,7 @@ impl ListArgs {
         if self.formats.is_empty() {
             out.push_str(LISTING);
         }
-        super::print(out, None)?;
+        super::print(console, out, None)?;
         Ok(formats::loaded(&set))
     }
 }

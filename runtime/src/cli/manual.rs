@@ -1,6 +1,6 @@
 //! `tfbc completions` and `tfbc man`: what shells and `man` are told of the commands, made of their flags.
 
-use super::console::{Ending, Failure, Message, Status};
+use super::console::{Console, Ending, Failure, Message, Status};
 use crate::output::Output;
 use clap::Args;
 use clap_complete::Shell;
@@ -22,14 +22,14 @@ pub struct CompletionsArgs {
 
 impl CompletionsArgs {
     /// Runs the command, of which `programs` are the installed commands.
-    pub fn run(&self, programs: Vec<clap::Command>) -> Ending {
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
         let names: Vec<String> = programs.iter().map(|program| program.get_name().to_owned()).collect();
         let Some(mut program) = programs.into_iter().find(|program| program.get_name() == self.command) else {
             return Err(unknown(&self.command, &names));
         };
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut program, &self.command, &mut script);
-        super::print(script, None)
+        super::print(console, script, None)
     }
 }
 
@@ -44,12 +44,12 @@ pub struct ManArgs {
 
 impl ManArgs {
     /// Runs the command, of which `programs` are the installed commands.
-    pub fn run(&self, programs: Vec<clap::Command>) -> Ending {
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
         let pages: Vec<Page> = programs.into_iter().flat_map(pages).collect();
         let what = self.what.to_string_lossy();
         let named = |name: &str| pages.iter().find(|page| page.name == name);
         if let Some(page) = named(&what).or_else(|| named(&format!("tfbc-{what}"))) {
-            return super::print(&page.text, None);
+            return super::print(console, &page.text, None);
         }
         if !self.what.is_dir() && !what.contains('/') {
             let mut names: Vec<String> = pages.into_iter().map(|page| page.name.replacen("tfbc-", "", 1)).collect();

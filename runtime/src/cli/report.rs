@@ -3,13 +3,13 @@
 use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::known;
-use super::limits::LimitArgs;
+use super::limits::{LimitArgs, TableArgs};
 use super::trace::{self, TraceArgs, Wanted};
 use super::trcrpt;
 use crate::columns::{Column, Columns, Timestamp};
-use crate::filter::{Filter, Numbers, Processes};
+use crate::filter::{Filter, Numbers, Processes, seconds};
 use crate::reader::kev::KevLog;
-use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions};
+use crate::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions, cpus};
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
 use regex::bytes::{Regex, RegexBuilder};
@@ -93,6 +93,8 @@ pub struct ReportArgs {
     language: LanguageArgs,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    tables: TableArgs,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
@@ -106,7 +108,7 @@ impl ReportArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
         if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
             return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
@@ -124,7 +126,8 @@ impl ReportArgs {
             Ok(known.clone().unwrap_or_default())
         };
         let wanted = Wanted { aix: &aix, kev: &|log| self.record_options(log, colour), verbose: 0 };
-        let args = TraceArgs { follow: self.follow, ..self.trace.clone() };
+        let max_ratio = self.language.ratio.ratio();
+        let args = TraceArgs { follow: self.follow, max_ratio, ..self.trace.clone() };
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
@@ -143,6 +146,7 @@ impl ReportArgs {
             context: known::context(self.context.as_deref())?,
             names: known::names(self.names.as_deref())?,
             limits: self.limits.limits(),
+            tables: self.tables.limits(),
             threads: self.threads,
             histogram: false,
             batch: None,
@@ -259,32 +263,6 @@ impl To {
 /// A regular expression over bytes, whose `^` and `$` match at lines' ends.
 fn regex(text: &str) -> Result<Regex, String> {
     RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
-}
-
-/// Seconds with up to nine decimals, in ns.
-pub fn seconds(text: &str) -> Result<u64, String> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {
-        return Err(String::from("expected seconds with up to nine decimals, such as 12.5"));
-    }
-    let whole: u64 = whole.parse().map_err(|_| String::from("too many seconds"))?;
-    let fraction: u64 = format!("{fraction:0<9}").parse().unwrap_or(0);
-    whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction)).ok_or(String::from("too many seconds"))
-}
-
-/// CPUs as a bit each; `None` for all of them.
-fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
-    let mut bits = 0;
-    for item in lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
-        match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| bits |= 1u64 << cpu),
-            _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
-        }
-    }
-    Ok((!lists.is_empty()).then_some(bits))
 }
 
 #[cfg(test)]

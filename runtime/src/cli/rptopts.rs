@@ -1,8 +1,8 @@
 //! `trcrpt -O`: the sub-options by their names.
 
 use super::console::{Failure, Message};
-use super::report::seconds;
 use crate::columns::{Column, Columns, Timestamp};
+use crate::filter::seconds;
 use crate::spelling::{closest, hint};
 
 /// The most lines that a page may have.

@@ -4,16 +4,19 @@ use super::console::{Console, Ending, Failure, Message, Progress, Status};
 use super::inputs::{self, Counts, Overview};
 use crate::catalog::Catalog;
 use crate::output::Output;
-use crate::reader::aix::{CpuidWord, Kind, Logs, ReadOptions};
+use crate::reader::aix::{AfterDamage, CpuidWord, Kind, Logs, ReadOptions};
 use crate::reader::kev::KevLog;
-use crate::reader::{AnyTrace, Notice};
+use crate::reader::{AnyTrace, Imbalance, MaxRatio, Notice};
 use crate::records::{self, Form, RecordOptions, RecordSummary};
-use crate::report::{Monitor, ReportError, ReportOptions, Summary, report};
+use crate::report::{Monitor, ReportError, ReportOptions, Summary, TableLimits, report};
+use crate::screen::Screen;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tfbc_vm::Limits;
 
-/// Damaged places of one trace that are shown one by one.
+/// Damaged places of one trace that are shown one by one; as many that have no bytes of their own, such as why a
+/// compressed file ends, come on top.
 const MAX_SHOWN: u64 = 100;
 
 /// Flags of every command that reads traces.
@@ -28,12 +31,19 @@ pub struct TraceArgs {
     /// Accept generic events longer than a trace buffer takes
     #[arg(long, help_heading = "Traces")]
     pub lenient: bool,
+    /// Where an AIX trace goes on behind a malformed event: `resync` at the next place where eight events step cleanly or
+    /// the next entry of a log, `next-entry` at the latter alone, so that a stream ends, as AIX's trcrpt does
+    #[arg(long, value_name = "WHERE", help_heading = "Traces")]
+    pub after_damage: Option<AfterDamageArg>,
     /// Whether the trace grows, for the command that can follow it.
     #[arg(skip)]
     pub follow: bool,
     /// CPUs whose files are read, of a log of one file a CPU: ranges with both ends.
     #[arg(skip)]
     pub cpus: Option<Vec<(u64, u64)>>,
+    /// What compressed traces may come to.
+    #[arg(skip)]
+    pub max_ratio: MaxRatio,
 }
 
 /// [`Kind`] on the command line.
@@ -56,6 +66,13 @@ pub enum CpuidWordArg {
     None,
 }
 
+/// [`AfterDamage`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum AfterDamageArg {
+    Resync,
+    NextEntry,
+}
+
 impl TraceArgs {
     /// The flags as the reader takes them.
     pub fn options(&self) -> ReadOptions {
@@ -76,6 +93,11 @@ impl TraceArgs {
             lenient: self.lenient,
             follow: self.follow,
             cpus: self.cpus.clone(),
+            after_damage: match self.after_damage {
+                None | Some(AfterDamageArg::Resync) => AfterDamage::Resync,
+                Some(AfterDamageArg::NextEntry) => AfterDamage::NextEntry,
+            },
+            max_ratio: self.max_ratio,
         }
     }
 }
@@ -84,7 +106,7 @@ impl TraceArgs {
 pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     let refused = |error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
     match args.format {
-        Some(KindArg::Kev) => AnyTrace::open_kev(path, args.follow),
+        Some(KindArg::Kev) => AnyTrace::open_kev(path, &args.options()),
         _ => AnyTrace::open(path, &args.options()),
     }
     .map_err(refused)
@@ -104,19 +126,28 @@ pub struct Announcer<'c> {
     /// Ahead of each message; of several logs, each message names its own.
     name: Option<String>,
     progress: Progress,
-    n_shown: u64,
+    /// Damaged places with and without bytes of their own.
+    n_met: [u64; 2],
+    /// Damaged places that were not shown, and the bytes that are skipped from the first of them to the last.
+    unshown: (u64, Option<(u64, u64)>),
 }
 
 impl<'c> Announcer<'c> {
     /// An announcer for a trace.
     pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
-        Self { console, name: Some(name.to_owned()), progress: console.progress(size), n_shown: 0 }
+        Self {
+            console,
+            name: Some(name.to_owned()),
+            progress: console.progress(size),
+            n_met: [0; 2],
+            unshown: (0, None),
+        }
     }
 
     /// An announcer for the logs of one report.
     pub fn of(console: &'c Console, logs: &Logs) -> Self {
         let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
-        Self { console, name, progress: console.progress(logs.file_size()), n_shown: 0 }
+        Self { console, name, progress: console.progress(logs.file_size()), n_met: [0; 2], unshown: (0, None) }
     }
 
     /// Tells which of several inputs it is, counted from 1; a growing one has no progress.
@@ -128,22 +159,38 @@ impl<'c> Announcer<'c> {
         self
     }
 
-    /// Takes the progress away.
+    /// Takes the progress away, and says what was not shown.
     pub fn end(&mut self) {
         self.progress.clear();
+        let (n, range) = std::mem::take(&mut self.unshown);
+        if n > 0 {
+            let range = range.map_or(String::new(), |(from, to)| format!(", from offset {from:#x} to {to:#x}"));
+            self.console.error(Message::InvalidEvent, self.named(&format!("{n} more damaged places{range}")));
+        }
+    }
+
+    fn named(&self, text: &str) -> String {
+        self.name.as_ref().map_or_else(|| text.to_owned(), |name| format!("{name}: {text}"))
+    }
+
+    fn leave_out(&mut self, notice: &Notice) {
+        let (n, range) = &mut self.unshown;
+        *n += 1;
+        if let Some((from, to)) = notice.skipped {
+            let (first, last) = range.unwrap_or((from, to));
+            *range = Some((first.min(from), last.max(to)));
+        }
     }
 }
 
 impl Monitor for Announcer<'_> {
     fn notice(&mut self, notice: &Notice) {
-        let text = match &self.name {
-            Some(name) => format!("{name}: {}", notice.message),
-            None => notice.message.clone(),
-        };
-        self.n_shown += u64::from(notice.damage);
-        if notice.damage && self.n_shown > MAX_SHOWN {
-            return;
+        let n_met = &mut self.n_met[usize::from(notice.skipped.is_none())];
+        *n_met += u64::from(notice.damage);
+        if notice.damage && *n_met > MAX_SHOWN {
+            return self.leave_out(notice);
         }
+        let text = self.named(&notice.message);
         self.progress.suspend(|| {
             if notice.damage {
                 self.console.error(Message::InvalidEvent, text);
@@ -197,7 +244,7 @@ pub fn run(
             // Only a trace that can be read is worth an output.
             let out = match &mut out {
                 Some(out) => out,
-                None => out.insert(Output::open(output).map_err(failed)?),
+                None => out.insert(console.open(output).map_err(failed)?),
             };
             if several && !console.compatible {
                 out.write_all(&trace.divide(path, &mut headed)).map_err(failed)?;
@@ -220,7 +267,7 @@ pub fn run(
         }
     }
     if let Some(out) = out {
-        out.commit().map_err(failed)?;
+        out.into_inner().commit().map_err(failed)?;
     }
     if several && !console.compatible {
         console.note(overview.table());
@@ -237,7 +284,6 @@ pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
         ReportError::NoStream(why) => {
             Failure::Say(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
         }
-        ReportError::Unaccounted(_) => Failure::Say(Message::Internal, format!("{name}: {error}")),
     }
 }
 
@@ -322,51 +368,87 @@ impl Planned {
         catalog: &Catalog<'_>,
         verbose: u8,
         place: Place,
-        out: &mut Output,
+        out: &mut Screen<Output>,
     ) -> Result<Counts, ReportError> {
         match self {
             Planned::Aix(logs, options) => {
                 let mut announcer = Announcer::of(console, logs).place(place);
                 let ran = report(logs, catalog, options, out, &mut announcer);
-                announcer.progress.clear();
+                announcer.end();
                 let summary = ran?;
-                announce(console, logs.name(), &summary);
+                announce(console, logs.name(), &summary, options);
                 describe(console, logs, &summary, verbose);
-                let Summary { n_events, n_reported, n_damaged, n_refused, .. } = summary;
-                Ok(Counts { n_events, n_reported, n_damaged: n_damaged + n_refused })
+                let Summary { n_events, n_reported, .. } = summary;
+                Ok(Counts { n_events, n_reported, n_damaged: n_faults(&summary) })
             }
             Planned::Kev(log, options) => {
                 let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
                 let ran = records::report(log, catalog, options, out, &mut announcer);
-                announcer.progress.clear();
+                announcer.end();
                 let summary = ran?;
-                announce_records(console, log.name(), &summary);
-                let RecordSummary { n_reported, n_damaged, n_refused, counts, .. } = summary;
-                Ok(Counts { n_events: counts.records, n_reported, n_damaged: n_damaged + n_refused })
+                announce_records(console, log.name(), &summary, options.limits);
+                let RecordSummary { n_reported, n_damaged, n_refused, counts, imbalance, .. } = summary;
+                let n_damaged = n_damaged + n_refused + u64::from(imbalance.is_some());
+                Ok(Counts { n_events: counts.records, n_reported, n_damaged })
             }
         }
     }
 }
 
 /// Says what the report of a log counted.
-fn announce_records(console: &Console, name: &str, summary: &RecordSummary) {
-    announce_damage(console, name, summary.n_damaged);
+fn announce_records(console: &Console, name: &str, summary: &RecordSummary, limits: Limits) {
+    announce_damage(console, name, summary.n_damaged, (summary.tally.read, summary.tally.skipped));
+    announce_imbalance(console, name, summary.imbalance);
     announce_refused(console, name, summary.n_refused);
-    let counts = [
-        (summary.n_truncated, Message::PastEnd, "the payload ends before the fields of"),
-        (summary.n_limited, Message::Notable, "a limit cut the text of"),
-    ];
-    for (n, message, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
-        console.warning(message, format!("{name}: {what} {}", super::count(n, "event")));
+    if summary.n_truncated > 0 {
+        let events = super::count(summary.n_truncated, "event");
+        console.warning(Message::PastEnd, format!("{name}: the payload ends before the fields of {events}"));
+    }
+    announce_limited(console, name, summary.n_limited, limits);
+}
+
+/// Says how many events reached a limit, which their text shows.
+fn announce_limited(console: &Console, name: &str, n_limited: u64, limits: Limits) {
+    if n_limited > 0 {
+        let Limits { turns, steps, text } = limits;
+        let events = super::count(n_limited, "event");
+        let reached =
+            format!("{turns} turns (--max-turns), {steps} steps (--max-steps) or {text} bytes of text (--max-text)");
+        console.warning(Message::Notable, format!("{name}: a limit cut the text of {events}: {reached} an event"));
     }
 }
 
-/// Says how many damaged places were not shown one by one.
-fn announce_damage(console: &Console, name: &str, n_damaged: u64) {
-    if n_damaged > MAX_SHOWN {
-        let more = n_damaged - MAX_SHOWN;
-        console.error(Message::InvalidEvent, format!("{name}: {more} more damaged places"));
+/// Says what was too much for the tables that live through a report.
+fn announce_lost(console: &Console, name: &str, summary: &Summary, tables: TableLimits) {
+    let lost = [
+        (summary.n_timers_lost, "timer", tables.timers, "--max-timers"),
+        (summary.n_processes_lost, "process or thread", tables.processes, "--max-processes"),
+    ];
+    for (n, what, max, flag) in lost.into_iter().filter(|(n, ..)| *n > 0) {
+        let times = super::count(n, "time");
+        let text = format!("{name}: {times} a {what} was not kept beside {max} others ({flag} raises the limit)");
+        console.warning(Message::Notable, text);
     }
+}
+
+/// Says how much of a damaged trace was skipped. AIX's command does not say so.
+fn announce_damage(console: &Console, name: &str, n_damaged: u64, (read, skipped): (u64, u64)) {
+    if n_damaged > 0 && !console.compatible {
+        let (places, bytes) = (super::count(n_damaged, "damaged place"), super::count(read, "byte"));
+        console.note(format!("{name}: {places}, {skipped} of {bytes} skipped"));
+    }
+}
+
+/// Says which figures of a run do not add up.
+pub fn announce_imbalance(console: &Console, name: &str, imbalance: Option<Imbalance>) {
+    if let Some(imbalance) = imbalance {
+        console.error(Message::Internal, format!("{name}: a fault of this program: {imbalance}"));
+    }
+}
+
+/// What makes the exit status 2.
+pub fn n_faults(summary: &Summary) -> u64 {
+    summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
 }
 
 /// Says how many events have `[refused]` for their text.
@@ -380,16 +462,31 @@ fn announce_refused(console: &Console, name: &str, n_refused: u64) {
 }
 
 /// Says what a run counted.
-pub fn announce(console: &Console, name: &str, summary: &Summary) {
-    announce_damage(console, name, summary.n_damaged);
+pub fn announce(console: &Console, name: &str, summary: &Summary, options: &ReportOptions) {
+    announce_damage(console, name, summary.n_damaged, summary.bytes);
+    announce_imbalance(console, name, summary.imbalance);
     announce_refused(console, name, summary.n_refused);
+    announce_limited(console, name, summary.n_limited, options.limits);
+    announce_lost(console, name, summary, options.tables);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),
-        (summary.n_limited, Message::Notable, "a limit cut the text of"),
         (summary.n_divided, Message::Notable, "templates divided by zero in"),
         (summary.n_clamped, Message::Notable, "time went back in"),
     ];
     for (n, message, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
         console.warning(message, format!("{name}: {what} {}", super::count(n, "event")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::Tally;
+
+    #[test]
+    fn a_run_whose_figures_do_not_add_up_is_at_fault() {
+        let sound = Tally { read: 8, header: 0, events: 8, skipped: 0 };
+        let of = |tally: Tally| n_faults(&Summary { imbalance: tally.check().err(), ..Summary::default() });
+        assert_eq!((of(sound), of(Tally { read: 9, ..sound })), (0, 1));
     }
 }

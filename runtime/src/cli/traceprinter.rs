@@ -1,10 +1,10 @@
 //! `traceprinter`: QNX's flags on our printer.
 
-use super::console::{Colour, Console, Ending, Failure, Message, Status};
+use super::CommonArgs;
+use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
-use super::trace::Announcer;
-use crate::output::Output;
+use super::trace::{self, Announcer};
 use crate::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
 use crate::records::RecordSummary;
 use crate::report::ReportError;
@@ -12,17 +12,15 @@ use crate::traceprinter::{self, Layout, LineFormat, PrintOptions};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use tfbc_recorder::place::{self, QNX_LOG};
 use tfbc_vm::TextBuf;
-
-/// The log that tracelogger writes by default.
-const SYSTEM_LOG: &str = "/dev/shmem/tracebuffer.kev";
 
 /// Flags of `traceprinter`.
 #[derive(Debug, Clone, Args)]
 #[command(about = "Print QNX kernel logs, as QNX's traceprinter does", after_help = EXAMPLES)]
 pub struct TraceprinterArgs {
-    /// The log, `-` for standard input
-    #[arg(short = 'f', value_name = "FILE", default_value = SYSTEM_LOG)]
+    /// The log, `-` for standard input; without it, that of tracelogger: /dev/shmem/tracebuffer.kev or your own
+    #[arg(short = 'f', value_name = "FILE", default_value_os_t = place::to_read(QNX_LOG), hide_default_value = true)]
     file: PathBuf,
     /// Write to a file
     #[arg(short = 'o', value_name = "FILE")]
@@ -62,8 +60,8 @@ Examples:
 
 impl TraceprinterArgs {
     /// Runs the command.
-    pub fn run(&self, color: Colour, quiet: bool) -> (Console, Ending) {
-        let console = Console::new(false, color, quiet);
+    pub fn run(&self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(false, common);
         let ending = self.print(&console);
         let ending = match ending {
             // Its own failures, too.
@@ -78,7 +76,7 @@ impl TraceprinterArgs {
 
     fn print(&self, console: &Console) -> Ending {
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
         let options = self.options()?;
         let set = match &self.formats[..] {
@@ -89,19 +87,19 @@ impl TraceprinterArgs {
         let catalog = catalog.map_err(|error| formats::refusal(console, error, false))?;
         let what = self.output.as_deref().map_or(String::from("standard output"), |path| path.display().to_string());
         let failed = |error| Failure::write(&error, &what);
-        let mut log = match KevLog::open(&self.file, &KevOptions { slots: self.verbose }) {
+        let mut log = match KevLog::open(&self.file, &self.reading()) {
             Ok(log) => log,
             Err(refusal) => return self.refused(console, &refusal),
         };
-        let mut out = Output::open(self.output.as_deref()).map_err(failed)?;
+        let mut out = console.open(self.output.as_deref()).map_err(failed)?;
         let mut announcer = Announcer::new(console, log.name(), log.file_size());
         let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut announcer);
-        drop(announcer);
+        announcer.end();
         let summary = printed.map_err(|error| match error {
             ReportError::Write(error) => failed(error),
             error => Failure::Say(Message::Unreadable, format!("{}: {error}", self.file.display())),
         })?;
-        out.commit().map_err(failed)?;
+        out.into_inner().commit().map_err(failed)?;
         let ended = self.summed_up(console, &summary);
         Ok(set.as_ref().map_or(ended, |set| ended.max(formats::loaded(set))))
     }
@@ -124,7 +122,13 @@ impl TraceprinterArgs {
             let n = super::count(summary.n_left_out, "event");
             console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));
         }
-        if summary.n_damaged > 0 && self.compat.is_none() { Status::Damaged } else { Status::Well }
+        trace::announce_imbalance(console, &self.file.to_string_lossy(), summary.imbalance);
+        let is_damaged = summary.n_damaged > 0 && self.compat.is_none();
+        if is_damaged || summary.imbalance.is_some() { Status::Damaged } else { Status::Well }
+    }
+
+    fn reading(&self) -> KevOptions {
+        KevOptions { slots: self.verbose, out_of_step: self.compat.is_some(), max_ratio: self.language.ratio.ratio() }
     }
 
     /// Ends for a log that cannot be read. In the layout of 6.4, prints what its tool prints.
@@ -135,7 +139,7 @@ impl TraceprinterArgs {
         }
         let mut text = TextBuf::new();
         let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
-        super::print(text.as_bytes(), self.output.as_deref())?;
+        super::print(console, text.as_bytes(), self.output.as_deref())?;
         let Some(code) = code else { return Err(Failure::Say(Message::Unreadable, said)) };
         console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
         Ok(Status::CompatFailed)

@@ -1,11 +1,12 @@
 //! `trcevgrp`: event groups listed, added, changed and removed.
 
-use super::console::{Colour, Console, Ending, Failure, Message, Status};
+use super::CommonArgs;
+use super::console::{Console, Ending, Failure, Message, Status};
 use crate::groups::{self, FILE_VARIABLE, GroupError, Groups};
 use crate::ids::IdSet;
-use crate::output::Output;
+use crate::output::{self, Output};
 use clap::{ArgAction, Args};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -67,8 +68,8 @@ enum Action {
 
 impl TrcevgrpArgs {
     /// Runs the command.
-    pub fn run(self, colour: Colour, quiet: bool) -> (Console, Ending) {
-        let console = Console::new(true, colour, quiet);
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(true, common);
         let ending = self.dispatch(&console);
         (console, ending)
     }
@@ -77,7 +78,12 @@ impl TrcevgrpArgs {
         let action = self.action()?;
         self.check(action)?;
         let path = self.path()?;
-        let groups = Groups::load(&path).map_err(|error| unreadable(&path, &error))?;
+        let _lock = (action != Action::List).then(|| lock(&path)).transpose()?;
+        let (groups, compression) = groups::load(&path).map_err(|error| unreadable(&path, &error))?;
+        if let (Some(compression), true) = (compression, action != Action::List) {
+            let text = format!("cannot write {}: it is compressed by {compression}: unpack it first", path.display());
+            return Err(Failure::Say(Message::Unwritable, text));
+        }
         match action {
             Action::List => self.list(console, &groups),
             Action::Remove => match groups.without(&self.groups) {
@@ -165,16 +171,23 @@ impl TrcevgrpArgs {
                 }
             }
         }
-        super::print(text, None)?;
+        super::print(console, text, None)?;
         Ok(status)
     }
 }
 
+/// Keeps other processes from changing the groups as long as it lives. The file may not exist yet, and is replaced by
+/// another one: it is its directory that is locked. Where the system knows no locks, nothing is kept away.
+fn lock(path: &Path) -> Result<Option<File>, Failure> {
+    let directory = output::directory(path);
+    fs::create_dir_all(directory).map_err(|error| Failure::write(&error, path.display()))?;
+    let opened = File::open(directory).ok();
+    opened.iter().for_each(|directory| drop(directory.lock()));
+    Ok(opened)
+}
+
 fn save(path: &Path, bytes: &[u8]) -> Ending {
     let write = || -> io::Result<()> {
-        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            fs::create_dir_all(directory)?;
-        }
         let mut out = Output::open(Some(path))?;
         out.write_all(bytes)?;
         out.commit_durably()
@@ -186,7 +199,7 @@ fn save(path: &Path, bytes: &[u8]) -> Ending {
 /// The groups that reports know.
 pub fn load() -> Result<Groups, Failure> {
     match groups::place() {
-        Some(path) => Groups::load(&path).map_err(|error| unreadable(&path, &error)),
+        Some(path) => groups::load(&path).map(|(groups, _)| groups).map_err(|error| unreadable(&path, &error)),
         None => Groups::parse(Vec::new()).map_err(|error| Failure::Say(Message::Internal, error.to_string())),
     }
 }

@@ -1,11 +1,13 @@
 //! `trcrpt`: AIX's flags on our report.
 
-use super::console::{Colour, Console, Ending, Failure, Message};
+use super::CommonArgs;
+use super::console::{Console, Ending, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::joined::{self, Product};
 use super::known;
+use super::limits::{LimitArgs, TableArgs};
 use super::rptopts::{self, ReportSettings};
-use super::trace::{self, TraceArgs, Wanted};
+use super::trace::{self, AfterDamageArg, TraceArgs, Wanted};
 use super::trcevgrp;
 use crate::columns::Column;
 use crate::filter::{Filter, Numbers, Processes, Threads, date_seconds};
@@ -13,11 +15,10 @@ use crate::ids::IdSet;
 use crate::report::ReportOptions;
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
+use tfbc_recorder::place::{self, AIX_LOG};
 
 /// The format file of an AIX system.
 const SYSTEM_FORMATS: &str = "/etc/trcfmt";
-/// The log that the trace command writes by default.
-const SYSTEM_LOG: &str = "/var/adm/ras/trcfile";
 
 /// Flags and files of `trcrpt`.
 #[derive(Debug, Clone, Default, Args)]
@@ -106,10 +107,14 @@ pub struct TrcrptArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    tables: TableArgs,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Traces, `-` for standard input; without any, /var/adm/ras/trcfile
+    /// Traces, `-` for standard input; without any, the log of `trace`: /var/adm/ras/trcfile or your own
     #[arg(value_name = "TRACE", trailing_var_arg = true)]
     files: Vec<PathBuf>,
 }
@@ -157,15 +162,15 @@ Examples:
 
 impl TrcrptArgs {
     /// Runs the command.
-    pub fn run(mut self, colour: Colour, quiet: bool) -> (Console, Ending) {
-        let mut console = Console::new(true, colour, quiet);
+    pub fn run(mut self, common: CommonArgs) -> (Console, Ending) {
+        let mut console = Console::new(true, common);
         console.terse = self.terse;
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
         let unnamed = self.files.is_empty();
         if unnamed {
-            self.files.push(SYSTEM_LOG.into());
+            self.files.push(place::to_read(AIX_LOG));
         }
         let ending = self.dispatch(&console, unnamed);
         (console, ending)
@@ -173,14 +178,14 @@ impl TrcrptArgs {
 
     fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
         if self.list_groups {
-            return super::print(trcevgrp::listing(&trcevgrp::load()?), None);
+            return super::print(console, trcevgrp::listing(&trcevgrp::load()?), None);
         }
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
-            return super::print(rptopts::HELP, None);
+            return super::print(console, rptopts::HELP, None);
         }
         if self.language.asks_for_help() {
-            return super::print(formats::dialect_help(), None);
+            return super::print(console, formats::dialect_help(), None);
         }
         let settings = self.settings(console)?;
         let filter = self.filter(&settings)?;
@@ -191,11 +196,11 @@ impl TrcrptArgs {
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         if self.list {
-            return super::print(super::list::labels(&catalog), self.output.as_deref());
+            return super::print(console, super::list::labels(&catalog), self.output.as_deref());
         }
         self.refuse_directories()?;
-        if unnamed && !Path::new(SYSTEM_LOG).exists() {
-            let text = format!("no trace is named, and there is no {SYSTEM_LOG}");
+        if unnamed && !self.files[0].exists() {
+            let text = no_log(&self.files[0]);
             return Err(Failure::Say(Message::Unreadable, text));
         }
         let options = ReportOptions {
@@ -206,6 +211,8 @@ impl TrcrptArgs {
             filter,
             context: known::context(self.context.as_deref())?,
             names: known::names(self.names.as_deref())?,
+            limits: self.limits.limits(),
+            tables: self.tables.limits(),
             ..ReportOptions::default()
         };
         let wanted = Wanted {
@@ -217,7 +224,12 @@ impl TrcrptArgs {
             verbose: self.verbose,
         };
         let output = self.output.as_deref();
-        let args = TraceArgs { cpus: options.filter.cpus.clone().map(|cpus| cpus.0), ..self.trace.clone() };
+        let args = TraceArgs {
+            cpus: options.filter.cpus.clone().map(|cpus| cpus.0),
+            after_damage: self.trace.after_damage.or(Some(AfterDamageArg::NextEntry)),
+            max_ratio: self.language.ratio.ratio(),
+            ..self.trace.clone()
+        };
         if self.merge || self.raw {
             let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
             let options = trace::chosen_files(&logs, &args, options.clone());
@@ -320,6 +332,12 @@ impl TrcrptArgs {
             }
         }
     }
+}
+
+/// What is said where no trace is named, and there is none where it would be.
+fn no_log(own: &Path) -> String {
+    let neither = if own == Path::new(AIX_LOG) { String::new() } else { format!(" and no {}", own.display()) };
+    format!("no trace is named, and there is no {AIX_LOG}{neither}")
 }
 
 /// The filter of id lists; several lists of a kind add up.

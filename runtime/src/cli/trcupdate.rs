@@ -1,7 +1,9 @@
 //! `trcupdate`: stanzas added to a format file, replaced, deleted and taken out.
 
-use super::console::{Colour, Console, Ending, Failure, Message, Status};
+use super::CommonArgs;
+use super::console::{Console, Ending, Failure, Message, Status};
 use super::formats;
+use super::limits::SourceLimitArgs;
 use crate::ids::IdSet;
 use crate::reader::Input;
 use crate::update::{self, Change, Fault, FormatFile, OpenError, Outcome, with_suffix};
@@ -32,6 +34,8 @@ pub struct TrcupdateArgs {
     /// Write these stanzas to standard output, as they stand: hh, hhh or hhhh, separated by commas or blanks
     #[arg(short = 'x', value_name = "IDS")]
     ids: Option<String>,
+    #[command(flatten)]
+    limits: SourceLimitArgs,
     /// Update file, without its suffix .trc
     #[arg(value_name = "FILE", required_unless_present = "ids")]
     update: Option<PathBuf>,
@@ -58,15 +62,15 @@ Examples:
 
 impl TrcupdateArgs {
     /// Runs the command.
-    pub fn run(self, colour: Colour, quiet: bool) -> (Console, Ending) {
-        let console = Console::new(true, colour, quiet);
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(true, common);
         let ending = self.dispatch(&console);
         (console, ending)
     }
 
     fn dispatch(&self, console: &Console) -> Ending {
         let ids = self.ids.as_deref().map(id_words).transpose()?;
-        let format = FormatFile::open(&self.format).map_err(|error| self.unreadable(&error))?;
+        let format = FormatFile::open(&self.format, &self.limits.limits()).map_err(|error| self.unreadable(&error))?;
         self.name(console, format.path());
         let mut status = Status::Well;
         if let Some(ids) = ids {
@@ -80,14 +84,16 @@ impl TrcupdateArgs {
 
     fn apply(&self, console: &Console, format: FormatFile, update: &Path) -> Ending {
         let path = with_suffix(update, ".trc");
-        let source = read_update(&path).map_err(|error| unreadable_update(update, &path, &error))?;
+        let source = read_update(&path, self.limits.limits().source)
+            .map_err(|error| unreadable_update(update, &path, &error))?;
         self.name(console, &path);
         let undo = with_suffix(update, ".undo.trc");
         if is_same(&undo, format.path()) {
             let text = format!("{} is the format file, and the undo file would take its place", undo.display());
             return Err(Failure::Say(Message::Usage, text));
         }
-        let Outcome { problems, findings, change } = update::apply(format.source(), source, self.any_version);
+        let Outcome { problems, findings, change } =
+            update::apply(format.source(), source, self.any_version, self.limits.limits());
         for problem in problems {
             let text = format!("{}:{}: {}", path.display(), problem.line, problem.fault);
             let message = message(&problem.fault);
@@ -141,7 +147,7 @@ impl TrcupdateArgs {
         let text = format!("cannot read {}: {error}{hint}", self.format.display());
         let message = match error {
             OpenError::Io(_) => Message::Unreadable,
-            OpenError::Other(_) | OpenError::TooLarge => Message::Formats,
+            OpenError::Other(_) | OpenError::TooLarge(_) => Message::Formats,
         };
         Failure::Say(message, text)
     }
@@ -167,14 +173,14 @@ fn extract(console: &Console, format: &FormatFile, words: &[(String, IdSet)]) ->
         }
         all.extend(ids);
     }
-    super::print(update::extract(format.source(), &all), None)?;
+    super::print(console, update::extract(format.source(), &all), None)?;
     Ok(status)
 }
 
-fn read_update(path: &Path) -> io::Result<Source> {
-    let bytes = Input::open(path)?.read_whole(Source::MAX_LEN as u64 + 1)?;
-    if bytes.len() > Source::MAX_LEN {
-        return Err(io::Error::other(format!("it has more than {} MiB", Source::MAX_LEN >> 20)));
+fn read_update(path: &Path, max: usize) -> io::Result<Source> {
+    let bytes = Input::open(path)?.read_whole(max as u64 + 1)?;
+    if bytes.len() > max {
+        return Err(io::Error::other(format!("it has more than {max} bytes (--max-source raises the limit)")));
     }
     Ok(Source::new(path.to_string_lossy(), bytes))
 }

@@ -18,7 +18,7 @@ const MAX_MISTAKES: usize = 100;
 type Keys = (&'static [&'static str], &'static [&'static str]);
 
 /// The actions; `enter` needs one of its keys.
-const ACTIONS: [(&str, Keys); 13] = [
+const ACTIONS: [(&str, Keys); 14] = [
     ("none", (&[], &[])),
     ("process", (&["pid"], &["tid", "path"])),
     ("exec", (&["path"], &["pid"])),
@@ -28,6 +28,7 @@ const ACTIONS: [(&str, Keys); 13] = [
     ("dispatch", (&[], &["pid", "tid", "priority"])),
     ("undispatch", (&[], &["tid"])),
     ("enter", (&[], &["name", "address"])),
+    ("symbol", (&["address", "name"], &[])),
     ("return", (&[], &[])),
     ("raise", (&[], &[])),
     ("lower", (&[], &[])),
@@ -244,6 +245,9 @@ impl Places {
                 (None, Some(address)) => Action::EnterAddress { address },
                 _ => return Err((column, String::from("`enter` needs either `name=` or `address=`"))),
             },
+            "symbol" => {
+                Action::Symbol { address: needed("address")?, name: self.text("name").ok_or_else(|| needs("name"))? }
+            }
             "return" => Action::Return,
             "raise" => Action::Raise,
             "lower" => Action::Lower,

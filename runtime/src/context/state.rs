@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tfbc_vm::ProcessNames;
 
-/// Processes, threads and CPUs that are remembered, of each so many. The ids come from the trace; what exceeds this is
-/// not kept.
+/// Processes, threads and CPUs that are remembered where nothing else is said, of each so many. The ids come from the
+/// trace; what exceeds this is not kept.
 pub const MAX_KNOWN: usize = 1 << 16;
 /// Bytes of a path that are remembered.
 const MAX_PATH: usize = 1023;
@@ -50,6 +50,9 @@ pub struct Facts<'c> {
 pub struct ContextState {
     table: Arc<ContextTable>,
     names: Arc<AddressNames>,
+    /// Names that the trace itself gives to addresses.
+    symbols: Arc<HashMap<u64, Vec<u8>>>,
+    max_symbols: usize,
     lookup: Lookup,
     processes: Slots<Process>,
     threads: Slots<Thread>,
@@ -96,15 +99,22 @@ enum Leaving {
 impl ContextState {
     /// Nothing is known yet. `names` gives system calls their names where a trace gives addresses.
     pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
+        Self::within(table, names, MAX_KNOWN)
+    }
+
+    /// The same with at most so many processes, and as many threads.
+    pub fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize) -> Self {
         let mut lookup = table.lookup(b"");
         // Recorders name themselves there, whatever the table says of the hook.
         lookup.list(hooks::UTILITY);
         Self {
             table,
             names,
+            symbols: Arc::default(),
+            max_symbols: max_known,
             lookup,
-            processes: Slots::default(),
-            threads: Slots::default(),
+            processes: Slots::new(max_known),
+            threads: Slots::new(max_known),
             members: BTreeSet::new(),
             paths: ProcessNames::new(),
             depths: vec![0],
@@ -131,6 +141,11 @@ impl ContextState {
         if !self.leaving.is_empty() {
             self.leave();
         }
+    }
+
+    /// Processes and threads that were not kept, each time they were told of.
+    pub(crate) fn n_lost(&self) -> u64 {
+        self.processes.n_lost + self.threads.n_lost
     }
 
     /// As long as it is the same, the same is known.
@@ -241,10 +256,16 @@ impl ContextState {
             Action::EnterName { name } => self.enter(event.tid, view.text(name).unwrap_or_default()),
             Action::EnterAddress { address } => {
                 let Some(address) = view.number(address) else { return };
-                let names = Arc::clone(&self.names);
-                match names.get(address) {
+                let (names, symbols) = (Arc::clone(&self.names), Arc::clone(&self.symbols));
+                match names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
                     Some(name) => self.enter(event.tid, name),
                     None => self.enter(event.tid, Hex::new(address).digits()),
+                }
+            }
+            Action::Symbol { address, name } => {
+                let (Some(address), Some(name)) = (view.number(address), view.text(name)) else { return };
+                if self.symbols.len() < self.max_symbols {
+                    Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
             }
             Action::Return => self.leaving.push(Leaving::Return(event.tid)),
@@ -389,21 +410,22 @@ impl ContextState {
     }
 }
 
-/// Values by id, in slots that are used again. At most [`MAX_KNOWN`].
+/// Values by id, in slots that are used again.
 #[derive(Debug, Clone)]
 struct Slots<T> {
     by_id: HashMap<u64, u32, IdKeys>,
     values: Vec<(u64, T)>,
     free: Vec<u32>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self { by_id: HashMap::default(), values: Vec::new(), free: Vec::new() }
-    }
+    max: usize,
+    /// How often there was no slot.
+    n_lost: u64,
 }
 
 impl<T: Default> Slots<T> {
+    fn new(max: usize) -> Self {
+        Self { by_id: HashMap::default(), values: Vec::new(), free: Vec::new(), max, n_lost: 0 }
+    }
+
     fn find(&self, id: u64) -> Option<u32> {
         if self.by_id.is_empty() { None } else { self.by_id.get(&id).copied() }
     }
@@ -415,11 +437,14 @@ impl<T: Default> Slots<T> {
         }
         let slot = match self.free.pop() {
             Some(slot) => slot,
-            None if self.values.len() < MAX_KNOWN => {
+            None if self.values.len() < self.max => {
                 self.values.push((id, T::default()));
                 self.values.len() as u32 - 1
             }
-            None => return None,
+            None => {
+                self.n_lost += 1;
+                return None;
+            }
         };
         self.values[slot as usize] = (id, T::default());
         self.by_id.insert(id, slot);
@@ -592,6 +617,27 @@ mod tests {
         assert_eq!(line(&mut state, &dispatch), "- - - 0 0 -");
         line(&mut state, &generic(0x00A0, 1, 0x1E, b"own\0"));
         assert_eq!(line(&mut state, &dispatch), "40 - - 0 0 -");
+    }
+
+    #[test]
+    fn a_trace_names_addresses_and_a_list_of_the_users_comes_first() {
+        let mut state = state("00A kind=C symbol address=U8@W2+8 name=S@W2+16\n101 plain enter address=D1");
+        let symbol = |address: u64, name: &[u8]| {
+            let record = [&7u64.to_be_bytes()[..], &address.to_be_bytes(), name, &[0]].concat();
+            generic(0x00A0, 1, 0xC, &record)
+        };
+        let entered = |state: &mut ContextState, address| {
+            line(state, &words(0x1010, 0, 7, &[address])).rsplit(' ').next().unwrap().to_owned()
+        };
+        line(&mut state, &symbol(0x1A2B4, b"other"));
+        line(&mut state, &symbol(0x1000, b"main"));
+        assert_eq!(entered(&mut state, 0x1A2B4), "kread");
+        assert_eq!(entered(&mut state, 0x1000), "main");
+        assert_eq!(entered(&mut state, 0x1001), "00001001");
+        for address in 0..2 * MAX_KNOWN as u64 {
+            line(&mut state, &symbol(address, b"f"));
+        }
+        assert_eq!(state.symbols.len(), MAX_KNOWN);
     }
 
     #[test]

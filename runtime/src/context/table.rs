@@ -65,6 +65,7 @@ pub(super) enum Action {
     Undispatch { tid: Option<Number> },
     EnterName { name: Text },
     EnterAddress { address: Number },
+    Symbol { address: Number, name: Text },
     Return,
     Raise,
     Lower,
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn the_built_in_table_has_no_mistakes() {
         let table: ContextTable = BUILT_IN.parse().unwrap();
-        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [13, 12]);
+        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [14, 12]);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl AnyTrace {
         if options.format.is_some() {
             return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
         }
-        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         let name = path.to_string_lossy();
         let mut window = Window::new(input);
         if begins_kev(&mut window)? {
@@ -70,8 +70,8 @@ impl AnyTrace {
     ///
     /// # Errors
     /// The input cannot be read, or is no log.
-    pub fn open_kev(path: &Path, follow: bool) -> Result<Self, AnyRefusal> {
-        let input = if follow { Input::follow(path)? } else { Input::open(path)? };
+    pub fn open_kev(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &KevOptions::default()))
     }
 

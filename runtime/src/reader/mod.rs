@@ -10,6 +10,6 @@ mod window;
 
 pub use any::{AnyRefusal, AnyTrace};
 pub use follow::Follower;
-pub use notice::{Notice, Tally};
-pub use packed::{Compression, Unpacker};
+pub use notice::{Imbalance, Notice, Tally};
+pub use packed::{Compression, MaxRatio, Unpacker};
 pub use window::{Input, Packing, ReadSeek};

@@ -2,7 +2,7 @@
 
 use super::follow::Follower;
 use super::notice::Notice;
-use super::packed::{Compression, Unpacker};
+use super::packed::{Compression, MaxRatio, Unpacker};
 #[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
@@ -146,6 +146,15 @@ impl Input {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
         }
+    }
+
+    /// The same input, of which a byte may come to so many, where it is compressed.
+    #[must_use]
+    pub fn within(mut self, max: MaxRatio) -> Self {
+        if let Input::Packed(unpacker) = &mut self {
+            unpacker.set_max_ratio(max);
+        }
+        self
     }
 
     /// Whether reading may wait for another program.
@@ -304,10 +313,8 @@ impl Window {
     /// What is to be said of an input that has ended, beside where its bytes end.
     pub fn ending(&self) -> Option<Notice> {
         match &self.input {
-            Input::Growing(follower) => {
-                follower.ending().map(|what| Notice { damage: false, message: what.to_owned() })
-            }
-            _ => self.fault().map(|message| Notice { damage: true, message }),
+            Input::Growing(follower) => follower.ending().map(Notice::warning),
+            _ => self.fault().map(Notice::damage),
         }
     }
 

@@ -98,25 +98,29 @@ impl Batch {
         if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
-    /// Appends the text of what stands at a place, and steps over it; false at the end.
+    /// Appends the text of what stands at a place, and steps over it: how many records that were. `None` at the end.
     #[inline]
-    pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> bool {
-        let Some(item) = self.items.get(at.item) else { return false };
+    pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
+        let item = self.items.get(at.item)?;
         at.item += 1;
-        match item {
+        Some(match item {
             Item::Record { record, end } => {
                 writer.record(&KevRecord { bytes: &self.bytes[at.byte..*end], ..*record }, out);
                 at.byte = *end;
+                1
             }
-            Item::Slot(words) => writer.slot(*words, out),
+            Item::Slot(words) => {
+                writer.slot(*words, out);
+                0
+            }
             &Item::Row { number, offset, big_endian, clocks, n_records, slot, end, byte } => {
                 let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
                 let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
                 let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
-                row.each(|record| writer.record(record, out));
+                let n = row.each(|record| writer.record(record, out));
                 (at.slot, at.end, at.byte) = (slot, end, byte);
+                n
             }
-        }
-        true
+        })
     }
 }

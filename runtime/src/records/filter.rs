@@ -79,6 +79,38 @@ impl RecordIds {
         found.into_iter().for_each(|event| self.insert(class, event));
         Ok(())
     }
+
+    /// The one event that a class (a number or name) and an event (a number or label) name; class 13 is 5 here.
+    ///
+    /// # Errors
+    /// What is wrong with them, or that they stand for several events.
+    pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
+        let mut ids = Self::default();
+        ids.add(&format!("{class}:{event}"), None)?;
+        let mut found = ids.iter();
+        match (found.next(), found.next()) {
+            (Some((13, event)), None) => Ok((5, event)),
+            (Some(id), None) => Ok(id),
+            _ => Err(format!("`{event}` stands for several events of class {class}: give the number")),
+        }
+    }
+}
+
+/// CPUs as a bit each; `None` for all of them.
+///
+/// # Errors
+/// The item that is neither a number nor a range.
+pub(crate) fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
+    let mut bits = 0;
+    for item in lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
+        let (first, last) = item.split_once('-').unwrap_or((item, item));
+        let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| bits |= 1u64 << cpu),
+            _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
+        }
+    }
+    Ok((!lists.is_empty()).then_some(bits))
 }
 
 /// `n` or `n-m`.

@@ -13,6 +13,7 @@ mod print;
 mod row;
 mod run;
 
+pub(crate) use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use print::RecordPrinter;
 pub use row::{RecordColumn, RecordColumns};
@@ -22,8 +23,8 @@ use crate::catalog::Catalog;
 use crate::events::{Events, class_name};
 pub use crate::forms::Form;
 use crate::forms::{Counted, write_counts};
-use crate::reader::Tally;
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
+use crate::reader::{Imbalance, Tally};
 use crate::report::{Monitor, ReportError};
 use regex::bytes::Regex;
 use row::{Counts, RowWriter};
@@ -48,7 +49,8 @@ pub struct RecordOptions {
     pub grep: Option<Regex>,
     /// Whether the records are counted by class and event, and nothing else is written.
     pub stats: bool,
-    /// Whether columns and heading step back on a terminal.
+    /// Whether columns and heading step back on a terminal: they stand between marks, which a
+    /// [`Screen`](crate::screen::Screen) makes styles.
     pub colour: bool,
     /// What one record may cost.
     pub limits: Limits,
@@ -75,6 +77,8 @@ pub struct RecordSummary {
     pub counts: KevCounts,
     /// Where the bytes went.
     pub tally: Tally,
+    /// What was read is not what was formatted, filtered out and skipped: a fault of this program.
+    pub imbalance: Option<Imbalance>,
 }
 
 /// Writes the report of one log.

@@ -4,9 +4,10 @@ use super::print::RecordPrinter;
 use super::{RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
 use crate::events::class_name;
-use crate::forms::{DIM, Form, PLAIN};
+use crate::forms::Form;
 use crate::json;
 use crate::reader::kev::{KevHeader, KevRecord};
+use crate::screen::marks;
 use crate::spelling::hint;
 use std::fmt;
 use std::sync::Arc;
@@ -225,7 +226,8 @@ impl<'r> RowWriter<'r> {
     /// Begins or ends what steps back on a terminal.
     fn dim(&self, begins: bool, out: &mut TextBuf) {
         if self.options.colour && self.options.form == Form::Text {
-            out.push(if begins { DIM } else { PLAIN });
+            let marks = marks();
+            out.push(if begins { &marks.dim } else { &marks.plain });
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::RecordSummary;
 use super::batch::{Batch, Place};
-use crate::engine::{self, Format, Portion, Ran, WRITE_AT, Walk};
+use crate::engine::{self, Format, Portion, Ran, WRITE_AT, Walk, ends_portion};
+use crate::reader::Imbalance;
 use crate::reader::kev::{KevItem, KevLog, KevRecord};
 use crate::report::{Monitor, ReportError};
 use std::io::Write;
@@ -52,17 +53,19 @@ pub(crate) fn run(
     monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let walk = RecordWalk { live: log.is_live(), log, n_damaged: 0 };
-    let make = || RecordFormat { writer: writer.clone(), at: Place::default() };
+    let make = || RecordFormat { writer: writer.clone(), at: Place::default(), n_formatted: 0 };
     let Ran { walk, formats, carried: NoneCarried } = engine::run(walk, make, threads, out, monitor)?;
     let mut summary = RecordSummary { n_damaged: walk.n_damaged, ..RecordSummary::default() };
-    formats.into_iter().for_each(|mut format| summary.add(format.writer.take_tallied()));
+    let mut n_formatted = 0;
+    for mut format in formats {
+        summary.add(format.writer.take_tallied());
+        n_formatted += format.n_formatted;
+    }
     out.flush().map_err(ReportError::Write)?;
     summary.counts = log.counts();
     summary.tally = log.tally();
-    let accounted = summary.tally.header + summary.tally.events + summary.tally.skipped;
-    if accounted != summary.tally.read {
-        return Err(ReportError::Unaccounted(summary.tally.read.abs_diff(accounted)));
-    }
+    let events = Imbalance::check("records", summary.counts.records, &[("formatted or filtered out", n_formatted)]);
+    summary.imbalance = summary.tally.check().and(events).err();
     Ok(summary)
 }
 
@@ -95,7 +98,9 @@ impl RecordWalk<'_> {
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
                     notices.push(notice);
-                    break;
+                    if ends_portion(*n_damaged, notices.len()) {
+                        break;
+                    }
                 }
                 None => return Ok(false),
             }
@@ -122,13 +127,15 @@ struct NoneCarried;
 struct RecordFormat<W> {
     writer: W,
     at: Place,
+    n_formatted: u64,
 }
 
 impl<W: RecordWriter> Format<Batch> for RecordFormat<W> {
     type Carried = NoneCarried;
 
     fn format(&mut self, batch: &Batch, _: Option<&mut NoneCarried>, text: &mut TextBuf) -> bool {
-        while batch.write_next(&mut self.at, &mut self.writer, text) {
+        while let Some(n) = batch.write_next(&mut self.at, &mut self.writer, text) {
+            self.n_formatted += n;
             if text.len() >= WRITE_AT {
                 return true;
             }

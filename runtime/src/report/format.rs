@@ -7,8 +7,9 @@ use crate::catalog::{Catalog, Entry};
 use crate::columns::{Columns, Row, trim};
 use crate::context::Facts;
 use crate::engine::{Format, WRITE_AT};
-use crate::forms::{DIM, Form, PLAIN};
+use crate::forms::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
+use crate::screen::{MARK_LEN, marks};
 use regex::bytes::Regex;
 use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, TextBuf, Timers};
 
@@ -65,6 +66,7 @@ struct Left {
 /// What formatting counts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
+    n_formatted: u64,
     n_reported: u64,
     n_truncated: u64,
     n_limited: u64,
@@ -152,7 +154,8 @@ impl<'r> LineFormat<'r> {
     /// Takes in what another thread's has counted.
     pub fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused } = other.counted;
+        let Counted { n_formatted, n_reported, n_truncated, n_limited, n_divided, n_refused } = other.counted;
+        self.counted.n_formatted += n_formatted;
         self.counted.n_reported += n_reported;
         self.counted.n_truncated += n_truncated;
         self.counted.n_limited += n_limited;
@@ -160,9 +163,14 @@ impl<'r> LineFormat<'r> {
         self.counted.n_refused += n_refused;
     }
 
+    /// Events of the batches that were formatted.
+    pub fn n_formatted(&self) -> u64 {
+        self.counted.n_formatted
+    }
+
     /// What was counted.
     pub fn summary(&self) -> Summary {
-        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused } = self.counted;
+        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused, .. } = self.counted;
         Summary { n_reported, n_truncated, n_limited, n_divided, n_refused, ..Summary::default() }
     }
 
@@ -197,8 +205,14 @@ impl<'r> LineFormat<'r> {
                 return true;
             }
         }
-        self.at = 0;
+        self.end_batch();
         false
+    }
+
+    /// Counts the batch's events, and makes ready for the next one.
+    fn end_batch(&mut self) {
+        self.counted.n_formatted += self.at as u64;
+        self.at = 0;
     }
 
     /// Formats events where it is not known what was reported before, up to the first one that is reported.
@@ -394,10 +408,13 @@ impl<'r> LineFormat<'r> {
     }
 
     fn column_heading(&self, text: &mut TextBuf) {
-        let (before, behind) = if self.options.colour { (DIM, PLAIN) } else { (&b""[..], &b""[..]) };
-        text.push(before);
-        self.columns.write_heading(text);
-        text.push(behind);
+        if self.options.colour {
+            text.push(&marks().dim);
+            self.columns.write_heading(text);
+            text.push(&marks().plain);
+        } else {
+            self.columns.write_heading(text);
+        }
     }
 }
 
@@ -406,7 +423,7 @@ impl Format<Batch> for LineFormat<'_> {
 
     fn format(&mut self, batch: &Batch, carried: Option<&mut Carried>, text: &mut TextBuf) -> bool {
         let Some(first) = batch.events.get(self.at) else {
-            self.at = 0;
+            self.end_batch();
             return false;
         };
         let mut subject = Subject::new(batch, first, self.logs);
@@ -476,9 +493,9 @@ fn run_apart(
 fn write_columns(columns: &Columns, colour: bool, row: &Row<'_>, out: &mut TextBuf) {
     let line = out.len();
     if colour {
-        out.push(DIM);
-        columns.write(line + DIM.len(), row, out);
-        out.push(PLAIN);
+        out.push(&marks().dim);
+        columns.write(line + MARK_LEN, row, out);
+        out.push(&marks().plain);
     } else {
         columns.write(line, row, out);
     }

@@ -6,7 +6,7 @@ use super::batch::{Batch, MAX_EVENTS};
 use super::{PROGRESS_EVERY, ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::context::{ContextState, Facts};
-use crate::engine::{Portion, Walk};
+use crate::engine::{Portion, Walk, ends_portion};
 use crate::filter::Filter;
 use crate::needs::{Deed, Plan};
 use crate::reader::aix::{LogInfo, LogItem, Logs, PASSED, TimedEvent, TraceState, Visit};
@@ -22,6 +22,18 @@ pub(super) struct LogWalk<'w> {
     taker: Taker<'w>,
 }
 
+/// What a walk counts.
+pub(super) struct Walked {
+    /// Events that were read.
+    pub n_events: u64,
+    /// Those of them that were put into batches.
+    pub n_shown: u64,
+    /// Damaged places.
+    pub n_damaged: u64,
+    /// Whether `$STOP` ended the walk.
+    pub stopped: bool,
+}
+
 impl<'w> LogWalk<'w> {
     pub fn new(logs: &'w mut Logs, infos: &'w [LogInfo], catalog: &'w Catalog<'w>, options: &'w ReportOptions) -> Self {
         let mut plan = Plan::new(catalog, options);
@@ -35,10 +47,15 @@ impl<'w> LogWalk<'w> {
         Self { logs, live, taker: Taker::new(plan, infos, catalog, options) }
     }
 
-    /// Events that were read, those that were damaged, and whether `$STOP` ended the walk.
-    pub fn counts(&self) -> (u64, u64, bool) {
-        let Taker { n_events, n_damaged, stopped, .. } = self.taker;
-        (n_events + self.logs.n_passed() % PASSED, n_damaged, stopped)
+    /// What was counted.
+    pub fn counts(&self) -> Walked {
+        let Taker { n_events, n_shown, n_damaged, stopped, .. } = self.taker;
+        Walked { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, stopped }
+    }
+
+    /// Timers that were not kept, and processes and threads.
+    pub fn lost(&self) -> (u64, u64) {
+        (self.taker.timers.n_lost(), self.taker.context.n_lost())
     }
 
     /// The state of the system, as the trace told it so far.
@@ -66,7 +83,9 @@ impl<'w> LogWalk<'w> {
                 Some(LogItem::Notice { notice, .. }) => {
                     taker.n_damaged += u64::from(notice.damage);
                     notices.push(notice);
-                    break;
+                    if ends_portion(taker.n_damaged, notices.len()) {
+                        break;
+                    }
                 }
                 None => return Ok(false),
             }
@@ -85,6 +104,7 @@ impl Walk for LogWalk<'_> {
         portion.events.clear();
         self.taker.settings.forget();
         let filled = self.fill_batch(portion, waited);
+        self.taker.n_shown += portion.events.events.len() as u64;
         portion.progress = (self.logs.progress(), self.taker.n_events);
         filled
     }
@@ -111,6 +131,7 @@ struct Taker<'w> {
     timers: Timers,
     text: TextBuf,
     n_events: u64,
+    n_shown: u64,
     n_damaged: u64,
     stopped: bool,
 }
@@ -123,13 +144,18 @@ impl<'w> Taker<'w> {
             by_facts: options.filter.asks_for_facts(),
             by_context: plan.needs.context,
             state: TraceState::default(),
-            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
+            context: ContextState::within(
+                Arc::clone(&options.context),
+                Arc::clone(&options.names),
+                options.tables.processes as usize,
+            ),
             settings: Settings::new(),
             layouts: if options.has_lines() { layouts(&options.columns) } else { Default::default() },
             machine: Machine::new(options.limits),
-            timers: Timers::new(),
+            timers: Timers::with_max(options.tables.timers as usize),
             text: TextBuf::new(),
             n_events: 0,
+            n_shown: 0,
             n_damaged: 0,
             stopped: false,
             catalog,

@@ -1,9 +1,7 @@
 //! The line format that traceprinter's `-p` takes.
 
-use crate::events::N_IDS;
-use crate::reader::kev::{KevHeader, KevRecord};
 use std::fmt;
-use tfbc_vm::{Space, TextBuf, num};
+use tfbc_vm::{TextBuf, num};
 
 /// What begins an event's line in the default layout.
 pub const DEFAULT: &str = "t:0x%08c CPU:%02C %-16Z:%-18z";
@@ -19,18 +17,18 @@ const MAX_WIDTH: u32 = 4096;
 /// characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFormat {
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+pub(super) enum Piece {
     Text(Vec<u8>),
     Field(Field),
 }
 
 /// What a conversion shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Conversion {
+pub(super) enum Conversion {
     Cycles,
     Cpu,
     Number,
@@ -40,8 +38,8 @@ enum Conversion {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Field {
-    conversion: Conversion,
+pub(super) struct Field {
+    pub conversion: Conversion,
     /// `-`
     left: bool,
     /// `0`
@@ -77,215 +75,18 @@ impl std::error::Error for FormatError {}
 
 /// What an event's line is made of.
 #[derive(Debug, Clone, Copy, Default)]
-struct Line<'l> {
-    cycles: u64,
-    cpu: u8,
-    event: u16,
+pub(super) struct Line<'l> {
+    pub cycles: u64,
+    pub cpu: u8,
+    pub event: u16,
     /// `None` where the clock's rate is not known.
-    time_us: Option<u64>,
-    class_text: &'l [u8],
-    event_text: &'l [u8],
-}
-
-/// Writes lines of a format. What class, event or CPU alone determine is put together once for each of them.
-#[derive(Debug, Clone)]
-pub(super) struct LineWriter {
-    steps: Vec<Step>,
-    /// The pieces of each [`Step::Named`].
-    runs: Vec<Vec<Piece>>,
-    /// The texts of the runs, those of one event behind those of another.
-    named: Vec<Fixed>,
-    /// By class and event, where their texts begin in `named`; 0 where they are not known.
-    places: Vec<u32>,
-}
-
-/// What comes next of a line.
-#[derive(Debug, Clone)]
-enum Step {
-    Text(Fixed),
-    Cycles(Field),
-    Time(Field),
-    /// The text of each CPU.
-    Cpu(Vec<Fixed>),
-    /// The run of pieces with this number, which class and event determine.
-    Named(usize),
-}
-
-/// A text that is appended often.
-#[derive(Debug, Clone)]
-enum Fixed {
-    Short { text: [u8; Fixed::SHORT], len: usize },
-    Long(Box<[u8]>),
-}
-
-impl Fixed {
-    const SHORT: usize = 48;
-
-    fn new(bytes: &[u8]) -> Self {
-        let mut text = [0; Self::SHORT];
-        match text.get_mut(..bytes.len()) {
-            Some(room) => room.copy_from_slice(bytes),
-            None => return Fixed::Long(bytes.into()),
-        }
-        Fixed::Short { text, len: bytes.len() }
-    }
-
-    /// The text that `write` appends.
-    fn of(write: impl FnOnce(&mut TextBuf)) -> Self {
-        let mut out = TextBuf::new();
-        write(&mut out);
-        Fixed::new(out.as_bytes())
-    }
-
-    #[inline(always)]
-    fn push(&self, out: &mut TextBuf) {
-        match self {
-            Fixed::Short { text, len } => {
-                out.spare()[..Self::SHORT].copy_from_slice(text);
-                out.advance(*len);
-            }
-            Fixed::Long(text) => out.push(text),
-        }
-    }
-}
-
-/// Texts that are kept, and bytes of each.
-const MAX_KEPT: usize = 1 << 13;
-const MAX_KEPT_BYTES: usize = 256;
-
-impl LineWriter {
-    pub fn new(format: &LineFormat) -> Self {
-        let (mut steps, mut runs) = (Vec::new(), Vec::new());
-        // Texts go with what follows them where that is put together once.
-        let mut before = Vec::new();
-        for piece in &format.pieces {
-            let field = match piece {
-                Piece::Text(text) => {
-                    before.extend_from_slice(text);
-                    continue;
-                }
-                Piece::Field(field) => field,
-            };
-            match field.conversion {
-                Conversion::Cycles | Conversion::Time => {
-                    push_step(Step::Text(Fixed::new(&std::mem::take(&mut before))), &mut steps);
-                    steps.push(if field.conversion == Conversion::Time {
-                        Step::Time(*field)
-                    } else {
-                        Step::Cycles(*field)
-                    });
-                }
-                Conversion::Cpu => {
-                    let before = std::mem::take(&mut before);
-                    let text = |cpu| {
-                        Fixed::of(|out| {
-                            out.push(&before);
-                            field.write(&Line { cpu, ..Line::default() }, out);
-                        })
-                    };
-                    steps.push(Step::Cpu((0..64).map(text).collect()));
-                }
-                Conversion::Number | Conversion::Class | Conversion::Event => {
-                    if !before.is_empty() {
-                        named(Piece::Text(std::mem::take(&mut before)), &mut steps, &mut runs);
-                    }
-                    named(piece.clone(), &mut steps, &mut runs);
-                }
-            }
-        }
-        push_step(Step::Text(Fixed::new(&before)), &mut steps);
-        // Place 0 is nobody's.
-        LineWriter { steps, runs, named: vec![Fixed::new(b"")], places: vec![0; N_IDS] }
-    }
-
-    /// Where the texts of a record's class and event stand, where they are known.
-    #[inline]
-    pub fn find(&self, record: &KevRecord<'_>) -> Option<usize> {
-        let id = usize::from(Space::record_id(record.class, record.event));
-        self.places.get(id).map(|place| *place as usize).filter(|place| *place > 0)
-    }
-
-    /// Puts together what a record's class and event come to, where it is worth being kept; where it stands.
-    pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
-        let line = names.line(record);
-        let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
-        let texts: Vec<Fixed> = self.runs.iter().map(text).collect();
-        let is_short = |text: &Fixed| !matches!(text, Fixed::Long(text) if text.len() > MAX_KEPT_BYTES);
-        if !texts.iter().all(is_short) || self.named.len() + texts.len() > MAX_KEPT {
-            return None;
-        }
-        let place = self.named.len();
-        self.named.extend(texts);
-        let id = usize::from(Space::record_id(record.class, record.event));
-        if let Some(known) = self.places.get_mut(id) {
-            *known = place as u32;
-        }
-        Some(place)
-    }
-
-    /// Writes a line up to the arguments: with the texts that [`LineWriter::find`] or [`LineWriter::learn`] gave the
-    /// place of, or else with names.
-    #[inline]
-    pub fn write(
-        &self,
-        place: Result<usize, Names<'_>>,
-        record: &KevRecord<'_>,
-        header: &KevHeader,
-        out: &mut TextBuf,
-    ) {
-        let cycles = record.cycles().unwrap_or(record.stamp.into());
-        for step in &self.steps {
-            match step {
-                Step::Text(text) => text.push(out),
-                Step::Cycles(field) => field.write_cycles(cycles, out),
-                Step::Time(field) => {
-                    let time_us = header.ns(cycles).map(|ns| ns / 1000);
-                    field.write(&Line { time_us, ..Line::default() }, out);
-                }
-                Step::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
-                Step::Named(run) => match place {
-                    Ok(place) => self.named[place + run].push(out),
-                    Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(record), out)),
-                },
-            }
-        }
-    }
-}
-
-/// What stands for an event's class and for itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Names<'l> {
+    pub time_us: Option<u64>,
     pub class_text: &'l [u8],
     pub event_text: &'l [u8],
 }
 
-impl<'l> Names<'l> {
-    fn line(self, record: &KevRecord<'_>) -> Line<'l> {
-        let Names { class_text, event_text } = self;
-        Line { event: record.event, class_text, event_text, ..Line::default() }
-    }
-}
-
-/// Adds a step that is not for an empty text.
-fn push_step(step: Step, steps: &mut Vec<Step>) {
-    if !matches!(step, Step::Text(Fixed::Short { len: 0, .. })) {
-        steps.push(step);
-    }
-}
-
-/// Adds a piece that class and event determine, to the run that comes last where there is one.
-fn named(piece: Piece, steps: &mut Vec<Step>, runs: &mut Vec<Vec<Piece>>) {
-    match (steps.last(), runs.last_mut()) {
-        (Some(Step::Named(_)), Some(run)) => run.push(piece),
-        _ => {
-            steps.push(Step::Named(runs.len()));
-            runs.push(vec![piece]);
-        }
-    }
-}
-
 impl Piece {
-    fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
+    pub fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
         match self {
             Piece::Text(text) => out.push(text),
             Piece::Field(field) => field.write(line, out),
@@ -426,19 +227,18 @@ fn number(text: &str) -> Option<usize> {
 }
 
 impl Field {
-    /// Appends the clock, which nearly always has as many digits as are asked for.
+    /// Writes the clock at a place, where it has as many digits as are asked for, as it nearly always has; gives the place
+    /// behind it.
     #[inline]
-    fn write_cycles(&self, cycles: u64, out: &mut TextBuf) {
-        if self.precision.is_none() && !self.alternate {
-            let n_digits = num::hex_min(out.spare(), 0, cycles);
-            if n_digits >= self.width {
-                return out.advance(n_digits);
-            }
+    pub fn write_cycles(&self, cycles: u64, room: &mut [u8; TextBuf::SPARE], at: usize) -> Option<usize> {
+        if self.precision.is_some() || self.alternate || at > TextBuf::SPARE - 16 {
+            return None;
         }
-        self.write(&Line { cycles, ..Line::default() }, out);
+        let end = num::hex_min(room, at, cycles);
+        (end >= at + self.width).then_some(end)
     }
 
-    fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
+    pub fn write(&self, line: &Line<'_>, out: &mut TextBuf) {
         let mut digits = [0; 48];
         let end = match self.conversion {
             Conversion::Cycles => num::hex_min(&mut digits, 0, line.cycles),
@@ -502,7 +302,9 @@ impl Field {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::{LineWriter, Names};
     use super::*;
+    use crate::reader::kev::{KevHeader, KevRecord};
 
     fn check(format: &str, expected: &str) {
         let cycles = 0x37b0_4f81_e014_u64;

@@ -10,6 +10,7 @@
 
 mod format;
 mod header;
+mod line;
 
 pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
@@ -19,7 +20,7 @@ use crate::events::{EventPrinter, Events, Part, is_interrupt};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord};
 use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
 use crate::report::{Monitor, ReportError};
-use format::{LineWriter, Names};
+use line::{LineWriter, Names};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
@@ -146,6 +147,7 @@ impl<'p> Printer<'p> {
     }
 
     /// A record in the default layout, or of a log with definitions.
+    #[inline(never)]
     fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
         match self.options.layout {
@@ -224,7 +226,8 @@ impl RecordWriter for Printer<'_> {
         if self.lines.is_none() && self.definitions.is_none() {
             self.compat(record, out);
         } else {
-            self.other(record, out);
+            // What is lent is a copy, so that the record stands in memory here alone.
+            self.other(&{ *record }, out);
         }
     }
 
@@ -242,7 +245,9 @@ impl RecordWriter for Printer<'_> {
 fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     let mut text = *b"t:0x00000000 CPU:00 ";
     num::hex_low(&mut text, 4, record.stamp.into(), 8);
-    text[12..].copy_from_slice(&CPUS[usize::from(record.cpu & 63)]);
+    if let Some(cpu) = text.last_chunk_mut() {
+        *cpu = CPUS[usize::from(record.cpu & 63)];
+    }
     text
 }
 

@@ -1,13 +1,13 @@
 //! Format files on disk: read whole, replaced whole.
 
-use crate::output::Output;
+use crate::output::{Output, is_at};
 use crate::reader::aix::is_trace;
 use crate::unix_compress::{self, compress_to};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use tfbc_grammar::{Source, datakey};
+use tfbc_grammar::{Source, SourceLimits, datakey};
 
 /// Why a format file cannot be opened.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub enum OpenError {
     Io(io::Error),
     /// It is of another kind, named here with what to do.
     Other(&'static str),
-    /// It has more than 64 MiB, unpacked.
-    TooLarge,
+    /// It has more bytes than this, unpacked.
+    TooLarge(usize),
 }
 
 impl fmt::Display for OpenError {
@@ -25,7 +25,7 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Io(error) => error.fmt(f),
             OpenError::Other(what) => write!(f, "it is a {what}"),
-            OpenError::TooLarge => write!(f, "it has more than {} MiB", Source::MAX_LEN >> 20),
+            OpenError::TooLarge(max) => write!(f, "it has more than {max} bytes (--max-source raises the limit)"),
         }
     }
 }
@@ -54,17 +54,17 @@ impl FormatFile {
     ///
     /// # Errors
     /// The file cannot be read, is too large, or is no source of trace formats.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub fn open(path: &Path, limits: &SourceLimits) -> Result<Self, OpenError> {
         let mut path = path.to_owned();
         if !path.exists() {
             let packed = with_suffix(&path, ".Z");
             path = if packed.exists() { packed } else { path };
         }
         let mut file = locked(&path)?;
-        let mut bytes = read(&mut file)?;
+        let mut bytes = read(&mut file, limits.source)?;
         let width = unix_compress::max_width(&bytes);
         if width.is_some() {
-            bytes = read(unix_compress::Reader::new(&bytes[..]))?;
+            bytes = read(unix_compress::Reader::new(&bytes[..]), limits.source)?;
         }
         if let Some(what) = other_kind(&bytes) {
             return Err(OpenError::Other(what));
@@ -115,32 +115,20 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 fn locked(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
-        let found = file.metadata()?;
-        if !found.is_file() {
+        if !file.metadata()?.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
         // Whoever held the lock may have put another file in its place.
-        if file.lock().is_err() || is_same(&found, path) {
+        if file.lock().is_err() || is_at(&file, path) {
             return Ok(file);
         }
     }
 }
 
-#[cfg(unix)]
-fn is_same(found: &std::fs::Metadata, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino()))
-}
-
-#[cfg(not(unix))]
-fn is_same(_found: &std::fs::Metadata, _path: &Path) -> bool {
-    true
-}
-
-fn read(from: impl Read) -> Result<Vec<u8>, OpenError> {
+fn read(from: impl Read, max: usize) -> Result<Vec<u8>, OpenError> {
     let mut bytes = Vec::new();
-    from.take(Source::MAX_LEN as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > Source::MAX_LEN { Err(OpenError::TooLarge) } else { Ok(bytes) }
+    from.take(max as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > max { Err(OpenError::TooLarge(max)) } else { Ok(bytes) }
 }
 
 /// What bytes are that are no text of templates.

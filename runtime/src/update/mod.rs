@@ -27,7 +27,7 @@ use edit::{Edit, splice};
 use script::{Action, Script};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::trcfmt::{LineKind, head, logical_lines};
-use tfbc_grammar::{Diagnostic, Label, Severity, Source, SourceId, Sources, Span};
+use tfbc_grammar::{Diagnostic, Label, Severity, Source, SourceId, SourceLimits, Sources, Span};
 
 /// What an update comes to.
 #[derive(Debug)]
@@ -75,20 +75,20 @@ impl Change {
 }
 
 /// Applies an update file to a format file, both unpacked, in the order of its entries. A stanza older than the one that
-/// it replaces is refused, unless `any_version`.
+/// it replaces is refused, unless `any_version`. `limits` are those of the format file that results.
 ///
 /// ```
-/// use tfbc_grammar::Source;
+/// use tfbc_grammar::{Source, SourceLimits};
 /// let format = Source::new("trcfmt", "# ours\n010 1.0 \"OLD\"\n020 1.0 \"KEPT\"");
 /// let update = Source::new("a.trc", "* /etc/trcfmt\n+ 010 1.1 \"NEW\"\n+ 030 1.0 \"MORE\"\n");
-/// let change = tfbc::update::apply(&format, update, false).change.unwrap();
+/// let change = tfbc::update::apply(&format, update, false, SourceLimits::default()).change.unwrap();
 /// assert_eq!(change.format, b"# ours\n010 1.1 \"NEW\"\n020 1.0 \"KEPT\"\n030 1.0 \"MORE\"\n");
 ///
 /// let changed = Source::new("trcfmt", change.format);
 /// let undo = Source::new("a.undo.trc", change.undo);
-/// assert_eq!(tfbc::update::apply(&changed, undo, true).change.unwrap().format, format.bytes());
+/// assert_eq!(tfbc::update::apply(&changed, undo, true, SourceLimits::default()).change.unwrap().format, format.bytes());
 /// ```
-pub fn apply(format: &Source, update: Source, any_version: bool) -> Outcome {
+pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceLimits) -> Outcome {
     let (script, mut problems) = Script::parse(&update);
     let exact = undo::exact_edits(format.bytes(), update.bytes(), &script);
     if exact.is_none() && script.undoes.is_some() {
@@ -106,7 +106,7 @@ pub fn apply(format: &Source, update: Source, any_version: bool) -> Outcome {
         _ if refused => {}
         // A file that has been is what it was, mistakes included.
         Some((edits, new)) => outcome.change = Some(Change::new(format.bytes(), new, &edits)),
-        None => check(format, &document.edits(update.bytes()), update, &mut outcome),
+        None => check(format, &document.edits(update.bytes()), update, limits, &mut outcome),
     }
     outcome
 }
@@ -140,11 +140,11 @@ fn enter(
 }
 
 /// Compiles the format file that results.
-fn check(format: &Source, edits: &[Edit], update: Source, outcome: &mut Outcome) {
+fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, outcome: &mut Outcome) {
     let spliced = splice(format.bytes(), edits);
     let mut sources = Sources::new();
     let result = sources.add(Source::new(format.name(), spliced.bytes));
-    let compiled = compile(&sources, &Options::default());
+    let compiled = compile(&sources, &Options { limits, ..Options::default() });
     let update = sources.add(update);
     let moved = Moved { result, update, places: edit::inserted(edits, &spliced.starts) };
     let mut diagnostics = compiled.diagnostics;

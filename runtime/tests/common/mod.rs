@@ -1,6 +1,9 @@
 //! Traces built byte by byte, and readers run over them.
 #![allow(dead_code, clippy::allow_attributes, reason = "every test file uses a part of this")]
 
+pub mod damage;
+pub mod librts;
+
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -92,7 +92,7 @@ impl CpuFiles {
     }
 
     fn damage(&mut self, message: String) {
-        self.damage.push(Notice { damage: true, message });
+        self.damage.push(Notice::damage(message));
     }
 
     /// Leaves those that are asked for, or says which of them there is not.

@@ -134,6 +134,19 @@ impl Claims {
         self.ends.insert(start, end);
         Ok(())
     }
+
+    /// What nobody took, up to an end.
+    pub fn gaps(&self, end: u64) -> Vec<(u64, u64)> {
+        let mut gaps = Vec::new();
+        let mut at = 0;
+        for (&from, &to) in self.ends.iter().chain([(&end, &end)]) {
+            if at < from {
+                gaps.push((at, from.min(end)));
+            }
+            at = at.max(to);
+        }
+        gaps
+    }
 }
 
 #[cfg(test)]

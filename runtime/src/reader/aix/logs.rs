@@ -13,7 +13,7 @@ use super::sniff::Kind;
 use super::step::{Kernel, StepRules};
 use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace, Visit, Way, Ways};
 use crate::ids::IdSet;
-use crate::reader::{Notice, Tally};
+use crate::reader::{Imbalance, Notice, Tally};
 use std::io;
 use std::path::Path;
 
@@ -154,14 +154,14 @@ impl Logs {
                 }
                 Err(why) => {
                     let message = format!("the file of CPU {cpu} is left out: cannot read {}: {why}", path.display());
-                    notices.push(Notice { damage: true, message });
+                    notices.push(Notice::damage(message));
                 }
             }
         }
         let lacks_factors =
             |lane: &Lane| lane.trace.survey().first_stamp.is_some() && lane.trace.survey().factors.is_none();
         if survey.factors.is_none() && survey.first_stamp.is_none() && lanes.iter().any(lacks_factors) {
-            notices.push(Notice { damage: false, message: String::from(NO_FACTORS) });
+            notices.push(Notice::warning(NO_FACTORS));
         }
         Ok(Self::new(name, lanes, notices))
     }
@@ -246,12 +246,25 @@ impl Logs {
 
     /// Where the bytes went that were taken in so far.
     pub fn tally(&self) -> Tally {
-        self.traces().map(Trace::tally).fold(Tally::default(), |sum, tally| Tally {
-            read: sum.read + tally.read,
-            header: sum.header + tally.header,
-            events: sum.events + tally.events,
-            skipped: sum.skipped + tally.skipped,
-        })
+        self.traces().map(Trace::tally).fold(Tally::default(), |sum, tally| sum + tally)
+    }
+
+    /// Whole events that were handed out, passed over or left out as duplicates, and how many were left out.
+    pub fn n_events(&self) -> (u64, u64) {
+        let n_found: u64 = self.traces().map(Trace::n_whole).sum();
+        let merge = self.merge.as_ref();
+        let n_standing = merge.map_or(0, |merge| merge.n_standing());
+        (n_found.saturating_sub(n_standing), merge.map_or(0, |merge| merge.n_duplicates))
+    }
+
+    /// Compares the bytes and events that were read with what became of them.
+    ///
+    /// # Errors
+    /// They do not add up: a fault of this program.
+    pub(crate) fn check(&self, n_formatted: u64, n_filtered: u64) -> Result<(), Imbalance> {
+        let (n_read, n_duplicates) = self.n_events();
+        let parts = [("formatted", n_formatted), ("filtered out", n_filtered), ("duplicates", n_duplicates)];
+        self.tally().check().and(Imbalance::check("events", n_read, &parts))
     }
 
     /// 32-bit stamps that went back a little and were taken for the one before them.

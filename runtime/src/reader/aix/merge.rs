@@ -67,6 +67,8 @@ pub(super) struct Merge {
     /// Whether the earliest head was handed out.
     taken: bool,
     pub duplicates: Option<Duplicates>,
+    /// Events that were left out as duplicates.
+    pub n_duplicates: u64,
     told_of_overflow: bool,
     /// What is to be said, with the index of the trace.
     pub notices: VecDeque<(usize, Notice)>,
@@ -95,6 +97,7 @@ impl Merge {
             let lane = &mut lanes[head.lane];
             let Some(parts) = lane.parts else { return Ok(Turn::End) };
             if self.is_duplicate(head, &parts, lane) {
+                self.n_duplicates += 1;
                 continue;
             }
             lane.last_id = parts.id;
@@ -104,6 +107,11 @@ impl Merge {
             }
             return Ok(Turn::Event(head, parts));
         }
+    }
+
+    /// Traces that stand at an event that was not handed out.
+    pub fn n_standing(&self) -> u64 {
+        (self.heads.len() as u64).saturating_sub(self.taken.into())
     }
 
     /// Looks for the next event of the trace whose one was handed out, and at first for those of all.
@@ -157,7 +165,7 @@ impl Merge {
         if duplicates.take_overflow() && !self.told_of_overflow {
             self.told_of_overflow = true;
             let message = "too many events of one time: some that two logs hold may be reported twice";
-            self.notices.push_back((head.lane, Notice { damage: false, message: String::from(message) }));
+            self.notices.push_back((head.lane, Notice::warning(message)));
         }
         duplicate
     }

@@ -33,7 +33,7 @@ pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
 pub(super) use trace::find_kind;
-pub use trace::{Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
+pub use trace::{AfterDamage, Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
 pub(crate) use trace::{Visit, Way, Ways};
 
 /// Canonical ids of the hooks that readers and reports know.

@@ -1,6 +1,7 @@
 //! One trace, opened: events in reading order, and notices where it is damaged.
 
 mod ordinary;
+mod resync;
 
 pub(crate) use ordinary::{Visit, Way, Ways};
 
@@ -11,7 +12,8 @@ use super::log::{self, Area, Claims, LogHeader};
 use super::sniff::{Kind, Sniffed, compressed, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
-use crate::reader::{Notice, Tally};
+use crate::reader::{MaxRatio, Notice, Tally};
+use resync::{CLEAN, Judged, SURE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -19,6 +21,9 @@ use std::path::Path;
 
 /// Bytes of a pipe that are held while looking ahead for time factors.
 const MAX_LOOK_AHEAD: usize = 16 << 20;
+
+/// Places outside of all entries that are named one by one.
+const MAX_NAMED: usize = 8;
 
 /// Names of processors' files that are taken from a base file; AIX has at most as many processors.
 const MAX_CPU_FILES: usize = 1024;
@@ -39,6 +44,20 @@ pub struct ReadOptions {
     pub follow: bool,
     /// Of a log of one file a processor, only the files of these: ranges with both ends.
     pub cpus: Option<Vec<(u64, u64)>>,
+    /// Where reading goes on behind a malformed event.
+    pub after_damage: AfterDamage,
+    /// What compressed files may come to.
+    pub max_ratio: MaxRatio,
+}
+
+/// Where reading goes on behind a malformed event whose size is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AfterDamage {
+    /// At the next place where eight events step cleanly, or at a log's next entry.
+    #[default]
+    Resync,
+    /// At a log's next entry; a stream ends there.
+    NextEntry,
 }
 
 /// Why a trace cannot be read at all.
@@ -229,6 +248,12 @@ pub struct Trace {
     survey: Survey,
     cpu_files: Vec<CpuFile>,
     tally: Tally,
+    after_damage: AfterDamage,
+    judged: Judged,
+    /// Malformed and cut events.
+    n_malformed: u64,
+    /// What of a log file no area holds.
+    outside: Vec<(u64, u64)>,
     /// Whether it was said what became of a compressed or growing file.
     ending_said: bool,
 }
@@ -239,7 +264,7 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is no trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? };
+        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         Self::from_input(path.to_string_lossy(), input, options)
     }
 
@@ -264,7 +289,11 @@ impl Trace {
 
     /// Opens one of several files of a log, whose time factors may stand in another one.
     pub(super) fn open_part(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        Self::plan(path.to_string_lossy().into_owned(), Window::new(Input::open(path)?), options)
+        Self::plan(
+            path.to_string_lossy().into_owned(),
+            Window::new(Input::open(path)?.within(options.max_ratio)),
+            options,
+        )
     }
 
     fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
@@ -298,6 +327,10 @@ impl Trace {
             survey: Survey::default(),
             cpu_files: Vec::new(),
             tally: Tally::default(),
+            after_damage: options.after_damage,
+            judged: Judged::default(),
+            n_malformed: 0,
+            outside: Vec::new(),
             ending_said: false,
         };
         if kind.is_log() {
@@ -340,10 +373,14 @@ impl Trace {
         }
         loop {
             let left = &self.window.bytes()[self.pending..];
-            let is_short =
-                (left.len() < LARGE_EVENT || self.rules.lenient) && matches!(self.rules.step(left), Step::Short(_));
-            if !is_short || self.window.may_wait() {
-                return Ok(is_short);
+            let needs_more = match self.rules.step(left) {
+                Step::Short(_) => left.len() < LARGE_EVENT || self.rules.lenient,
+                // Where events follow again is told by what comes.
+                Step::Malformed { size: None, .. } => return Ok(self.after_damage == AfterDamage::Resync),
+                _ => false,
+            };
+            if !needs_more || self.window.may_wait() {
+                return Ok(needs_more);
             }
             if !self.window.fill()? {
                 return Ok(false);
@@ -399,6 +436,11 @@ impl Trace {
     /// Events and malformed places so far.
     pub fn n_events(&self) -> u64 {
         self.number
+    }
+
+    /// Whole events so far.
+    pub fn n_whole(&self) -> u64 {
+        self.number - self.n_malformed
     }
 
     /// Offset in the file of what was handed out last.
@@ -486,7 +528,7 @@ impl Trace {
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
-                    if self.says_ending() {
+                    if self.passes_outside()? || self.says_ending() {
                         continue;
                     }
                     return Ok(Found::End);
@@ -510,8 +552,8 @@ impl Trace {
         }
     }
 
-    fn damage(&mut self, message: String) {
-        self.notices.push_back(Notice { damage: true, message });
+    fn damage(&mut self, notice: Notice) {
+        self.notices.push_back(notice);
     }
 
     /// Says, once, what is to be said of an input that has ended.
@@ -526,7 +568,7 @@ impl Trace {
         let area = self.areas[self.next_area];
         self.next_area += 1;
         if let Some(refusal) = area.refused {
-            self.damage(match refusal {
+            self.damage(Notice::damage(match refusal {
                 Refusal::Beyond => {
                     format!("{} at offset {:#x} stands behind the end of the file", area.what, area.start)
                 }
@@ -534,11 +576,12 @@ impl Trace {
                     "{} at offset {:#x} to {:#x} overlaps what stands at {start:#x} to {end:#x}",
                     area.what, area.start, area.end
                 ),
-            });
+            }));
             return Ok(());
         }
         self.window.set_area_end(area.end);
         self.window.seek(area.start)?;
+        self.judged.clear();
         self.in_area = true;
         Ok(())
     }
@@ -547,57 +590,132 @@ impl Trace {
     fn end_area(&mut self, need: usize) -> io::Result<()> {
         let left = self.window.bytes().len();
         let (offset, number) = (self.window.offset(), self.number + 1);
-        let area = &self.areas[self.next_area - 1];
-        let what = &area.what;
-        let message = match (left, area.cut_from) {
-            (0, None) => None,
-            (0, Some(end)) => {
-                Some(format!("truncated at offset {offset:#x}: 0 bytes left, {what} goes on to {end:#x}"))
-            }
-            _ => Some(format!(
-                "truncated at offset {offset:#x}: {left} bytes left in {what}, event {number} needs {need}"
-            )),
-        };
-        if let Some(message) = message {
-            self.number += u64::from(left > 0);
-            self.damage(message);
+        let Planned { what, cut_from, .. } = self.areas[self.next_area - 1];
+        self.in_area = left > 0 && self.after_damage == AfterDamage::Resync && self.seek_events(SURE)?;
+        if !self.in_area {
+            self.skip(self.window.bytes().len());
         }
-        self.skip(left)?;
-        self.in_area = false;
+        let to = self.window.offset();
+        let message = match (left, cut_from) {
+            (0, None) => return Ok(()),
+            (0, Some(end)) => format!("truncated at offset {offset:#x}: 0 bytes left, {what} goes on to {end:#x}"),
+            _ if self.in_area => {
+                let n = to - offset;
+                format!(
+                    "event {number} at offset {offset:#x} needs {need} bytes, and {left} are left in {what}; skipped to offset \
+                     {to:#x} ({n} bytes)"
+                )
+            }
+            _ => format!("truncated at offset {offset:#x}: {left} bytes left in {what}, event {number} needs {need}"),
+        };
+        self.count_malformed(u64::from(left > 0));
+        self.damage(Notice::damage(message).skipping(offset, to));
         Ok(())
     }
 
     fn malformed(&mut self, fault: Fault, size: Option<usize>) -> io::Result<()> {
-        self.number += 1;
-        let (offset, number) = (self.window.offset(), self.number);
-        let (skipped, what) = match size {
-            Some(size) => (size as u64, String::from("it is stepped over")),
-            None => (self.left_in_area()?, format!("the rest of {} is skipped", self.areas[self.next_area - 1].what)),
-        };
-        self.damage(format!("event {number} at offset {offset:#x}: {fault}; {what} ({skipped} bytes)"));
-        match size {
-            Some(size) => self.skip(size)?,
-            None => {
-                self.window.look_for_fault();
-                self.tally.read += skipped;
-                self.tally.skipped += skipped;
-                self.in_area = false;
+        self.count_malformed(1);
+        let (offset, number, what) = (self.window.offset(), self.number, self.areas[self.next_area - 1].what);
+        let skipped_before = self.tally.skipped;
+        self.in_area = match size {
+            Some(size) => {
+                self.skip(size);
+                true
             }
-        }
+            None => self.seeks()?,
+        };
+        let n = self.tally.skipped - skipped_before;
+        let to = offset + n;
+        let skipped = match size {
+            Some(_) => format!("it is stepped over, to offset {to:#x} ({n} bytes)"),
+            None if self.in_area => format!("skipped to offset {to:#x} ({n} bytes)"),
+            None => format!("the rest of {what} is skipped ({n} bytes), to offset {to:#x}"),
+        };
+        let message = format!("event {number} at offset {offset:#x}: {fault}; {skipped}");
+        self.damage(Notice::damage(message).skipping(offset, to));
         Ok(())
     }
 
-    fn skip(&mut self, n: usize) -> io::Result<()> {
+    fn count_malformed(&mut self, n: u64) {
+        self.number += n;
+        self.n_malformed += n;
+    }
+
+    /// Skips bytes to where events follow again in the area, or to its end; whether they do.
+    fn seeks(&mut self) -> io::Result<bool> {
+        match self.after_damage {
+            AfterDamage::Resync => self.seek_events(CLEAN),
+            AfterDamage::NextEntry => {
+                let rest = self.left_in_area();
+                self.window.look_for_fault();
+                self.tally.read += rest;
+                self.tally.skipped += rest;
+                Ok(false)
+            }
+        }
+    }
+
+    fn skip(&mut self, n: usize) {
         self.window.consume(n);
         self.tally.read += n as u64;
         self.tally.skipped += n as u64;
-        Ok(())
     }
 
     /// Bytes from here to the area's end; of a pipe, those that were read.
-    fn left_in_area(&self) -> io::Result<u64> {
+    fn left_in_area(&self) -> u64 {
         let end = self.areas[self.next_area - 1].end.min(self.size.unwrap_or(u64::MAX));
-        Ok(if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) })
+        if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) }
+    }
+
+    /// Passes over what no area of a log holds, and says so where it is more than zeros.
+    fn passes_outside(&mut self) -> io::Result<bool> {
+        let places = std::mem::take(&mut self.outside);
+        let mut used = Vec::new();
+        for &(from, to) in &places {
+            let is_blank = self.pass(from, to)?;
+            if !is_blank {
+                used.push((from, to));
+            }
+        }
+        if used.is_empty() {
+            return Ok(false);
+        }
+        let named = used.iter().take(MAX_NAMED).map(|(from, to)| format!("{from:#x} to {to:#x}"));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = used.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 { format!(" and {more} more places") } else { String::new() };
+        let n: u64 = used.iter().map(|(from, to)| to - from).sum();
+        let notice = Notice::warning(format!("no entry holds what stands at {named}{more}: skipped ({n} bytes)"));
+        self.notices.push_back(match used[..] {
+            [(from, to)] => notice.skipping(from, to),
+            _ => notice,
+        });
+        Ok(true)
+    }
+
+    /// Passes over bytes of a log, and tells whether they are all zeros. Zeros count as bytes of the table, which may well
+    /// keep room for more.
+    fn pass(&mut self, from: u64, to: u64) -> io::Result<bool> {
+        self.window.set_area_end(to);
+        self.window.seek(from)?;
+        let (mut is_blank, mut n) = (true, 0);
+        loop {
+            let bytes = self.window.bytes();
+            is_blank &= bytes.iter().all(|byte| *byte == 0);
+            let len = bytes.len();
+            n += len as u64;
+            self.window.consume(len);
+            if !self.window.fill()? {
+                break;
+            }
+        }
+        self.tally.read += n;
+        if is_blank {
+            self.tally.header += n;
+        } else {
+            self.tally.skipped += n;
+        }
+        Ok(is_blank)
     }
 
     fn plan_stream(&mut self) -> io::Result<()> {
@@ -623,10 +741,9 @@ impl Trace {
         let head = self.read_at(0, fixed)?;
         self.take_header(head.len() as u64);
         let Some(header) = LogHeader::parse(kernel, &head) else {
-            self.damage(format!(
-                "truncated at offset 0x0: {} bytes left, the header of a log needs {fixed}",
-                head.len()
-            ));
+            let n = head.len();
+            let message = format!("truncated at offset 0x0: {n} bytes left, the header of a log needs {fixed}");
+            self.damage(Notice::damage(message));
             return Ok(());
         };
         self.header = Some(header);
@@ -640,6 +757,7 @@ impl Trace {
         for at in order {
             self.plan_area(entries[at], What::Entry(at), size, &mut claims);
         }
+        self.outside = claims.gaps(size);
         Ok(())
     }
 
@@ -660,11 +778,16 @@ impl Trace {
                 self.take_header(table.len() as u64);
                 return Ok(log::parse_table(kernel, &table));
             }
-            Some(len) => self.damage(format!(
-                "truncated at offset {fixed:#x}: {} bytes left, the table of {n} entries needs {len}",
-                size - fixed
-            )),
-            None => self.damage(format!("the header at offset 0x4 announces {n} entries, more than any log has")),
+            Some(len) => {
+                let left = size - fixed;
+                let cut =
+                    format!("truncated at offset {fixed:#x}: {left} bytes left, the table of {n} entries needs {len}");
+                self.damage(Notice::damage(cut));
+            }
+            None => {
+                let text = format!("the header at offset 0x4 announces {n} entries, more than any log has");
+                self.damage(Notice::damage(text));
+            }
         }
         let _ = claims.take(0, fixed);
         Ok(Vec::new())
@@ -695,13 +818,10 @@ impl Trace {
             stamped.push((stamp.unwrap_or(u64::MAX), at));
         }
         stamped.sort();
-        self.notices.push_back(Notice {
-            damage: false,
-            message: format!(
-                "the header's next entry {} of {} leaves out used entries; all are read, by their first time stamp",
-                header.current, header.n_entries
-            ),
-        });
+        self.notices.push_back(Notice::warning(format!(
+            "the header's next entry {} of {} leaves out used entries; all are read, by their first time stamp",
+            header.current, header.n_entries
+        )));
         Ok(stamped.into_iter().map(|(_, at)| at).collect())
     }
 
@@ -741,6 +861,7 @@ impl Trace {
         let start = self.window.pin();
         let notices = self.notices.clone();
         let tally = self.tally;
+        let outside = self.outside.clone();
         let mut survey = Survey::default();
         let mut cpu_files = Vec::new();
         // The names of the processors' files may stand anywhere in a base file, which holds little else.
@@ -771,7 +892,8 @@ impl Trace {
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.number, self.ending_said) = (0, false, 0, 0, false);
+        (self.next_area, self.in_area, self.pending, self.ending_said) = (0, false, 0, false);
+        (self.number, self.n_malformed, self.outside) = (0, 0, outside);
         if self.header.is_some_and(|header| !header.is_cpu_file()) {
             self.cpu_files = cpu_files;
         }
@@ -781,8 +903,8 @@ impl Trace {
     /// Says that a trace with time stamps tells nothing of their unit.
     fn warn_of_missing_factors(&mut self) {
         if self.survey.first_stamp.is_some() && self.survey.factors.is_none() {
-            let message = String::from("no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond");
-            self.notices.push_front(Notice { damage: false, message });
+            let message = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
+            self.notices.push_front(Notice::warning(message));
         }
     }
 

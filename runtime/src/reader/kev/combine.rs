@@ -164,6 +164,12 @@ impl OpenCombines {
         Ok(ended)
     }
 
+    /// Bytes of the slots of all of them.
+    pub fn slot_bytes(&self) -> u64 {
+        let others = self.recent.iter().chain(self.older.values());
+        self.last.iter().filter(|combine| combine.key != NONE).chain(others).map(Combine::slot_bytes).sum()
+    }
+
     /// Takes out the oldest combine where all together pass [`MAX_OPEN_BYTES`].
     #[inline]
     pub fn take_over_limit(&mut self) -> Option<Combine> {

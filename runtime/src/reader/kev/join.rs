@@ -1,7 +1,7 @@
 //! What becomes of each slot of a combine, and what is dropped.
 
 use super::combine::{Combine, Ended, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, Stray};
-use super::slot::{Payload, SLOT_BYTES, Slot, SlotKind};
+use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 
 /// What a log held, and what of it could not be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +28,8 @@ pub struct KevCounts {
     pub lost_buffers: u64,
     /// Bytes behind the last whole slot.
     pub cut_bytes: u64,
+    /// Bytes that were skipped where slots were out of step.
+    pub skipped_bytes: u64,
 }
 
 /// Joins the slots of combines.
@@ -35,7 +37,10 @@ pub struct KevCounts {
 pub(super) struct Joiner {
     open: OpenCombines,
     pub counts: KevCounts,
-    first_dropped: Option<u64>,
+    /// Combines that were delivered, and the bytes of their payloads.
+    joined: (u64, u64),
+    /// Offsets of the first and of the last slot of what was dropped.
+    dropped: Option<(u64, u64)>,
 }
 
 impl Joiner {
@@ -58,7 +63,11 @@ impl Joiner {
                 return None;
             }
             SlotKind::End => match self.open.end(slot, payload, into) {
-                Ok(ended) => return Some(Ended { msb: ended.msb.or(msb), ..ended }),
+                Ok(ended) => {
+                    self.joined.0 += 1;
+                    self.joined.1 += u64::from(ended.len);
+                    return Some(Ended { msb: ended.msb.or(msb), ..ended });
+                }
                 Err(stray) => Err(stray),
             },
             _ => self.open.go_on(slot, payload),
@@ -112,7 +121,16 @@ impl Joiner {
 
     fn drop_bytes(&mut self, offset: u64, n: u64) {
         self.counts.dropped_slots += n / SLOT_BYTES as u64;
-        self.first_dropped = Some(self.first_dropped.map_or(offset, |first| first.min(offset)));
+        let (first, last) = self.dropped.unwrap_or((offset, offset));
+        self.dropped = Some((first.min(offset), last.max(offset)));
+    }
+
+    /// Bytes of the slots of delivered records and of open combines.
+    pub fn event_bytes(&self) -> u64 {
+        let (n_joined, payload) = self.joined;
+        (self.counts.records - n_joined) * SLOT_BYTES as u64
+            + payload / PAYLOAD_BYTES as u64 * SLOT_BYTES as u64
+            + self.open.slot_bytes()
     }
 
     /// What is to be said of all that was dropped; `None` where nothing was.
@@ -130,8 +148,9 @@ impl Joiner {
             (counts.over_limits, &limits),
         ];
         let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect();
-        let (slots, first) = (counts.dropped_slots, self.first_dropped.unwrap_or(0));
+        let (slots, (first, last)) = (counts.dropped_slots, self.dropped.unwrap_or_default());
         let parts = parts.join(", ");
-        Some(format!("incomplete combines dropped, the first at offset {first:#x}: {parts}; slots: {slots}"))
+        let last = if first < last { format!(" and the last at {last:#x}") } else { String::new() };
+        Some(format!("incomplete combines dropped, the first at offset {first:#x}{last}: {parts}; slots: {slots}"))
     }
 }

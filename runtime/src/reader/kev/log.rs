@@ -7,7 +7,7 @@ use super::row::{Clocks, KevRow};
 use super::slot::{Marks, SLOT_BYTES, Slot, SlotKind, word};
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
-use crate::reader::{Notice, Tally};
+use crate::reader::{MaxRatio, Notice, Tally};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
@@ -16,6 +16,10 @@ use std::path::Path;
 const BUFFER_NUMBERS: u32 = 2048;
 /// Bytes of payload of the combines of one row, unless one has more.
 const MAX_ROW_BYTES: usize = 128 << 10;
+/// Slots that tell whether what begins with them is in step.
+const JUDGED_SLOTS: usize = 8;
+/// Bytes that are looked at for that.
+const JUDGED_BYTES: usize = 4 * JUDGED_SLOTS * SLOT_BYTES;
 /// Gaps that are said one by one; the rest is summed up at the end.
 const MAX_GAP_NOTICES: u64 = 100;
 
@@ -24,6 +28,10 @@ const MAX_GAP_NOTICES: u64 = 100;
 pub struct KevOptions {
     /// Whether every slot is handed out as [`KevItem::Slot`], too, before what it completes.
     pub slots: bool,
+    /// Whether slots are taken as they stand where they are out of step, as traceprinter 1.02 does.
+    pub out_of_step: bool,
+    /// What a compressed file may come to.
+    pub max_ratio: MaxRatio,
 }
 
 /// What stands next in a log.
@@ -114,6 +122,7 @@ pub struct KevLog {
     slot_shown: bool,
     ended: bool,
     clocks: Clocks,
+    marks: Marks,
     joiner: Joiner,
     /// What ended in the row that was handed out last, and the payloads.
     ends: Vec<Option<Ended>>,
@@ -128,7 +137,7 @@ impl KevLog {
     /// # Errors
     /// The file cannot be read, or is no log that can be read.
     pub fn open(path: &Path, options: &KevOptions) -> Result<Self, KevRefusal> {
-        Self::from_window(Window::new(Input::open(path)?), &path.to_string_lossy(), options)
+        Self::from_window(Window::new(Input::open(path)?.within(options.max_ratio)), &path.to_string_lossy(), options)
     }
 
     /// Reads a log from any input. `name` is what messages show.
@@ -175,6 +184,7 @@ impl KevLog {
             slot_shown: false,
             ended: false,
             clocks: Clocks::new(header.one_clock),
+            marks: Marks::new(header.big_endian, header.cpu_num),
             joiner: Joiner::default(),
             ends: Vec::new(),
             payloads: Vec::new(),
@@ -207,10 +217,12 @@ impl KevLog {
     /// Whether the next record must be waited for: it is not at hand, and the log comes from another program.
     #[inline]
     pub fn waits(&self) -> bool {
-        self.window.is_live()
-            && !self.ended
-            && self.notices.is_empty()
-            && self.window.bytes().len() < self.pending + SLOT_BYTES
+        let next = self.window.bytes().get(self.pending..).unwrap_or_default();
+        let needs = match next.first_chunk() {
+            Some(slot) if self.looks_out_of_step(slot) => JUDGED_BYTES,
+            _ => SLOT_BYTES,
+        };
+        self.window.is_live() && !self.ended && self.notices.is_empty() && next.len() < needs
     }
 
     /// How the file is compressed.
@@ -240,14 +252,21 @@ impl KevLog {
 
     /// Where the bytes went that were taken in so far. Slots of open combines count as events.
     pub fn tally(&self) -> Tally {
-        let read = self.window.offset() + self.pending as u64;
-        let skipped = self.joiner.counts.dropped_slots * SLOT_BYTES as u64 + self.joiner.counts.cut_bytes;
-        Tally { read, header: self.header_bytes, events: read - self.header_bytes - skipped, skipped }
+        let KevCounts { dropped_slots, cut_bytes, skipped_bytes, .. } = self.joiner.counts;
+        Tally {
+            read: self.n_read(),
+            header: self.header_bytes,
+            events: self.joiner.event_bytes(),
+            skipped: dropped_slots * SLOT_BYTES as u64 + cut_bytes + skipped_bytes,
+        }
+    }
+
+    fn n_read(&self) -> u64 {
+        self.window.offset() + self.pending as u64
     }
 
     fn n_slots(&self) -> u64 {
-        let tally = self.tally();
-        (tally.read - tally.header) / SLOT_BYTES as u64
+        (self.n_read() - self.header_bytes - self.joiner.counts.skipped_bytes) / SLOT_BYTES as u64
     }
 
     /// The next record, notice or, where they were asked for, slot; `None` at the end.
@@ -296,10 +315,10 @@ impl KevLog {
 
     /// Takes in the slots of a row; how many slots and records they are.
     fn take_row(&mut self, max_slots: usize) -> (usize, usize) {
-        let Self { window, joiner, clocks, ends, payloads, header, .. } = self;
+        let in_step = !self.options.out_of_step;
+        let Self { window, joiner, clocks, ends, payloads, header, marks, .. } = self;
         let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
         let (mut n_slots, mut n_records) = (0, 0);
-        let marks = Marks::new(header.big_endian);
         for bytes in &slots[..slots.len().min(max_slots)] {
             if marks.is_simple(bytes) {
                 if marks.is_control(bytes) {
@@ -310,6 +329,16 @@ impl KevLog {
                 continue;
             }
             let slot = Slot::read(bytes, header.big_endian);
+            if marks.is_foreign(bytes) {
+                if in_step || (slot.kind() == SlotKind::Simple && slot.class() == classes::CONTROL) {
+                    break;
+                }
+                if slot.kind() == SlotKind::Simple {
+                    n_records += 1;
+                    n_slots += 1;
+                    continue;
+                }
+            }
             let [.., payload] = bytes.as_chunks().0 else { break };
             let offset = window.offset() + (n_slots * SLOT_BYTES) as u64;
             let ended = joiner.take(slot, payload, offset, clocks.msb(slot.cpu()), payloads);
@@ -349,10 +378,11 @@ impl KevLog {
         if self.detour {
             return None;
         }
-        let slot = Slot::read(self.window.bytes().first_chunk()?, self.header.big_endian);
-        if slot.kind() != SlotKind::Simple || slot.class() == classes::CONTROL {
+        let bytes = self.window.bytes().first_chunk()?;
+        if !self.marks.is_simple(bytes) || self.marks.is_control(bytes) {
             return None;
         }
+        let slot = Slot::read(bytes, self.header.big_endian);
         self.hand_out();
         Some(slot)
     }
@@ -379,6 +409,9 @@ impl KevLog {
                 }
                 continue;
             };
+            if self.looks_out_of_step(&bytes) && self.steps_on()? {
+                continue;
+            }
             if self.options.slots && !self.slot_shown {
                 self.slot_shown = true;
                 return Ok(Found::Slot([0, 1, 2, 3].map(|at| word(&bytes, at, self.header.big_endian))));
@@ -427,13 +460,43 @@ impl KevLog {
         self.joiner.counts.lost_buffers += u64::from(lost);
         if self.joiner.counts.gaps <= MAX_GAP_NOTICES {
             let offset = self.window.offset();
-            self.damage(format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}"));
+            let text = format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}");
+            self.damage(Notice::damage(text));
         }
     }
 
-    fn damage(&mut self, message: String) {
-        self.notices.push_back(Notice { damage: true, message });
+    fn damage(&mut self, notice: Notice) {
+        self.notices.push_back(notice);
         self.detour = true;
+    }
+
+    /// Whether what stands where a slot should begin has to be judged by what follows.
+    #[inline]
+    fn looks_out_of_step(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
+        !self.options.out_of_step && self.marks.is_foreign(bytes)
+    }
+
+    /// Skips bytes to where slots are in step again, if they are out of step; whether they were.
+    #[cold]
+    fn steps_on(&mut self) -> io::Result<bool> {
+        while self.window.bytes().len() < JUDGED_BYTES && self.window.fill()? {}
+        let judged = self.window.bytes();
+        let judged = &judged[..judged.len().min(JUDGED_BYTES)];
+        let Some(n) = out_of_step(judged, |slot| self.is_likely(slot), self.header.big_endian) else {
+            return Ok(false);
+        };
+        let (from, to) = (self.window.offset(), self.window.offset() + n as u64);
+        self.window.consume(n);
+        self.joiner.counts.skipped_bytes += n as u64;
+        let text = format!("at offset {from:#x}: slots out of step; skipped to offset {to:#x} ({n} bytes)");
+        self.damage(Notice::damage(text).skipping(from, to));
+        Ok(true)
+    }
+
+    /// Whether some bytes look like a slot.
+    fn is_likely(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
+        let class = Slot::read(bytes, self.header.big_endian).class();
+        !self.marks.is_foreign(bytes) && (classes::CONTROL..=classes::STRAY_SYSTEM).contains(&class)
     }
 
     /// The log has no more whole slots: says what could not be delivered.
@@ -444,17 +507,35 @@ impl KevLog {
         let left = self.window.bytes().len();
         if left > 0 {
             let offset = self.window.offset();
-            self.damage(format!("truncated at offset {offset:#x}: {left} bytes left, a slot needs {SLOT_BYTES}"));
+            let text = format!("truncated at offset {offset:#x}: {left} bytes left, a slot needs {SLOT_BYTES}");
+            self.damage(Notice::damage(text).skipping(offset, offset + left as u64));
             self.window.consume(left);
             self.joiner.counts.cut_bytes = left as u64;
         }
         self.notices.extend(self.window.ending());
         if self.joiner.counts.gaps > MAX_GAP_NOTICES {
             let KevCounts { gaps, lost_buffers, .. } = self.joiner.counts;
-            self.damage(format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}"));
+            let text = format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}");
+            self.damage(Notice::damage(text));
         }
         if let Some(message) = self.joiner.dropped_message() {
-            self.damage(message);
+            self.damage(Notice::damage(message));
         }
     }
+}
+
+/// How many bytes behind the start of some bytes eight slots stand that are likely, where most of those that begin at
+/// the start are not. The first of those may be damaged itself. Data may look like slots, too: where there are several
+/// such places, it is the one behind which the fewest slots are unlikely or go back in time.
+fn out_of_step(bytes: &[u8], is_likely: impl Fn(&[u8; SLOT_BYTES]) -> bool, big_endian: bool) -> Option<usize> {
+    let slots = |at: usize| bytes.get(at..).unwrap_or_default().as_chunks::<SLOT_BYTES>().0.iter();
+    let n_likely = |at: usize| slots(at).take(JUDGED_SLOTS).filter(|slot| is_likely(slot)).count();
+    if n_likely(0) > JUDGED_SLOTS / 2 {
+        return None;
+    }
+    let follows = |one: &[u8; SLOT_BYTES], next: &[u8; SLOT_BYTES]| {
+        is_likely(next) && word(next, 1, big_endian).wrapping_sub(word(one, 1, big_endian)) < 1 << 31
+    };
+    let n_strange = |at: &usize| slots(*at).zip(slots(*at).skip(1)).filter(|(one, next)| !follows(one, next)).count();
+    (1..2 * SLOT_BYTES).filter(|at| n_likely(*at) == JUDGED_SLOTS).min_by_key(n_strange)
 }

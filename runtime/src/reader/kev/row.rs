@@ -60,9 +60,9 @@ impl KevRow<'_> {
         self.slots.is_empty()
     }
 
-    /// Shows the records, in their order.
+    /// Shows the records, in their order, and tells how many they were.
     #[inline]
-    pub fn each(self, mut visit: impl FnMut(&KevRecord<'_>)) {
+    pub fn each(self, mut visit: impl FnMut(&KevRecord<'_>)) -> u64 {
         let (mut ends, mut payloads, mut number) = (self.ends.iter(), self.payloads, self.number);
         let mut here = self.offset;
         for slot in self.slots {
@@ -72,7 +72,7 @@ impl KevRow<'_> {
             here += SLOT_BYTES as u64;
             let (mut wide, mut offset, mut bytes) = (false, place, &slot[SLOT_BYTES / 2..]);
             let mut msb = self.clocks.msb(cpu);
-            if head.kind() != SlotKind::Simple {
+            if !head.is_simple() {
                 if head.kind() != SlotKind::End {
                     continue;
                 }
@@ -83,5 +83,6 @@ impl KevRow<'_> {
             number += 1;
             visit(&KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes });
         }
+        number - self.number
     }
 }

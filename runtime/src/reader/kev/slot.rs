@@ -15,24 +15,41 @@ pub(super) const N_CPUS: usize = 64;
 /// Bits of a header that name class, event and CPU.
 const IDENTITY: u32 = 0x3F00_7FFF;
 
+/// Bits of a header that are zero in all logs that are known.
+const UNUSED: u32 = 0x00FE_8000;
+/// Bits that hold the CPU, and where they begin.
+const CPU: (u32, u32) = (0x3F, 24);
+
 /// What tells in a header, as it stands in the file, whether the slot is simple, and whether it is of the class CONTROL.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
-    kind: u32,
+    /// Bits of which a header of a simple slot has none.
+    not_simple: u32,
+    foreign: u32,
     class: u32,
     control: u32,
 }
 
 impl Marks {
-    pub fn new(big_endian: bool) -> Self {
-        let [kind, class, control] = [3 << 30, 0x1F << 10, u32::from(classes::CONTROL) << 10]
+    /// Those of a byte order, and of a number of CPUs where that is known.
+    pub fn new(big_endian: bool, n_cpus: Option<u32>) -> Self {
+        let cpus = n_cpus.unwrap_or(u32::MAX).clamp(1, N_CPUS as u32).next_power_of_two() - 1;
+        let foreign = UNUSED | (CPU.0 & !cpus) << CPU.1;
+        let [kind, foreign, class, control] = [3 << 30, foreign, 0x1F << 10, u32::from(classes::CONTROL) << 10]
             .map(|bits: u32| if big_endian { bits.swap_bytes() } else { bits });
-        Self { kind, class, control }
+        Self { not_simple: kind | foreign, foreign, class, control }
     }
 
+    /// Whether it is a simple slot whose header has no bit that none should have.
     #[inline]
     pub fn is_simple(self, bytes: &[u8; SLOT_BYTES]) -> bool {
-        word(bytes, 0, false) & self.kind == 0
+        word(bytes, 0, false) & self.not_simple == 0
+    }
+
+    /// Whether a header has bits that none should have: as it may be read all the same, or be none.
+    #[inline]
+    pub fn is_foreign(self, bytes: &[u8; SLOT_BYTES]) -> bool {
+        word(bytes, 0, false) & self.foreign != 0
     }
 
     #[inline]
@@ -75,6 +92,11 @@ impl Slot {
             2 => SlotKind::Continuation,
             _ => SlotKind::End,
         }
+    }
+
+    #[inline]
+    pub fn is_simple(self) -> bool {
+        self.header >> 30 == 0
     }
 
     #[inline]

@@ -17,14 +17,29 @@ use crate::unix_compress;
 use gzip::Gzip;
 use std::fmt;
 use std::io::{self, BufReader, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use zstd::Zstd;
 
 /// Compressed bytes that are asked for in one read.
 const BUFFER: usize = 64 << 10;
 /// First bytes that tell how a file is compressed.
 const MAGIC_BYTES: usize = 4;
+
+/// The most bytes that a byte of a compressed file may come to, once more than 16 MiB are unpacked. The flag
+/// `--max-ratio`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxRatio(pub u32);
+
+impl Default for MaxRatio {
+    /// 1100: more than deflate can come to, which is 1032.
+    fn default() -> Self {
+        Self(1100)
+    }
+}
+
+/// Unpacked bytes that are no concern, whatever they were packed to.
+const FREE: u64 = 16 << 20;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,6 +111,8 @@ pub struct Unpacker {
     meter: Arc<Meter>,
     size: Option<u64>,
     fault: Option<String>,
+    n_unpacked: u64,
+    max_ratio: MaxRatio,
 }
 
 enum Codec {
@@ -114,7 +131,24 @@ impl Unpacker {
             Compression::Zstd => Codec::Zstd(Box::new(Zstd::new(PackedBytes::new(packed)))),
             Compression::Compress => Codec::Compress(Box::new(unix_compress::Reader::new(packed))),
         };
-        Self { compression, codec, meter, size, fault: None }
+        Self { compression, codec, meter, size, fault: None, n_unpacked: 0, max_ratio: MaxRatio::default() }
+    }
+
+    /// Takes other inputs for bombs than those of the default ratio.
+    pub fn set_max_ratio(&mut self, max: MaxRatio) {
+        self.max_ratio = max;
+    }
+
+    /// What is wrong with an input that comes to far more bytes than it has.
+    fn excess(&self) -> Option<String> {
+        let (packed, MaxRatio(max)) = (self.packed_offset(), self.max_ratio);
+        let most = packed.saturating_mul(max.into()).max(FREE);
+        (self.n_unpacked > most).then(|| {
+            format!(
+                "{}: the first {packed} bytes come to {}, more than {max} times as many: not read on (--max-ratio)",
+                self.compression, self.n_unpacked
+            )
+        })
     }
 
     /// How the input is compressed.
@@ -148,10 +182,18 @@ impl Read for Unpacker {
             Codec::Zstd(zstd) => zstd.read(out),
             Codec::Compress(reader) => reader.read(out),
         };
+        if let Some(error) = self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
         match got {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted && !self.meter.failed.load(Ordering::Relaxed) => {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 self.fault = Some(format!("{}: {error}", self.compression));
                 Ok(0)
+            }
+            Ok(n) => {
+                self.n_unpacked += n as u64;
+                self.fault = self.excess();
+                Ok(n)
             }
             got => got,
         }
@@ -162,8 +204,8 @@ impl Read for Unpacker {
 #[derive(Debug, Default)]
 struct Meter {
     n_read: AtomicU64,
-    /// The file itself cannot be read, which is another thing than damage.
-    failed: AtomicBool,
+    /// Why the file itself cannot be read, which is another thing than damage.
+    failure: Mutex<Option<io::Error>>,
 }
 
 /// The bytes of a compressed file.
@@ -175,14 +217,19 @@ struct Packed {
 impl Read for Packed {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let got = self.inner.read(out);
-        match &got {
+        match got {
             Ok(n) => {
-                self.meter.n_read.fetch_add(*n as u64, Ordering::Relaxed);
+                self.meter.n_read.fetch_add(n as u64, Ordering::Relaxed);
+                Ok(n)
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.meter.failed.store(true, Ordering::Relaxed),
+            // Whatever the decoder makes of it.
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                let again = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+                *self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                Err(again)
+            }
+            got => got,
         }
-        got
     }
 }
 

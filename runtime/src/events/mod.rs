@@ -2,9 +2,13 @@
 //!
 //! The programs are compiled when this package is built, and checked when they are first used.
 
+mod printer;
+
+pub use printer::EventPrinter;
+
 use crate::reader::kev::{KevRecord, classes};
 use std::sync::OnceLock;
-use tfbc_vm::{Context, Event, Hook, Job, Layout, Limits, Machine, Program, Record, Space, TextBuf, Timers, num};
+use tfbc_vm::{Hook, Limits, Program, Space, TextBuf, num};
 
 /// Names of the classes by their number.
 static CLASS_NAMES: &[(u8, &str)] = include!(concat!(env!("OUT_DIR"), "/class_names.rs"));
@@ -77,9 +81,7 @@ struct Entry {
 pub(crate) const N_IDS: usize = 32 << 10;
 const NONE: u16 = u16::MAX;
 /// Bytes of a label. A test of the compiler's keeps them.
-const MAX_START: usize = TextBuf::SPARE - PREFIX;
-/// Bytes that a caller of [`EventPrinter::print_behind`] may have before them.
-const PREFIX: usize = 20;
+const MAX_START: usize = TextBuf::SPARE - 20;
 
 impl Entry {
     fn new(hook: &Hook<'_>) -> Self {
@@ -103,8 +105,14 @@ impl Entry {
 impl Opened {
     #[inline]
     fn entry(&self, class: u8, event: u16) -> Option<&Entry> {
+        self.entries.get(self.number(class, event))
+    }
+
+    /// The number of an event's entry; that of none where it has none.
+    #[inline(always)]
+    fn number(&self, class: u8, event: u16) -> usize {
         let id = usize::from(Space::record_id(class, event));
-        self.entries.get(usize::from(self.numbers[id % N_IDS]))
+        usize::from(self.numbers[id % N_IDS])
     }
 }
 
@@ -191,14 +199,7 @@ impl Events {
 
     /// What prints a part of records.
     pub fn printer(&self, part: Part, limits: Limits) -> EventPrinter {
-        EventPrinter {
-            part,
-            opened: self.opened(part),
-            big_endian: self.big_endian,
-            machine: Machine::new(limits),
-            timers: Timers::new(),
-            text: TextBuf::new(),
-        }
+        EventPrinter::new(part, self.opened(part), self.big_endian, limits)
     }
 
     /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
@@ -299,70 +300,6 @@ impl Events {
         let end = num::int(&mut text, end + 2, i64::from(number as i32) as u64);
         text[end] = b')';
         out.push(&text[..=end]);
-    }
-}
-
-/// Prints a part of records: the program for it, and the scratch to run it.
-#[derive(Debug)]
-pub struct EventPrinter {
-    part: Part,
-    opened: &'static Opened,
-    big_endian: bool,
-    machine: Machine,
-    timers: Timers,
-    text: TextBuf,
-}
-
-impl EventPrinter {
-    /// Appends the part of a record, with its line end; false where the part has none for it. Of an event that the
-    /// tables do not know, the arguments are its words in hex.
-    #[inline]
-    pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        self.print_behind([], record, out)
-    }
-
-    /// The same behind a text, which is appended where the part is.
-    #[inline(always)]
-    pub(crate) fn print_behind<const N: usize>(
-        &mut self,
-        before: [u8; N],
-        record: &KevRecord<'_>,
-        out: &mut TextBuf,
-    ) -> bool {
-        const { assert!(N <= PREFIX) };
-        let opened = self.opened;
-        let entry = if self.part == Part::Arguments {
-            let Some(entry) = opened.entry(record.meant_class(), record.event).or(opened.entry(0, 0)) else {
-                return false;
-            };
-            if N > 0 {
-                out.push(&before);
-            }
-            entry
-        } else {
-            let Some(entry) = opened.entry(record.class, record.event) else { return false };
-            let spare = out.spare();
-            spare[..N].copy_from_slice(&before);
-            spare[N..N + MAX_START].copy_from_slice(&entry.start);
-            out.advance(N + entry.start_len);
-            entry
-        };
-        let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
-        let KevRecord { bytes, wide, offset, .. } = *record;
-        let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
-        let (context, timers, layout) = (&Context::EMPTY, &mut self.timers, Layout::default());
-        let job = Job { event: &event, context, timers, layout, line: out.len(), out };
-        self.machine.run(&opened.program, entry.index, job);
-        true
-    }
-
-    /// Appends the part without the blanks around it and without line end.
-    pub fn print_trimmed(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        self.print(record, &mut text);
-        out.push(text.as_bytes().trim_ascii());
-        self.text = text;
     }
 }
 

@@ -1,0 +1,77 @@
+//! Where case files are, and snapshots that no case file has any more.
+
+use super::file::SUFFIX;
+use super::snapshot::{PENDING_SUFFIX, SUFFIX as SNAPSHOT_SUFFIX};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Directories below a named one that are searched; links to directories are not followed.
+const MAX_DEPTH: usize = 64;
+
+/// What a search found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Case files, by path.
+    pub cases: Vec<PathBuf>,
+    /// Snapshots without a case file beside them, by path.
+    pub orphans: Vec<PathBuf>,
+}
+
+/// Searches files and directories, these recursively; hidden directories are left out.
+///
+/// # Errors
+/// The path that is not there or cannot be read, or a file that is no case file, and why.
+pub fn find(paths: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
+    let mut names = BTreeSet::new();
+    for path in paths {
+        if path.is_dir() {
+            search(path, 0, &mut names)?;
+        } else if !ends_with(path, SUFFIX) && path.exists() {
+            let text = format!("a case file's name ends with `{SUFFIX}`");
+            return Err((path.clone(), io::Error::other(text)));
+        } else {
+            fs::metadata(path).map_err(|error| (path.clone(), error))?;
+            names.insert(path.clone());
+        }
+    }
+    let mut found = Found::default();
+    for path in &names {
+        if ends_with(path, SUFFIX) {
+            found.cases.push(path.clone());
+        } else if !names.contains(&case_of(path)) {
+            found.orphans.push(path.clone());
+        }
+    }
+    Ok(found)
+}
+
+fn search(directory: &Path, depth: usize, names: &mut BTreeSet<PathBuf>) -> Result<(), (PathBuf, io::Error)> {
+    let failed = |error| (directory.to_owned(), error);
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let hidden = name.to_string_lossy().starts_with('.');
+        let kind = entry.file_type().map_err(failed)?;
+        // What stands in the current directory is named as people name it.
+        let path = if directory == Path::new(".") { PathBuf::from(&name) } else { entry.path() };
+        if kind.is_dir() && !hidden && depth < MAX_DEPTH {
+            search(&path, depth + 1, names)?;
+        } else if !kind.is_dir() && [SUFFIX, SNAPSHOT_SUFFIX, PENDING_SUFFIX].iter().any(|end| ends_with(&path, end)) {
+            names.insert(path);
+        }
+    }
+    Ok(())
+}
+
+fn ends_with(path: &Path, end: &str) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(end.as_bytes()))
+}
+
+/// The case file that a snapshot is of.
+fn case_of(snapshot: &Path) -> PathBuf {
+    let name = snapshot.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stem = name.strip_suffix(PENDING_SUFFIX).or(name.strip_suffix(SNAPSHOT_SUFFIX)).unwrap_or(&name);
+    snapshot.with_file_name(format!("{stem}{SUFFIX}"))
+}

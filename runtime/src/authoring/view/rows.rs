@@ -1,0 +1,126 @@
+//! The parts of a view as a list shows them: texts joined with the field that follows them, the turns of a loop in one.
+
+use super::{Part, View};
+use std::ops::Range;
+use tfbc_grammar::{SourceId, Sources, Span};
+
+/// The longest piece of a template that is shown, in characters.
+const MAX_EXCERPT: usize = 44;
+
+/// One or several parts that are shown as one.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    /// Where the first of them stands, up to the last one's end.
+    pub place: Option<(SourceId, Span)>,
+    /// The bits that were read, in order.
+    pub reads: Vec<Range<u64>>,
+    pub text: Vec<Range<usize>>,
+    /// The parts whose values were used.
+    pub from: Vec<usize>,
+    pub bits: Option<(u32, u32)>,
+    /// The parts that are shown here.
+    pub parts: Vec<usize>,
+    /// How often the part ran.
+    pub n: usize,
+    /// Whether it is the hook word's own row.
+    pub is_header: bool,
+}
+
+impl Row {
+    fn new(at: usize, part: &Part) -> Self {
+        let Part { place, text, from, bits, .. } = part.clone();
+        let is_header = place.is_none() && !part.reads.is_empty();
+        let mut row = Self { place, reads: Vec::new(), text, from, bits, parts: vec![at], n: 1, is_header };
+        row.read(&part.reads);
+        row
+    }
+
+    /// Adds what was read; neighbours are one run.
+    fn read(&mut self, reads: &[Range<u64>]) {
+        for read in reads {
+            match self.reads.last_mut().filter(|last| last.end == read.start) {
+                Some(last) => last.end = read.end,
+                None => self.reads.push(read.clone()),
+            }
+        }
+    }
+
+    /// Whether anything of the event went in.
+    pub fn reads_any(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
+    fn is_text(&self) -> bool {
+        self.place.is_some() && self.reads.is_empty() && self.from.is_empty() && !self.text.is_empty()
+    }
+
+    /// Adds what a later part did.
+    fn join(&mut self, later: Row) {
+        self.read(&later.reads);
+        for run in later.text {
+            match self.text.last_mut().filter(|last| last.end == run.start) {
+                Some(last) => last.end = run.end,
+                None => self.text.push(run),
+            }
+        }
+        self.from.extend(later.from);
+        self.parts.extend(later.parts);
+        self.bits = self.bits.or(later.bits);
+        if let (Some(place), Some((_, span))) = (self.place.as_mut(), later.place) {
+            place.1 = Span::new(place.1.start.min(span.start), place.1.end.max(span.end));
+        }
+    }
+}
+
+/// The rows of a view.
+pub(super) fn rows(view: &View, sources: &Sources) -> Vec<Row> {
+    let parts = view.parts.iter().enumerate().map(|(at, part)| Row::new(at, part));
+    let mut rows: Vec<Row> = Vec::new();
+    for mut row in parts.filter(|row| row.reads_any() || !row.text.is_empty() || !row.from.is_empty()) {
+        let Some(last) = rows.last_mut() else {
+            rows.push(row);
+            continue;
+        };
+        let follows = row.reads.first().zip(last.reads.last()).is_some_and(|(next, last)| next.start == last.end);
+        let is_turn = last.place.is_some() && last.place == row.place && follows && row.from.is_empty();
+        if is_turn {
+            last.n += 1;
+            last.join(row);
+        } else if last.is_text() && !row.is_text() && !row.text.is_empty() && stands_behind(sources, last, &row) {
+            let text = rows.pop();
+            if let Some(mut text) = text {
+                text.n = row.n;
+                row.place = row.place.or(text.place);
+                text.join(row);
+                rows.push(text);
+            }
+        } else {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// Whether a field stands right behind a text, on its line.
+fn stands_behind(sources: &Sources, text: &Row, field: &Row) -> bool {
+    let (Some((source, text)), Some((other, field))) = (text.place, field.place) else { return false };
+    let Some(source) = sources.get(source).filter(|_| source == other && text.end <= field.start) else { return false };
+    let between = source.slice(Span::new(text.end, field.start));
+    // `\\n` and `\\t` belong to no field.
+    let is_escape = source.slice(text).starts_with(b"\\");
+    let is_near = (field.end - text.start) as usize <= MAX_EXCERPT;
+    is_near && !is_escape && between.iter().all(|byte| matches!(byte, b' ' | b'\t'))
+}
+
+/// What stands at a place: continuations and runs of blanks as one blank, cut where it is long.
+pub(super) fn excerpt(sources: &Sources, place: (SourceId, Span)) -> String {
+    let Some(source) = sources.get(place.0) else { return String::new() };
+    let text = String::from_utf8_lossy(source.slice(place.1)).replace("\\\n", " ").replace("\\\r\n", " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    if text.chars().count() <= MAX_EXCERPT {
+        return text;
+    }
+    let cut: String = text.chars().take(MAX_EXCERPT - 2).collect();
+    cut + " …"
+}

@@ -1,0 +1,29 @@
+//! Signals that would end a command ahead of the trace that it keeps.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register;
+use signal_hook::low_level::unregister;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Signals of which no notice is taken as long as it lives. A program that is started meanwhile meets them as usual.
+pub struct Unheard(Vec<signal_hook::SigId>);
+
+impl Unheard {
+    pub fn new() -> Self {
+        Self(
+            [SIGHUP, SIGINT, SIGTERM]
+                .into_iter()
+                .filter_map(|signal| register(signal, Arc::new(AtomicBool::new(false))).ok())
+                .collect(),
+        )
+    }
+}
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        for id in self.0.drain(..) {
+            unregister(id);
+        }
+    }
+}

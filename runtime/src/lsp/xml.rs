@@ -1,0 +1,367 @@
+//! What stands in a file of event definitions, by its tags: it need not be well-formed.
+
+use tfbc_grammar::datakey::ast::{Item, Show, Sign, Spec};
+use tfbc_grammar::{Arena, Source, SourceId, Span, datakey};
+
+/// A start tag with its attributes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element {
+    pub name: String,
+    /// The name.
+    pub name_span: Span,
+    /// From `<` to `>`.
+    pub tag: Span,
+    /// To the end of its end tag, or as far as it is known.
+    pub whole: Span,
+    pub parent: Option<usize>,
+    pub attributes: Vec<Attribute>,
+}
+
+/// `name="value"`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attribute {
+    pub name: String,
+    pub name_span: Span,
+    /// As written, without quotes.
+    pub value: String,
+    pub span: Span,
+}
+
+impl Element {
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// The attribute that names a field.
+    pub fn label(&self) -> Option<&Attribute> {
+        self.get("name").or_else(|| self.get("key"))
+    }
+}
+
+/// A field of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// The `datakey`, or the `event` of an `eventclass`.
+    pub owner: usize,
+    pub label: String,
+    /// The label.
+    pub span: Span,
+    /// From `%` to the label's end.
+    pub whole: Span,
+    pub spec: Spec,
+    /// Bytes from the payload's start; `None` behind a string.
+    pub offset: Option<u64>,
+    /// Bytes; `None` of a string.
+    pub width: Option<u64>,
+}
+
+/// What an attribute's value is to a place in it.
+#[derive(Debug)]
+pub enum Place<'f> {
+    /// The name of an element, or of one that is being written.
+    Name(Option<usize>),
+    /// In a tag, where an attribute's name may stand.
+    Attribute(usize, Option<&'f Attribute>),
+    /// In an attribute's value.
+    Value(usize, &'f Attribute),
+    /// Between tags.
+    Outside,
+}
+
+/// What stands in a file.
+#[derive(Debug, Default)]
+pub struct XmlFacts {
+    /// In document order.
+    pub elements: Vec<Element>,
+    pub comments: Vec<Span>,
+    /// Of the formats without an error.
+    pub fields: Vec<Field>,
+}
+
+impl XmlFacts {
+    pub fn read(source: &Source) -> Self {
+        let mut scanner = Scanner { bytes: source.bytes(), at: 0, facts: XmlFacts::default(), open: Vec::new() };
+        scanner.document();
+        let mut facts = scanner.facts;
+        facts.fields = fields(source, &facts.elements);
+        facts
+    }
+
+    /// The innermost element that holds an offset.
+    pub fn element_at(&self, offset: u32) -> Option<usize> {
+        let mut found = self.elements.partition_point(|element| element.tag.start <= offset).checked_sub(1);
+        while let Some(index) = found.filter(|index| self.elements[*index].whole.end < offset) {
+            found = self.elements[index].parent;
+        }
+        found
+    }
+
+    /// What an offset is in.
+    pub fn place(&self, offset: u32) -> Place<'_> {
+        let holds = |span: Span| span.start <= offset && offset <= span.end;
+        let last = self.elements.partition_point(|element| element.tag.start < offset).checked_sub(1);
+        let Some(index) = last.filter(|last| offset < self.elements[*last].tag.end) else { return Place::Outside };
+        let element = &self.elements[index];
+        if holds(element.name_span) {
+            return Place::Name(Some(index));
+        }
+        match element.attributes.iter().find(|attribute| holds(attribute.span) || holds(attribute.name_span)) {
+            Some(attribute) if holds(attribute.span) => Place::Value(index, attribute),
+            attribute => Place::Attribute(index, attribute),
+        }
+    }
+
+    /// The fields of a `datakey` or an event of an `eventclass`.
+    pub fn fields_of(&self, owner: usize) -> impl Iterator<Item = &Field> {
+        let first = self.fields.partition_point(|field| field.owner < owner);
+        self.fields[first..].iter().take_while(move |field| field.owner == owner)
+    }
+
+    pub fn children(&self, parent: usize) -> impl Iterator<Item = (usize, &Element)> {
+        let end = self.elements[parent].whole.end;
+        let inside = self.elements.iter().enumerate().skip(parent + 1);
+        inside
+            .take_while(move |(_, element)| element.tag.start < end)
+            .filter(move |(_, element)| element.parent == Some(parent))
+    }
+
+    /// The `datakey` or event of an `eventclass` that an element is or stands in.
+    pub fn owner(&self, index: usize) -> Option<usize> {
+        let mut at = Some(index);
+        while let Some(index) = at {
+            let element = &self.elements[index];
+            let parent = element.parent.map(|parent| self.elements[parent].name.as_str());
+            if element.name == "datakey" || (element.name == "event" && parent == Some("eventclass")) {
+                return at;
+            }
+            at = element.parent;
+        }
+        None
+    }
+
+    /// Class and id of each event that a `datakey` or an event of an `eventclass` is for, as written.
+    pub fn events(&self, owner: usize) -> Vec<(String, String)> {
+        let text = |element: &Element, name| element.get(name).map(|found| found.value.trim().to_owned());
+        let element = &self.elements[owner];
+        if element.name == "event" {
+            let class = element.parent.and_then(|parent| text(&self.elements[parent], "id"));
+            return class.zip(text(element, "id")).into_iter().collect();
+        }
+        let events = self.children(owner).filter(|(_, child)| child.name == "event");
+        events.filter_map(|(_, event)| text(event, "class").zip(text(event, "id"))).collect()
+    }
+}
+
+fn fields(source: &Source, elements: &[Element]) -> Vec<Field> {
+    let arena = Arena::new();
+    let (file, _) = datakey::parse(&arena, SourceId(0), source);
+    let owner = |tag: Span| elements.binary_search_by_key(&tag.start, |element| element.tag.start).ok();
+    let mut fields = Vec::new();
+    let mut add = |tag: Span, format: Option<datakey::ast::Format>, offset: u64| {
+        let (Some(owner), Some(format)) = (owner(tag), format) else { return };
+        let mut offset = Some(offset);
+        for field in format.fields {
+            let width = width(&field.spec);
+            fields.push(Field {
+                owner,
+                label: String::from_utf8_lossy(field.label.node).into_owned(),
+                span: field.label.span,
+                whole: field.span,
+                spec: field.spec,
+                offset,
+                width,
+            });
+            offset = offset.zip(width).map(|(offset, width)| offset.saturating_add(width));
+        }
+    };
+    for item in file.items {
+        match item {
+            Item::Datakey(datakey) => add(datakey.tag, datakey.format, datakey.offset.map_or(0, |offset| offset.node)),
+            Item::EventClass(class) => class.events.iter().for_each(|event| add(event.tag, event.format, 0)),
+        }
+    }
+    fields
+}
+
+/// Bytes of a field; `None` of a string.
+fn width(spec: &Spec) -> Option<u64> {
+    let is_string =
+        spec.count == Some(0) || matches!(spec, Spec { size: None, sign: Some(Sign::Signed), count: None, show: None });
+    (!is_string).then(|| u64::from(spec.size.unwrap_or(4)).saturating_mul(spec.count.unwrap_or(1)))
+}
+
+/// A field in words.
+pub fn describe(field: &Field) -> String {
+    let Some(width) = field.width else { return String::from("text up to its NUL") };
+    let size = field.spec.size.unwrap_or(4);
+    let show = match field.spec.show {
+        Some(Show::Hex) => "shown in hexadecimal",
+        Some(Show::Octal) => "shown in octal",
+        Some(Show::Char) => "shown as a character",
+        Some(Show::Decimal) | None => "shown in decimal",
+    };
+    let is_signed = match (field.spec.sign, field.spec.show) {
+        (Some(sign), _) => sign == Sign::Signed,
+        (None, show) => show == Some(Show::Decimal),
+    };
+    let sign = if is_signed { "signed" } else { "unsigned" };
+    match field.spec.count.unwrap_or(1) {
+        1 => format!("{sign} number of {width} bytes, {show}"),
+        count => format!("array of {count} {sign} numbers of {size} bytes each, {show}"),
+    }
+}
+
+struct Scanner<'s> {
+    bytes: &'s [u8],
+    at: usize,
+    facts: XmlFacts,
+    /// Elements whose end tag has not been met.
+    open: Vec<usize>,
+}
+
+impl Scanner<'_> {
+    fn document(&mut self) {
+        while let Some(found) = self.find(self.at, b"<") {
+            self.at = found;
+            let rest = &self.bytes[found..];
+            if rest.starts_with(b"<!--") {
+                let end = self.past(found + 4, b"-->");
+                self.facts.comments.push(Span::new(found as u32, end as u32));
+                self.at = end;
+            } else if rest.starts_with(b"<![CDATA[") {
+                self.at = self.past(found, b"]]>");
+            } else if rest.starts_with(b"<?") {
+                self.at = self.past(found, b"?>");
+            } else if rest.starts_with(b"<!") {
+                self.at = self.past(found, b">");
+            } else if rest.starts_with(b"</") {
+                self.end_tag();
+            } else {
+                self.start_tag();
+            }
+        }
+        let end = self.bytes.len() as u32;
+        for index in self.open.drain(..) {
+            self.facts.elements[index].whole.end = end;
+        }
+    }
+
+    fn find(&self, from: usize, what: &[u8]) -> Option<usize> {
+        let rest = self.bytes.get(from..)?;
+        rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
+    }
+
+    /// The offset behind `what`, or the end.
+    fn past(&self, from: usize, what: &[u8]) -> usize {
+        self.find(from, what).map_or(self.bytes.len(), |at| at + what.len())
+    }
+
+    fn span(&self, from: usize) -> Span {
+        Span::new(from as u32, self.at as u32)
+    }
+
+    fn text(&self, span: Span) -> String {
+        String::from_utf8_lossy(&self.bytes[span.start as usize..span.end as usize]).into_owned()
+    }
+
+    /// Reads on as long as bytes are such.
+    fn skip(&mut self, is: impl Fn(u8) -> bool) -> Span {
+        let from = self.at;
+        self.at += self.bytes[from..].iter().take_while(|byte| is(**byte)).count();
+        self.span(from)
+    }
+
+    fn end_tag(&mut self) {
+        self.at += 2;
+        let span = self.skip(is_name);
+        let name = self.text(span);
+        self.at = self.past(self.at, b">");
+        let Some(depth) = self.open.iter().rposition(|index| self.facts.elements[*index].name == name) else { return };
+        for index in self.open.drain(depth..) {
+            self.facts.elements[index].whole.end = self.at as u32;
+        }
+    }
+
+    fn start_tag(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        let name_span = self.skip(is_name);
+        let mut attributes = Vec::new();
+        let is_empty = loop {
+            self.skip(|byte| byte.is_ascii_whitespace());
+            match self.bytes.get(self.at) {
+                None | Some(b'<') => break false,
+                Some(b'>') => {
+                    self.at += 1;
+                    break false;
+                }
+                Some(b'/') => {
+                    self.at += 1;
+                    if self.bytes.get(self.at) == Some(&b'>') {
+                        self.at += 1;
+                        break true;
+                    }
+                }
+                Some(byte) if is_name(*byte) => attributes.push(self.attribute()),
+                Some(_) => self.at += 1,
+            }
+        };
+        let (tag, name) = (self.span(start), self.text(name_span));
+        let parent = self.open.last().copied();
+        if !is_empty {
+            self.open.push(self.facts.elements.len());
+        }
+        self.facts.elements.push(Element { name, name_span, tag, whole: tag, parent, attributes });
+    }
+
+    fn attribute(&mut self) -> Attribute {
+        let name_span = self.skip(is_name);
+        let mut span = Span::new(name_span.end, name_span.end);
+        let before = self.at;
+        self.skip(|byte| byte.is_ascii_whitespace());
+        if self.bytes.get(self.at) == Some(&b'=') {
+            self.at += 1;
+            self.skip(|byte| byte.is_ascii_whitespace());
+            if let Some(quote @ (b'"' | b'\'')) = self.bytes.get(self.at).copied() {
+                self.at += 1;
+                // A value without its end does not reach into the next tag.
+                span = self.skip(|byte| byte != quote && byte != b'<');
+                self.at += usize::from(self.bytes.get(self.at) == Some(&quote));
+            }
+        } else {
+            self.at = before;
+        }
+        Attribute { name: self.text(name_span), name_span, value: self.text(span), span }
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':') || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_and_fields_have_their_places() {
+        let text = "<eventdefinitions><!-- <a> -->\n<datakey format='%2u1x a %1s0 b' offset=\"4\"><event class=\"6\" id='1'/>\
+                    </datakey></eventdefinitions>";
+        let facts = XmlFacts::read(&Source::new("t", text));
+        let names: Vec<_> = facts.elements.iter().map(|element| (element.name.as_str(), element.parent)).collect();
+        assert_eq!(names, [("eventdefinitions", None), ("datakey", Some(0)), ("event", Some(1))]);
+        let fields: Vec<_> =
+            facts.fields.iter().map(|field| (field.label.as_str(), field.offset, field.width)).collect();
+        assert_eq!(fields, [("a", Some(4), Some(2)), ("b", Some(6), None)]);
+        assert_eq!(facts.events(1), [("6".to_owned(), "1".to_owned())]);
+        assert_eq!(&text[facts.fields[1].span.start as usize..facts.fields[1].span.end as usize], "b");
+    }
+
+    #[test]
+    fn a_tag_that_is_being_written_ends_before_the_next() {
+        let facts = XmlFacts::read(&Source::new("t", "<a><b x=\"1 <c y='2'/></a>"));
+        let names: Vec<_> = facts.elements.iter().map(|element| element.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        assert_eq!(facts.elements[1].attributes[0].value, "1 ");
+    }
+}

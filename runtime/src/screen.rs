@@ -1,0 +1,205 @@
+//! What a terminal is given: text in which nothing of a trace's own acts on the terminal.
+//!
+//! Strings of a trace come from strangers. Control characters among them, and the escape sequences that they begin, would
+//! move the cursor, recolour the screen or change its title; bidirectional overrides would show text in another order than
+//! it has. They are shown as `\x1b` or `\u{202e}` here. Files and pipes get all bytes as they are.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+/// Bytes of a mark.
+pub(crate) const MARK_LEN: usize = 18;
+
+/// What stands in a report in place of a style until it reaches the terminal. Nobody who writes a trace can know it, so
+/// what is in a trace is never taken for it.
+pub(crate) struct Marks {
+    /// Before columns that step back.
+    pub dim: [u8; MARK_LEN],
+    /// Behind them.
+    pub plain: [u8; MARK_LEN],
+}
+
+/// The marks of this process.
+pub(crate) fn marks() -> &'static Marks {
+    static MARKS: OnceLock<Marks> = OnceLock::new();
+    MARKS.get_or_init(|| {
+        let secret = RandomState::new().hash_one(0u8);
+        let mark = |kind: char| {
+            let mut mark = [0; MARK_LEN];
+            mark.copy_from_slice(format!("\x1b{kind}{secret:016x}").as_bytes());
+            mark
+        };
+        Marks { dim: mark('d'), plain: mark('p') }
+    })
+}
+
+/// An output with marks in their places made styles and, where it shows, with control characters made visible.
+#[derive(Debug)]
+pub struct Screen<W> {
+    out: W,
+    shows: bool,
+    styles: bool,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Screen<W> {
+    /// `shows` tells whether control characters are made visible, `styles` whether what is written has marks.
+    pub fn new(out: W, shows: bool, styles: bool) -> Self {
+        Self { out, shows, styles, text: Vec::new() }
+    }
+
+    /// The output itself.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn show(&mut self, bytes: &[u8]) {
+        if self.shows {
+            show(bytes, &mut self.text);
+        } else {
+            self.text.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.shows && !self.styles {
+            return self.out.write(bytes);
+        }
+        self.text.clear();
+        let mut rest = bytes;
+        while self.styles
+            && let Some((at, style)) = find_mark(rest)
+        {
+            self.show(&rest[..at]);
+            self.text.extend_from_slice(style);
+            rest = &rest[at + MARK_LEN..];
+        }
+        self.show(rest);
+        self.out.write_all(&self.text)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The first mark in some bytes, and its style.
+fn find_mark(bytes: &[u8]) -> Option<(usize, &'static [u8])> {
+    let Marks { dim, plain } = marks();
+    bytes.windows(MARK_LEN).enumerate().find_map(|(at, window)| {
+        let style: &[u8] = match window {
+            _ if window[0] != dim[0] => return None,
+            _ if window == dim => b"\x1b[2m",
+            _ if window == plain => b"\x1b[0m",
+            _ => return None,
+        };
+        Some((at, style))
+    })
+}
+
+/// Text with its control characters visible: all but newline and tab, and the overrides of writing directions.
+///
+/// ```
+/// use tfbc::screen::visible;
+/// assert_eq!(visible("a\x1b[31mb\u{9b}\u{202e}\t\n"), "a\\x1b[31mb\\u{9b}\\u{202e}\t\n");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if is_hidden(char) {
+            shown.push_str(&name(char));
+        } else {
+            shown.push(char);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character acts on a terminal in place of being shown.
+fn is_hidden(char: char) -> bool {
+    match char {
+        '\n' | '\t' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => char.is_control(),
+    }
+}
+
+fn name(char: char) -> String {
+    if char.is_ascii() { format!("\\x{:02x}", char as u32) } else { format!("\\u{{{:x}}}", char as u32) }
+}
+
+/// The same of bytes, of which those that are no UTF-8 are left alone but where they are controls of 8-bit terminals.
+fn show(bytes: &[u8], out: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());
+        for byte in chunk.invalid() {
+            match byte {
+                0x80..=0x9F => out.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
+                _ => out.push(*byte),
+            }
+        }
+    }
+}
+
+/// As [`visible`], with the line ends of tables as they are.
+fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains("\r\n") {
+        return visible(text);
+    }
+    Cow::Owned(text.split("\r\n").map(visible).collect::<Vec<_>>().join("\r\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(bytes: &[u8], shows: bool, styles: bool) -> Vec<u8> {
+        let mut screen = Screen::new(Vec::new(), shows, styles);
+        screen.write_all(bytes).unwrap();
+        screen.into_inner()
+    }
+
+    #[test]
+    fn no_control_reaches_a_terminal() {
+        for byte in 0..=255 {
+            let shown = shown(&[b'a', byte, b'b'], true, true);
+            let controls = shown.iter().filter(|byte| matches!(byte, 0..32 | 0x7F..=0x9F)).count();
+            assert_eq!(controls, usize::from(matches!(byte, b'\n' | b'\t')), "{byte:#x}");
+        }
+        for char in ('\0'..='\u{ffff}').filter(|char| char.is_control() && !matches!(char, '\n' | '\t')) {
+            let text = shown(format!("a{char}b").as_bytes(), true, false);
+            assert!(!String::from_utf8(text).unwrap().contains(char), "{char:?}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_as_it_was() {
+        for text in ["", "plain\ttext\n", "Grüße, 世界\n", "a,b\r\nc,d\r\n"] {
+            assert_eq!(shown(text.as_bytes(), true, true), text.as_bytes());
+        }
+        assert_eq!(shown(b"\xe9\xff\xc3", true, false), b"\xe9\xff\xc3");
+        assert_eq!(shown(b"over\rwritten", true, false), b"over\\x0dwritten");
+    }
+
+    #[test]
+    fn a_file_gets_every_byte() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(shown(&all, false, false), all);
+    }
+
+    #[test]
+    fn marks_become_styles_and_styles_do_not_pass() {
+        let Marks { dim, plain } = marks();
+        let text = [&dim[..], b"a\x1b[0m", plain, b"b\x1b[2m"].concat();
+        assert_eq!(shown(&text, true, true), b"\x1b[2ma\\x1b[0m\x1b[0mb\\x1b[2m");
+        assert_eq!(shown(&text, false, true), b"\x1b[2ma\x1b[0m\x1b[0mb\x1b[2m");
+    }
+}

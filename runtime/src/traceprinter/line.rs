@@ -1,0 +1,226 @@
+//! What stands before the arguments in the default layout, put together as far as class, event and CPU determine it.
+
+use super::format::{Conversion, Field, Line, LineFormat, Piece};
+use crate::events::N_IDS;
+use crate::reader::kev::{KevHeader, KevRecord};
+use tfbc_vm::{Space, TextBuf};
+
+/// Writes lines of a format. What class, event or CPU alone determine is put together once for each of them.
+#[derive(Debug, Clone)]
+pub(super) struct LineWriter {
+    steps: Vec<Step>,
+    /// The pieces of each [`Step::Named`].
+    runs: Vec<Vec<Piece>>,
+    /// The texts of the runs, those of one event behind those of another.
+    named: Vec<Fixed>,
+    /// By class and event, where their texts begin in `named`; 0 where they are not known.
+    places: Vec<u32>,
+}
+
+/// What comes next of a line.
+#[derive(Debug, Clone)]
+enum Step {
+    Text(Fixed),
+    Cycles(Field),
+    Time(Field),
+    /// The text of each CPU.
+    Cpu(Vec<Fixed>),
+    /// The run of pieces with this number, which class and event determine.
+    Named(usize),
+}
+
+/// A text that is appended often.
+#[derive(Debug, Clone)]
+enum Fixed {
+    Short { text: [u8; Fixed::SHORT], len: usize },
+    Long(Box<[u8]>),
+}
+
+impl Fixed {
+    const SHORT: usize = 48;
+
+    fn new(bytes: &[u8]) -> Self {
+        let mut text = [0; Self::SHORT];
+        match text.get_mut(..bytes.len()) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => return Fixed::Long(bytes.into()),
+        }
+        Fixed::Short { text, len: bytes.len() }
+    }
+
+    /// The text that `write` appends.
+    fn of(write: impl FnOnce(&mut TextBuf)) -> Self {
+        let mut out = TextBuf::new();
+        write(&mut out);
+        Fixed::new(out.as_bytes())
+    }
+
+    fn push(&self, out: &mut TextBuf) {
+        match self {
+            Fixed::Short { text, len } => out.push(text.get(..*len).unwrap_or_default()),
+            Fixed::Long(text) => out.push(text),
+        }
+    }
+}
+
+/// Texts that are kept, and bytes of each.
+const MAX_KEPT: usize = 1 << 13;
+const MAX_KEPT_BYTES: usize = 256;
+
+impl LineWriter {
+    pub fn new(format: &LineFormat) -> Self {
+        let (mut steps, mut runs) = (Vec::new(), Vec::new());
+        // Texts go with what follows them where that is put together once.
+        let mut before = Vec::new();
+        for piece in &format.pieces {
+            let field = match piece {
+                Piece::Text(text) => {
+                    before.extend_from_slice(text);
+                    continue;
+                }
+                Piece::Field(field) => field,
+            };
+            match field.conversion {
+                Conversion::Cycles | Conversion::Time => {
+                    push_step(Step::Text(Fixed::new(&std::mem::take(&mut before))), &mut steps);
+                    steps.push(if field.conversion == Conversion::Time {
+                        Step::Time(*field)
+                    } else {
+                        Step::Cycles(*field)
+                    });
+                }
+                Conversion::Cpu => {
+                    let before = std::mem::take(&mut before);
+                    let text = |cpu| {
+                        Fixed::of(|out| {
+                            out.push(&before);
+                            field.write(&Line { cpu, ..Line::default() }, out);
+                        })
+                    };
+                    steps.push(Step::Cpu((0..64).map(text).collect()));
+                }
+                Conversion::Number | Conversion::Class | Conversion::Event => {
+                    if !before.is_empty() {
+                        named(Piece::Text(std::mem::take(&mut before)), &mut steps, &mut runs);
+                    }
+                    named(piece.clone(), &mut steps, &mut runs);
+                }
+            }
+        }
+        push_step(Step::Text(Fixed::new(&before)), &mut steps);
+        // Place 0 is nobody's.
+        LineWriter { steps, runs, named: vec![Fixed::new(b"")], places: vec![0; N_IDS] }
+    }
+
+    /// Where the texts of a record's class and event stand, where they are known.
+    #[inline]
+    pub fn find(&self, record: &KevRecord<'_>) -> Option<usize> {
+        let id = usize::from(Space::record_id(record.class, record.event));
+        self.places.get(id).map(|place| *place as usize).filter(|place| *place > 0)
+    }
+
+    /// Puts together what a record's class and event come to, where it is worth being kept; where it stands.
+    pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
+        let line = names.line(record);
+        let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
+        let texts: Vec<Fixed> = self.runs.iter().map(text).collect();
+        let is_short = |text: &Fixed| !matches!(text, Fixed::Long(text) if text.len() > MAX_KEPT_BYTES);
+        if !texts.iter().all(is_short) || self.named.len() + texts.len() > MAX_KEPT {
+            return None;
+        }
+        let place = self.named.len();
+        self.named.extend(texts);
+        let id = usize::from(Space::record_id(record.class, record.event));
+        if let Some(known) = self.places.get_mut(id) {
+            *known = place as u32;
+        }
+        Some(place)
+    }
+
+    /// Writes a line up to the arguments: with the texts that [`LineWriter::find`] or [`LineWriter::learn`] gave the
+    /// place of, or else with names.
+    #[inline]
+    pub fn write(
+        &self,
+        place: Result<usize, Names<'_>>,
+        record: &KevRecord<'_>,
+        header: &KevHeader,
+        out: &mut TextBuf,
+    ) {
+        let cycles = record.cycles().unwrap_or(record.stamp.into());
+        if place.is_ok_and(|place| self.write_short(place, cycles, record.cpu, out).is_some()) {
+            return;
+        }
+        for step in &self.steps {
+            match step {
+                Step::Text(text) => text.push(out),
+                Step::Cycles(field) => field.write(&Line { cycles, ..Line::default() }, out),
+                Step::Time(field) => {
+                    let time_us = header.ns(cycles).map(|ns| ns / 1000);
+                    field.write(&Line { time_us, ..Line::default() }, out);
+                }
+                Step::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
+                Step::Named(run) => match place {
+                    Ok(place) => self.named[place + run].push(out),
+                    Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(record), out)),
+                },
+            }
+        }
+    }
+
+    /// The same in one piece, where nothing of it is long or a time; `None`, and nothing written, for other lines.
+    #[inline]
+    fn write_short(&self, place: usize, cycles: u64, cpu: u8, out: &mut TextBuf) -> Option<()> {
+        let room = out.spare();
+        let mut at = 0;
+        for step in &self.steps {
+            let text = match step {
+                Step::Text(text) => text,
+                Step::Cpu(texts) => texts.get(usize::from(cpu))?,
+                Step::Named(run) => self.named.get(place + run)?,
+                Step::Cycles(field) => {
+                    at = field.write_cycles(cycles, room, at)?;
+                    continue;
+                }
+                Step::Time(_) => return None,
+            };
+            let Fixed::Short { text, len } = text else { return None };
+            *room.get_mut(at..)?.first_chunk_mut()? = *text;
+            at += len;
+        }
+        out.advance(at);
+        Some(())
+    }
+}
+
+/// What stands for an event's class and for itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'l> {
+    pub class_text: &'l [u8],
+    pub event_text: &'l [u8],
+}
+
+impl<'l> Names<'l> {
+    fn line(self, record: &KevRecord<'_>) -> Line<'l> {
+        let Names { class_text, event_text } = self;
+        Line { event: record.event, class_text, event_text, ..Line::default() }
+    }
+}
+
+/// Adds a step that is not for an empty text.
+fn push_step(step: Step, steps: &mut Vec<Step>) {
+    if !matches!(step, Step::Text(Fixed::Short { len: 0, .. })) {
+        steps.push(step);
+    }
+}
+
+/// Adds a piece that class and event determine, to the run that comes last where there is one.
+fn named(piece: Piece, steps: &mut Vec<Step>, runs: &mut Vec<Vec<Piece>>) {
+    match (steps.last(), runs.last_mut()) {
+        (Some(Step::Named(_)), Some(run)) => run.push(piece),
+        _ => {
+            steps.push(Step::Named(runs.len()));
+            runs.push(vec![piece]);
+        }
+    }
+}
