@@ -8,6 +8,8 @@
 
 pub mod case;
 pub mod datakey;
+pub mod differential;
+pub mod differential_qnx;
 pub mod generate;
 pub mod kev;
 pub mod reader;

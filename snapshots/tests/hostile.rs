@@ -1,6 +1,5 @@
 //! Blobs whose bytes were altered behind the checksum's back: refused, or run within the machine's limits.
 
-use std::time::{Duration, Instant};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::generate::{Rng, event, template};
@@ -30,9 +29,8 @@ fn alter(blob: &mut [u8], rng: &mut Rng) {
 
 #[test]
 fn altered_blobs_are_refused_or_run_within_limits() {
-    let limits = Limits { turns: 1000, text: 10_000 };
+    let limits = Limits { turns: 1000, text: 10_000, ..Limits::default() };
     let (mut machine, mut refused, mut ran) = (Machine::new(limits), 0, 0);
-    let mut longest = Duration::ZERO;
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
         let template = template(&mut rng, 40);
@@ -52,7 +50,6 @@ fn altered_blobs_are_refused_or_run_within_limits() {
                 let event = event(&mut rng, hook.id);
                 let event = Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
                 let (mut timers, mut out) = (Timers::new(), TextBuf::new());
-                let started = Instant::now();
                 let job = Job {
                     event: &event,
                     context: &Context::EMPTY,
@@ -62,11 +59,9 @@ fn altered_blobs_are_refused_or_run_within_limits() {
                     out: &mut out,
                 };
                 machine.run(&program, hook.index, job);
-                longest = longest.max(started.elapsed());
                 assert!(out.len() <= limits.text as usize + 16, "seed {seed}: {} bytes", out.len());
             }
         }
     }
     assert!(refused > 100 && ran > 100, "{refused} refused, {ran} ran");
-    assert!(longest < Duration::from_secs(5), "an event took {longest:?}");
 }

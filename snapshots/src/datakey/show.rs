@@ -5,6 +5,7 @@ use super::document::{Condition, Key, KeyField};
 use super::format::{Field, Kind, Show};
 use super::number::{Literal, mask};
 use super::resolve::Links;
+use super::xml::Place;
 
 /// How a record is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Shown {
     pub truncated: bool,
     /// The fields in order.
     pub fields: Vec<ShownField>,
+    /// The files and places of the datakeys that are shown.
+    pub keys: Vec<(usize, Place)>,
 }
 
 /// One field of a record.
@@ -26,6 +29,8 @@ pub struct ShownField {
     pub value: Value,
     /// What stands behind `label:`.
     pub text: Vec<u8>,
+    /// The strings of enums, or of the default, in it.
+    pub strings: Vec<Vec<u8>>,
 }
 
 /// What a field holds.
@@ -86,7 +91,9 @@ impl<'s> Sight<'s> {
             }
             let shown = shown.get_or_insert_default();
             let key = &self.keys[key];
+            shown.keys.push((key.file, key.place));
             for (field, read) in key.fields.iter().zip(self.read(key)) {
+                let strings = strings_of(field, &read);
                 let (value, text) = show_field(key, field, read);
                 shown.truncated |= value == Value::Cut;
                 if !shown.text.is_empty() {
@@ -95,7 +102,7 @@ impl<'s> Sight<'s> {
                 shown.text.extend(field.field.label.bytes());
                 shown.text.push(b':');
                 shown.text.extend(&text);
-                shown.fields.push(ShownField { label: field.field.label.clone(), value, text });
+                shown.fields.push(ShownField { label: field.field.label.clone(), value, text, strings });
             }
         }
         shown
@@ -229,6 +236,12 @@ fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
             (Value::Number(value(spec, bits, signed)), shown.join(&b' '))
         }
     }
+}
+
+/// The strings of the enums that match what was read, as they are shown.
+fn strings_of(field: &KeyField, read: &Read) -> Vec<Vec<u8>> {
+    let Read::Number(bits) = read else { return Vec::new() };
+    matches(field, masked(field, *bits)).iter().map(|string| escaped(string.as_bytes())).collect()
 }
 
 /// The strings of the enums that match.

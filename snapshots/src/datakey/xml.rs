@@ -234,10 +234,13 @@ impl<'t> Reader<'t> {
         let rest = self.rest();
         let mut quote = None;
         let mut depth = 0;
+        let mut declares = false;
         for (at, c) in rest.char_indices() {
             match (quote, c) {
+                _ if !is_character(c) => return self.fail("a character that XML forbids"),
                 (Some(open), _) if open == c => quote = None,
                 (Some(_), _) => {}
+                (None, '"' | '\'') if depth > 0 && !declares => return self.fail("a literal outside of declarations"),
                 (None, '"' | '\'') => quote = Some(c),
                 (None, '[') => depth += 1,
                 (None, ']') => depth -= 1,
@@ -246,6 +249,7 @@ impl<'t> Reader<'t> {
                     self.at += at + 1;
                     return Ok(());
                 }
+                (None, '<' | '>') => declares = c == '<',
                 _ => {}
             }
         }

@@ -100,7 +100,7 @@ fn header(rng: &mut Rng, big_endian: bool) -> Vec<u8> {
         (endian, "TRUE".into()),
         ("ENCODING", "16 byte events".into()),
         ("CYCLES_PER_SEC", "736629000".into()),
-        ("CPU_NUM", "4".into()),
+        ("CPU_NUM", "64".into()),
         ("SYS_RELEASE", (*rng.pick(&["6.4.1", "7.1.0", "8.0.0"])).into()),
         ("TITLE", (*rng.pick(&["TTTT", "TRACE", "", "TRACE_x::", ":: a: b"])).into()),
         ("TRACELOGGER_ARGS", "tracelogger -d1 ".repeat(1 + rng.below(20))),

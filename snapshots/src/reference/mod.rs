@@ -6,11 +6,11 @@ mod number;
 mod page;
 mod run;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::trcfmt::parse;
-use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, Sources};
+use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, Sources, Span};
 use tfbc_vm::{Context, Event, Layout, Limits};
 
 use buffer::Buffer;
@@ -78,12 +78,14 @@ pub struct Printed {
 pub struct Reference<'ast> {
     stanzas: HashMap<u16, Stanza<'ast>>,
     functions: HashMap<&'ast [u8], Function<'ast>>,
+    /// The stanzas that no file defines.
+    builtin: HashSet<u16>,
 }
 
 impl<'ast> Reference<'ast> {
     /// Takes the stanzas of files; a later one wins, as do later functions.
     pub fn new(files: &[File<'ast>]) -> Self {
-        let mut reference = Reference { stanzas: HashMap::new(), functions: HashMap::new() };
+        let mut reference = Reference { stanzas: HashMap::new(), functions: HashMap::new(), builtin: HashSet::new() };
         for stanza in files.iter().flat_map(|file| file.stanzas) {
             reference.stanzas.insert(stanza.id.node.0, *stanza);
             visit(stanza.body, &mut |item| {
@@ -111,7 +113,15 @@ impl<'ast> Reference<'ast> {
         }
         match diagnostics.iter().any(|found| found.severity == Severity::Error) {
             true => Err(diagnostics),
-            false => Ok(Self::new(&files)),
+            false => {
+                let mut reference = Self::new(&files);
+                let ids = |files: &[File<'ast>]| {
+                    let stanzas = files.iter().flat_map(|file| file.stanzas);
+                    stanzas.map(|stanza| stanza.id.node.0).collect::<HashSet<u16>>()
+                };
+                reference.builtin = ids(&files[..1]).difference(&ids(&files[1..])).copied().collect();
+                Ok(reference)
+            }
         }
     }
 
@@ -144,6 +154,19 @@ impl<'ast> Reference<'ast> {
         timers: &mut Timers,
         line: Line,
     ) -> Printed {
+        self.reach(stanza, event, context, timers, line).0
+    }
+
+    /// Prints one event by a stanza, and tells which parts of the files were reached: stanzas, functions, cases, bodies of
+    /// loops, flags with the text that they print, by their places, each as often as it was.
+    pub fn reach(
+        &self,
+        stanza: &Stanza<'ast>,
+        event: &Event,
+        context: &Context,
+        timers: &mut Timers,
+        line: Line,
+    ) -> (Printed, Vec<Span>) {
         let buffer = Buffer::new(event);
         let subhook = if buffer.wide() { 6 } else { 2 };
         let start = if buffer.generic() { buffer.word() } else { subhook };
@@ -160,6 +183,7 @@ impl<'ast> Reference<'ast> {
             base: 0,
             slots: [0; MAX_MACROS],
             turns: 0,
+            reached: Vec::new(),
             truncated: false,
             stop: false,
             skipped: false,
@@ -167,14 +191,15 @@ impl<'ast> Reference<'ast> {
             divided_by_zero: false,
         };
         run.event(stanza);
-        Printed {
+        let printed = Printed {
             skipped: run.skipped,
             stop: run.stop,
             truncated: run.truncated,
             limited: run.limited,
             divided_by_zero: run.divided_by_zero,
             text: if run.skipped { Vec::new() } else { run.page.finish(line.columns) },
-        }
+        };
+        (printed, run.reached)
     }
 }
 

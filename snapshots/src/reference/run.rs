@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
 
@@ -89,6 +90,8 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) base: i64,
     pub(super) slots: [u64; MAX_MACROS],
     pub(super) turns: u32,
+    /// The parts of the files' own templates that were reached, each as often as it was.
+    pub(super) reached: Vec<Span>,
     pub(super) truncated: bool,
     pub(super) stop: bool,
     pub(super) skipped: bool,
@@ -107,6 +110,18 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> Flow {
+        if self.reference.builtin.contains(&stanza.id.node.0) {
+            // They call nothing, so what they reach stands at the end.
+            let n_before = self.reached.len();
+            let flow = self.items(stanza);
+            self.reached.truncate(n_before);
+            return flow;
+        }
+        self.reached.push(stanza.span);
+        self.items(stanza)
+    }
+
+    fn items(&mut self, stanza: &Stanza<'ast>) -> Flow {
         if let Some(label) = stanza.label
             && !label.hidden
             && !label.text.bytes.is_empty()
@@ -559,14 +574,26 @@ impl<'ast> Run<'_, 'ast> {
         };
         match node.cases.iter().find(|case| matches(&selected, &case.value)) {
             None => Flow::Next,
-            Some(case) => match &case.body {
-                Body::Text(text) => {
-                    self.text(text);
-                    Flow::Next
-                }
-                Body::Backquoted(text) => self.backquoted(text, scope),
-                Body::Group(group) => self.group(group.items, scope),
-            },
+            Some(case) => {
+                let body = match &case.body {
+                    Body::Text(text) => text.span,
+                    Body::Backquoted(text) => text.span,
+                    Body::Group(group) => group.span,
+                };
+                self.reached.push(case.value.span().to(body));
+                self.body(case, scope)
+            }
+        }
+    }
+
+    fn body(&mut self, case: &Case<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        match &case.body {
+            Body::Text(text) => {
+                self.text(text);
+                Flow::Next
+            }
+            Body::Backquoted(text) => self.backquoted(text, scope),
+            Body::Group(group) => self.group(group.items, scope),
         }
     }
 
@@ -621,7 +648,11 @@ impl<'ast> Run<'_, 'ast> {
             if self.truncated {
                 break;
             }
-            if !self.count_turn() || self.group(node.body.items, scope) == Flow::End {
+            if !self.count_turn() {
+                return Flow::End;
+            }
+            self.reached.push(node.body.span);
+            if self.group(node.body.items, scope) == Flow::End {
                 return Flow::End;
             }
         }
@@ -650,12 +681,15 @@ impl<'ast> Run<'_, 'ast> {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
                     let set = bits(flag).is_some_and(|flag| flag != 0 && value & flag == flag);
+                    let part = if set { Some(flag.span.to(yes.span)) } else { no.map(|no| no.span) };
+                    self.reached.extend(part);
                     if let Some(text) = if set { Some(yes) } else { no.as_ref() } {
                         self.text(text);
                     }
                 }
                 FlagEntry::Field { mask, field, text } => {
                     if bits(mask).is_some_and(|mask| bits(field) == Some(value & mask)) {
+                        self.reached.push(mask.span.to(text.span));
                         self.text(text);
                     }
                 }
@@ -681,6 +715,7 @@ impl<'ast> Run<'_, 'ast> {
         if !self.count_turn() {
             return Flow::End;
         }
+        self.reached.push(function.span);
         self.group(function.body, &mut locals)
     }
 

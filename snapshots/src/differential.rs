@@ -1,0 +1,171 @@
+//! The machine against the reference: one template with its events.
+
+use std::fmt::Write;
+
+use tfbc_compiler::{Options, compile};
+use tfbc_grammar::trcfmt::ast::Stanza;
+use tfbc_grammar::{Arena, Diagnostic, Severity, Source, Sources};
+use tfbc_vm::{Event, Layout, Limits, Machine};
+
+use crate::generate::{Facts, GeneratedEvent, Rng, Template, event, facts, template};
+use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
+use crate::runner::Runner;
+
+/// Events of each template.
+const EVENTS: usize = 8;
+
+/// Which limit an event may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Turns, and text seldom.
+    Turns,
+    /// Text alone.
+    Text,
+}
+
+/// Small limits now and then, so that reaching them is compared, too.
+fn limits(rng: &mut Rng, reach: Reach) -> Limits {
+    match (reach, rng.below(4)) {
+        (Reach::Text, _) => Limits { turns: 1000, text: rng.below(200) as u32, ..Limits::default() },
+        (Reach::Turns, 0) => Limits { turns: rng.below(20) as u32, ..Limits::default() },
+        (Reach::Turns, _) => Limits { turns: 1000, ..Limits::default() },
+    }
+}
+
+/// A template and events.
+#[derive(Debug)]
+pub struct Case {
+    /// The template.
+    pub template: Template,
+    /// Each event with the hook that it is of.
+    pub events: Vec<(u16, GeneratedEvent)>,
+    /// What the events' surroundings tell.
+    pub facts: Facts,
+    /// What each event may cost.
+    pub limits: Limits,
+    columns: &'static [u8],
+    reach: Reach,
+}
+
+impl Case {
+    /// A random template of about `size` items, and events for it.
+    pub fn new(rng: &mut Rng, size: usize, reach: Reach) -> Case {
+        let template = template(rng, size);
+        let hooks: Vec<u16> = (0..EVENTS)
+            .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
+            .collect();
+        let events = hooks.iter().map(|hook| (*hook, event(rng, *hook))).collect();
+        let columns = match reach {
+            Reach::Turns => *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]),
+            Reach::Text => b"",
+        };
+        Case { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
+    }
+
+    /// The template as a set of sources.
+    pub fn sources(&self) -> Sources {
+        let mut sources = Sources::new();
+        sources.add(Source::new("generated.trcfmt", self.template.source.as_str()));
+        sources
+    }
+
+    /// The stanza that formats an event of a case, and where its text stands.
+    pub fn place<'r, 'ast>(&self, reference: &'r Reference<'ast>, hook: u16) -> (&'r Stanza<'ast>, Line<'static>) {
+        let stanza = reference.stanza(hook).expect("there is always 007");
+        let mut layout = layout_without_columns(stanza.level.map(|level| level.node));
+        layout.further += self.columns.len() as u16;
+        if self.reach == Reach::Text {
+            // Whether margins count towards the limit is not what is asked here.
+            layout = Layout::default();
+        }
+        (stanza, Line { columns: self.columns, layout, limits: self.limits })
+    }
+
+    /// Prints one event with the reference.
+    pub fn with_reference(&self, reference: &Reference, at: usize, timers: &mut Timers) -> Printed {
+        let (hook, event) = &self.events[at];
+        let (stanza, line) = self.place(reference, *hook);
+        reference.format(stanza, &as_event(event), &self.facts.context(), timers, line)
+    }
+
+    /// Prints every event with the machine, its checked twin and the reference.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn compare(&self) -> Result<(), String> {
+        let sources = self.sources();
+        let compiled = compile(&sources, &Options::default());
+        let Some(blob) = compiled.blob else {
+            return Err(format!("does not compile:\n{}{}", messages(&compiled.diagnostics), self.template.source));
+        };
+        let arena = Arena::new();
+        let reference = Reference::parse(&arena, &sources).map_err(|found| messages(&found))?;
+        let open = |machine| Runner::new(&blob, machine).map_err(|error| format!("{error}\n{}", self.template.source));
+        let mut fast = open(Machine::new(self.limits))?;
+        let mut checked = open(Machine::checked(self.limits))?;
+        let mut timers = Timers::default();
+        for (at, (hook, event)) in self.events.iter().enumerate() {
+            let expected = self.with_reference(&reference, at, &mut timers);
+            let (stanza, line) = self.place(&reference, *hook);
+            for (name, machine) in [("fast", &mut fast), ("checked", &mut checked)] {
+                let got = machine.print(stanza.id.node.0, &as_event(event), &self.facts.context(), line);
+                if comparable(&got) != comparable(&expected) {
+                    return Err(format!("{name} {}", self.describe(at, &expected, &got)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, at: usize, reference: &Printed, machine: &Printed) -> String {
+        let (hook, event) = &self.events[at];
+        let show = |printed: &Printed| {
+            let Printed { text, skipped, stop, truncated, limited, divided_by_zero } = printed;
+            format!(
+                "skipped {skipped} stop {stop} truncated {truncated} limited {limited} divided {divided_by_zero}\n{}",
+                text.escape_ascii().to_string().replace("\\n", "\n")
+            )
+        };
+        format!(
+            "event {at} of hook {hook:04X}, wide {}, time {} ns, offset {}: {}\nlimits {:?}\n{:?}\n\
+             ---- template\n{}---- reference\n{}\n---- machine\n{}\n",
+            event.wide,
+            event.time_ns,
+            event.offset,
+            hex(&event.bytes),
+            self.limits,
+            self.facts,
+            self.template.source,
+            show(reference),
+            show(machine),
+        )
+    }
+}
+
+/// A generated event as a template sees it.
+pub fn as_event(event: &GeneratedEvent) -> Event<'_> {
+    Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: event.time_ns, offset: event.offset }
+}
+
+/// The errors among diagnostics.
+pub fn messages(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| format!("{} {:?} {}\n", found.code.code, found.primary.span, found.message)).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What must be equal: where a limit ended an event, what the rest of it would have met does not count.
+fn comparable(printed: &Printed) -> Printed {
+    let ended = printed.limited;
+    Printed {
+        truncated: printed.truncated && !ended,
+        divided_by_zero: printed.divided_by_zero && !ended,
+        ..printed.clone()
+    }
+}
