@@ -1,0 +1,135 @@
+//! AIX logs and streams.
+
+use crate::reports::{LIMITS, Ran, TEMPLATES, Way};
+use crate::seed_of;
+use regex::bytes::Regex;
+use std::sync::{Arc, LazyLock};
+use tfbc::columns::{Column, Columns, Timestamp};
+use tfbc::context::ContextTable;
+use tfbc::filter::{Filter, Numbers, Processes};
+use tfbc::forms::Form;
+use tfbc::ids::IdSet;
+use tfbc::reader::Notice;
+use tfbc::reader::aix::{CpuidWord, Kind, Logs, ReadOptions, Trace};
+use tfbc::report::{ReportOptions, Summary, report};
+
+/// What the hooks of `data/all.trcfmt` tell of processes.
+static CONTEXT: LazyLock<Arc<ContextTable>> = LazyLock::new(|| {
+    let table = "106 dispatch pid=D1 tid=D2 cpu=HD\n100 raise\n102 lower\n101 enter address=D1\n104 return\n\
+                 134 generic exec pid=D1 path=P@W2\n135 exit pid=D1\n";
+    Arc::new(table.parse().expect("a context table"))
+});
+
+/// Reports a trace, or two as one: every byte is formatted or named, and the report is the same from a file and a pipe,
+/// by one thread and by two.
+///
+/// The first three bytes choose how it is reported.
+pub fn aix(data: &[u8]) {
+    let Some((&[form, filter, reading], bytes)) = data.split_first_chunk() else { return };
+    let read_options = read_options(reading);
+    let traces = match reading >> 6 {
+        3 => {
+            let (first, second) = bytes.split_at(bytes.len() / 2);
+            vec![first, second]
+        }
+        _ => vec![bytes],
+    };
+    let options = options(form, filter);
+    let run = |way: Way| {
+        let mut logs = open(&traces, way, &read_options)?;
+        let (mut text, mut notices) = (Vec::new(), Vec::new());
+        let options = ReportOptions { threads: way.threads(), ..options.clone() };
+        let mut monitor = |notice: &Notice| notices.push(notice.clone());
+        let summary = report(&mut logs, &TEMPLATES, &options, &mut text, &mut monitor);
+        Some(Ran::new(text, notices, summary, |summary| summary.imbalance))
+    };
+    let from_file = run(Way::File);
+    if let Some(Ran { summary: Ok(summary), notices, .. }) = &from_file {
+        let Summary { n_events, n_reported, n_damaged, bytes: (read, skipped), .. } = *summary;
+        assert!(n_reported <= n_events && skipped <= read, "{summary:?}");
+        assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, n_damaged, "{notices:?}");
+        // What no entry of a log file holds is no damage.
+        assert!(skipped == 0 || !notices.is_empty(), "what is skipped is named");
+    }
+    let Some(way) = Way::other(seed_of(bytes)) else { return };
+    let other = run(way);
+    match (from_file, other) {
+        (Some(expected), Some(found)) if way == Way::Threads => assert_eq!(found, expected, "two threads"),
+        (Some(expected), Some(found)) => {
+            assert_eq!(found.text, expected.text, "from a pipe");
+            // The bytes behind a damaged place of a pipe are not counted before they are read.
+            let counts = |ran: &Ran<Summary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
+            assert_eq!(counts(&found), counts(&expected), "{:?} {:?}", found.notices, expected.notices);
+        }
+        (expected, found) => assert!(expected.is_none() && found.is_none(), "one way reads it, {way:?} or a file"),
+    }
+}
+
+/// The logs; nothing where one of them is no trace.
+fn open(traces: &[&[u8]], way: Way, options: &ReadOptions) -> Option<Logs> {
+    let log = |(at, bytes): (usize, &&[u8])| {
+        Trace::from_input(format!("log{at}"), way.input(bytes), options).ok().map(Logs::from)
+    };
+    let logs: Vec<_> = traces.iter().enumerate().map(log).collect::<Option<_>>()?;
+    match <[Logs; 1]>::try_from(logs) {
+        Ok([log]) => Some(log),
+        Err(logs) => Some(Logs::merged(logs, true).expect("bytes in memory can be read")),
+    }
+}
+
+fn read_options(choice: u8) -> ReadOptions {
+    let kinds = [Kind::Stream32, Kind::Stream64, Kind::Log32, Kind::Log64];
+    let words = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
+    ReadOptions {
+        format: kinds.get(usize::from(choice & 7)).copied(),
+        cpuid_word: words[usize::from(choice >> 3 & 3)],
+        lenient: choice & 32 != 0,
+        ..ReadOptions::default()
+    }
+}
+
+fn options(form: u8, filter: u8) -> ReportOptions {
+    const LISTS: [&[Column]; 4] = [
+        &[Column::Id],
+        &[Column::Id, Column::Exec, Column::Pid, Column::Svc],
+        &[Column::Cpu, Column::Tid, Column::File],
+        &[Column::ReportedCpus],
+    ];
+    let stamps = [Timestamp::Milli, Timestamp::Micro, Timestamp::Short, Timestamp::None];
+    let columns = match form & 15 {
+        0 => Columns::parse("text", Timestamp::None).expect("a list of columns"),
+        1 => Columns::parse("delta,pid,id", Timestamp::Micro).expect("a list of columns"),
+        n => Columns::new(LISTS[usize::from(n & 3)], stamps[usize::from(n >> 2 & 3)]).on_two_lines(n > 12),
+    };
+    ReportOptions {
+        columns,
+        filter: events(filter),
+        page_size: if filter & 16 != 0 { 10 } else { 0 },
+        no_heading: filter & 32 != 0,
+        defined: filter & 64 != 0,
+        grep: (filter & 128 != 0).then(|| Regex::new("(?m)[13]|^more").expect("a pattern")),
+        form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][usize::from(form >> 4 & 3)],
+        stats: form >> 6 == 3,
+        histogram: form >> 6 == 2,
+        context: Arc::clone(&CONTEXT),
+        limits: LIMITS,
+        ..ReportOptions::default()
+    }
+}
+
+fn events(choice: u8) -> Filter {
+    let ids = |text: &str| IdSet::parse(text).expect("a list of ids");
+    let all = Filter::default();
+    match choice & 15 {
+        0 => Filter { only: Some(ids("010,011,021")), ..all },
+        1 => Filter { except: ids("010,020,022,023"), ..all },
+        2 => Filter { cpus: Some(Numbers(vec![(0, 1)])), ..all },
+        3 => {
+            let processes = Processes { pids: [1, 3].into(), interrupts: true, ..Processes::default() };
+            Filter { processes: Some(processes), ..all }
+        }
+        4 => Filter { from_ns: Some(50_000), to_ns: Some(400_000), ..all },
+        5 => Filter { except: ids("023"), ..all },
+        _ => all,
+    }
+}

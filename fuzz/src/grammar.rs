@@ -1,0 +1,28 @@
+//! Templates and event definitions that the bytes choose, with nothing wrong in them or little.
+
+use crate::printing;
+use tfbc_compiler::{Options, compile};
+use tfbc_grammar::{Source, Sources};
+use tfbc_snapshots::generate::datakey::definitions;
+use tfbc_snapshots::generate::{Rng, template};
+use tfbc_vm::Program;
+
+/// A generated format file compiles, verifies and runs; generated event definitions that compile do.
+pub fn grammar(data: &[u8]) {
+    let mut rng = Rng::of_choices(0, data);
+    let mut sources = Sources::new();
+    let size = rng.below(64);
+    let is_sound = size > 0;
+    if is_sound {
+        sources.add(Source::new("generated.trcfmt", template(&mut rng, size).source));
+    } else {
+        for file in definitions(&mut rng).files {
+            sources.add(Source::new("generated.xml", file));
+        }
+    }
+    let compiled = compile(&sources, &Options::default());
+    assert!(compiled.blob.is_some() || !is_sound, "a generated template compiles: {:?}", compiled.diagnostics);
+    if let Some(blob) = compiled.blob {
+        printing::run(&Program::open(&blob).expect("what compiles verifies"), &mut rng);
+    }
+}

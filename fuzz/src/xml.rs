@@ -1,0 +1,32 @@
+//! XML bytes.
+
+use crate::seed_of;
+use crate::template::compiles_or_says_why;
+use tfbc_snapshots::datakey::Definitions;
+use tfbc_snapshots::differential_qnx::{Case, compare_case};
+use tfbc_snapshots::generate::Rng;
+use tfbc_snapshots::generate::datakey::GeneratedRecord;
+
+/// Records for each file.
+const RECORDS: usize = 4;
+
+/// Compiles event definitions: they are refused with an error, or run within limits, and the reference refuses and prints
+/// the same.
+pub fn xml(data: &[u8]) {
+    compiles_or_says_why("fuzzed.xml", data);
+    // What is no XML at all is taken for a format file of AIX.
+    if !tfbc_grammar::datakey::looks_like_xml(data) {
+        return;
+    }
+    let rng = &mut Rng::new(seed_of(data));
+    let events = Definitions::read(&[data]).events();
+    let one = |_| {
+        let (class, id) = events.get(rng.below(events.len())).copied().unwrap_or((6, 65));
+        let payload = (0..rng.below(40)).map(|_| rng.below(256) as u8).collect();
+        (rng.chance(50), GeneratedRecord { class, id, wide: rng.chance(50), payload })
+    };
+    let records = (0..RECORDS).map(one).collect();
+    if let Err(difference) = compare_case(&Case { files: vec![data.to_vec()], records }) {
+        panic!("{difference}");
+    }
+}
