@@ -22,6 +22,7 @@ mod report_run;
 mod rng;
 mod sample;
 mod scan;
+pub mod shapes;
 mod stanzas;
 mod trace_load;
 mod writer;

@@ -1,4 +1,5 @@
 //! Does one side of a case some number of times, for a tool that counts instructions; see `benches/gate.sh`.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! Makes QNX .kev logs of any length.
+#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,5 @@
 //! Makes AIX traces: the bundled sample, and loads of any size with their format files.
+#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::fs::File;

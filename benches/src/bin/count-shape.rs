@@ -1,0 +1,39 @@
+//! Makes an input and does with it what is to be done, for a tool that counts instructions; see `benches/doubling.sh`.
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::process::ExitCode;
+use tfbc_benches::shapes::{input_shape, input_shapes};
+
+/// Read an input of a size.
+#[derive(Debug, Parser)]
+struct Cli {
+    /// Its kind, such as `xml/enums`; without one, all are listed.
+    shape: Option<String>,
+    /// Its bytes, about.
+    #[arg(default_value_t = 1 << 16)]
+    size: usize,
+    /// Write the input to standard output in place of reading it.
+    #[arg(long)]
+    write: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let Some(name) = cli.shape else {
+        input_shapes().iter().for_each(|shape| println!("{}", shape.name));
+        return ExitCode::SUCCESS;
+    };
+    let Some(shape) = input_shape(&name) else {
+        eprintln!("there is no kind {name}");
+        return ExitCode::FAILURE;
+    };
+    let bytes = shape.make(cli.size);
+    if cli.write {
+        let written = std::io::Write::write_all(&mut std::io::stdout(), &bytes);
+        return if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let n_bytes = bytes.len();
+    println!("{n_bytes} bytes, sum {}", shape.run(bytes));
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,445 @@
+//! Inputs of any size, sound and hostile, each with what is to be done with it: twice the size may take at most twice the
+//! work, and a little. `benches/doubling.sh` holds all of them to that.
+
+use crate::Rng;
+use std::io::{self, Cursor};
+use std::num::NonZeroUsize;
+use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
+use tfbc::columns::{Column, Columns, Timestamp};
+use tfbc::reader::aix::{Logs, ReadOptions, Trace};
+use tfbc::reader::kev::{KevLog, KevOptions};
+use tfbc::reader::{Compression, Input, Unpacker};
+use tfbc::records::{self, RecordOptions};
+use tfbc::report::{ReportOptions, report};
+use tfbc_compiler::Options;
+use tfbc_grammar::{Source, SourceLimits, Sources};
+use tfbc_vm::Program;
+
+/// What is done with the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    /// They are compiled, and all that is found is shown.
+    Compile,
+    /// They are opened and verified as a blob.
+    Open,
+    /// They are reported as a trace of AIX, by templates that print, and run timers.
+    Aix,
+    /// They are reported as a log of QNX.
+    Kev,
+    /// They are unpacked.
+    Unpack(Compression),
+}
+
+/// One kind of input.
+pub struct InputShape {
+    /// Its name.
+    pub name: &'static str,
+    deed: Deed,
+    make: fn(usize) -> Vec<u8>,
+}
+
+impl std::fmt::Debug for InputShape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InputShape").field("name", &self.name).field("deed", &self.deed).finish_non_exhaustive()
+    }
+}
+
+impl InputShape {
+    /// An input of about so many bytes.
+    pub fn make(&self, size: usize) -> Vec<u8> {
+        (self.make)(size)
+    }
+
+    /// Does what is to be done, on one thread; gives a number that depends on all of it. What `benches/doubling.sh`
+    /// counts has `measured` in its name, and does not hold what every size costs alike.
+    pub fn run(&self, bytes: Vec<u8>) -> usize {
+        match self.deed {
+            Deed::Compile => compile(bytes),
+            Deed::Open => measured_open(&bytes),
+            Deed::Aix => report_aix(bytes),
+            Deed::Kev => report_kev(bytes),
+            Deed::Unpack(compression) => measured_unpacking(Unpacker::new(compression, Cursor::new(bytes), None)),
+        }
+    }
+}
+
+#[inline(never)]
+fn measured_unpacking(mut unpacker: Unpacker) -> usize {
+    io::copy(&mut unpacker, &mut io::sink()).map_or(0, |n| n as usize)
+}
+
+fn compile(bytes: Vec<u8>) -> usize {
+    let mut sources = Sources::new();
+    sources.add(Source::new("shape", bytes));
+    // What is measured is how the work grows, not where it is refused.
+    let limits = SourceLimits { templates: 1 << 24, xml: 64 << 20, ..SourceLimits::default() };
+    let compiled = measured_compile(&sources, &Options { limits, ..Options::default() });
+    compiled.0 + compiled.1
+}
+
+/// The bytes of the blob, and of all that is found.
+#[inline(never)]
+fn measured_compile(sources: &Sources, options: &Options) -> (usize, usize) {
+    let compiled = tfbc_compiler::compile(sources, options);
+    let shown = compiled.diagnostics.iter().map(|found| tfbc::render::human(sources, found, false).len());
+    (compiled.blob.map_or(0, |blob| blob.len()), shown.sum())
+}
+
+#[inline(never)]
+fn measured_open(bytes: &[u8]) -> usize {
+    Program::open(bytes).map_or(1, |program| program.routines().count())
+}
+
+const FORMATS: &str = r#"
+010 1.0 L=APPL "@PLAIN" "hook = " $D1%U4
+011 1.0 L=KERN "@START" starttimer($D1,1) "start"
+012 1.0 L=KERN "@END" "took " endtimer($D1,1)
+"#;
+
+fn report_aix(bytes: Vec<u8>) -> usize {
+    let directory = std::env::temp_dir().join(format!("tfbc-shapes-{}", std::process::id()));
+    let path = directory.join("formats.trcfmt");
+    let put = std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, FORMATS));
+    let set = FormatSet::load(&[path], &LoadOptions::default());
+    let _ = std::fs::remove_dir_all(directory);
+    put.expect("a temporary directory");
+    let set = set.expect("the formats compile");
+    let catalog = set.catalog().expect("they are sound");
+    let columns =
+        Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid, Column::Tid], Timestamp::default());
+    let options = ReportOptions { columns, threads: Some(NonZeroUsize::MIN), ..ReportOptions::default() };
+    measured_aix(bytes, &catalog, &options)
+}
+
+#[inline(never)]
+fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &ReportOptions) -> usize {
+    let Ok(trace) = Trace::from_input("shape", Input::from_bytes(bytes), &ReadOptions::default()) else { return 0 };
+    let mut n_notices = 0;
+    let summary = report(&mut Logs::from(trace), catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
+    summary.map_or(0, |summary| summary.n_events as usize) + n_notices
+}
+
+fn report_kev(bytes: Vec<u8>) -> usize {
+    let set = FormatSet::load(&[], &LoadOptions::default()).expect("the built-in formats load");
+    let catalog = set.catalog().expect("they are sound");
+    let options = RecordOptions { threads: Some(NonZeroUsize::MIN), ..RecordOptions::default() };
+    measured_kev(bytes, &catalog, &options)
+}
+
+#[inline(never)]
+fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) -> usize {
+    let input = Input::from_bytes(bytes);
+    let Ok(mut log) = KevLog::from_input("shape", input, &KevOptions::default()) else { return 0 };
+    let mut n_notices = 0;
+    let summary = records::report(&mut log, catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
+    summary.map_or(0, |summary| summary.n_reported as usize) + n_notices
+}
+
+/// Pieces by their number, up to a size.
+fn pieces(size: usize, mut piece: impl FnMut(usize) -> String) -> Vec<u8> {
+    let mut text = String::with_capacity(size + 1000);
+    (0..)
+        .take_while(|n| {
+            text.push_str(&piece(*n));
+            text.len() < size
+        })
+        .count();
+    text.into_bytes()
+}
+
+/// One stanza, whose middle grows.
+fn stanza(size: usize, before: &str, piece: impl FnMut(usize) -> String, behind: &str) -> Vec<u8> {
+    let middle = pieces(size, piece);
+    [format!("010 1.0 L=APPL \"A\" {before}").as_bytes(), &middle, behind.as_bytes(), b"\n"].concat()
+}
+
+fn repeated(size: usize, text: &str) -> Vec<u8> {
+    pieces(size, |_| text.to_owned())
+}
+
+/// A hook id of four digits, another one for each of 61,440 numbers.
+fn id(n: usize) -> String {
+    format!("{:04X}", 0x1000 + n % 0xF000)
+}
+
+fn templates(size: usize) -> Vec<u8> {
+    pieces(size, |n| {
+        format!(
+            "{} 1.0 L=KERN \"TEMPLATE NUMBER {n}\" \"some fixed text that is long enough to be the larger part of it, then \
+             a number and a flag or two: pid=\" D4 \"flags=\" {{ X2 1 \"one\", 2 \"two\", \\* \"other\" }} \\\n  \\n \"and \
+             a second line with more of the same\" X4 U2 \\\n",
+            id(n)
+        )
+        .replace(" \\\n\\\n", "\n")
+            + "\n"
+    })
+}
+
+/// Elements in a file of event definitions.
+fn definitions(size: usize, piece: impl FnMut(usize) -> String) -> Vec<u8> {
+    [b"<eventdefinitions>\n", &pieces(size, piece)[..], b"</eventdefinitions>\n"].concat()
+}
+
+/// Elements in one datakey of one event.
+fn datakey(size: usize, piece: impl FnMut(usize) -> String) -> Vec<u8> {
+    let head = b"<eventdefinitions>\n<datakey format=\"%4u1x state\">\n<event class=\"6\" id=\"65\"/>\n";
+    [head, &pieces(size, piece)[..], b"</datakey>\n</eventdefinitions>\n"].concat()
+}
+
+fn event64(id: u16, words: &[u64], tid: u64, ticks: u64) -> Vec<u8> {
+    let head = 0x8000_0000_0000_0000 | (words.len() as u64 * 8) << 32 | u64::from(id) << 16;
+    [&[head], words, &[tid, ticks]].concat().iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn stream64(size: usize, mut event: impl FnMut(u64) -> Vec<u8>) -> Vec<u8> {
+    let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
+    (0..)
+        .take_while(|n| {
+            bytes.extend(event(*n));
+            bytes.len() < size
+        })
+        .count();
+    bytes
+}
+
+fn plain_stream(size: usize) -> Vec<u8> {
+    stream64(size, |n| event64(0x0100, &[n, n + 1], n % 50, 100 * n))
+}
+
+/// A log of buffers, each of a few events.
+fn log32(size: usize, n_entries: usize) -> Vec<u8> {
+    let word = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
+    let n_events = (size / n_entries / 16).max(1);
+    let mut head = word(&[0xEFDF_1112, n_entries as u32, 0, 0, 1, 0xDEAD, 0xBEEF, 0, 0]);
+    let base = head.len() + 8 * n_entries;
+    for entry in 0..n_entries {
+        head.extend(word(&[(base + entry * n_events * 16) as u32, n_events as u32 * 16]));
+    }
+    for n in 0..(n_entries * n_events) as u32 {
+        head.extend(word(&[0x010A_0000, n, 0x1a2b, 10 * n]));
+    }
+    head
+}
+
+fn kev(size: usize, mut slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
+    let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::4TRACE_HEADER_END::".to_vec();
+    for n in 0..(size / 16) as u32 {
+        slot(n).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    }
+    bytes
+}
+
+fn noise(size: usize, mut bytes: Vec<u8>, every: usize) -> Vec<u8> {
+    let mut rng = Rng::new(7);
+    for _ in 0..size / every {
+        let at = 128 + rng.below(bytes.len() as u32 - 128) as usize;
+        bytes[at] ^= 1 << rng.below(8);
+    }
+    bytes
+}
+
+fn packed(size: usize, extra: &[u8]) -> Vec<u8> {
+    // Words of the code of compress(1) at their narrowest, which need no packer.
+    let mut bytes = extra.to_vec();
+    let mut rng = Rng::new(3);
+    bytes.extend((0..size).map(|_| rng.next_u32() as u8));
+    bytes
+}
+
+fn blob(size: usize) -> Vec<u8> {
+    let mut sources = Sources::new();
+    sources.add(Source::new("shape", templates(size / 4)));
+    tfbc_compiler::compile(&sources, &Options::default()).blob.unwrap_or_default()
+}
+
+/// Every kind.
+pub fn input_shapes() -> Vec<InputShape> {
+    let shape = |name, deed, make| InputShape { name, deed, make };
+    vec![
+        shape("trcfmt/templates", Deed::Compile, templates),
+        shape("trcfmt/comments", Deed::Compile, |size| repeated(size, "# nothing to see here, go on please\n")),
+        shape("trcfmt/joined-comment", Deed::Compile, |size| repeated(size, "# a \\\n")),
+        shape("trcfmt/blank-lines", Deed::Compile, |size| repeated(size, "\n")),
+        shape("trcfmt/words-of-one-line", Deed::Compile, |size| stanza(size, "", |_| "X4 word ".to_owned(), "")),
+        shape("trcfmt/continued-line", Deed::Compile, |size| stanza(size, "", |_| "X4 \\\n ".to_owned(), "")),
+        shape("trcfmt/one-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "\"")),
+        shape("trcfmt/unclosed-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "")),
+        shape("trcfmt/unclosed-texts", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" \"x\n", id(n)))),
+        shape("trcfmt/errors", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" X17\n", id(n)))),
+        shape("trcfmt/no-template-at-all", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ \" '\n")),
+        shape("trcfmt/garbage-of-one-line", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ ' ")),
+        shape("trcfmt/warnings", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" Loop x4\n", id(n)))),
+        shape("trcfmt/one-stanza-again", Deed::Compile, |size| repeated(size, "010 1.0 L=APPL \"A\" \"b\" X4\n")),
+        shape("trcfmt/cases", Deed::Compile, |size| stanza(size, "X4, ", |n| format!("{n} \"c{n}\", "), "\\* \"x\"")),
+        shape("trcfmt/same-cases", Deed::Compile, |size| stanza(size, "X4, ", |_| "1 \"one\", ".into(), "\\* \"x\"")),
+        shape("trcfmt/text-cases", Deed::Compile, |size| {
+            stanza(size, "A8, ", |n| format!("\"c{n}\" \"d\", "), "\\* x")
+        }),
+        shape("trcfmt/nested-loops", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {} X1 {}\n", id(n), "LOOP X1 { ".repeat(64), "}".repeat(64)))
+        }),
+        shape("trcfmt/parentheses", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = {}1{} }}}} $x\n", id(n), "(".repeat(60), ")".repeat(60)))
+        }),
+        shape("trcfmt/open-parentheses", Deed::Compile, |size| stanza(size, "{{ $x = ", |_| "(".to_owned(), "")),
+        shape("trcfmt/open-braces", Deed::Compile, |size| stanza(size, "", |_| "{ ".to_owned(), "")),
+        shape("trcfmt/macros", Deed::Compile, |size| {
+            pieces(size, |n| {
+                let macros: String = (0..200).map(|k| format!("{{{{ $v{k} = $v{} + X1 }}}} ", k / 2)).collect();
+                format!("{} 1.0 \"A\" {macros}\n", id(n))
+            })
+        }),
+        shape("trcfmt/too-many-macros", Deed::Compile, |size| {
+            stanza(size, "", |n| format!("{{{{ $v{n} = 1 }}}} "), "")
+        }),
+        shape("trcfmt/functions", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}(a) $a X1 }}}} f{n}(X2) f{n}(7)\n", id(n)))
+        }),
+        shape("trcfmt/calls-of-calls", Deed::Compile, |size| {
+            pieces(size, |n| match n % 10 {
+                0 => format!("{} 1.0 \"A\" {{{{ f{n}() X1 }}}}\n", id(n)),
+                _ => format!("{} 1.0 \"A\" {{{{ f{n}() f{}() f{}() }}}}\n", id(n), n - 1, n - 1),
+            })
+        }),
+        shape("trcfmt/circle", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), if n == 0 { 1 } else { n - 1 }))
+        }),
+        shape("trcfmt/circles", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), n ^ 1))
+        }),
+        shape("trcfmt/subroutines", Deed::Compile, |size| {
+            pieces(size, |n| match n % 8 {
+                0 => format!("{} 1.0 \"A\" X4\n", id(n)),
+                _ => format!("{} 1.0 \"A\" ${} X4\n", id(n), id(n - 1)),
+            })
+        }),
+        shape("trcfmt/unknown-names", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ function{n}() X1 }}}} functoin{n}()\n", id(n)))
+        }),
+        shape("trcfmt/allowed", Deed::Compile, |size| {
+            pieces(size, |n| format!("# tfbc: allow=S47\n{} 1.0 \"A\" x4\n", id(n)))
+        }),
+        shape("trcfmt/operators", Deed::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = 1{} }}}} $x\n", id(n), "+X1".repeat(500)))
+        }),
+        shape("xml/datakeys", Deed::Compile, |size| {
+            definitions(size, |n| {
+                let (class, event) = (6 + n / 1000 % 20, n % 1000);
+                format!(
+                    "<datakey format=\"%4u1x pid %2u1d code\">\n<event class=\"{class}\" id=\"{event}\"/>\n\
+                     <enum name=\"code\" value=\"1\" string=\"one\"/>\n</datakey>\n"
+                )
+            })
+        }),
+        shape("xml/datakeys-of-one-event", Deed::Compile, |size| {
+            definitions(size, |n| format!("<datakey format=\"%4u1x k{n}\"><event class=\"6\" id=\"65\"/></datakey>\n"))
+        }),
+        shape("xml/eventclasses", Deed::Compile, |size| {
+            definitions(size, |n| {
+                format!(
+                    "<eventclass id=\"{}\"><event id=\"{}\" sformat=\"%x a\"/></eventclass>\n",
+                    6 + n % 20,
+                    n % 1000
+                )
+            })
+        }),
+        shape("xml/enums", Deed::Compile, |size| datakey(size, |n| format!("<enum value=\"{n}\" string=\"e{n}\"/>\n"))),
+        shape("xml/same-enums", Deed::Compile, |size| datakey(size, |_| "<enum value=\"1\" string=\"e\"/>\n".into())),
+        shape("xml/masked-enums", Deed::Compile, |size| {
+            datakey(size, |n| format!("<enum value=\"{}\" mask=\"{}\" string=\"e\"/>\n", 1 << (n % 20), 1 << (n % 20)))
+        }),
+        shape("xml/bitmasks", Deed::Compile, |size| {
+            datakey(size, |n| format!("<bitmask name=\"b{n}\" value=\"{}\"/>\n", 1u32 << (n % 32)))
+        }),
+        shape("xml/conditions", Deed::Compile, |size| {
+            datakey(size, |n| format!("<condition name=\"c{n}\" value=\"{n}\"/>\n"))
+        }),
+        shape("xml/fields", Deed::Compile, |size| {
+            let fields = String::from_utf8_lossy(&pieces(size, |n| format!("%1u1x f{n} "))).into_owned();
+            format!("<eventdefinitions><datakey format=\"{fields}\"><event class=\"6\" id=\"65\"/></datakey></eventdefinitions>")
+                .into_bytes()
+        }),
+        shape("xml/attributes", Deed::Compile, |size| {
+            let attributes = String::from_utf8_lossy(&pieces(size, |n| format!(" a{n}=\"x\""))).into_owned();
+            format!("<eventdefinitions{attributes}/>").into_bytes()
+        }),
+        shape("xml/long-attribute", Deed::Compile, |size| {
+            let value = String::from_utf8_lossy(&repeated(size, "some text &amp; ")).into_owned();
+            format!("<eventdefinitions a=\"{value}\"/>").into_bytes()
+        }),
+        shape("xml/long-name", Deed::Compile, |size| [b"<", &repeated(size, "name")[..], b"/>"].concat()),
+        shape("xml/siblings", Deed::Compile, |size| definitions(size, |_| "<other/>".to_owned())),
+        shape("xml/nested", Deed::Compile, |size| {
+            definitions(size, |_| format!("{}{}", "<a>".repeat(60), "</a>".repeat(60)))
+        }),
+        shape("xml/too-deep", Deed::Compile, |size| repeated(size, "<eventdefinitions>")),
+        shape("xml/comments", Deed::Compile, |size| definitions(size, |_| "<!-- - - > -->".to_owned())),
+        shape("xml/text", Deed::Compile, |size| definitions(size, |_| "text &lt; &#65; ".to_owned())),
+        shape("xml/entities", Deed::Compile, |size| {
+            let all = pieces(size, |n| format!("<!ENTITY e{} \"&e{n};&e{n};\">\n", n + 1));
+            [b"<!DOCTYPE a [\n", &all[..], b"]>\n<a>&e1;</a>"].concat()
+        }),
+        shape("blob/templates", Deed::Open, blob),
+        shape("blob/damaged", Deed::Open, |size| {
+            let mut bytes = blob(size);
+            bytes.truncate(bytes.len() - 9);
+            bytes
+        }),
+        shape("aix/stream", Deed::Aix, plain_stream),
+        shape("aix/no-template", Deed::Aix, |size| stream64(size, |n| event64(0x2220, &[n; 5], n % 9, 100 * n))),
+        shape("aix/log", Deed::Aix, |size| log32(size, 64)),
+        shape("aix/log-of-small-buffers", Deed::Aix, |size| log32(size, size / 64)),
+        shape("aix/one-buffer", Deed::Aix, |size| log32(size, 1)),
+        shape("aix/timers", Deed::Aix, |size| stream64(size, |n| event64(0x0110, &[n], 7, 100 * n))),
+        shape("aix/timers-ended", Deed::Aix, |size| {
+            stream64(size, |n| event64(if n % 2 == 0 { 0x0110 } else { 0x0120 }, &[n / 2], 7, 100 * n))
+        }),
+        shape("aix/processes", Deed::Aix, |size| stream64(size, |n| event64(0x1390, &[n, n], n, 100 * n))),
+        shape("aix/threads", Deed::Aix, |size| stream64(size, |n| event64(0x1060, &[n, n, n], n, 100 * n))),
+        shape("aix/damaged", Deed::Aix, |size| noise(size, plain_stream(size), 500)),
+        shape("aix/nothing-sound", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0xFF; size]].concat()),
+        shape("aix/noise", Deed::Aix, |size| packed(size, &[0xEF, 0xDF, 0x11, 0x14])),
+        shape("aix/zeros", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0; size]].concat()),
+        shape("aix/damaged-log", Deed::Aix, |size| noise(size, log32(size, 64), 500)),
+        shape("kev/events", Deed::Kev, |size| kev(size, |n| [0x1807 | (n % 4) << 24, 16 * n, n, n])),
+        shape("kev/combines", Deed::Kev, |size| {
+            kev(size, |n| [0x1807 | [1, 2, 2, 3][n as usize % 4] << 30, 16 * n, n, n])
+        }),
+        shape("kev/open-combines", Deed::Kev, |size| {
+            kev(size, |n| [1 << 30 | (n % 64) << 24 | (n / 64 % 32) << 10 | (n / 2048 % 1024), 16 * n, n, n])
+        }),
+        shape("kev/one-long-combine", Deed::Kev, |size| {
+            kev(size, |n| [0x1807 | if n == 0 { 1 } else { 2 } << 30, 16 * n, n, n])
+        }),
+        shape("kev/ends-of-nothing", Deed::Kev, |size| kev(size, |n| [0x1807 | 3 << 30 | (n % 4) << 24, 16 * n, n, n])),
+        shape("kev/damaged", Deed::Kev, |size| {
+            noise(size, kev(size, |n| [0x1807 | (n % 4) << 24 | (n % 4) << 30, 16 * n, n, n]), 500)
+        }),
+        shape("kev/noise", Deed::Kev, |size| {
+            packed(size, b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::")
+        }),
+        shape("kev/long-header", Deed::Kev, |size| {
+            let text = pieces(size.min(15 << 20), |n| format!("TRACE_KEY{n}::value"));
+            [b"TRACE_HEADER_BEGIN::", &text[..], b"TRACE_HEADER_END::"].concat()
+        }),
+        shape("packed/compress", Deed::Unpack(Compression::Compress), |size| {
+            tfbc::unix_compress::compress(&plain_stream(4 * size))
+        }),
+        shape("packed/compress-noise", Deed::Unpack(Compression::Compress), |size| packed(size, &[0x1F, 0x9D, 0x90])),
+        shape("packed/members", Deed::Unpack(Compression::Gzip), |size| {
+            // An empty member each.
+            let member = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            member.repeat(size / member.len())
+        }),
+        shape("packed/frames", Deed::Unpack(Compression::Zstd), |size| {
+            // Frames to step over, of four bytes each.
+            let frame = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+            frame.repeat(size / frame.len())
+        }),
+    ]
+}
+
+/// An input of a kind, by its name.
+pub fn input_shape(name: &str) -> Option<InputShape> {
+    input_shapes().into_iter().find(|shape| shape.name == name)
+}
