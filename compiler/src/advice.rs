@@ -13,9 +13,9 @@ pub(crate) fn delete_case(text: &[u8], switch: &Switch<'_>, index: usize) -> Opt
     let before = switch.cases.get(index.checked_sub(1)?)?;
     let case = switch.cases.get(index)?;
     let span = Span::new(body_span(&before.body).end, body_span(&case.body).end);
-    // What follows may stand directly behind a quote or brace of the case, but not behind a word.
+    // An item may stand directly behind a quote or brace of the case, but not behind a word.
     let is_word = |body: &Body<'_>| matches!(body, Body::Text(Text { kind: TextKind::Word { .. }, .. }));
-    let is_apart = text.get(span.end as usize).is_none_or(u8::is_ascii_whitespace);
+    let is_apart = text.get(span.end as usize).is_none_or(|byte| byte.is_ascii_whitespace() || b",}".contains(byte));
     let between = if is_word(&before.body) && !is_word(&case.body) && !is_apart { " " } else { "" };
     let fix = Fix::safe("delete the case", [Edit::replace(span, between)]);
     Some(Fix { safe: is_plain_body(&case.body), ..fix })

@@ -784,7 +784,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             let index = bodies.len() - 1;
             if default.is_some() {
                 let text = "this case stands behind `\\*` and is never reached";
-                self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
+                self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix =
+                    advice::delete_case(self.unit.text, switch, index);
             } else if let MatchValue::Any(_) = case.value {
                 default = Some(index);
             } else if !broken {
