@@ -1,6 +1,6 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
+use tfbc_vm::{Context, Event, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
 
 use crate::{NativeText, USER};
 
@@ -53,25 +53,20 @@ impl<'b> Engine<'b> {
 
     /// Formats a load; gives the bytes of its text, the last part of which is kept.
     pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
-        self.text.clear();
+        let Engine { program, hooks, machine, timers, text } = self;
+        text.clear();
         let mut n_bytes = 0;
+        let mut run = machine.start(program, timers);
         for event in load {
-            if self.text.len() >= TEXT_BYTES {
-                n_bytes += self.text.len();
-                self.text.clear();
+            if text.len() >= TEXT_BYTES {
+                n_bytes += text.len();
+                text.clear();
             }
-            let job = Job {
-                event: &event,
-                context: &Context::EMPTY,
-                timers: &mut self.timers,
-                layout: Layout::default(),
-                line: self.text.len(),
-                out: &mut self.text,
-            };
             let id = event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event));
-            self.machine.run(&self.program, self.hooks[usize::from(id)], job);
+            let place = (Layout::default(), text.len());
+            run.event(hooks[usize::from(id)], (&event, &Context::EMPTY), place, text);
         }
-        n_bytes + self.text.len()
+        n_bytes + text.len()
     }
 
     /// The last part of the text.

@@ -22,6 +22,19 @@ const fn small() -> [[u8; 4]; 1000] {
     table
 }
 
+/// The same with leading zeros; the last byte counts for nothing.
+static THREE: [[u8; 4]; 1000] = three();
+
+const fn three() -> [[u8; 4]; 1000] {
+    let mut table = [[0; 4]; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        table[n] = [(n / 100) as u8 + b'0', (n / 10 % 10) as u8 + b'0', (n % 10) as u8 + b'0', 0];
+        n += 1;
+    }
+    table
+}
+
 /// Stores a fixed number of bytes: one or two machine stores.
 #[inline(always)]
 pub(crate) fn store<const N: usize>(buf: &mut [u8], at: usize, bytes: [u8; N]) {
@@ -61,15 +74,32 @@ fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
 /// A number below 10^8, without leading zeros.
 #[inline(always)]
 fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
-    if let Some(entry) = SMALL.get(n as usize) {
-        store(buf, at, *entry);
-        return at + entry[3] as usize;
+    if n < 1000 {
+        return put_first(buf, at, n);
     }
-    let digits = digits8(n);
-    // The last digit is one, whatever it is.
-    let zeros = (digits | 1 << 56).trailing_zeros() & !7;
-    store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
-    at + 8 - (zeros >> 3) as usize
+    let (thousands, rest) = (n / 1000, n % 1000);
+    let at = if thousands < 1000 {
+        put_first(buf, at, thousands)
+    } else {
+        let at = put_first(buf, at, thousands / 1000);
+        put_three(buf, at, thousands % 1000)
+    };
+    put_three(buf, at, rest)
+}
+
+/// A number below 1000, without leading zeros.
+#[inline(always)]
+fn put_first(buf: &mut [u8], at: usize, n: u32) -> usize {
+    let digits = SMALL.get(n as usize).copied().unwrap_or_default();
+    store(buf, at, digits);
+    at + usize::from(digits[3])
+}
+
+/// Exactly three digits.
+#[inline(always)]
+fn put_three(buf: &mut [u8], at: usize, n: u32) -> usize {
+    store(buf, at, THREE.get(n as usize).copied().unwrap_or_default());
+    at + 3
 }
 
 /// Unsigned decimal of a number below [`LONG`].

@@ -1,7 +1,7 @@
 use crate::blob::{self, HookRow, RoutineRow, Sections};
-use crate::mem::{by_rule, part, row_at};
+use crate::mem::{behind, by_rule, part, row_at};
 use crate::table::TableKind;
-use crate::verify::{self, Orders, Proofs};
+use crate::verify::{self, Looks, Orders, Proofs};
 use crate::{BlobError, Env, Instr, Place, Space};
 use std::sync::Arc;
 
@@ -117,7 +117,6 @@ pub struct Routine<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     start: u32,
-    len: u32,
     body: u32,
     /// Event bytes that the routine's fixed reads need.
     pub need: u32,
@@ -125,13 +124,17 @@ pub(crate) struct Start {
     pub zeroed: u16,
     /// The byte orders of its numbers.
     pub orders: Orders,
+    /// What it looks at.
+    pub looks: Looks,
 }
 
 impl Start {
     /// The start of a sound routine.
     fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
-        let RoutineRow { start, len, body, need, zeroed, .. } = sections.routines[routine as usize];
-        Start { start, len, body, need, zeroed: zeroed.min(crate::N_REGS as u16), orders: proofs.orders(routine) }
+        let RoutineRow { start, body, need, zeroed, .. } = sections.routines[routine as usize];
+        let zeroed = zeroed.min(crate::N_REGS as u16);
+        let (orders, looks) = proofs.facts(routine);
+        Start { start, body, need, zeroed, orders, looks }
     }
 }
 
@@ -269,11 +272,10 @@ impl<'b> Program<'b> {
         proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
 
-    /// The instructions that a run begins with, and how many of them are the routine's body.
+    /// The instructions from a routine's first one on, and how many of them are its body.
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
-        let code = by_rule!(V12: part(&self.sections.code, start.start as usize, start.len as usize));
-        (code, start.body as usize)
+        (by_rule!(V12: behind(&self.sections.code, start.start as usize)), start.body as usize)
     }
 
     /// The routine that an event of a hook begins in; 0 for a hook that the program does not have.

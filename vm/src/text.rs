@@ -8,22 +8,32 @@
 /// text.pad(3);
 /// assert_eq!(text.as_bytes(), b"010    ");
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct TextBuf {
-    /// Initialised room; text stands in `buf[..len]`.
+    /// Initialised room, never less than [`TextBuf::SLACK`]; text stands in `buf[..len]`.
     pub(crate) buf: Vec<u8>,
     pub(crate) len: usize,
+    /// The room without the slack.
+    pub(crate) end: usize,
+}
+
+impl Default for TextBuf {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl TextBuf {
     /// Room that every single instruction may use without asking: a literal and a number.
     pub(crate) const SLACK: usize = 384;
+    /// The room of an empty text.
+    const FIRST: usize = 4096;
     /// Bytes of [`TextBuf::spare`].
     pub const SPARE: usize = 160;
 
     /// An empty text.
     pub fn new() -> Self {
-        Self::default()
+        Self { buf: vec![0; Self::FIRST], len: 0, end: Self::FIRST - Self::SLACK }
     }
 
     /// The text.
@@ -54,15 +64,16 @@ impl TextBuf {
     /// Makes room for `n` bytes and the slack behind them.
     #[inline]
     pub(crate) fn room(&mut self, n: usize) {
-        if self.buf.len() - self.len < n + Self::SLACK {
+        if self.len + n > self.end {
             self.grow(n);
         }
     }
 
     #[cold]
     fn grow(&mut self, n: usize) {
-        let len = (self.len + n + Self::SLACK).next_power_of_two().max(4096);
+        let len = (self.len + n + Self::SLACK).next_power_of_two();
         self.buf.resize(len, 0);
+        self.end = len - Self::SLACK;
     }
 
     /// Appends bytes.

@@ -1,7 +1,7 @@
 //! The instructions that are rare, or cost more than what it takes to leave the text for a while.
 
 use super::texts::*;
-use super::{Run, STEP};
+use super::{Line, Run, STEP};
 use crate::TextBuf;
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op};
@@ -22,7 +22,7 @@ impl Run<'_> {
             Op::Lit => out.push(self.program.string([b, c])),
             Op::Newline => self.newline(out),
             Op::Tab => {
-                let column = o.saturating_sub(self.line.text)
+                let column = o.saturating_sub(self.line().text)
                     + usize::from(self.program.hook_row(self.hook).map_or(0, |row| row.tab_origin));
                 store(buf, o, [b' '; 8]);
                 out.len += 8 - column % 8;
@@ -136,7 +136,7 @@ impl Run<'_> {
     }
 
     pub(super) fn env(&self, what: u32) -> u64 {
-        let (event, context) = (self.event, self.context);
+        let (event, context) = (&self.event, &self.context);
         match EnvValue::from_u32(what) {
             Some(EnvValue::TraceEnv) => context.trace_env.into(),
             Some(EnvValue::HookData) => event.hook_data().into(),
@@ -177,9 +177,9 @@ impl Run<'_> {
     fn newline(&mut self, out: &mut TextBuf) {
         self.close_line(out);
         out.push(b"\n");
-        self.line.start = out.len;
-        out.pad(self.line.margin);
-        self.line.text = out.len;
+        let start = out.len;
+        out.pad(self.margin);
+        self.further = Line { start, text: out.len };
         let state = self.change();
         state.line += 1;
         state.soft_end = usize::MAX;
@@ -192,7 +192,7 @@ impl Run<'_> {
         out.len = copy_printable(&mut out.buf, start, text);
         let pad = pad.saturating_sub(text.len());
         // A padding of gigabytes is cut at the text limit like any other text.
-        out.pad(pad.min((self.text_limit + 1).saturating_sub(out.len)));
+        out.pad(pad.min((self.text_limit() + 1).saturating_sub(out.len)));
     }
 
     /// Up to `count` words as QNX prints the first bytes of a message: the text, then each word as a little-endian
@@ -309,14 +309,14 @@ impl Run<'_> {
     /// limit is reached.
     pub(super) fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
-        let text_left = (self.text_limit + 1).saturating_sub(out.len);
+        let text_left = (self.text_limit() + 1).saturating_sub(out.len);
         let whole = self.cursor.take_whole(left.min(self.state().turns.into()).min(text_left as u64));
         self.put_pairs(out, whole, soft);
         left -= whole.len() as u64;
         self.change().turns -= whole.len() as u32;
         // The byte behind the event's end, or the limit.
         while left > 0 && !self.cursor.truncated {
-            if out.len > self.text_limit || !self.turn() {
+            if out.len > self.text_limit() || !self.turn() {
                 return false;
             }
             let byte = [self.cursor.take(1) as u8];

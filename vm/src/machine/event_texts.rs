@@ -35,7 +35,7 @@ fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf)
     }
     run.stage.close(out, at);
     run.put_text(out, text, instr.d as usize);
-    (run.stage.open(out, run.text_limit), run.stage.after(instr))
+    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
 }
 
 pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
@@ -58,7 +58,7 @@ fn long_string<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBu
     run.charge(text.len() / STEP);
     run.stage.close(out, at);
     put_escaped(out, text);
-    (run.stage.open(out, run.text_limit), run.stage.after(instr))
+    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
 }
 
 pub(super) fn take_words<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {

@@ -21,13 +21,13 @@ pub(super) type Handlers = [Handler; 256];
 
 /// Those for events that are as long as the routine needs, by the byte orders of its numbers
 /// ([`Orders`](crate::verify::Orders)).
-pub(super) static FAST: [Handlers; 3] =
-    [handlers::<false, BIG>(), handlers::<false, LITTLE>(), handlers::<false, EITHER>()];
+pub(super) static FAST: [&Handlers; 3] =
+    [&handlers::<false, BIG>(), &handlers::<false, LITTLE>(), &handlers::<false, EITHER>()];
 /// Those for others.
-pub(super) static CHECKED: [Handlers; 3] =
-    [handlers::<true, BIG>(), handlers::<true, LITTLE>(), handlers::<true, EITHER>()];
+pub(super) static CHECKED: [&Handlers; 3] =
+    [&handlers::<true, BIG>(), &handlers::<true, LITTLE>(), &handlers::<true, EITHER>()];
 /// Those for an observer, who sees every instruction: none is run with another.
-pub(super) static OBSERVED: [Handlers; 3] = [handlers::<true, ALONE>(); 3];
+pub(super) static OBSERVED: &Handlers = &handlers::<true, ALONE>();
 
 /// The longest text that the room of every instruction holds.
 pub(super) const SHORT: usize = 64;
@@ -172,7 +172,10 @@ doing! {
     ptr_get |run, instr| run.set(instr.a, run.cursor.byte());
     ptr_to |run, instr| run.cursor.go_to(run.reg(instr.b));
     base_get |run, instr| run.set(instr.a, run.cursor.base);
-    base_to |run, instr| run.cursor.base = run.reg(instr.b);
+    base_to |run, instr| {
+        run.change();
+        run.cursor.base = run.reg(instr.b);
+    };
     and |run, instr| run.set(instr.a, run.reg(instr.b) & run.reg(instr.c));
     equal |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) == run.reg(instr.c)));
     differ |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) != run.reg(instr.c)));
@@ -241,11 +244,19 @@ printing! {
     hex_min_at b field |run, room, value, instr| num::hex_min(room, 0, value);
     octc_at b field |run, room, value, instr| put_oct_c(room, value);
     lit_at a field |run, room, value, instr| put_indexed(room, run.program.words(), instr.b, value);
-    hexc_lit_at a field |run, room, value, instr| {
-        let n = put_hex_c(room, value);
-        n + put_indexed(behind(room, n), run.program.words(), instr.b, value)
-    };
     lit_hex_at a field |run, room, value, instr| put_indexed_or_hex(room, run.program.words(), instr.b, value);
+}
+
+fn hexc_lit_at<'r, const CHECK: bool, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let at = at.add(put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value));
+    let room = by_rule!(LOOP: run.stage.room(out, at));
+    (at.add(put_indexed(room, run.program.words(), instr.b, value)), run.stage.after(instr))
 }
 
 fn get<'r, const CHECK: bool, const ORDER: u8>(
@@ -453,7 +464,7 @@ fn long_case<'r>(
     run.charge(if len <= SHORT { 0 } else { len / STEP });
     run.stage.close(out, at);
     out.push(text);
-    (run.stage.open(out, run.text_limit), run.stage.after(instr))
+    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
 }
 
 #[inline(never)]
@@ -466,7 +477,7 @@ fn many_nibbles<'r>(
 ) -> (At, Pc) {
     run.stage.close(out, at);
     put_many_nibbles(out, run.program.words(), table, value);
-    (run.stage.open(out, run.text_limit), run.stage.after(instr))
+    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
 }
 
 /// Whatever else an instruction does, by [`Run::aside`].
@@ -475,7 +486,7 @@ pub(super) fn aside<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut T
     let before = out.len;
     run.aside(instr, out);
     run.charge(out.len.abs_diff(before) / STEP);
-    (run.stage.open(out, run.text_limit), run.stage.after(instr))
+    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
 }
 
 fn soft<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {

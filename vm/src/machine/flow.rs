@@ -69,7 +69,7 @@ pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: 
         Some(to) => by_rule!(V9: run.stage.place(to)),
         None => run.stage.end(),
     };
-    (run.stage.open(out, run.text_limit), to)
+    (run.stage.open(out, run.text_limit()), to)
 }
 
 pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
@@ -100,7 +100,7 @@ pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut
 pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
     let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
-    let at = run.stage.open(out, run.text_limit);
+    let at = run.stage.open(out, run.text_limit());
     if whole { (at, run.stage.after(instr)) } else { run.stop(End::Limit, at) }
 }
 

@@ -15,7 +15,7 @@ mod windows;
 
 use crate::cursor::Cursor;
 use crate::mem::{At, Pc, Stage, by_rule};
-use crate::verify::{MAX_DEPTH, N_REGS};
+use crate::verify::{Looks, MAX_DEPTH, N_REGS, Orders};
 use crate::{Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
 pub(crate) use texts::prints;
@@ -70,7 +70,7 @@ pub struct Outcome {
 pub struct Machine {
     limits: Limits,
     /// What runs events that are as long as their routines need.
-    long: &'static [Handlers; 3],
+    long: [&'static Handlers; 3],
     /// What an event begins with.
     fresh: State,
     scratch: Box<Scratch>,
@@ -130,23 +130,48 @@ impl Machine {
             #[cfg(feature = "paranoid")]
             watch: paranoid::Watch::default(),
         });
-        Machine { limits, long: &fast::FAST, fresh, scratch }
+        Machine { limits, long: fast::FAST, fresh, scratch }
     }
 
     /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
     pub fn checked(limits: Limits) -> Self {
-        Machine { long: &fast::CHECKED, ..Machine::new(limits) }
+        Machine { long: fast::CHECKED, ..Machine::new(limits) }
+    }
+
+    /// Begins to print events of a program, one after the other.
+    pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
+        let Machine { limits, long, fresh, scratch } = self;
+        // An observer may have unwound the run before.
+        scratch.state = *fresh;
+        Run {
+            stage: Stage::new(),
+            cursor: Cursor::new(&[]),
+            scratch,
+            program,
+            event: Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 },
+            context: Context::EMPTY,
+            timers,
+            hook: 0,
+            touched: false,
+            long: *long,
+            fresh,
+            text: limits.text as usize,
+            text_limit: 0,
+            first: Line::default(),
+            further: Line::default(),
+            margin: 0,
+        }
     }
 
     /// Prints one event by the hook with index `hook` ([`crate::Hook::index`]): appends its text, and a newline at
     /// its end. An index that the program does not have prints an empty line.
-    #[inline(always)]
+    #[inline]
     pub fn run(&mut self, program: &Program<'_>, hook: u32, job: Job<'_>) -> Outcome {
         self.run_observed(program, hook, job, &mut Unobserved)
     }
 
     /// The same, with every instruction shown to `observer` first.
-    #[inline(always)]
+    #[inline]
     pub fn run_observed<O: Observer>(
         &mut self,
         program: &Program<'_>,
@@ -155,60 +180,15 @@ impl Machine {
         observer: &mut O,
     ) -> Outcome {
         let Job { event, context, timers, layout, line, out } = job;
-        let proved;
-        let start = match program.start(hook, event.env_index()) {
-            Some(start) => start,
-            None => {
-                let Some(start) = program.start_lazily(hook, event.env_index()) else {
-                    return without_routine(program, hook, layout, out);
-                };
-                proved = start;
-                &proved
-            }
-        };
-        if start.zeroed > 0 {
-            self.scratch.regs[..start.zeroed as usize].fill(0);
-        }
-        self.scratch.calls.clear();
-        if O::ACTIVE {
-            // An observer may have unwound the run before.
-            self.scratch.state = self.fresh;
-        }
-        #[cfg(feature = "paranoid")]
-        self.scratch.watch.begin(start.zeroed);
-        let text_limit = out.len() + self.limits.text as usize;
-        let mut stage = Stage::new(program.code_at(start));
-        let at = stage.begin(out, layout.first, text_limit);
-        let line_text = stage.offset(at);
-        let mut run = Run {
-            stage,
-            cursor: Cursor::new(event.bytes),
-            scratch: &mut self.scratch,
-            program,
-            event,
-            context,
-            timers,
-            hook,
-            touched: false,
-            event_start: line,
-            line: Line { start: line, text: line_text, margin: layout.further.into() },
-            text_limit,
-        };
-        let long = event.bytes.len() >= start.need as usize;
-        let handlers = if O::ACTIVE {
-            &fast::OBSERVED
-        } else if long {
-            self.long
-        } else {
-            &fast::CHECKED
-        };
-        let at = run.go(&handlers[start.orders as usize], at, out, observer);
-        let outcome = run.finish(out, at, &self.fresh);
-        if O::ACTIVE {
-            observer.after(out.as_bytes().get(line..).unwrap_or_default());
-        }
-        outcome
+        self.start(program, timers).observed(hook, (event, context), (layout, line), out, observer)
     }
+}
+
+/// What runs an event that is shorter than its routine needs.
+#[cold]
+#[inline(never)]
+fn checked(orders: Orders) -> &'static Handlers {
+    fast::CHECKED[orders as usize]
 }
 
 /// An event that no routine prints: of a hook that the program does not have, or one whose routine is refused.
@@ -223,14 +203,13 @@ fn without_routine(program: &Program<'_>, hook: u32, layout: Layout, out: &mut T
     Outcome { refused, ..Outcome::default() }
 }
 
-/// The line being printed.
+/// A line.
+#[derive(Debug, Clone, Copy, Default)]
 struct Line {
     /// Where it starts in the buffer, columns or margin included.
     start: usize,
     /// Where its text starts.
     text: usize,
-    /// Blanks before the text of the lines that follow.
-    margin: usize,
 }
 
 /// Why the loop ended.
@@ -260,23 +239,36 @@ struct State {
     outcome: Outcome,
 }
 
-/// One event's run.
-struct Run<'r> {
+/// A machine at work on the events of a program.
+///
+/// What an event's routine does not look at is left as the event before had it: the verifier tells what it looks at.
+#[derive(Debug)]
+pub struct Run<'r> {
     stage: Stage<'r>,
     cursor: Cursor<'r>,
     scratch: &'r mut Scratch,
     program: &'r Program<'r>,
-    event: &'r Event<'r>,
-    context: &'r Context<'r>,
+    event: Event<'r>,
+    context: Context<'r>,
     timers: &'r mut Timers,
     /// The hook's index.
     hook: u32,
     /// Whether the event has changed the machine's state; few do.
     touched: bool,
-    /// Where the event's columns start.
-    event_start: usize,
-    line: Line,
+    /// What runs events that are as long as their routines need.
+    long: [&'static Handlers; 3],
+    /// What an event begins with.
+    fresh: &'r State,
+    /// Bytes of text that an event may have.
+    text: usize,
+    /// The length that the text must not pass where it is no selector's.
     text_limit: usize,
+    /// The event's first line.
+    first: Line,
+    /// The running line behind the first.
+    further: Line,
+    /// Blanks before the text of a line behind the first.
+    margin: usize,
 }
 
 /// A call.
@@ -289,6 +281,97 @@ struct Return {
 }
 
 impl<'r> Run<'r> {
+    /// Goes on with events of another program.
+    #[inline]
+    pub fn turn_to(&mut self, program: &'r Program<'r>) {
+        self.program = program;
+    }
+
+    /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
+    /// columns begin at `line` ([`Job::line`]).
+    #[inline(always)]
+    pub fn event(
+        &mut self,
+        hook: u32,
+        (event, context): (&Event<'r>, &Context<'r>),
+        (layout, line): (Layout, usize),
+        out: &mut TextBuf,
+    ) -> Outcome {
+        self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
+    }
+
+    /// The same, with every instruction shown to `observer` first.
+    #[inline(always)]
+    pub fn observed<O: Observer>(
+        &mut self,
+        hook: u32,
+        (event, context): (&Event<'r>, &Context<'r>),
+        (layout, line): (Layout, usize),
+        out: &mut TextBuf,
+        observer: &mut O,
+    ) -> Outcome {
+        let program = self.program;
+        let proved;
+        let start = match program.start(hook, event.env_index()) {
+            Some(start) => start,
+            None => {
+                let Some(start) = program.start_lazily(hook, event.env_index()) else {
+                    return without_routine(program, hook, layout, out);
+                };
+                proved = start;
+                &proved
+            }
+        };
+        // Who watches looks at everything.
+        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::ALL } else { start.looks };
+        if looks != Looks::NONE {
+            self.cursor.go_to(0);
+        }
+        if looks.around() {
+            self.first.start = line;
+            // By value: an event that nobody looks at need not stand in memory.
+            self.prepare(start.zeroed, hook, (*event, context), layout.further);
+        }
+        self.cursor.bytes = event.bytes;
+        self.text_limit = out.len() + self.text;
+        let at = self.stage.begin(program.code_at(start), out, layout.first, self.text_limit);
+        self.first.text = self.stage.offset(at);
+        let handlers = if O::ACTIVE {
+            fast::OBSERVED
+        } else if event.bytes.len() >= start.need as usize {
+            self.long[start.orders as usize]
+        } else {
+            checked(start.orders)
+        };
+        let at = self.go(handlers, at, out, observer);
+        let outcome = self.finish(out, at, line);
+        if O::ACTIVE {
+            observer.after(out.as_bytes().get(line..).unwrap_or_default());
+        }
+        outcome
+    }
+
+    /// Makes ready what an event's routine looks at beside the event's bytes and the data pointer.
+    #[inline(never)]
+    fn prepare(&mut self, zeroed: u16, hook: u32, (event, context): (Event<'r>, &Context<'r>), margin: u16) {
+        self.scratch.regs[..zeroed.into()].fill(0);
+        self.scratch.calls.clear();
+        (self.event, self.context, self.hook) = (event, *context, hook);
+        self.margin = margin.into();
+        #[cfg(feature = "paranoid")]
+        self.scratch.watch.begin(zeroed);
+    }
+
+    /// The length that the text must not pass.
+    fn text_limit(&self) -> usize {
+        self.text_limit + if self.state().selecting { SELECTOR } else { 0 }
+    }
+
+    /// The running line.
+    fn line(&self) -> Line {
+        if self.state().line == 1 { self.first } else { self.further }
+    }
+
     /// The loop. Behind the last instruction of a routine's body the event ends, as at `end`.
     #[inline(always)]
     fn go<O: Observer>(&mut self, handlers: &Handlers, mut at: At, out: &mut TextBuf, observer: &mut O) -> At {
@@ -327,7 +410,7 @@ impl<'r> Run<'r> {
             return self.stop(End::Limit, at);
         }
         // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
-        let at = self.stage.open(out, self.text_limit);
+        let at = self.stage.open(out, self.text_limit());
         self.step(handlers, at, instr, out)
     }
 
@@ -356,14 +439,15 @@ impl<'r> Run<'r> {
             pointer: self.cursor.byte(),
             bit: self.cursor.bit(),
             base: self.cursor.base,
-            event: self.event,
-            text: &text[self.event_start.min(text.len())..],
+            event: &self.event,
+            text: &text[self.first.start.min(text.len())..],
         }
     }
 
     /// Whether a text of so many bytes is over its limit. A soft blank counts when something follows it.
     fn is_over(&self, len: usize) -> bool {
-        len > self.text_limit && !(len == self.text_limit + 1 && self.state().soft_end == len)
+        let limit = self.text_limit();
+        len > limit && !(len == limit + 1 && self.state().soft_end == len)
     }
 
     /// The number of the running routine.
@@ -432,19 +516,14 @@ impl<'r> Run<'r> {
     fn select(&mut self, selecting: bool) {
         if self.state().selecting != selecting {
             self.change().selecting = selecting;
-            let limit = if selecting {
-                self.text_limit.saturating_add(SELECTOR)
-            } else {
-                self.text_limit.saturating_sub(SELECTOR)
-            };
-            self.text_limit = limit;
         }
     }
 
     /// Removes a first or further line's blanks where no text follows them.
     fn close_line(&self, out: &mut TextBuf) {
-        if out.len == self.line.text {
-            while out.len > self.line.start && out.buf[out.len - 1] == b' ' {
+        let line = self.line();
+        if out.len == line.text {
+            while out.len > line.start && out.buf[out.len - 1] == b' ' {
                 out.len -= 1;
             }
         }
@@ -452,30 +531,36 @@ impl<'r> Run<'r> {
 
     /// Closes the last line and says what the event met.
     #[inline(always)]
-    fn finish(&mut self, out: &mut TextBuf, at: At, fresh: &State) -> Outcome {
-        let some = self.stage.offset(at) > self.line.text;
-        if some && self.stage.holds(at) && !self.touched {
+    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> Outcome {
+        // A line behind the first has touched the state.
+        let some = self.stage.offset(at) > self.first.text;
+        if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            return Outcome { truncated: self.cursor.truncated, ..Outcome::default() };
+            return Outcome::default();
         }
-        let outcome = self.finish_touched(out, at);
-        self.scratch.state = *fresh;
-        outcome
+        self.first.start = line;
+        self.finish_touched(out, at)
     }
 
-    /// The same of an event that has changed the machine's state.
+    /// The same of an event that has changed the machine's state, or was cut.
     #[inline(never)]
     fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> Outcome {
-        let some = self.stage.offset(at) > self.line.text;
+        let some = self.stage.offset(at) > self.line().text;
         let state = self.state();
-        if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
+        let outcome = if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            return self.outcome();
+            self.outcome()
+        } else {
+            self.stage.close(out, at);
+            self.finish_slow(out)
+        };
+        if self.touched {
+            self.scratch.state = *self.fresh;
         }
-        self.stage.close(out, at);
-        self.finish_slow(out)
+        (self.touched, self.cursor.truncated, self.cursor.base) = (false, false, 0);
+        outcome
     }
 
     /// The same where a line may be empty, the buffer full, a limit reached, or the event is dropped.
@@ -484,15 +569,16 @@ impl<'r> Run<'r> {
         self.select(false);
         let State { end, soft_end, .. } = *self.state();
         if end == End::Skip {
-            out.truncate(self.event_start);
+            out.truncate(self.first.start);
             return Outcome { skipped: true, ..self.outcome() };
         }
         if end == End::Limit && soft_end == out.len {
             out.len -= 1;
         }
-        let limited = end == End::Limit || out.len > self.text_limit;
+        let limit = self.text_limit();
+        let limited = end == End::Limit || out.len > limit;
         if limited {
-            out.truncate(self.text_limit);
+            out.truncate(limit);
             out.push(b" [limit]");
         }
         self.close_line(out);

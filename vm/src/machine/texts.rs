@@ -132,12 +132,6 @@ pub(super) fn put_indexed_or_hex(room: &mut [u8; ROOM], words: &[u64], base: u32
     }
 }
 
-/// The room behind the first `n` bytes; at most 18, as of a hex number.
-#[inline(always)]
-pub(super) fn behind(room: &mut [u8; ROOM], n: usize) -> &mut [u8] {
-    &mut room[n.min(18)..]
-}
-
 /// The most nibbles whose texts fit [`ROOM`], for sure.
 pub(super) const FEW_NIBBLES: u64 = 6;
 
@@ -203,11 +197,11 @@ pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (
 #[inline(always)]
 pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    let rest = bytes.get(at as usize..)?;
+    let text = bytes.get(at as usize..)?;
     let (to, _) = room.as_chunks_mut::<8>();
     let mut n = 0;
-    for (to, from) in to.iter_mut().zip(pieces(rest)) {
-        let (eight, held) = from;
+    for (at, to) in to.iter_mut().enumerate() {
+        let (eight, held) = piece(text, at * 8, bytes);
         *to = eight.to_le_bytes();
         // Bytes below 0x20, and 0x7f: without their high bits, and none where that was set.
         let low = eight & (ONES * 0x7f);
@@ -218,10 +212,10 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
         }
         n += held;
         if held < 8 {
-            return Some(n);
+            break;
         }
     }
-    (n == rest.len()).then_some(n)
+    (n == text.len()).then_some(n)
 }
 
 /// Copies the text of a field of at most 16 bytes up to its NUL, where the event holds 16 bytes and all of the text
@@ -253,7 +247,8 @@ pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32)
     let field = rest.get(..len as usize)?;
     let (to, _) = room.as_chunks_mut::<8>();
     let mut n = 0;
-    for (to, (eight, held)) in to.iter_mut().zip(pieces(field)) {
+    for (at, to) in to.iter_mut().enumerate() {
+        let (eight, held) = piece(field, at * 8, field);
         *to = eight.to_le_bytes();
         // The first byte that is below 0x20 or above 0x7e is marked for sure.
         let low = eight.wrapping_sub(ONES * 0x20) & !eight;
@@ -263,8 +258,11 @@ pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32)
             return ((eight >> (plain * 8)) as u8 == 0).then_some(n + plain);
         }
         n += held;
+        if held < 8 {
+            break;
+        }
     }
-    Some(n)
+    (n == field.len()).then_some(n)
 }
 
 /// The most words of [`put_words`].
@@ -304,14 +302,21 @@ pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usiz
     Some(o + 1)
 }
 
-/// Bytes eight at a time, with how many there are; the last are filled with blanks.
+/// Up to eight bytes of a text from a place on, with how many there are; behind the last stand blanks. The text is the end
+/// of `whole`.
 #[inline(always)]
-fn pieces(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    let mut last = *b"        ";
-    last[..rest.len()].copy_from_slice(rest);
-    let last = (!rest.is_empty()).then_some((u64::from_le_bytes(last), rest.len()));
-    chunks.iter().map(|chunk| (u64::from_le_bytes(*chunk), 8)).chain(last)
+fn piece(text: &[u8], at: usize, whole: &[u8]) -> (u64, usize) {
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    if let Some(eight) = text.get(at..at + 8).and_then(|eight| eight.first_chunk()) {
+        return (u64::from_le_bytes(*eight), 8);
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    let n_bits = 8 * (rest.len() as u32 & 7);
+    let last = match whole.last_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight).unbounded_shr(64 - n_bits),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    (last | BLANKS << n_bits, rest.len())
 }
 
 /// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.

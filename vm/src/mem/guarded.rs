@@ -36,20 +36,27 @@ pub(crate) struct Stage<'r> {
 }
 
 impl<'r> Stage<'r> {
-    /// A routine, and no text yet.
-    pub fn new((code, body): (&'r [Instr], usize)) -> Self {
-        Stage { code, body, running: 0.into(), limit: 0 }
+    /// No routine, and no text.
+    pub fn new() -> Self {
+        Stage { code: &[], body: 0, running: 0.into(), limit: 0 }
     }
 
     /// Takes up a text where it ends; it may grow up to `text_limit`.
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
-        self.limit = (out.buf.len() - TextBuf::SLACK).min(text_limit);
+        self.limit = out.end.min(text_limit);
         At(out.len)
     }
 
-    /// Takes up a text, with blanks behind it.
-    pub fn begin(&mut self, out: &mut TextBuf, blanks: u16, text_limit: usize) -> At {
+    /// Takes up a routine and a text, with blanks behind it.
+    pub fn begin(
+        &mut self,
+        (code, body): (&'r [Instr], usize),
+        out: &mut TextBuf,
+        blanks: u16,
+        text_limit: usize,
+    ) -> At {
+        (self.code, self.body) = (code, body);
         out.pad(blanks.into());
         self.open(out, text_limit)
     }
@@ -166,4 +173,10 @@ pub(crate) fn row_at<T>(rows: &[T], at: usize) -> &T {
 #[inline(always)]
 pub(crate) fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
     rows.get(start..start + len).unwrap_or(&[])
+}
+
+/// A section from a row on.
+#[inline(always)]
+pub(crate) fn behind<T>(rows: &[T], start: usize) -> &[T] {
+    rows.get(start..).unwrap_or(&[])
 }

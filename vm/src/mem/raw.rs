@@ -4,7 +4,7 @@
 use super::{MARGIN, ROOM, claim};
 use crate::{Instr, TextBuf};
 use std::marker::PhantomData;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// An instruction of the running routine, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,34 +40,44 @@ pub(crate) struct Stage<'r> {
 }
 
 impl<'r> Stage<'r> {
-    /// A routine, and no text yet.
-    #[inline(always)]
-    pub fn new((code, body): (&'r [Instr], usize)) -> Self {
-        let (code, end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
-        Stage { code, end, text: null_mut(), limit: null_mut(), routine: PhantomData }
+    /// No routine, and no text.
+    pub fn new() -> Self {
+        Stage { code: null(), end: null(), text: null_mut(), limit: null_mut(), routine: PhantomData }
     }
 
     /// Takes up a text where it ends; it may grow up to `text_limit`.
     #[inline(always)]
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
+        self.take_up(out, text_limit)
+    }
+
+    #[inline(always)]
+    fn take_up(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         self.text = out.buf.as_mut_ptr();
-        self.limit = self.text.wrapping_add((out.buf.len() - TextBuf::SLACK).min(text_limit));
+        self.limit = self.text.wrapping_add(out.end.min(text_limit));
         At(self.text.wrapping_add(out.len))
     }
 
-    /// Takes up a text, with blanks behind it.
+    /// Takes up a routine and a text, with blanks behind it. There may be no room behind the text yet.
     #[inline(always)]
-    pub fn begin(&mut self, out: &mut TextBuf, blanks: u16, text_limit: usize) -> At {
-        if blanks > MARGIN {
-            out.pad(blanks.into());
-            return self.open(out, text_limit);
-        }
-        let at = self.open(out, text_limit);
+    pub fn begin(
+        &mut self,
+        (code, body): (&'r [Instr], usize),
+        out: &mut TextBuf,
+        blanks: u16,
+        text_limit: usize,
+    ) -> At {
+        (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
+        let at = self.take_up(out, text_limit);
         if blanks == 0 {
             return at;
         }
-        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind the text.
+        if blanks > MARGIN || !self.holds(at) {
+            out.pad(blanks.into());
+            return self.open(out, text_limit);
+        }
+        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`.
         unsafe { at.0.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         at.add(blanks.into())
     }
@@ -235,4 +245,15 @@ pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
     claim!(start + len <= rows.len(), "V12");
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(start..start + len) }
+}
+
+/// A section from a row on.
+///
+/// # Safety
+/// There is such a row: rule V12.
+#[inline(always)]
+pub(crate) unsafe fn behind<T>(rows: &[T], start: usize) -> &[T] {
+    claim!(start <= rows.len(), "V12");
+    // SAFETY: the caller's.
+    unsafe { rows.get_unchecked(start..) }
 }

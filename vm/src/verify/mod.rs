@@ -56,8 +56,8 @@ pub(crate) struct Proofs {
     routines: Box<[AtomicU8]>,
     /// The facts of each table that was looked at, `None` where it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
-    /// For each routine that is sound the byte orders in which it and those that it calls read numbers.
-    orders: Box<[AtomicU8]>,
+    /// For each routine that is sound the byte orders in which it and those that it calls read numbers, and their [`Looks`].
+    facts: Box<[AtomicU8]>,
     /// What rule V14 has found out.
     flows: Mutex<Flows>,
 }
@@ -76,6 +76,59 @@ pub(crate) enum Orders {
 
 const BIG: u8 = 1;
 const LITTLE: u8 = 2;
+/// Where [`Looks`] stand beside these.
+const LOOKS: u32 = 2;
+
+/// What a routine needs beside the event's bytes at fixed places, and the registers that it has written itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Looks(u8);
+
+impl Looks {
+    /// Nothing.
+    pub const NONE: Looks = Looks(0);
+    /// Where the data pointer stands.
+    pub const POINTER: Looks = Looks(1);
+    /// That, what the event and its surroundings tell, registers that are zeroed, calls, and lines behind the first.
+    pub const ALL: Looks = Looks(3);
+
+    /// Whether it is more than the data pointer.
+    pub fn around(self) -> bool {
+        self == Self::ALL
+    }
+
+    /// What an instruction looks at.
+    const fn of(op: Op) -> Looks {
+        match op {
+            Op::Print | Op::Lit | Op::Soft | Op::SoftDrop => Looks::NONE,
+            Op::Const | Op::Move | Op::Word | Op::Load | Op::LoadLe | Op::LoadBits | Op::Reach => Looks::NONE,
+            Op::Sext | Op::Bits | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::And | Op::Equal | Op::Differ => {
+                Looks::NONE
+            }
+            Op::PutHex | Op::PutHexFit | Op::PutHexLow | Op::PutHexMin | Op::PutHexC | Op::PutOctC => Looks::NONE,
+            Op::PutDec | Op::PutInt | Op::PutAscii | Op::PutOct | Op::PutBin | Op::PutChars => Looks::NONE,
+            Op::PutFloat | Op::PutErrno | Op::PutTime | Op::Text | Op::HexBytes | Op::StringAt => Looks::NONE,
+            Op::Jump | Op::JumpZero | Op::JumpEqual | Op::JumpDiffer | Op::Back | Op::Loop | Op::LoopNext => {
+                Looks::NONE
+            }
+            Op::Switch | Op::SwitchText | Op::SwitchLit | Op::SwitchLitHex | Op::Mark | Op::Lower => Looks::NONE,
+            Op::PutCase | Op::Flags | Op::FlagsAny | Op::FlagsList | Op::Nibbles => Looks::NONE,
+            Op::End | Op::Skip | Op::Stop | Op::Cut => Looks::NONE,
+            Op::Get | Op::HexAt | Op::HexLowAt | Op::HexFullAt | Op::HexLowFullAt | Op::HexCAt | Op::HexMinAt => {
+                Looks::NONE
+            }
+            Op::OctCAt | Op::DecAt | Op::IntAt | Op::LitAt | Op::HexCLitAt | Op::LitHexAt => Looks::NONE,
+            Op::CaseAt | Op::HexCCaseAt | Op::NibblesAt | Op::HexCNibblesAt => Looks::NONE,
+            Op::JumpEqualAt | Op::JumpDifferAt => Looks::NONE,
+            Op::PtrSet | Op::PtrAdd | Op::PtrBack | Op::PtrFloor | Op::PtrCeil | Op::PtrGet | Op::PtrTo => {
+                Looks::POINTER
+            }
+            Op::BaseGet | Op::BaseTo | Op::Take | Op::TakeLe | Op::TakeBits | Op::TakeReach => Looks::POINTER,
+            Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString | Op::PassString => Looks::POINTER,
+            Op::TakeEscaped | Op::TakeWords | Op::TakeName | Op::TakeHexBytes | Op::Dump => Looks::POINTER,
+            _ => Looks::ALL,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Flows {
@@ -95,7 +148,7 @@ impl Proofs {
     pub fn new(sections: &Sections<'_>) -> Self {
         Self {
             routines: sections.routines.iter().map(|_| AtomicU8::new(UNKNOWN)).collect(),
-            orders: sections.routines.iter().map(|_| AtomicU8::new(0)).collect(),
+            facts: sections.routines.iter().map(|_| AtomicU8::new(0)).collect(),
             tables: sections.tables.iter().map(|_| OnceLock::new()).collect(),
             flows: Mutex::default(),
         }
@@ -132,13 +185,15 @@ impl Proofs {
         self.state(routine) >= SOUND
     }
 
-    /// The byte orders of a routine that is sound.
-    pub fn orders(&self, routine: u32) -> Orders {
-        match self.orders.get(routine as usize).map_or(0, |orders| orders.load(Ordering::Relaxed)) {
+    /// The byte orders of a routine that is sound, and what it looks at.
+    pub fn facts(&self, routine: u32) -> (Orders, Looks) {
+        let facts = self.facts.get(routine as usize).map_or(u8::MAX, |facts| facts.load(Ordering::Relaxed));
+        let orders = match facts & (BIG | LITTLE) {
             LITTLE => Orders::Little,
             0 | BIG => Orders::Big,
             _ => Orders::Mixed,
-        }
+        };
+        (orders, Looks(facts >> LOOKS))
     }
 
     fn state(&self, routine: u32) -> u8 {
@@ -148,10 +203,11 @@ impl Proofs {
     /// Checks a routine whose callees have been, and keeps the verdict.
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
-        let mut verifier = Verifier { sections, proofs: self, straight: Straight::default(), orders: 0 };
+        let mut verifier = Verifier { sections, proofs: self, straight: Straight::default(), facts: 0 };
         let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
-        self.orders[routine as usize].store(verifier.orders, Ordering::Relaxed);
+        let zeroed = if row.zeroed > 0 { Looks::ALL.0 << LOOKS } else { 0 };
+        self.facts[routine as usize].store(verifier.facts | zeroed, Ordering::Relaxed);
         self.routines[routine as usize].store(state, Ordering::Release);
         found.map(|_| ())
     }
@@ -193,7 +249,8 @@ struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
     straight: Straight,
-    orders: u8,
+    /// The routine's byte orders and [`Looks`].
+    facts: u8,
 }
 
 /// What rule V14 asks of a routine that runs straight on, found as its other rules are checked.
@@ -286,6 +343,7 @@ impl Verifier<'_> {
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
             self.operands(&site, op).map_err(fail)?;
             self.written(instr, op);
+            self.facts |= Looks::of(op).0 << LOOKS;
             self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(5));
@@ -344,7 +402,7 @@ impl Verifier<'_> {
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
         let row = &self.sections.routines[callee as usize];
         let fits = row.called == 1 && row.need <= site.row.need;
-        self.orders |= self.proofs.orders[callee as usize].load(Ordering::Relaxed);
+        self.facts |= self.proofs.facts[callee as usize].load(Ordering::Relaxed);
         (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
@@ -376,7 +434,7 @@ impl Verifier<'_> {
                 let back = form::back(value) <= site.instr.lit_len.into();
                 rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)?;
                 rule(!form::together(op) || value & form::LEFT & 7 == 0, 10)?;
-                self.orders |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
+                self.facts |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
                 rule(run_together(site, op, form::more(value)), 13)
             }
             Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
