@@ -103,6 +103,7 @@ impl Case {
         let open = |machine| Runner::new(&blob, machine).map_err(|error| format!("{error}\n{}", self.template.source));
         let mut fast = open(Machine::new(self.limits))?;
         let mut checked = open(Machine::checked(self.limits))?;
+        let (mut fast, mut checked) = (fast.begin(), checked.begin());
         let mut timers = Timers::default();
         for (at, (hook, event)) in self.events.iter().enumerate() {
             let expected = self.with_reference(&reference, at, &mut timers);

@@ -102,7 +102,8 @@ pub fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), Str
         }
     };
     let open = |machine| Runner::new(blob, machine).map_err(|error| format!("{error}\n{}", case.describe()));
-    let mut runners = [("fast", open(Machine::default())?), ("checked", open(Machine::checked(Limits::default()))?)];
+    let (mut fast, mut checked) = (open(Machine::default())?, open(Machine::checked(Limits::default()))?);
+    let mut runners = [("fast", fast.begin()), ("checked", checked.begin())];
     for record in &case.records {
         let record = as_record(record);
         let shown = reference.show(&record);

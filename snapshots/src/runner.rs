@@ -1,6 +1,6 @@
 //! The machine, asked as the reference is.
 
-use tfbc_vm::{BlobError, Context, Event, Job, Layout, Machine, ProcessNames, Program, Space, TextBuf, Timers};
+use tfbc_vm::{BlobError, Context, Event, Layout, Machine, Program, Run, Space, TextBuf, Timers};
 
 use crate::datakey;
 use crate::reference::{Line, Printed};
@@ -22,15 +22,43 @@ impl<'p> Runner<'p> {
         Ok(Runner { program: Program::open(blob)?, machine, timers: Timers::new(), out: TextBuf::new() })
     }
 
+    /// Begins a run over many events.
+    pub fn begin(&mut self) -> Running<'_> {
+        let Runner { program, machine, timers, out } = self;
+        Running { program, run: machine.start(program, timers), out }
+    }
+
+    /// As [`Running::print`], in a run of its own.
+    pub fn print(&mut self, stanza: u16, event: &Event, context: &Context, line: Line) -> Printed {
+        self.begin().print(stanza, event, context, line)
+    }
+
+    /// As [`Running::show`], in a run of its own.
+    pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+        self.begin().show(record)
+    }
+
+    /// As [`Running::fields`], in a run of its own.
+    pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
+        self.begin().fields(record)
+    }
+}
+
+/// A run over many events.
+pub struct Running<'r> {
+    program: &'r Program<'r>,
+    run: Run<'r>,
+    out: &'r mut TextBuf,
+}
+
+impl<'r> Running<'r> {
     /// Prints an event by the stanza with a canonical id; the machine's own limits hold. An id without a stanza prints
     /// nothing.
-    pub fn print(&mut self, stanza: u16, event: &Event, context: &Context, line: Line) -> Printed {
+    pub fn print(&mut self, stanza: u16, event: &Event<'r>, context: &Context<'r>, line: Line) -> Printed {
         let Some(hook) = self.program.hook(stanza) else { return Printed::default() };
         let start = self.out.len();
         self.out.push(line.columns);
-        let job =
-            Job { event, context, timers: &mut self.timers, layout: line.layout, line: start, out: &mut self.out };
-        let outcome = self.machine.run(&self.program, hook.index, job);
+        let outcome = self.run.event(hook.index, (event, context), (line.layout, start), self.out);
         Printed {
             text: self.out.as_bytes()[start..].to_vec(),
             skipped: outcome.skipped,
@@ -43,12 +71,12 @@ impl<'p> Runner<'p> {
 
     /// Shows a QNX record: its text without the line end, and whether it counts as truncated. Nothing for a record that
     /// no definition names, or of which all conditions fail.
-    pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+    pub fn show(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
         self.run_record(Space::Record, record)
     }
 
     /// The fields of a QNX record: of each its label, its raw value and what is shown.
-    pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
+    pub fn fields(&mut self, record: &datakey::Record<'r>) -> Option<Vec<[Vec<u8>; 3]>> {
         let (text, _) = self.run_record(Space::Fields, record)?;
         let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
         let parts = |field: &[u8]| {
@@ -58,45 +86,16 @@ impl<'p> Runner<'p> {
         Some(fields.map(parts).collect())
     }
 
-    fn run_record(&mut self, space: Space, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+    fn run_record(&mut self, space: Space, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
         // What runs a program for a record sends those of class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.entry(space, Space::record_id(class, record.id))?;
         let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };
         let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
-        let processes = ProcessNames::new();
         let start = self.out.len();
-        let job = Job {
-            event: &event,
-            context: &nothing(&processes),
-            timers: &mut self.timers,
-            layout: Layout::default(),
-            line: start,
-            out: &mut self.out,
-        };
-        let outcome = self.machine.run(&self.program, hook.index, job);
+        let place = (Layout::default(), start);
+        let outcome = self.run.event(hook.index, (&event, &Context::EMPTY), place, self.out);
         let text = &self.out.as_bytes()[start..];
         (!outcome.skipped).then(|| (text.strip_suffix(b"\n").unwrap_or(text).to_vec(), outcome.truncated))
-    }
-}
-
-/// The context of a record: definitions ask for none.
-fn nothing(processes: &ProcessNames) -> Context<'_> {
-    Context {
-        trace_env: 0,
-        total_cpus: 0,
-        traced_cpus: 0,
-        reported_cpus: 0,
-        large_data_types: 0,
-        buffering: 0,
-        ip_address: 0,
-        pid: 0,
-        tid: 0,
-        cpu: 0,
-        priority: 0,
-        svc: b"",
-        exec_path: b"",
-        log_file: b"",
-        processes,
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 use tfbc_vm::{
-    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Place, Program,
-    RoutineRow, Slot, TextBuf, Timers,
+    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Place, Program, RoutineRow,
+    Slot, TextBuf, Timers,
 };
 
 /// Registers that a program may name, beside those that do not exist.
@@ -274,19 +274,18 @@ impl Code {
     }
 }
 
+/// What a program prints of an event; of a run the second time as the first.
 fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
     let event = Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 };
-    let (mut timers, mut out) = (Timers::new(), TextBuf::new());
-    let job = Job {
-        event: &event,
-        context: &Context::EMPTY,
-        timers: &mut timers,
-        layout: Layout::default(),
-        line: 0,
-        out: &mut out,
-    };
-    machine.run(program, 0, job);
-    String::from_utf8_lossy(out.as_bytes()).into_owned()
+    let mut timers = Timers::new();
+    let mut run = machine.start(program, &mut timers);
+    let [first, second] = [(); 2].map(|()| {
+        let mut out = TextBuf::new();
+        let outcome = run.event(0, (&event, &Context::EMPTY), (Layout::default(), 0), &mut out);
+        (outcome, String::from_utf8_lossy(out.as_bytes()).into_owned())
+    });
+    assert_eq!(first, second);
+    first.1
 }
 
 /// Numbers of programs: accepted, and refused for each reason.

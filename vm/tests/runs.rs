@@ -1,0 +1,172 @@
+//! A run goes from event to event: what one leaves, the next one does not see.
+
+use tfbc_vm::{
+    BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place, ProcessNames,
+    Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
+};
+
+const FIRST: u16 = 0x0100;
+const SECOND: u16 = 0x0110;
+
+/// A blob of two hooks, and a routine 0 that may be called.
+fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    let called = RoutineRow { called: 1, ..RoutineRow::default() };
+    blob.routine(called, &[Instr::of(Op::Take, &[0, 1]), Instr::new(Op::Ret)], &[Place::default(); 2]);
+    for (id, code) in [(FIRST, first), (SECOND, second)] {
+        let row = RoutineRow { need: 16, zeroed, ..RoutineRow::default() };
+        let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+        let tab_origin = if id == FIRST { 3 } else { 0 };
+        blob.hook(HookRow { id, tab_origin, routines: [routine; 4], ..HookRow::default() });
+    }
+    blob.finish()
+}
+
+/// Leaves as much as an event can.
+fn leaves() -> Vec<Instr> {
+    let mut code = vec![
+        Instr::of(Op::PtrSet, &[5, 3]),
+        Instr::of(Op::Const, &[0, 7]),
+        Instr::of(Op::BaseTo, &[0]),
+        Instr::of(Op::Div, &[1, 0, 2]),
+        Instr::new(Op::Newline),
+        Instr::new(Op::Soft),
+        Instr::new(Op::Cut),
+        Instr::new(Op::Stop),
+        Instr::of(Op::Call, &[0]),
+        Instr::of(Op::Mark, &[3]),
+        // It ends in the routine that is called, whose steps are counted anew.
+        Instr::new(Op::End),
+    ];
+    code.insert(2, Instr::of(Op::Const, &[2, 0]));
+    code
+}
+
+/// What may be looked at, one by one.
+fn looks() -> Vec<Vec<Instr>> {
+    let shown = |instr: Instr| vec![instr, Instr::of(Op::PutHex, &[0, 16])];
+    let mut all: Vec<Vec<Instr>> = vec![
+        shown(Instr::of(Op::Take, &[0, 2])),
+        shown(Instr::of(Op::TakeLe, &[0, 2])),
+        shown(Instr::of(Op::TakeBits, &[0, 5])),
+        shown(Instr::of(Op::Load, &[0, 4, 4])),
+        shown(Instr::of(Op::LoadBits, &[0, 35, 7])),
+        shown(Instr::new(Op::PtrGet)),
+        shown(Instr::new(Op::BaseGet)),
+        vec![Instr::of(Op::TakeReach, &[7, 2]), Instr::new(Op::Error), Instr::new(Op::End)],
+        vec![Instr::of(Op::TakeText, &[3, 0])],
+        vec![Instr::of(Op::TakeCounted, &[1])],
+        vec![Instr::of(Op::Const, &[0, 3]), Instr::of(Op::TextBy, &[0])],
+        vec![Instr::of(Op::Const, &[0, 3]), Instr::of(Op::Dump, &[0, 0])],
+        vec![Instr::new(Op::TakeString)],
+        vec![Instr::of(Op::TakeEscaped, &[3])],
+        vec![Instr::of(Op::TakeWords, &[2])],
+        vec![Instr::of(Op::TakeName, &[0])],
+        vec![Instr::of(Op::TakeHexBytes, &[9])],
+        vec![Instr::of(Op::HexBytes, &[0, 9])],
+        vec![Instr::of(Op::Text, &[4, 4, 9])],
+        vec![Instr::of(Op::StringAt, &[4, 0, 1]), Instr::new(Op::End)],
+        vec![Instr::new(Op::Tab), Instr::new(Op::Soft)],
+        vec![Instr::new(Op::Newline), Instr::of(Op::Lit, &[0, 0])],
+        vec![Instr::new(Op::SoftDrop)],
+        vec![Instr::new(Op::Error)],
+        vec![Instr::of(Op::Const, &[0, 9]), Instr::of(Op::PutPath, &[0])],
+        vec![Instr::of(Op::Call, &[0]), Instr::new(Op::Newline)],
+        vec![
+            Instr::of(Op::Const, &[0, 3]),
+            Instr::of(Op::Loop, &[1, 0, 4]),
+            Instr::new(Op::Soft),
+            Instr::of(Op::LoopNext, &[1, 2]),
+        ],
+    ];
+    for (what, op) in [Op::PtrAdd, Op::PtrBack].into_iter().flat_map(|op| [(1, op), (9, op)]) {
+        all.push(
+            [vec![Instr::of(op, &[what, 0][..if op == Op::PtrAdd { 2 } else { 1 }])], shown(Instr::new(Op::PtrGet))]
+                .concat(),
+        );
+    }
+    for op in [Op::PtrFloor, Op::PtrCeil] {
+        all.push([vec![Instr::new(op)], shown(Instr::of(Op::TakeBits, &[0, 5]))].concat());
+    }
+    all.extend((0..19).map(|what| shown(Instr::of(Op::Env, &[0, what]))));
+    all.extend((0..4).map(|what| vec![Instr::of(Op::PutName, &[what])]));
+    all
+}
+
+fn print(
+    run: &mut Run<'_>,
+    program: &Program<'_>,
+    (id, bytes): (u16, &'static [u8]),
+    observer: &mut impl Observer,
+) -> (String, Outcome) {
+    let first = id == FIRST;
+    let event = Event { bytes, wide: false, record: None, time_ns: 5, offset: if first { 1000 } else { 20 } };
+    let context = if first {
+        Context { pid: 99, tid: 98, cpu: 97, svc: b"first", exec_path: b"first", log_file: b"first", ..Context::EMPTY }
+    } else {
+        Context { pid: 7, log_file: b"second", ..Context::EMPTY }
+    };
+    let layout = Layout { first: 1, further: if first { 9 } else { 2 } };
+    let mut out = TextBuf::new();
+    let hook = program.hook(id).expect("a hook of the program").index;
+    let outcome = run.observed(hook, (&event, &context), (layout, 0), &mut out, observer);
+    (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
+}
+
+/// What the second hook prints of some bytes: for somebody who watches, and is shown everything; first of all; and behind
+/// the first hook.
+fn printed(
+    second: &[Instr],
+    zeroed: u16,
+    machine: impl Fn() -> Machine,
+    bytes: &'static [u8],
+) -> [(String, Outcome); 3] {
+    let blob = blob(&leaves(), second, zeroed);
+    let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {second:?}"));
+    let (mut first, mut timers) = (machine(), Timers::new());
+    let watched = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut |_: Step<'_>| {});
+    let alone = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut Unobserved);
+    let mut run = first.start(&program, &mut timers);
+    print(&mut run, &program, (FIRST, b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"), &mut Unobserved);
+    [watched, alone, print(&mut run, &program, (SECOND, bytes), &mut Unobserved)]
+}
+
+#[test]
+fn an_event_sees_nothing_of_the_one_before() {
+    let whole: &[u8] = b"\x01\x1a\x12\x34ab\0d\x88\x99some more";
+    for second in looks() {
+        for zeroed in [0, 4] {
+            for bytes in [whole, &whole[..5], &[]] {
+                let [watched, alone, behind] = printed(&second, zeroed, Machine::default, bytes);
+                assert_eq!(alone, watched, "{second:?} of {bytes:?}");
+                assert_eq!(behind, watched, "{second:?} of {bytes:?}");
+                let checked = || Machine::checked(Limits::default());
+                assert_eq!(printed(&second, zeroed, checked, bytes), [watched.clone(), watched.clone(), watched]);
+            }
+        }
+    }
+}
+
+#[test]
+fn registers_that_are_zeroed_are_so_in_each_event() {
+    for register in [0, 1, 3] {
+        let texts = printed(&[Instr::of(Op::PutDec, &[register])], 4, Machine::default, &[1, 0, 0x1a, 0]);
+        assert_eq!(texts.map(|(text, _)| text), [" 0\n"; 3]);
+    }
+}
+
+#[test]
+fn processes_are_those_of_the_event() {
+    let blob = blob(&leaves(), &[Instr::of(Op::Const, &[0, 9]), Instr::of(Op::PutPath, &[0])], 0);
+    let program = Program::open(&blob).unwrap();
+    let names = ProcessNames::from([(9, b"/bin/ls".to_vec())]);
+    let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
+    let event = Event { bytes: &[1, 0x1a, 0, 0, 0, 0, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
+    let mut run = machine.start(&program, &mut timers);
+    let hook = program.hook(SECOND).expect("a hook of the program").index;
+    for context in [Context { processes: &names, ..Context::EMPTY }, Context::EMPTY] {
+        run.event(hook, (&event, &context), (Layout::default(), 0), &mut out);
+    }
+    assert_eq!(String::from_utf8_lossy(out.as_bytes()), "/bin/ls\n-9-\n");
+}
