@@ -105,6 +105,13 @@ impl<'b> Subject<'b> {
         self.context.tid = event.tid;
     }
 
+    /// The event as a template sees it.
+    #[inline]
+    fn hook(&self) -> Event<'b> {
+        let Shown { wide, time_ns, offset, .. } = *self.event;
+        Event { bytes: self.batch.bytes_of(self.event), wide, record: None, time_ns, offset }
+    }
+
     /// What the columns show.
     #[inline]
     pub fn row<'s>(&'s self, carried: &Carried) -> Row<'s> {
@@ -192,13 +199,12 @@ impl<'r> LineFormat<'r> {
     where
         'r: 'b,
     {
-        let batch = subject.batch;
-        while let Some(event) = batch.events.get(self.at) {
-            self.at += 1;
-            subject.go(event, self.logs);
+        while let Some(event) = subject.batch.events.get(self.at) {
             if self.plain && carried.begun && event.ready == 0 {
-                self.plain_line(subject, carried, text);
+                self.plain_lines(subject, carried, text);
             } else {
+                self.at += 1;
+                subject.go(event, self.logs);
                 self.event(subject, carried, text);
             }
             if text.len() >= WRITE_AT {
@@ -241,22 +247,39 @@ impl<'r> LineFormat<'r> {
         carried
     }
 
-    /// As [`LineFormat::line`], where its questions are answered.
-    #[inline]
-    fn plain_line(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
-        let Some(entry) = self.catalog.lookup(subject.event.id) else { return };
-        let line = text.len();
-        if entry.level != Level::Zero {
-            self.columns.write(line, &subject.row(carried), text);
-        }
-        let layout = self.layouts[entry.level as usize];
-        let program = (self.catalog, entry);
-        let outcome = run(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
-        if outcome == Outcome::default() {
-            self.counted.n_reported += 1;
-            carried.last_elapsed_ns = subject.event.elapsed_ns;
-        } else {
-            self.count(subject, outcome, carried);
+    /// As [`LineFormat::line`], where its questions are answered, of the event that comes next and of those behind it: until
+    /// one is ready, or has more to tell than its text, or there is text enough.
+    fn plain_lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf)
+    where
+        'r: 'b,
+    {
+        let LineFormat { catalog, columns, logs, layouts, machine, timers, at, counted, .. } = self;
+        let batch = subject.batch;
+        let Some(first) = batch.events.get(*at).and_then(|event| catalog.lookup(event.id)) else {
+            *at += 1;
+            return;
+        };
+        let mut run = machine.start(catalog.program(first), timers);
+        while let Some(event) = batch.events.get(*at).filter(|event| event.ready == 0) {
+            *at += 1;
+            subject.go(event, logs);
+            let Some(entry) = catalog.lookup(event.id) else { continue };
+            let line = text.len();
+            if entry.level != Level::Zero {
+                columns.write(line, &subject.row(carried), text);
+            }
+            let layout = layouts[entry.level as usize];
+            run.turn_to(catalog.program(entry));
+            let outcome = run.event(entry.hook, (&subject.hook(), &subject.context), (layout, line), text);
+            if outcome != Outcome::default() {
+                self.count(subject, outcome, carried);
+                return;
+            }
+            counted.n_reported += 1;
+            carried.last_elapsed_ns = event.elapsed_ns;
+            if text.len() >= WRITE_AT {
+                return;
+            }
         }
     }
 
@@ -459,9 +482,9 @@ impl Format<Batch> for LineFormat<'_> {
     }
 }
 
-/// Runs the template of an event, whose text goes behind what stands from `line` on.
-#[inline(always)]
-fn run(
+/// Runs the template of an event, whose text goes behind what stands from `line` on, where events are not many.
+#[inline(never)]
+fn run_apart(
     machine: &mut Machine,
     timers: &mut Timers,
     (catalog, entry): (&Catalog<'_>, &Entry),
@@ -469,23 +492,8 @@ fn run(
     (layout, line): (Layout, usize),
     out: &mut TextBuf,
 ) -> Outcome {
-    let Shown { wide, time_ns, offset, .. } = *subject.event;
-    let event = Event { bytes: subject.batch.bytes_of(subject.event), wide, record: None, time_ns, offset };
-    let job = Job { event: &event, context: &subject.context, timers, layout, line, out };
+    let job = Job { event: &subject.hook(), context: &subject.context, timers, layout, line, out };
     machine.run(catalog.program(entry), entry.hook, job)
-}
-
-/// The same where events are not many.
-#[inline(never)]
-fn run_apart(
-    machine: &mut Machine,
-    timers: &mut Timers,
-    program: (&Catalog<'_>, &Entry),
-    subject: &Subject<'_>,
-    place: (Layout, usize),
-    out: &mut TextBuf,
-) -> Outcome {
-    run(machine, timers, program, subject, place, out)
 }
 
 /// Appends the columns of a line.
