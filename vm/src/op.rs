@@ -571,6 +571,14 @@ named! {
     }
 }
 
+impl EnvValue {
+    /// Whether the event itself tells it.
+    pub(crate) const fn is_of_event(self) -> bool {
+        use EnvValue::{EventNumber, HookData, HookLen, HookType, LogIndex, LogIndex0, PayloadLen, RelLine};
+        matches!(self, HookData | HookLen | HookType | RelLine | LogIndex | LogIndex0 | PayloadLen | EventNumber)
+    }
+}
+
 named! {
     /// Texts that the surroundings tell.
     EnvText {

@@ -4,7 +4,7 @@
 use super::event_texts::*;
 use super::flow::*;
 use super::texts::*;
-use super::windows::{ALONE, BIG, EITHER, LITTLE};
+use super::windows::{ALONE, ANY, BIG, EITHER, GIVEN, LITTLE, WHOLE};
 use super::{Run, STEP};
 use crate::TextBuf;
 use crate::cursor::low_first;
@@ -22,12 +22,15 @@ pub(super) type Handlers = [Handler; 256];
 /// Those for events that are as long as the routine needs, by the byte orders of its numbers
 /// ([`Orders`](crate::verify::Orders)).
 pub(super) static FAST: [&Handlers; 3] =
-    [&handlers::<false, BIG>(), &handlers::<false, LITTLE>(), &handlers::<false, EITHER>()];
+    [&handlers::<WHOLE, BIG>(), &handlers::<WHOLE, LITTLE>(), &handlers::<WHOLE, EITHER>()];
 /// Those for others.
 pub(super) static CHECKED: [&Handlers; 3] =
-    [&handlers::<true, BIG>(), &handlers::<true, LITTLE>(), &handlers::<true, EITHER>()];
+    [&handlers::<ANY, BIG>(), &handlers::<ANY, LITTLE>(), &handlers::<ANY, EITHER>()];
 /// Those for an observer, who sees every instruction: none is run with another.
-pub(super) static OBSERVED: &Handlers = &handlers::<true, ALONE>();
+pub(super) static OBSERVED: &Handlers = &handlers::<ANY, ALONE>();
+
+/// Those for an instruction whose window the event does not hold whole.
+pub(super) static CUT: &Handlers = &handlers::<GIVEN, ALONE>();
 
 /// The longest text that the room of every instruction holds.
 pub(super) const SHORT: usize = 64;
@@ -37,10 +40,10 @@ macro_rules! handlers {
         { $($plain:ident = $plain_fn:ident,)* }
         fields { $($field:ident = $field_fn:ident,)* }
     ) => {
-        const fn handlers<const CHECK: bool, const ORDER: u8>() -> Handlers {
+        const fn handlers<const MODE: u8, const ORDER: u8>() -> Handlers {
             let mut all: Handlers = [aside as Handler; 256];
             $(all[number::$plain as usize] = $plain_fn;)*
-            $(all[number::$field as usize] = $field_fn::<CHECK, ORDER>;)*
+            $(all[number::$field as usize] = $field_fn::<MODE, ORDER>;)*
             all
         }
     };
@@ -222,14 +225,14 @@ fn put_bin<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -
 /// An instruction that prints a number of the event: its operand for the place, how it is read, what it prints.
 macro_rules! printing {
     ($($name:ident $slot:ident $read:ident |$run:ident, $room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
-        fn $name<'r, const CHECK: bool, const ORDER: u8>(
+        fn $name<'r, const MODE: u8, const ORDER: u8>(
             $run: &mut Run<'r>,
             at: At,
             $instr: &'r Instr,
             out: &mut TextBuf,
         ) -> (At, Pc) {
-            let Some($value) = $run.$read::<CHECK, ORDER>($instr.$slot.into(), $instr.c) else {
-                return $run.short($instr, at);
+            let Some($value) = $run.$read::<MODE, ORDER>($instr.$slot.into(), $instr.c) else {
+                return $run.apart(at, $instr, out, $instr.$slot.into());
             };
             let $room = by_rule!(LOOP: $run.stage.room(out, at));
             (at.add($prints), $run.stage.after($instr))
@@ -247,47 +250,44 @@ printing! {
     lit_hex_at a field |run, room, value, instr| put_indexed_or_hex(room, run.program.words(), instr.b, value);
 }
 
-fn hexc_lit_at<'r, const CHECK: bool, const ORDER: u8>(
+fn hexc_lit_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
+        return run.apart(at, instr, out, instr.a.into());
+    };
     let at = at.add(put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value));
     let room = by_rule!(LOOP: run.stage.room(out, at));
     (at.add(put_indexed(room, run.program.words(), instr.b, value)), run.stage.after(instr))
 }
 
-fn get<'r, const CHECK: bool, const ORDER: u8>(
+fn get<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
-    _: &mut TextBuf,
+    out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     run.set(instr.a, value);
     (at, run.stage.after(instr))
 }
 
-fn load<'r, const CHECK: bool, const ORDER: u8>(
-    run: &mut Run<'r>,
-    at: At,
-    instr: &'r Instr,
-    _: &mut TextBuf,
-) -> (At, Pc) {
-    let value = run.load::<CHECK>(instr.b, instr.c);
+fn load<'r, const MODE: u8, const ORDER: u8>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+    let value = run.load::<MODE>(instr.b, instr.c);
     run.set(instr.a, value);
     (at, run.stage.after(instr))
 }
 
-fn load_le<'r, const CHECK: bool, const ORDER: u8>(
+fn load_le<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     _: &mut TextBuf,
 ) -> (At, Pc) {
-    let value = low_first(run.load::<CHECK>(instr.b, instr.c), instr.c);
+    let value = low_first(run.load::<MODE>(instr.b, instr.c), instr.c);
     run.set(instr.a, value);
     (at, run.stage.after(instr))
 }
@@ -295,7 +295,7 @@ fn load_le<'r, const CHECK: bool, const ORDER: u8>(
 /// An instruction that prints the digits of a window, and those that are run with it.
 macro_rules! digits_at {
     ($($name:ident $prints:path;)*) => {$(
-        fn $name<'r, const CHECK: bool, const ORDER: u8>(
+        fn $name<'r, const MODE: u8, const ORDER: u8>(
             run: &mut Run<'r>,
             mut at: At,
             mut instr: &'r Instr,
@@ -303,7 +303,7 @@ macro_rules! digits_at {
         ) -> (At, Pc) {
             let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
-                let Some(digits) = run.high_first::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
+                let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
                 let room = by_rule!(LOOP: run.stage.room(out, at));
                 at = at.add($prints(room, 0, digits, instr.a.into()));
                 if more == 0 {
@@ -322,23 +322,23 @@ digits_at! {
     hex_low_full_at num::hex_low_first;
 }
 
-fn dec_at<'r, const CHECK: bool, const ORDER: u8>(
+fn dec_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     run.put_dec(at, instr, out, value)
 }
 
-fn int_at<'r, const CHECK: bool, const ORDER: u8>(
+fn int_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.signed::<CHECK, ORDER>(instr.b, instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     if (value as i64) < 0 {
         by_rule!(LOOP: run.stage.room(out, at))[0] = b'-';
         return run.put_dec(at.add(1), instr, out, (value as i64).unsigned_abs());
@@ -353,23 +353,27 @@ fn long_dec<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf, 
     (at.add(num::dec_long(room, 0, value)), run.stage.after(instr))
 }
 
-fn case_at<'r, const CHECK: bool, const ORDER: u8>(
+fn case_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
+        return run.apart(at, instr, out, instr.a.into());
+    };
     run.put_case(at, instr, out, instr.b, value)
 }
 
-fn hexc_case_at<'r, const CHECK: bool, const ORDER: u8>(
+fn hexc_case_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
+        return run.apart(at, instr, out, instr.a.into());
+    };
     let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
     run.put_case(at.add(n), instr, out, instr.b, value)
 }
@@ -379,23 +383,27 @@ fn put_case<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) 
     run.put_case(at, instr, out, instr.c, value)
 }
 
-fn nibbles_at<'r, const CHECK: bool, const ORDER: u8>(
+fn nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
+        return run.apart(at, instr, out, instr.a.into());
+    };
     run.put_nibbles(at, instr, out, instr.b, value)
 }
 
-fn hexc_nibbles_at<'r, const CHECK: bool, const ORDER: u8>(
+fn hexc_nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
     at: At,
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (At, Pc) {
-    let Some(value) = run.field::<CHECK, ORDER>(instr.a.into(), instr.c) else { return run.short(instr, at) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
+        return run.apart(at, instr, out, instr.a.into());
+    };
     let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
     run.put_nibbles(at.add(n), instr, out, instr.b, value)
 }

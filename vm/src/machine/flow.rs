@@ -29,13 +29,13 @@ jumping! {
 /// An instruction that takes a number from a window, and jumps by it.
 macro_rules! jumping_at {
     ($($name:ident |$instr:ident, $value:ident| $jumps:expr;)*) => {$(
-        pub(super) fn $name<'r, const CHECK: bool, const ORDER: u8>(
+        pub(super) fn $name<'r, const MODE: u8, const ORDER: u8>(
             run: &mut Run<'r>,
             at: At,
             $instr: &'r Instr,
-            _: &mut TextBuf,
+            out: &mut TextBuf,
         ) -> (At, Pc) {
-            let Some($value) = run.field::<CHECK, ORDER>($instr.a.into(), $instr.c) else { return run.short($instr, at) };
+            let Some($value) = run.field::<MODE, ORDER>($instr.a.into(), $instr.c) else { return run.apart(at, $instr, out, $instr.a.into()) };
             (at, if $jumps { by_rule!(V3: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
         }
     )*};

@@ -153,6 +153,7 @@ impl Machine {
             timers,
             hook: 0,
             touched: false,
+            given: [0; 8],
             long: *long,
             fresh,
             text: limits.text as usize,
@@ -255,6 +256,8 @@ pub struct Run<'r> {
     hook: u32,
     /// Whether the event has changed the machine's state; few do.
     touched: bool,
+    /// A window that the event does not hold whole.
+    given: [u8; 8],
     /// What runs events that are as long as their routines need.
     long: [&'static Handlers; 3],
     /// What an event begins with.
@@ -323,14 +326,17 @@ impl<'r> Run<'r> {
             }
         };
         // Who watches looks at everything.
-        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::ALL } else { start.looks };
-        if looks != Looks::NONE {
+        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { start.looks };
+        if looks != Looks::Nowhere {
             self.cursor.go_to(0);
         }
-        if looks.around() {
+        if looks >= Looks::AtEvent {
             self.first.start = line;
             // By value: an event that nobody looks at need not stand in memory.
-            self.prepare(start.zeroed, hook, (*event, context), layout.further);
+            (self.event, self.hook, self.margin) = (*event, hook, layout.further.into());
+            if looks == Looks::Around || start.zeroed > 0 {
+                self.look_around(start.zeroed, context);
+            }
         }
         self.cursor.bytes = event.bytes;
         self.text_limit = out.len() + self.text;
@@ -351,13 +357,12 @@ impl<'r> Run<'r> {
         outcome
     }
 
-    /// Makes ready what an event's routine looks at beside the event's bytes and the data pointer.
+    /// Makes ready what few events look at.
     #[inline(never)]
-    fn prepare(&mut self, zeroed: u16, hook: u32, (event, context): (Event<'r>, &Context<'r>), margin: u16) {
+    fn look_around(&mut self, zeroed: u16, context: &Context<'r>) {
         self.scratch.regs[..zeroed.into()].fill(0);
         self.scratch.calls.clear();
-        (self.event, self.context, self.hook) = (event, *context, hook);
-        self.margin = margin.into();
+        self.context = *context;
         #[cfg(feature = "paranoid")]
         self.scratch.watch.begin(zeroed);
     }

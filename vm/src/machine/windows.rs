@@ -2,6 +2,8 @@
 //! that.
 
 use super::Run;
+use super::fast::CUT;
+use crate::TextBuf;
 use crate::mem::{At, Pc, by_rule, window};
 use crate::op::{Instr, form};
 
@@ -12,51 +14,64 @@ pub(super) const EITHER: u8 = 2;
 /// As the form says, and for one instruction.
 pub(super) const ALONE: u8 = 3;
 
+/// The events that a handler is made for: those that hold all that the routine reads, any, or where the window has been
+/// looked at ([`Run::given`]).
+pub(super) const WHOLE: u8 = 0;
+pub(super) const ANY: u8 = 1;
+pub(super) const GIVEN: u8 = 2;
+
 impl<'r> Run<'r> {
-    /// The bits that a form takes from a window; `None` where the event is too short for a checked field, which only
-    /// the checked twin meets.
+    /// The bits that a form takes from a window; `None` where the event does not hold all of it, which only the checked
+    /// twin meets: then [`Run::apart`] goes on.
     #[inline(always)]
-    pub(super) fn field<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
-        Some(self.left_aligned::<CHECK, ORDER>(at, how)? >> (how >> form::RIGHT & 63))
+    pub(super) fn field<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        Some(self.left_aligned::<MODE, ORDER>(at, how)? >> (how >> form::RIGHT & 63))
     }
 
     /// The same, extended by their sign.
     #[inline(always)]
-    pub(super) fn signed<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
-        Some((self.left_aligned::<CHECK, ORDER>(at, how)? as i64 >> (how >> form::RIGHT & 63)) as u64)
+    pub(super) fn signed<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        Some((self.left_aligned::<MODE, ORDER>(at, how)? as i64 >> (how >> form::RIGHT & 63)) as u64)
     }
 
     #[inline(always)]
-    pub(super) fn left_aligned<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
-        let bytes = self.window::<CHECK>(at, how)?;
+    pub(super) fn left_aligned<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        let bytes = self.window::<MODE>(at, how)?;
         let number = if is_little::<ORDER>(how) { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) };
         Some(number << (how & form::LEFT))
     }
 
     /// The bytes of a number, the highest first, where it begins with a byte of the event.
     #[inline(always)]
-    pub(super) fn high_first<const CHECK: bool, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
-        let bytes = u64::from_le_bytes(self.window::<CHECK>(at, how)?);
+    pub(super) fn high_first<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
+        let bytes = u64::from_le_bytes(self.window::<MODE>(at, how)?);
         let left = how & form::LEFT;
         Some(if is_little::<ORDER>(how) { (bytes << left).to_be_bytes() } else { (bytes >> left).to_le_bytes() })
     }
 
     #[inline(always)]
-    fn window<const CHECK: bool>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
-        if CHECK { self.short_window(at, how) } else { Some(by_rule!(V6: window(self.cursor.bytes, at))) }
-    }
-
-    /// A window of an event that may end before it, or in it.
-    #[inline(always)]
-    fn short_window(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
-        let at = at as usize;
-        match self.cursor.bytes.get(at..at + 8).and_then(|whole| whole.first_chunk()) {
-            Some(whole) => Some(*whole),
-            None => self.cut_window(at, how),
+    fn window<const MODE: u8>(&mut self, at: u32, _how: u32) -> Option<[u8; 8]> {
+        match MODE {
+            WHOLE => Some(by_rule!(V6: window(self.cursor.bytes, at))),
+            ANY => self.cursor.bytes.get(at as usize..at as usize + 8).and_then(|whole| whole.first_chunk()).copied(),
+            _ => Some(self.given),
         }
     }
 
+    /// Runs an instruction whose window the event does not hold whole: with what it holds, or goes where the routine goes
+    /// without a checked field. It is called last: a call in the midst of an instruction would have it save registers.
+    #[cold]
     #[inline(never)]
+    pub(super) fn apart(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (At, Pc) {
+        match self.cut_window(place as usize, instr.c) {
+            Some(given) => {
+                self.given = given;
+                CUT[usize::from(instr.op)](self, at, instr, out)
+            }
+            None => self.short(instr, at),
+        }
+    }
+
     fn cut_window(&mut self, at: usize, how: u32) -> Option<[u8; 8]> {
         let held = self.cursor.bytes.get(at..).unwrap_or(&[]);
         let mut bytes = [0; 8];
@@ -72,15 +87,14 @@ impl<'r> Run<'r> {
     }
 
     /// Goes where the routine goes without a checked field.
-    #[cold]
-    pub(super) fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
+    fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
         (at.back(form::back(instr.c) as usize), by_rule!(V3: self.stage.place(instr.d.into())))
     }
 
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).
     #[inline(always)]
-    pub(super) fn load<const CHECK: bool>(&mut self, at: u32, width: u32) -> u64 {
-        if CHECK { self.cursor.number(at.into(), width) } else { self.cursor.whole(at, width).unwrap_or(0) }
+    pub(super) fn load<const MODE: u8>(&mut self, at: u32, width: u32) -> u64 {
+        if MODE == WHOLE { self.cursor.whole(at, width).unwrap_or(0) } else { self.cursor.number(at.into(), width) }
     }
 }
 

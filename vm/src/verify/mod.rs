@@ -79,53 +79,48 @@ const LITTLE: u8 = 2;
 /// Where [`Looks`] stand beside these.
 const LOOKS: u32 = 2;
 
-/// What a routine needs beside the event's bytes at fixed places, and the registers that it has written itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Looks(u8);
+/// What a routine needs beside the event's bytes at fixed places, and the registers that it has written itself. Each is more
+/// than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Looks {
+    /// Nothing.
+    Nowhere,
+    /// Where the data pointer stands.
+    AtPointer,
+    /// What else the event tells, its hook, the margin of a line behind the first, registers that are zeroed.
+    AtEvent,
+    /// What the event's surroundings tell, and calls.
+    Around,
+}
 
 impl Looks {
-    /// Nothing.
-    pub const NONE: Looks = Looks(0);
-    /// Where the data pointer stands.
-    pub const POINTER: Looks = Looks(1);
-    /// That, what the event and its surroundings tell, registers that are zeroed, calls, and lines behind the first.
-    pub const ALL: Looks = Looks(3);
+    const ALL: [Looks; 4] = [Looks::Nowhere, Looks::AtPointer, Looks::AtEvent, Looks::Around];
 
-    /// Whether it is more than the data pointer.
-    pub fn around(self) -> bool {
-        self == Self::ALL
-    }
-
-    /// What an instruction looks at.
-    const fn of(op: Op) -> Looks {
+    /// What an instruction needs.
+    fn of(op: Op, instr: &Instr) -> Looks {
         match op {
-            Op::Print | Op::Lit | Op::Soft | Op::SoftDrop => Looks::NONE,
-            Op::Const | Op::Move | Op::Word | Op::Load | Op::LoadLe | Op::LoadBits | Op::Reach => Looks::NONE,
-            Op::Sext | Op::Bits | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::And | Op::Equal | Op::Differ => {
-                Looks::NONE
-            }
-            Op::PutHex | Op::PutHexFit | Op::PutHexLow | Op::PutHexMin | Op::PutHexC | Op::PutOctC => Looks::NONE,
-            Op::PutDec | Op::PutInt | Op::PutAscii | Op::PutOct | Op::PutBin | Op::PutChars => Looks::NONE,
-            Op::PutFloat | Op::PutErrno | Op::PutTime | Op::Text | Op::HexBytes | Op::StringAt => Looks::NONE,
-            Op::Jump | Op::JumpZero | Op::JumpEqual | Op::JumpDiffer | Op::Back | Op::Loop | Op::LoopNext => {
-                Looks::NONE
-            }
-            Op::Switch | Op::SwitchText | Op::SwitchLit | Op::SwitchLitHex | Op::Mark | Op::Lower => Looks::NONE,
-            Op::PutCase | Op::Flags | Op::FlagsAny | Op::FlagsList | Op::Nibbles => Looks::NONE,
-            Op::End | Op::Skip | Op::Stop | Op::Cut => Looks::NONE,
-            Op::Get | Op::HexAt | Op::HexLowAt | Op::HexFullAt | Op::HexLowFullAt | Op::HexCAt | Op::HexMinAt => {
-                Looks::NONE
-            }
-            Op::OctCAt | Op::DecAt | Op::IntAt | Op::LitAt | Op::HexCLitAt | Op::LitHexAt => Looks::NONE,
-            Op::CaseAt | Op::HexCCaseAt | Op::NibblesAt | Op::HexCNibblesAt => Looks::NONE,
-            Op::JumpEqualAt | Op::JumpDifferAt => Looks::NONE,
-            Op::PtrSet | Op::PtrAdd | Op::PtrBack | Op::PtrFloor | Op::PtrCeil | Op::PtrGet | Op::PtrTo => {
-                Looks::POINTER
-            }
-            Op::BaseGet | Op::BaseTo | Op::Take | Op::TakeLe | Op::TakeBits | Op::TakeReach => Looks::POINTER,
-            Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString | Op::PassString => Looks::POINTER,
-            Op::TakeEscaped | Op::TakeWords | Op::TakeName | Op::TakeHexBytes | Op::Dump => Looks::POINTER,
-            _ => Looks::ALL,
+            Op::Print | Op::Lit | Op::Soft | Op::SoftDrop => Looks::Nowhere,
+            Op::Const | Op::Move | Op::Word | Op::Load | Op::LoadLe | Op::LoadBits | Op::Reach => Looks::Nowhere,
+            Op::Sext | Op::Bits | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::And | Op::Equal => Looks::Nowhere,
+            Op::PutHex | Op::PutHexFit | Op::PutHexLow | Op::PutHexMin | Op::PutHexC | Op::PutOctC => Looks::Nowhere,
+            Op::PutDec | Op::PutInt | Op::PutAscii | Op::PutOct | Op::PutBin | Op::PutChars => Looks::Nowhere,
+            Op::PutFloat | Op::PutErrno | Op::PutTime | Op::Text | Op::HexBytes | Op::StringAt => Looks::Nowhere,
+            Op::Jump | Op::JumpZero | Op::JumpEqual | Op::JumpDiffer | Op::Differ => Looks::Nowhere,
+            Op::Back | Op::Loop | Op::LoopNext | Op::End | Op::Skip | Op::Stop | Op::Cut => Looks::Nowhere,
+            Op::Switch | Op::SwitchText | Op::SwitchLit | Op::SwitchLitHex | Op::Mark | Op::Lower => Looks::Nowhere,
+            Op::PutCase | Op::Flags | Op::FlagsAny | Op::FlagsList | Op::Nibbles => Looks::Nowhere,
+            Op::Get | Op::HexAt | Op::HexLowAt | Op::HexFullAt | Op::HexLowFullAt | Op::HexCAt => Looks::Nowhere,
+            Op::HexMinAt | Op::OctCAt | Op::DecAt | Op::IntAt | Op::LitAt | Op::HexCLitAt => Looks::Nowhere,
+            Op::LitHexAt | Op::CaseAt | Op::HexCCaseAt | Op::NibblesAt | Op::HexCNibblesAt => Looks::Nowhere,
+            Op::JumpEqualAt | Op::JumpDifferAt => Looks::Nowhere,
+            Op::PtrSet | Op::PtrAdd | Op::PtrBack | Op::PtrFloor | Op::PtrCeil | Op::PtrGet => Looks::AtPointer,
+            Op::PtrTo | Op::BaseGet | Op::BaseTo | Op::Take | Op::TakeLe | Op::TakeBits => Looks::AtPointer,
+            Op::TakeReach | Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString => Looks::AtPointer,
+            Op::PassString | Op::TakeEscaped | Op::TakeWords | Op::TakeName | Op::TakeHexBytes => Looks::AtPointer,
+            Op::Dump => Looks::AtPointer,
+            Op::Newline | Op::Tab => Looks::AtEvent,
+            Op::Env if EnvValue::from_u32(instr.b).is_some_and(EnvValue::is_of_event) => Looks::AtEvent,
+            _ => Looks::Around,
         }
     }
 }
@@ -193,7 +188,7 @@ impl Proofs {
             0 | BIG => Orders::Big,
             _ => Orders::Mixed,
         };
-        (orders, Looks(facts >> LOOKS))
+        (orders, Looks::ALL[usize::from(facts >> LOOKS & 3)])
     }
 
     fn state(&self, routine: u32) -> u8 {
@@ -203,11 +198,15 @@ impl Proofs {
     /// Checks a routine whose callees have been, and keeps the verdict.
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
-        let mut verifier = Verifier { sections, proofs: self, straight: Straight::default(), facts: 0 };
+        let mut verifier =
+            Verifier { sections, proofs: self, straight: Straight::default(), orders: 0, looks: Looks::Nowhere };
         let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
-        let zeroed = if row.zeroed > 0 { Looks::ALL.0 << LOOKS } else { 0 };
-        self.facts[routine as usize].store(verifier.facts | zeroed, Ordering::Relaxed);
+        if row.zeroed > 0 {
+            verifier.looks(Looks::AtEvent);
+        }
+        let facts = verifier.orders | (verifier.looks as u8) << LOOKS;
+        self.facts[routine as usize].store(facts, Ordering::Relaxed);
         self.routines[routine as usize].store(state, Ordering::Release);
         found.map(|_| ())
     }
@@ -249,8 +248,9 @@ struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
     straight: Straight,
-    /// The routine's byte orders and [`Looks`].
-    facts: u8,
+    /// The byte orders of the routine, and of those that it calls.
+    orders: u8,
+    looks: Looks,
 }
 
 /// What rule V14 asks of a routine that runs straight on, found as its other rules are checked.
@@ -343,7 +343,7 @@ impl Verifier<'_> {
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
             self.operands(&site, op).map_err(fail)?;
             self.written(instr, op);
-            self.facts |= Looks::of(op).0 << LOOKS;
+            self.looks(Looks::of(op, instr));
             self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(5));
@@ -367,6 +367,12 @@ impl Verifier<'_> {
         }
         self.registers(index, row, code).map_err(|rule| (rule, 0))?;
         Ok(depth)
+    }
+
+    /// Notes what is needed.
+    #[inline(always)]
+    fn looks(&mut self, looks: Looks) {
+        self.looks = self.looks.max(looks);
     }
 
     /// Notes what an instruction writes.
@@ -402,7 +408,7 @@ impl Verifier<'_> {
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
         let row = &self.sections.routines[callee as usize];
         let fits = row.called == 1 && row.need <= site.row.need;
-        self.facts |= self.proofs.facts[callee as usize].load(Ordering::Relaxed);
+        self.orders |= self.proofs.facts[callee as usize].load(Ordering::Relaxed) & (BIG | LITTLE);
         (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
@@ -434,7 +440,7 @@ impl Verifier<'_> {
                 let back = form::back(value) <= site.instr.lit_len.into();
                 rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)?;
                 rule(!form::together(op) || value & form::LEFT & 7 == 0, 10)?;
-                self.facts |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
+                self.orders |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
                 rule(run_together(site, op, form::more(value)), 13)
             }
             Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
