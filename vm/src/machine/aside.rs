@@ -136,7 +136,7 @@ impl Run<'_> {
     }
 
     pub(super) fn env(&self, what: u32) -> u64 {
-        let (event, context) = (&self.event, &self.context);
+        let (event, context) = (&self.event, self.context());
         match EnvValue::from_u32(what) {
             Some(EnvValue::TraceEnv) => context.trace_env.into(),
             Some(EnvValue::HookData) => event.hook_data().into(),
@@ -170,7 +170,7 @@ impl Run<'_> {
     }
 
     fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
-        let thread = if self.program.settings.timer_by_thread { self.context.tid } else { 0 };
+        let thread = if self.program.settings.timer_by_thread { self.context().tid } else { 0 };
         [self.reg(first), self.reg(second), thread]
     }
 
@@ -234,7 +234,7 @@ impl Run<'_> {
     }
 
     fn put_path(&self, out: &mut TextBuf, pid: u64) {
-        match self.context.processes.get(&pid) {
+        match self.context().processes.get(&pid) {
             Some(path) => out.push(path),
             None => {
                 out.room(0);
@@ -248,9 +248,9 @@ impl Run<'_> {
 
     fn put_name(&self, out: &mut TextBuf, what: u32) {
         match EnvText::from_u32(what) {
-            Some(EnvText::Svc) => out.push(self.context.svc),
-            Some(EnvText::ExecPath) => out.push(self.context.exec_path),
-            Some(EnvText::LogFile) => out.push(self.context.log_file),
+            Some(EnvText::Svc) => out.push(self.context().svc),
+            Some(EnvText::ExecPath) => out.push(self.context().exec_path),
+            Some(EnvText::LogFile) => out.push(self.context().log_file),
             Some(EnvText::TraceId) => self.put_trace_id(out),
             None => {}
         }
@@ -269,7 +269,7 @@ impl Run<'_> {
 
     fn put_error(&self, out: &mut TextBuf) {
         out.push(b"ERROR: log file ");
-        out.push(self.context.log_file);
+        out.push(self.context().log_file);
         out.push(b", offset 0x");
         let offset = self.event.offset;
         let digits = (64 - offset.leading_zeros()).div_ceil(4).max(1) as usize;

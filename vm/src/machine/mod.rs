@@ -141,15 +141,13 @@ impl Machine {
     /// Begins to print events of a program, one after the other.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         let Machine { limits, long, fresh, scratch } = self;
-        // An observer may have unwound the run before.
-        scratch.state = *fresh;
         Run {
             stage: Stage::new(),
             cursor: Cursor::new(&[]),
             scratch,
             program,
             event: Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 },
-            context: Context::EMPTY,
+            context: None,
             timers,
             hook: 0,
             touched: false,
@@ -250,7 +248,8 @@ pub struct Run<'r> {
     scratch: &'r mut Scratch,
     program: &'r Program<'r>,
     event: Event<'r>,
-    context: Context<'r>,
+    /// That of an event that looks around.
+    context: Option<Context<'r>>,
     timers: &'r mut Timers,
     /// The hook's index.
     hook: u32,
@@ -313,6 +312,10 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
+        if O::ACTIVE {
+            // An observer may have unwound the run before.
+            self.scratch.state = *self.fresh;
+        }
         let program = self.program;
         let proved;
         let start = match program.start(hook, event.env_index()) {
@@ -362,7 +365,7 @@ impl<'r> Run<'r> {
     fn look_around(&mut self, zeroed: u16, context: &Context<'r>) {
         self.scratch.regs[..zeroed.into()].fill(0);
         self.scratch.calls.clear();
-        self.context = *context;
+        self.context = Some(*context);
         #[cfg(feature = "paranoid")]
         self.scratch.watch.begin(zeroed);
     }
@@ -370,6 +373,11 @@ impl<'r> Run<'r> {
     /// The length that the text must not pass.
     fn text_limit(&self) -> usize {
         self.text_limit + if self.state().selecting { SELECTOR } else { 0 }
+    }
+
+    /// What the event's surroundings tell.
+    fn context(&self) -> &Context<'r> {
+        self.context.as_ref().unwrap_or(&Context::EMPTY)
     }
 
     /// The running line.
