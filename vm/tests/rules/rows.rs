@@ -76,6 +76,7 @@ fn routines_lie_in_the_code() {
     assert_eq!(set(4, 2), outside(3, 3), "it ends there");
     assert_eq!(set(4, u32::MAX), outside(3, 3));
     assert_eq!(with(3, &[(last + 4, &[0; 8])]), outside(3, 3), "it has no instructions");
+    assert_eq!(set(8, 0), outside(3, 3), "its body is empty");
     assert_eq!(set(8, 2), outside(3, 3), "its body is longer than it is");
 }
 
