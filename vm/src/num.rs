@@ -171,7 +171,7 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
 }
 
 /// Writes a number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; false where no
-/// blank would be left before it, or more than eight digits stand before the point. `WIDTH` is at most `DECIMALS` + 9.
+/// blank would be left before it, or more than eight digits stand before the point. `DECIMALS` is 3, 6 or 9, `WIDTH` at most 9 more.
 ///
 /// ```
 /// let mut text = [0; 14];
@@ -181,7 +181,7 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
 /// ```
 #[inline(always)]
 pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], units: u64) -> bool {
-    const { assert!(DECIMALS <= 9 && WIDTH > DECIMALS + 3 && WIDTH <= DECIMALS + 9) };
+    const { assert!(DECIMALS <= 9 && DECIMALS.is_multiple_of(3) && WIDTH > DECIMALS + 3 && WIDTH <= DECIMALS + 9) };
     let scale = const { 10u64.pow(DECIMALS as u32) };
     let (whole, fraction) = (units / scale, (units % scale) as u32);
     let point = WIDTH - DECIMALS - 1;
@@ -194,12 +194,12 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
         return false;
     }
     text[point] = b'.';
-    let digits = (digits8(fraction % 100_000_000) | ASCII_ZEROS).to_le_bytes();
-    if DECIMALS == 9 {
-        text[point + 1] = b'0' + (fraction / 100_000_000) as u8;
-        text[point + 2..].copy_from_slice(&digits);
-    } else {
-        text[point + 1..].copy_from_slice(&digits[8 - DECIMALS..]);
+    let mut rest = fraction;
+    for three in text[point + 1..].rchunks_exact_mut(3) {
+        if let Some([digits @ .., _]) = THREE.get((rest % 1000) as usize) {
+            three.copy_from_slice(digits);
+        }
+        rest /= 1000;
     }
     true
 }
