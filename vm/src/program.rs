@@ -132,7 +132,6 @@ impl Start {
     /// The start of a sound routine.
     fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
         let RoutineRow { start, body, need, zeroed, .. } = sections.routines[routine as usize];
-        let zeroed = zeroed.min(crate::N_REGS as u16);
         let (orders, looks) = proofs.facts(routine);
         Start { start, body, need, zeroed, orders, looks }
     }

@@ -96,8 +96,8 @@ pub(crate) enum Looks {
 impl Looks {
     const ALL: [Looks; 4] = [Looks::Nowhere, Looks::AtPointer, Looks::AtEvent, Looks::Around];
 
-    /// What an instruction needs.
-    fn of(op: Op, instr: &Instr) -> Looks {
+    /// What an instruction needs, whatever its operands.
+    const fn of(op: Op) -> Looks {
         match op {
             Op::Print | Op::Lit | Op::Soft | Op::SoftDrop => Looks::Nowhere,
             Op::Const | Op::Move | Op::Word | Op::Load | Op::LoadLe | Op::LoadBits | Op::Reach => Looks::Nowhere,
@@ -118,8 +118,7 @@ impl Looks {
             Op::TakeReach | Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString => Looks::AtPointer,
             Op::PassString | Op::TakeEscaped | Op::TakeWords | Op::TakeName | Op::TakeHexBytes => Looks::AtPointer,
             Op::Dump => Looks::AtPointer,
-            Op::Newline | Op::Tab => Looks::AtEvent,
-            Op::Env if EnvValue::from_u32(instr.b).is_some_and(EnvValue::is_of_event) => Looks::AtEvent,
+            Op::Newline | Op::Tab | Op::Env => Looks::AtEvent,
             _ => Looks::Around,
         }
     }
@@ -182,13 +181,9 @@ impl Proofs {
 
     /// The byte orders of a routine that is sound, and what it looks at.
     pub fn facts(&self, routine: u32) -> (Orders, Looks) {
-        let facts = self.facts.get(routine as usize).map_or(u8::MAX, |facts| facts.load(Ordering::Relaxed));
-        let orders = match facts & (BIG | LITTLE) {
-            LITTLE => Orders::Little,
-            0 | BIG => Orders::Big,
-            _ => Orders::Mixed,
-        };
-        (orders, Looks::ALL[usize::from(facts >> LOOKS & 3)])
+        const ORDERS: [Orders; 4] = [Orders::Big, Orders::Big, Orders::Little, Orders::Mixed];
+        let facts = usize::from(self.facts[routine as usize].load(Ordering::Relaxed));
+        (ORDERS[facts & 3], Looks::ALL[facts >> LOOKS & 3])
     }
 
     fn state(&self, routine: u32) -> u8 {
@@ -342,8 +337,6 @@ impl Verifier<'_> {
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
             self.operands(&site, op).map_err(fail)?;
-            self.written(instr, op);
-            self.looks(Looks::of(op, instr));
             self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(5));
@@ -372,16 +365,16 @@ impl Verifier<'_> {
     /// Notes what is needed.
     #[inline(always)]
     fn looks(&mut self, looks: Looks) {
-        self.looks = self.looks.max(looks);
+        if looks > self.looks {
+            self.looks = looks;
+        }
     }
 
     /// Notes what an instruction writes.
     #[inline(always)]
-    fn written(&mut self, instr: &Instr, op: Op) {
-        for (_, slot, kind) in op.info().operands {
-            if *kind == Kind::Dst {
-                self.straight.written.insert(instr.slot(*slot));
-            }
+    fn written(&mut self, instr: &Instr, slot: Slot, kind: Kind) {
+        if kind == Kind::Dst {
+            self.straight.written.insert(instr.slot(slot));
         }
     }
 
@@ -451,7 +444,11 @@ impl Verifier<'_> {
             Kind::Bit => rule(value < 64, 10),
             Kind::Digits => rule((1..=32).contains(&value), 10),
             Kind::Soft => rule(value <= 1, 10),
-            Kind::Value => rule(EnvValue::from_u32(value).is_some(), 10),
+            Kind::Value => {
+                let env = EnvValue::from_u32(value).ok_or(10)?;
+                self.looks(if env.is_of_event() { Looks::AtEvent } else { Looks::Around });
+                Ok(())
+            }
             Kind::Name => rule(EnvText::from_u32(value).is_some(), 10),
             Kind::Off | Kind::BitOff => rule(within_need(site, op), 6),
             Kind::Str => rule(value as usize + site.instr.c as usize <= self.sections.strings.len(), 7),
@@ -523,7 +520,11 @@ macro_rules! define_operands {
         impl Verifier<'_> {
             fn operands(&mut self, site: &Site<'_>, op: Op) -> Result<(), u8> {
                 match op {
-                    $(Op::$name => { $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)* })*
+                    $(Op::$name => {
+                        self.looks(const { Looks::of(Op::$name) });
+                        $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)*
+                        $(self.written(site.instr, Slot::$slot, Kind::$kind);)*
+                    })*
                 }
                 Ok(())
             }
