@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
+use tfbc::reader::Notice;
 use tfbc::reader::aix::Input;
 use tfbc::reader::kev::{
     KevCounts, KevHeader, KevItem, KevLog, KevOptions, KevRecord, KevRefusal, KevRefusalKind, MAX_EVENT_BYTES,
@@ -865,6 +866,72 @@ fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
         // As the plainest reader takes them, all the same.
         assert_expected(header_len, &log.bytes(), log.big);
     }
+}
+
+/// All of a log that is read in step: records and notices.
+fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
+    let mut log = KevLog::from_input("x", Input::from_bytes(bytes), &KevOptions::default()).unwrap();
+    let (mut records, mut notices) = (Vec::new(), Vec::new());
+    while let Some(item) = log.next().unwrap() {
+        match item {
+            KevItem::Record(record) => records.push(record.into()),
+            KevItem::Notice(notice) => notices.push(notice),
+            KevItem::Slot(_) => {}
+        }
+    }
+    (records, notices)
+}
+
+#[test]
+fn a_slot_with_an_unused_bit_among_sound_ones_is_taken_as_it_stands() {
+    for odd in 0..20 {
+        let mut log = Log::new(true);
+        for stamp in 0..20 {
+            log.simple(0, USER, if stamp == odd { 1 | 1 << 20 } else { 1 }, stamp, [stamp, 0]);
+        }
+        let (records, notices) = in_step(&log.bytes());
+        assert_eq!((records, notices), (read(&log).records, vec![]), "slot {odd}");
+    }
+}
+
+#[test]
+fn slots_out_of_step_are_found_though_some_of_what_is_read_looks_like_slots() {
+    let mut log = Log::new(false);
+    for stamp in 0..40 {
+        // Where slots begin eight bytes late, each fourth has a header of the class USER.
+        let word = if stamp % 4 == 0 { USER << 10 } else { u32::MAX };
+        log.simple(0, USER, 1, stamp, [word, stamp]);
+    }
+    let (head, bytes) = (log.header().len(), log.bytes());
+    let (whole, _) = in_step(&bytes);
+    for at in [10, 13] {
+        let at = head + 16 * at;
+        let damaged = [&bytes[..at], &[0xFF; 8], &bytes[at..]].concat();
+        let (records, notices) = in_step(&damaged);
+        assert_eq!(records.len(), 40, "{notices:?}");
+        assert!(records.iter().zip(&whole).all(|(one, other)| (one.stamp, &one.bytes) == (other.stamp, &other.bytes)));
+        let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
+        assert_eq!(skipped, [Some((at as u64, at as u64 + 8))]);
+    }
+    // The slot at which they begin to be out of step may be damaged itself.
+    let at = head + 16 * 10;
+    let damaged = [&bytes[..at], &[0xFF; 20], &bytes[at + 16..]].concat();
+    let (records, notices) = in_step(&damaged);
+    assert_eq!(records.len(), 39, "{notices:?}");
+    let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
+    assert_eq!(skipped, [Some((at as u64, at as u64 + 20))]);
+}
+
+#[test]
+fn bytes_behind_the_last_whole_slot_are_named() {
+    let bytes = mixed(true).bytes();
+    let (from, to) = (bytes.len() as u64 - 16, bytes.len() as u64 - 11);
+    let (_, notices) = in_step(&bytes[..to as usize]);
+    let message = format!("truncated at offset {from:#x}: 5 bytes left, a slot needs 16");
+    assert!(
+        notices.iter().any(|notice| notice.message == message && notice.skipped == Some((from, to))),
+        "{notices:?}"
+    );
 }
 
 #[test]
