@@ -410,6 +410,18 @@ fn elapsed_time_of_a_merge_without_trace_on_begins_at_the_first_stamp() {
 }
 
 #[test]
+fn a_trace_on_of_a_cpu_is_behind_an_event_of_its_time_without_one() {
+    let stamped_factors = words64(&[0xC000_0018_00A0_0000, 0x25C, 1, 1, 2, 1, 50]);
+    let directory = directory(&[
+        ("b", log(true, BASE, &[stamped_factors], &[event64(1, 100)])),
+        ("b-0", log(true, CPU, &[], &[hook64(0x0010, 100), event64(2, 130)])),
+    ]);
+    let (events, _) = read_all(open(&directory.path().join("b")));
+    // So it is not the first event, and time does not begin with it.
+    assert_eq!(events.iter().map(|event| event.elapsed_ns).collect::<Vec<_>>(), [0, 50, 50, 80]);
+}
+
+#[test]
 fn of_equal_times_events_without_a_cpu_come_first_and_the_others_by_cpu() {
     // Of the word of the CPU the low half counts.
     let cpu = |cpu: u64| 0xFFFF_FFFF_0000_0000 | cpu;
