@@ -8,8 +8,10 @@ use common::*;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use tempfile::TempDir;
+use tfbc::reader::aix::{AfterDamage, Input, Item, ReadOptions, Trace};
+use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::reader::{Compression, Unpacker};
 use tfbc::unix_compress;
 
@@ -198,19 +200,92 @@ fn what_follows_a_member_must_be_one() {
 }
 
 #[test]
+fn what_is_wrong_with_a_file_is_said_though_its_trace_ends_before() {
+    let mut packed = gzip(&[stream(3), vec![0xFF; 8], events(3)].concat());
+    let n = packed.len();
+    packed[n - 5] ^= 1; // of the sum
+    let directory = directory(&[("x.gz", &packed), ("log.gz", &gzip(&log(3)))]);
+    let options = ReadOptions { after_damage: AfterDamage::NextEntry, ..ReadOptions::default() };
+    let mut trace = Trace::open(&directory.path().join("x.gz"), &options).unwrap();
+    let mut told = Vec::new();
+    while let Some(item) = trace.next().unwrap() {
+        if let Item::Notice(notice) = item {
+            told.push(notice.message);
+        }
+    }
+    assert_eq!((told.len(), trace.n_whole()), (2, 4), "{told:?}");
+    assert!(told[0].contains("the rest of the stream is skipped") && told[1].contains("have sum"), "{told:?}");
+    // Of a log, which is unpacked as a whole, it is known how it was compressed.
+    let trace = Trace::open(&directory.path().join("log.gz"), &options).unwrap();
+    let packing = trace.packing().unwrap();
+    assert_eq!((packing.compression, packing.fault), (Compression::Gzip, None));
+}
+
+#[test]
+fn a_damaged_input_has_ended_for_good() {
+    let packed = gzip(b"what counts");
+    let damaged = [&packed[..packed.len() - 8], &[0; 8], &packed].concat();
+    let mut unpacker = Unpacker::new(Compression::Gzip, Cursor::new(damaged), None);
+    let mut bytes = Vec::new();
+    for _ in 0..3 {
+        unpacker.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, b"what counts");
+        assert!(unpacker.fault().unwrap().contains("expected 00000000 and 0"), "{:?}", unpacker.fault());
+    }
+}
+
+#[test]
+fn what_follows_a_frame_must_be_one() {
+    let packed = [zstd(b"frame"), b"no frame at all".to_vec()].concat();
+    let mut unpacker = Unpacker::new(Compression::Zstd, Cursor::new(packed), None);
+    let mut bytes = Vec::new();
+    unpacker.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes, b"frame");
+    assert!(unpacker.fault().unwrap().ends_with("expected a zstd frame or the end"), "{:?}", unpacker.fault());
+}
+
+#[test]
+fn headers_of_gzip_hold_fields_and_texts_that_do_not_matter() {
+    let plain = gzip(b"what counts");
+    let fields: [(u8, &[u8]); 4] = [(4, &[3, 0, 1, 0, 9]), (8, b"name\0"), (16, b"a comment\0"), (2, &[0x55, 0xAA])];
+    for chosen in 0..16 {
+        let mut packed = plain[..10].to_vec();
+        for (_, (flag, field)) in fields.iter().enumerate().filter(|(at, _)| chosen >> at & 1 != 0) {
+            packed[3] |= flag;
+            packed.extend(*field);
+        }
+        packed.extend(&plain[10..]);
+        let mut unpacker = Unpacker::new(Compression::Gzip, Cursor::new(packed), None);
+        let mut bytes = Vec::new();
+        unpacker.read_to_end(&mut bytes).unwrap();
+        assert_eq!((bytes.as_slice(), unpacker.fault()), (&b"what counts"[..], None), "fields {chosen:04b}");
+    }
+}
+
+#[test]
 fn headers_that_are_damaged_are_unreadable() {
     for (bytes, part) in [
         (&[0x1F, 0x8B][..], "cut short at offset 0x2"),
-        (&[0x1F, 0x8B, 7, 0, 0, 0, 0, 0, 0, 0], "method 7"),
+        (&[0x1F, 0x8B, 7, 0, 0, 0, 0, 0, 0, 0], "damaged at offset 0x2 of the compressed file: method 7"),
         (&[0x28, 0xB5, 0x2F, 0xFD], "cut short at offset 0x4"),
         (&[0x28, 0xB5, 0x2F, 0xFD, 0, 0xF8, 0, 0, 0], "a window of 2199023255552 bytes"),
         (&[0x28, 0xB5, 0x2F, 0xFD, 1, 0x58, 77, 0, 0, 0], "dictionary 77"),
+        (
+            &[0x50, 0x2A, 0x4D, 0x18, 5, 0, 0, 0, 1, 2],
+            "cut short at offset 0xa of the compressed file: expected a frame of 5",
+        ),
     ] {
         let directory = directory(&[("x", bytes)]);
         let (out, err, status) = run(tfbc(&["report", "x"]).current_dir(&directory));
         assert_eq!((out.as_str(), status), ("", 1), "{err}");
         assert!(err.contains("cannot read x: ") && err.contains(part), "{err}");
     }
+    // Of a log that ends in its header it is said why its bytes end.
+    let packed = gzip(&fs::read(data("qnx/user_le.kev")).unwrap()[..200]);
+    let cut = &packed[..packed.len() - 1];
+    let opened = KevLog::from_input("x", Input::from_read(Cursor::new(cut.to_vec())).unwrap(), &KevOptions::default());
+    let message = opened.err().unwrap().to_string();
+    assert!(message.starts_with("truncated at offset 0xc8: ") && message.contains("; gzip: cut short at"), "{message}");
 }
 
 #[test]

@@ -3,8 +3,11 @@
 //! Logs are built here byte by byte, and [`expected`] reads their slots in the plainest way.
 
 use std::collections::HashMap;
+use std::error::Error as _;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
+use tfbc::reader::Notice;
+use tfbc::reader::aix::Input;
 use tfbc::reader::kev::{
     KevCounts, KevHeader, KevItem, KevLog, KevOptions, KevRecord, KevRefusal, KevRefusalKind, MAX_EVENT_BYTES,
     MAX_HEADER_BYTES, Section, is_kev,
@@ -499,6 +502,11 @@ fn gap_notices_do_not_flood() {
     assert_eq!(drained.counts.gaps, 999);
     assert_eq!(drained.damage.len(), 101);
     assert_eq!(drained.damage[100], "gaps in the sequence of buffers: 999, buffers lost: 999");
+    // A hundred are said one by one, and nothing behind them.
+    log.slots.truncate(101 * 16);
+    let drained = read(&log);
+    assert_eq!((drained.counts.gaps, drained.damage.len()), (100, 100));
+    assert!(drained.damage[99].ends_with("buffers lost between sequence 198 and 200: 1"), "{}", drained.damage[99]);
 }
 
 #[test]
@@ -670,10 +678,18 @@ fn a_system_page_may_be_missing_and_must_not_be_cut() {
         let refusal = open(&bytes[..bytes.len() - cut]).err().unwrap();
         assert!(matches!(refusal.kind, KevRefusalKind::Syspage), "{refusal}");
         assert_eq!(refusal.header.len(), log.attributes.len());
+        let (at, found) = (bytes.len() - cut, 128 - cut);
+        let message = format!("truncated at offset {at:#x}: {found} bytes left for the system page, expected 128");
+        assert_eq!(refusal.to_string(), message);
     }
     assert!(read(&log).records.is_empty());
     let huge = refusal(&mixed(false).set("SYSPAGE_LEN", "99999999999999999999999"));
     assert!(matches!(huge.kind, KevRefusalKind::Syspage), "{huge}");
+    // The largest page that is read is looked for, and is not there.
+    for (len, part) in [(MAX_HEADER_BYTES, "truncated at"), (MAX_HEADER_BYTES + 1, "expected at most 16777216")] {
+        let refusal = refusal(&mixed(false).set("SYSPAGE_LEN", &len.to_string()));
+        assert!(refusal.to_string().contains(part), "{len}: {refusal}");
+    }
     let cut = open(b"TRACE_HEADER_BEGIN::TRACE_A::1TRACE_B::22TRACE_C::3TRACE_HEADER_EN").err().unwrap();
     assert!(matches!(cut.kind, KevRefusalKind::Cut));
     assert_eq!(cut.header, [(b"A".to_vec(), b"1".to_vec()), (b"B".to_vec(), b"22".to_vec())]);
@@ -687,7 +703,9 @@ fn the_system_page_tells_the_clocks_rate_where_the_header_does_not() {
         assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, Some(31_250_000));
     }
     let log = Log::new(true).set("CYCLES_PER_SEC", "0");
-    assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, None);
+    for log in [log.clone(), log.with_syspage(syspage(true, 0, 0))] {
+        assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, None);
+    }
 }
 
 /// A stream that hands out few bytes at a time, as a pipe may.
@@ -818,6 +836,183 @@ fn any_slots_read_as_the_plainest_reader_does() {
 }
 
 #[test]
+fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |n: u32| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as u32 % n
+    };
+    for round in 0..60 {
+        let mut log = Log::new(round % 2 == 0);
+        let header_len = log.header().len();
+        for stamp in 0..100 + random(100) {
+            let payload: [u8; 8] = std::array::from_fn(|_| random(256) as u8);
+            // A CPU that the header does not count, and now and then bits that no header has.
+            let (cpu, class) = (random(5), [CONTROL, USER, 7][random(3) as usize]);
+            let unused = [0, 0, 0, 0, 0, 0, 1 << 15, 1 << 20][random(8) as usize];
+            log.slot(random(4), cpu, class, random(3) | unused, stamp / 3, &payload);
+            if random(50) == 0 {
+                let n = log.slots.len() - random(16) as usize;
+                log.slots.truncate(n);
+            }
+        }
+        let opened = || KevLog::from_input("x", Input::from_bytes(log.bytes()), &KevOptions::default()).unwrap();
+        let one_by_one = drain(opened());
+        for max_slots in [1, 2, usize::MAX] {
+            assert_eq!(drain_by_rows(opened(), max_slots), one_by_one, "round {round}, rows of {max_slots}");
+        }
+        // As the plainest reader takes them, all the same.
+        assert_expected(header_len, &log.bytes(), log.big);
+    }
+}
+
+/// All of a log that is read in step: records and notices.
+fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
+    let mut log = KevLog::from_input("x", Input::from_bytes(bytes), &KevOptions::default()).unwrap();
+    let (mut records, mut notices) = (Vec::new(), Vec::new());
+    while let Some(item) = log.next().unwrap() {
+        match item {
+            KevItem::Record(record) => records.push(record.into()),
+            KevItem::Notice(notice) => notices.push(notice),
+            KevItem::Slot(_) => {}
+        }
+    }
+    (records, notices)
+}
+
+#[test]
+fn a_slot_with_an_unused_bit_among_sound_ones_is_taken_as_it_stands() {
+    for odd in 0..20 {
+        let mut log = Log::new(true);
+        for stamp in 0..20 {
+            log.simple(0, USER, if stamp == odd { 1 | 1 << 20 } else { 1 }, stamp, [stamp, 0]);
+        }
+        let (records, notices) = in_step(&log.bytes());
+        assert_eq!((records, notices), (read(&log).records, vec![]), "slot {odd}");
+    }
+}
+
+#[test]
+fn slots_out_of_step_are_found_though_some_of_what_is_read_looks_like_slots() {
+    let mut log = Log::new(false);
+    for stamp in 0..40 {
+        // Where slots begin eight bytes late, each fourth has a header of the class USER.
+        let word = if stamp % 4 == 0 { USER << 10 } else { u32::MAX };
+        log.simple(0, USER, 1, stamp, [word, stamp]);
+    }
+    let (head, bytes) = (log.header().len(), log.bytes());
+    let (whole, _) = in_step(&bytes);
+    for at in [10, 13] {
+        let at = head + 16 * at;
+        let damaged = [&bytes[..at], &[0xFF; 8], &bytes[at..]].concat();
+        let (records, notices) = in_step(&damaged);
+        assert_eq!(records.len(), 40, "{notices:?}");
+        assert!(records.iter().zip(&whole).all(|(one, other)| (one.stamp, &one.bytes) == (other.stamp, &other.bytes)));
+        let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
+        assert_eq!(skipped, [Some((at as u64, at as u64 + 8))]);
+    }
+    // The slot at which they begin to be out of step may be damaged itself.
+    let at = head + 16 * 10;
+    let damaged = [&bytes[..at], &[0xFF; 20], &bytes[at + 16..]].concat();
+    let (records, notices) = in_step(&damaged);
+    assert_eq!(records.len(), 39, "{notices:?}");
+    let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
+    assert_eq!(skipped, [Some((at as u64, at as u64 + 20))]);
+}
+
+#[test]
+fn bytes_behind_the_last_whole_slot_are_named() {
+    let bytes = mixed(true).bytes();
+    let (from, to) = (bytes.len() as u64 - 16, bytes.len() as u64 - 11);
+    let (_, notices) = in_step(&bytes[..to as usize]);
+    let message = format!("truncated at offset {from:#x}: 5 bytes left, a slot needs 16");
+    assert!(
+        notices.iter().any(|notice| notice.message == message && notice.skipped == Some((from, to))),
+        "{notices:?}"
+    );
+}
+
+#[test]
+fn a_log_tells_its_name_its_size_and_how_far_it_is_read() {
+    let mut log = Log::new(true);
+    for stamp in 0..5 {
+        log.simple(0, USER, 1, stamp, [stamp, 0]);
+    }
+    let (bytes, head) = (log.bytes(), log.header().len() as u64);
+    let n_bytes = bytes.len() as u64;
+    let piped = KevLog::from_read(Cursor::new(bytes.clone()), "-", Some(7), &KevOptions::default()).unwrap();
+    assert_eq!(piped.size(), Some(7), "who gives a pipe says how much is in it");
+    let mut log = KevLog::from_input("a.kev", Input::from_bytes(bytes), &KevOptions::default()).unwrap();
+    assert_eq!((log.name(), log.size(), log.file_size()), ("a.kev", Some(n_bytes), Some(n_bytes)));
+    assert_eq!((log.progress(), log.tally().read, log.counts().slots), (head, head, 0));
+    for at in 0..5 {
+        let offset = head + 16 * at;
+        assert!(matches!(log.next().unwrap(), Some(KevItem::Record(record)) if record.offset == offset));
+        assert_eq!((log.offset(), log.progress(), log.tally().read), (offset, offset, offset + 16));
+    }
+    assert!(log.next().unwrap().is_none());
+    assert_eq!((log.progress(), log.tally().read, log.counts().slots), (n_bytes, n_bytes, 5));
+}
+
+#[test]
+fn what_is_not_at_hand_must_be_waited_for() {
+    // Whether the next thing must be waited for, before each and at the end.
+    let waits = |mut log: KevLog| {
+        let mut waits = vec![log.waits()];
+        while log.next().unwrap().is_some() {
+            waits.push(log.waits());
+        }
+        waits.push(log.waits());
+        waits
+    };
+    let piped =
+        |bytes: &[u8]| KevLog::from_read(Cursor::new(bytes.to_vec()), "-", None, &KevOptions::default()).unwrap();
+    let mut log = Log::new(false);
+    log.simple(0, USER, 1, 1, [1, 1]).simple(0, USER, 2, 2, [2, 2]);
+    let file = KevLog::from_input("x", Input::from_bytes(log.bytes()), &KevOptions::default()).unwrap();
+    assert_eq!(waits(file), [false; 4]);
+    // All comes at once, and behind the last slot more may come.
+    assert_eq!(waits(piped(&log.bytes())), [false, false, true, false]);
+    assert_eq!(waits(piped(&log.bytes()[..log.bytes().len() - 1])), [false, true, false, false]);
+    let drip = Drip(Cursor::new(log.bytes()), 1);
+    let drip = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
+    assert_eq!(waits(drip), [true, true, true, false]);
+    // What is to be said stands before what comes.
+    let mut gap = Log::new(false);
+    gap.buffer(1, 1).buffer(3, 2);
+    assert_eq!(waits(piped(&gap.bytes())), [false, false, false, true, false]);
+    // A slot of a CPU that is not there is judged by the half KiB that it begins.
+    for (n_slots, waits) in [(20, true), (31, true), (32, false), (40, false)] {
+        let mut odd = Log::new(false);
+        odd.simple(9, USER, 1, 1, [1, 1]);
+        for stamp in 1..n_slots {
+            odd.simple(0, USER, 1, stamp, [1, 1]);
+        }
+        assert_eq!(piped(&odd.bytes()).waits(), waits, "{n_slots} slots");
+        assert!(!open(&odd.bytes()).unwrap().waits(), "slots are taken as they stand");
+    }
+}
+
+#[test]
+fn what_was_dropped_is_placed_by_its_first_and_last_slot() {
+    let mut log = Log::new(false);
+    log.slot(END, 0, USER, 1, 1, b"no begin").simple(0, USER, 2, 2, [0, 0]);
+    let first = log.header().len();
+    let expected =
+        format!("incomplete combines dropped, the first at offset {first:#x}: ends without begin: 1; slots: 1");
+    assert_eq!(read(&log).damage, [expected]);
+    log.slot(MORE, 0, USER, 1, 3, b"no begin").slot(BEGIN, 0, USER, 1, 4, b"no end..");
+    let expected = format!(
+        "incomplete combines dropped, the first at offset {first:#x} and the last at {:#x}: continuations without begin: 1, \
+         ends without begin: 1, open at the end: 1; slots: 3",
+        first + 48
+    );
+    assert_eq!(read(&log).damage, [expected]);
+}
+
+#[test]
 fn a_million_open_begins_take_bounded_memory_and_time() {
     let mut log = Log::new(false);
     for stamp in 0..1_000_000 {
@@ -896,6 +1091,9 @@ fn samples_read_as_the_real_tool_prints_them() {
 fn a_file_that_is_not_there_is_an_io_error() {
     let refusal = KevLog::open(&sample("none.kev"), &KevOptions::default()).err().unwrap();
     assert!(matches!(refusal.kind, KevRefusalKind::Io(_)), "{refusal}");
+    assert_eq!(refusal.source().unwrap().to_string(), refusal.to_string());
+    assert!(!refusal.to_string().is_empty());
+    assert!(open(b"no log").err().unwrap().source().is_none());
 }
 
 #[test]

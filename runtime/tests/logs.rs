@@ -8,7 +8,8 @@ use common::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tfbc::reader::aix::{LogItem, Logs, OpenError, ReadOptions};
+use tfbc::ids::IdSet;
+use tfbc::reader::aix::{Kind, LogItem, Logs, OpenError, ReadOptions};
 
 const BASE: u32 = 4;
 const CPU: u32 = 8;
@@ -233,6 +234,8 @@ fn a_base_alone_is_damaged() {
     let (events, notices) = read_all(open(&base));
     assert_eq!(events.len(), 2);
     assert!(matches!(&notices[..], [(true, message)] if message.contains("b-0")), "{notices:?}");
+    let name = format!("{}: ", base.display());
+    assert!(!notices[0].1.starts_with(&name), "only of several logs it is said which is meant: {notices:?}");
     let mut piped = trcrpt(&["-"]);
     let (out, err, status) = run(piped.write_stdin(fs::read(&base).unwrap()));
     assert_eq!(status, 2);
@@ -257,12 +260,31 @@ fn files_that_do_not_fit_their_base_are_left_out() {
         ("b-1", b"no trace at all".to_vec()),
         ("b-2", log(true, CPU, &[], &[event64(2, 100)])),
     ]);
+    // What is said of the base's format is not said of theirs.
+    for format in [None, Some(Kind::Log64)] {
+        let options = ReadOptions { format, ..ReadOptions::default() };
+        let (events, notices) = read_all(Logs::open(&directory.path().join("b"), &options).unwrap());
+        assert_eq!(marks(&events), [2]);
+        assert_eq!(notices.len(), 3, "{notices:?}");
+        for part in ["32-bit", "b-1", "CPU 2 and CPU 3"] {
+            assert!(notices.iter().any(|(damage, message)| *damage && message.contains(part)), "{part}: {notices:?}");
+        }
+    }
+}
+
+#[test]
+fn of_two_files_that_are_named_for_a_cpu_the_second_is_read() {
+    let names = ["first", "second", "second"].map(|name| cpu_file(0, name));
+    let file = |mark| log(true, CPU, &[], &[event64(mark, 100)]);
+    let directory = directory(&[
+        ("b", log(true, BASE, &[vec![factors64(1, 1, 2)], names.to_vec()].concat(), &[])),
+        ("first", file(1)),
+        ("second", file(2)),
+    ]);
     let (events, notices) = read_all(open(&directory.path().join("b")));
     assert_eq!(marks(&events), [2]);
-    assert_eq!(notices.len(), 3, "{notices:?}");
-    for part in ["32-bit", "b-1", "CPU 2 and CPU 3"] {
-        assert!(notices.iter().any(|(damage, message)| *damage && message.contains(part)), "{part}: {notices:?}");
-    }
+    let [(true, message)] = &notices[..] else { panic!("{notices:?}") };
+    assert!(message.contains("two files are named for CPU 0, ") && message.contains("first and "), "{message}");
 }
 
 #[test]
@@ -289,6 +311,24 @@ fn missing_factors_are_told_once() {
     ]);
     let (_, notices) = read_all(open(&directory.path().join("b")));
     assert!(matches!(&notices[..], [(false, message)] if message.contains("25C")), "{notices:?}");
+    // Files that have their own, or no stamps, lack none.
+    let no_stamps = words64(&[0x0000_0008_0100_0000, 3, 0x1a2b]);
+    for (name, bytes) in
+        [("b-0", log(true, CPU, &[factors64(1, 1, 2)], &[event64(1, 20)])), ("b-1", log(true, CPU, &[], &[no_stamps]))]
+    {
+        fs::write(directory.path().join(name), bytes).unwrap();
+    }
+    let (events, notices) = read_all(open(&directory.path().join("b")));
+    assert_eq!((events.len(), notices), (3, vec![]));
+}
+
+#[test]
+fn a_base_names_the_files_of_1024_cpus_at_most() {
+    let names: Vec<_> = (0..1026).map(|cpu| cpu_file(cpu, "b")).collect();
+    let directory = directory(&[("b", log(true, BASE, &[vec![factors64(1, 1, 2)], names].concat(), &[]))]);
+    let (_, notices) = read_all(open(&directory.path().join("b")));
+    assert_eq!(notices.len(), 1024);
+    assert!(notices[1023].1.contains("the file of CPU 1023"), "{:?}", notices[1023]);
 }
 
 #[test]
@@ -370,6 +410,110 @@ fn elapsed_time_of_a_merge_without_trace_on_begins_at_the_first_stamp() {
 }
 
 #[test]
+fn a_trace_on_of_a_cpu_is_behind_an_event_of_its_time_without_one() {
+    let stamped_factors = words64(&[0xC000_0018_00A0_0000, 0x25C, 1, 1, 2, 1, 50]);
+    let directory = directory(&[
+        ("b", log(true, BASE, &[stamped_factors], &[event64(1, 100)])),
+        ("b-0", log(true, CPU, &[], &[hook64(0x0010, 100), event64(2, 130)])),
+    ]);
+    let (events, _) = read_all(open(&directory.path().join("b")));
+    // So it is not the first event, and time does not begin with it.
+    assert_eq!(events.iter().map(|event| event.elapsed_ns).collect::<Vec<_>>(), [0, 50, 50, 80]);
+}
+
+#[test]
+fn of_equal_times_events_without_a_cpu_come_first_and_the_others_by_cpu() {
+    // Of the word of the CPU the low half counts.
+    let cpu = |cpu: u64| 0xFFFF_FFFF_0000_0000 | cpu;
+    let directory = directory(&[
+        ("a", stream64(&[factors64(1, 1, 2), event64_cpu(4, 100, cpu(2)), event64_cpu(5, 200, cpu(0))])),
+        ("b", stream64(&[factors64(1, 1, 2), event64_cpu(3, 100, cpu(1)), event64_cpu(6, 200, cpu(1))])),
+        ("c", stream64(&[factors64(1, 1, 2), event64_cpu(2, 100, cpu(0)), event64_cpu(7, 200, cpu(3))])),
+        ("d", stream64(&[factors64(1, 1, 2), event64(1, 100), event64_cpu(8, 200, cpu(4))])),
+    ]);
+    let paths = ["a", "b", "c", "d"].map(|name| directory.path().join(name));
+    let (events, _) = read_all(merged(&paths, true));
+    assert_eq!(marks(&events), [1, 2, 3, 4, 5, 6, 7, 8]);
+    let cpus: Vec<_> = events.iter().filter(|event| event.id == 0x0100).map(|event| event.cpu).collect();
+    assert_eq!(cpus[..4], [None, Some(0), Some(1), Some(2)]);
+}
+
+#[test]
+fn what_is_said_of_a_log_of_a_merge_names_it() {
+    let directory = directory(&[
+        ("s", stream64(&[factors64(1, 1, 2), event64(1, 100)])),
+        ("b", log(true, BASE, &[factors64(1, 1, 2), cpu_file(0, "b-0"), cpu_file(1, "b-1")], &[])),
+        ("b-0", log(true, CPU, &[], &[event64(2, 200)])),
+    ]);
+    let paths = ["s", "b"].map(|name| directory.path().join(name));
+    let mut logs = merged(&paths, true);
+    let mut told = Vec::new();
+    while let Some(item) = logs.next().unwrap() {
+        if let LogItem::Notice { log, notice } = item {
+            told.push((log, notice.message));
+        }
+    }
+    let base = paths[1].display().to_string();
+    assert!(
+        matches!(&told[..], [(1, message)] if message.starts_with(&format!("{base}: the file of CPU 1"))),
+        "{told:?}"
+    );
+    assert_eq!(logs.log(1).name, base);
+}
+
+#[test]
+fn logs_tell_their_sizes_and_how_far_they_are_read() {
+    let directory = two_cpus();
+    let sizes = ["trc", "trc-0", "trc-1"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len());
+    let mut logs = open(&directory.path().join("trc"));
+    let all: u64 = sizes.iter().sum();
+    assert_eq!((logs.size(), logs.file_size()), (Some(all), Some(all)));
+    assert!(!logs.is_live() && !logs.waits().unwrap());
+    let (mut n, mut last) = (0, 0);
+    while let Some(item) = logs.next().unwrap() {
+        n += u64::from(matches!(item, LogItem::Event(_)));
+        // What a merge looks ahead at was not given out.
+        assert_eq!(logs.n_events(), (n, 0));
+        assert!(last <= logs.progress() && logs.progress() <= all);
+        last = logs.progress();
+    }
+    assert_eq!((n, logs.progress()), (13, all));
+}
+
+#[test]
+fn stamps_that_go_back_are_counted() {
+    let directory = directory(&[
+        ("a", [factors32(1, 1, 2), event32(1, 300), event32(2, 200), event32(3, 400)].concat()),
+        ("b", [factors32(1, 1, 2), event32(1, 900), event32(2, 800), event32(3, 700)].concat()),
+    ]);
+    let paths = ["a", "b"].map(|name| directory.path().join(name));
+    let mut logs = merged(&paths, true);
+    while logs.next().unwrap().is_some() {}
+    assert_eq!(logs.clamped(), 3);
+}
+
+#[test]
+fn events_of_other_ids_than_the_needed_ones_are_passed_over() {
+    let mut needed = IdSet::default();
+    (0..=u16::MAX).filter(|id| *id != 0x0100).for_each(|id| needed.insert(id));
+    let first = stream64(&[factors64(1, 1, 2), event64(1, 100), hook64(0x5001, 200), event64(2, 300)]);
+    let second = stream64(&[factors64(1, 1, 2), hook64(0x5001, 150), event64(3, 250)]);
+    let directory = directory(&[("a", first), ("b", second)]);
+    let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
+    for (mut logs, n_passed, times) in [(open(&a), 2, vec![0, 100]), (merged(&[a, b], false), 3, vec![0, 0, 50, 100])] {
+        logs.need(needed.clone());
+        let mut seen = Vec::new();
+        while let Some(item) = logs.next().unwrap() {
+            if let LogItem::Event(timed) = item {
+                assert_ne!(timed.event.id, 0x0100);
+                seen.push(timed.time.elapsed_ns);
+            }
+        }
+        assert_eq!((seen, logs.n_passed()), (times, n_passed));
+    }
+}
+
+#[test]
 fn events_of_two_logs_are_given_once() {
     let directory = directory(&[
         ("a", stream64(&[factors64(1, 1, 2), event64(1, 100), event64(2, 200), event64(2, 200), event64(4, 400)])),
@@ -387,6 +531,24 @@ fn events_of_two_logs_are_given_once() {
     assert_eq!(lines(&["-h", "-m"]), 6);
     assert_eq!(lines(&["-h", "-m", "-O", "removedups=off"]), 8);
     assert_eq!(lines(&["-h"]), 8); // one after another
+}
+
+#[test]
+fn too_many_events_of_one_time_are_told_once() {
+    let events: Vec<Vec<u8>> = (0..66_000).map(|n| event32(n, 7)).collect();
+    let directory = directory(&[
+        ("a", [factors32(1, 1, 2), events.concat()].concat()),
+        ("b", [factors32(1, 1, 2), event32(99_999, 8)].concat()),
+    ]);
+    let paths = ["a", "b"].map(|name| directory.path().join(name));
+    let mut logs = merged(&paths, true);
+    let mut told = Vec::new();
+    while let Some(item) = logs.next().unwrap() {
+        if let LogItem::Notice { notice, .. } = item {
+            told.push(notice.message);
+        }
+    }
+    assert!(matches!(&told[..], [message] if message.contains("too many events of one time")), "{told:?}");
 }
 
 #[test]

@@ -5,8 +5,9 @@ mod common;
 use common::*;
 use std::io::{self, Read as _};
 use tfbc::reader::aix::{
-    CpuidWord, Input, Kind, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace, present,
+    AfterDamage, CpuidWord, Input, Item, Kind, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace, present,
 };
+use tfbc::reader::{AnyTrace, Notice};
 
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
@@ -121,6 +122,20 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
     assert_eq!(read.marks()[1..], [1, 2]);
     assert_eq!(read.damage.len(), 1);
     assert!(read.damage[0].contains(&format!("event 3 at offset {bad:#x}")), "{}", read.damage[0]);
+    assert!(read.damage[0].contains("hook 00B of 44 bytes around an event of 36"), "{}", read.damage[0]);
+    // Its size is known before all of it is there.
+    for len in 12..60 {
+        assert_eq!(rules(Kind::Stream32, CpuidWord::Last).step(&bytes[bad..bad + len]), Step::Short(60));
+    }
+    let input = Input::Stream(Box::new(Drip(bytes.clone(), 5)));
+    assert_eq!(drain(Trace::from_input("test", input, &ReadOptions::default()).unwrap()), read);
+}
+
+#[test]
+fn only_generic_events_of_hook_00b_are_wrapped() {
+    let bytes = unhex("00ba00058000000800001a2b0f00ba50");
+    let read = read_with(&bytes, &forced(Kind::Stream32));
+    assert_eq!((read.events[0].id, hex(&read.events[0].bytes)), (0x00B0, "00ba000580000008".to_owned()));
 }
 
 #[test]
@@ -185,6 +200,7 @@ fn what_is_no_trace_is_refused() {
     assert!(matches!(open(&[0xEF, 0xDF, 0x11, 0x11]), Err(OpenError::Aix3)));
     assert!(matches!(open(b"no trace at all"), Err(OpenError::Unknown)));
     assert!(matches!(open(&[0]), Err(OpenError::Unknown)));
+    assert!(matches!(open(&[0x1F, 0x8B, 8, 0, 0]), Err(OpenError::Other(what)) if what.starts_with("gzip file")));
     // The right first hook is not enough: eight events must step cleanly.
     let mut bytes = words32(&[0x0019_0000, 1, 2]);
     bytes.extend(words32(&[0x0777_7777; 20]));
@@ -194,6 +210,30 @@ fn what_is_no_trace_is_refused() {
     let mut bytes = factors32(1, 1, 1);
     bytes.extend(words32(&[0x0777_7777; 20]));
     assert_eq!(read(&bytes).events.len(), 1);
+    // Other events are not, whatever they have in common with them; nor does it matter how the bytes come.
+    let kind_of_factors = words32(&[0x001A_0000, 0x25C, 1, 2]);
+    let length_of_factors = words32(&[0x00A8_0018, 0x10, 0, 0, 0, 0, 0, 0, 1, 2]);
+    for first in [kind_of_factors, length_of_factors] {
+        let bytes = [first, words32(&[0x0777_7777; 20])].concat();
+        assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
+        for n in [1, 5, 100] {
+            let input = Input::Stream(Box::new(Drip(bytes.clone(), n)));
+            let opened = Trace::from_input("test", input, &ReadOptions::default());
+            assert!(matches!(opened, Err(OpenError::Unknown)), "by {n} bytes");
+        }
+    }
+}
+
+#[test]
+fn events_of_hook_00a_whose_kind_stands_in_the_hookdata_tell_nothing() {
+    // Their first word and what follows are a kind, and factors or counts, of a generic event.
+    let wide = words64(&[0x8000_0028_00A0_025C, 0x25C, 3, 1, 2, 0, 0x1a2b, 10]);
+    let narrow = words32(&[0x00AE_0012, 0x12, 4, 3, 0, 0, 0x1a2b, 10]);
+    for bytes in [[STREAM64.to_vec(), wide].concat(), narrow] {
+        let trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+        assert_eq!((trace.survey().factors, trace.survey().traced_cpus), (None, None));
+        assert_eq!((trace.survey().first_stamp, trace.survey().first_event), (Some(10), None));
+    }
 }
 
 #[test]
@@ -277,6 +317,19 @@ fn elapsed_begins_at_trace_on_only_behind_header_events() {
     bytes.extend(trace_on(50));
     // The factors' event has the stamp 0 and is the first one with a stamp.
     assert_eq!(elapsed(&bytes), [0, 40, 50]);
+}
+
+#[test]
+fn later_factors_convert_the_ticks_of_what_follows() {
+    let event = |mark, ticks| [event64(mark, ticks), event32(mark as u32, ticks as u32)];
+    let (first, second) = ([factors64(1, 1, 2), factors32(1, 1, 2)], [factors64(3, 1, 2), factors32(3, 1, 2)]);
+    for at in 0..2 {
+        let magic = if at == 0 { &STREAM64[..] } else { &[] };
+        let bytes =
+            [magic, &first[at], &event(1, 100)[at], &second[at], &event(2, 200)[at], &event(3, 300)[at]].concat();
+        let times = elapsed(&bytes);
+        assert_eq!((times[1], &times[3..]), (100, &[600, 900][..]));
+    }
 }
 
 #[test]
@@ -475,4 +528,263 @@ fn a_read_error_is_told() {
         assert!(trace.next().unwrap().is_some());
     }
     assert_eq!(trace.next().unwrap_err().to_string(), "broken");
+}
+
+/// Reads a trace to its end: events, malformed places with them, whole events, and notices.
+fn notices(mut trace: Trace) -> (u64, u64, Vec<Notice>) {
+    let mut notices = Vec::new();
+    while let Some(item) = trace.next().unwrap() {
+        match item {
+            Item::Event(event) => {
+                let offset = event.offset;
+                assert_eq!(trace.offset(), offset);
+            }
+            Item::Notice(notice) => notices.push(notice),
+        }
+    }
+    let tally = trace.tally();
+    tally.check().unwrap();
+    let skipped: u64 = notices.iter().filter_map(|notice| notice.skipped).map(|(from, to)| to - from).sum();
+    assert_eq!(tally.skipped, skipped, "{notices:?}");
+    (trace.n_events(), trace.n_whole(), notices)
+}
+
+/// The one notice of a trace, with the number of events and malformed places, and that of whole events.
+fn notice(input: Input, after_damage: AfterDamage) -> (u64, u64, String, Option<(u64, u64)>) {
+    let options = ReadOptions { after_damage, ..ReadOptions::default() };
+    let (n_events, n_whole, notices) = notices(Trace::from_input("test", input, &options).unwrap());
+    let [Notice { damage: true, message, skipped }] = &notices[..] else { panic!("{notices:?}") };
+    (n_events, n_whole, message.clone(), *skipped)
+}
+
+#[test]
+fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
+    let head = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();
+    assert_eq!(head.len(), 0x5c);
+    let more: Vec<u8> = (2..20).flat_map(|n| event64(n, 10 * n)).collect();
+    let file = |bytes: &[&[u8]]| Input::from_bytes([&head[..], &bytes.concat()].concat());
+    let (resync, next_entry) = (AfterDamage::Resync, AfterDamage::NextEntry);
+    for after_damage in [resync, next_entry] {
+        let message = "truncated at offset 0x5c: 20 bytes left in the stream, event 3 needs 32";
+        let told = notice(file(&[&more[..20]]), after_damage);
+        assert_eq!(told, (3, 2, message.to_owned(), Some((0x5c, 0x70))));
+    }
+    // Events follow again behind what is no event.
+    let message =
+        "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; skipped to offset 0x64 (8 bytes)";
+    let told = notice(file(&[&[0xFF; 8], &more]), resync);
+    assert_eq!(told, (21, 20, message.to_owned(), Some((0x5c, 0x64))));
+    // Without looking for them the stream ends there; of a pipe, what was read of it is counted.
+    let end = 0x64 + more.len() as u64;
+    let message = format!(
+        "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; the rest of the stream is skipped ({} bytes), \
+         to offset {end:#x}",
+        end - 0x5c
+    );
+    let bytes = [&head[..], &[0xFF; 8], &more].concat();
+    for input in [Input::from_bytes(bytes.clone()), Input::Stream(Box::new(io::Cursor::new(bytes)))] {
+        assert_eq!(notice(input, next_entry), (3, 2, message.clone(), Some((0x5c, end))));
+    }
+    // An event that takes in all that follows, where that is events.
+    let long = words64(&[0xC000_0FA0_0100_0000, u64::MAX]);
+    let n_left = 16 + more.len();
+    let message = format!(
+        "event 3 at offset 0x5c needs 4032 bytes, and {n_left} are left in the stream; skipped to offset 0x6c (16 bytes)"
+    );
+    let told = notice(file(&[&long, &more]), resync);
+    assert_eq!(told, (21, 20, message, Some((0x5c, 0x6c))));
+    let message = format!("truncated at offset 0x5c: {n_left} bytes left in the stream, event 3 needs 4032");
+    let told = notice(file(&[&long, &more]), next_entry);
+    assert_eq!(told, (3, 2, message, Some((0x5c, 0x5c + n_left as u64))));
+}
+
+#[test]
+fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
+    let whole = log(true, 2, 0, &[1..3, 3..5]);
+    let bytes = whole.bytes();
+    let (len, cut) = (bytes.len(), bytes.len() - 32);
+    let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 goes on to {len:#x}");
+    let told = notice(Input::from_bytes(&bytes[..cut]), AfterDamage::Resync);
+    assert_eq!(told, (4, 4, message, None));
+    // A malformed event costs the rest of its entry, and no more.
+    let mut bytes = bytes;
+    let at = whole.head_len() + whole.ic.len();
+    bytes[at] = 0xFF;
+    let message = format!(
+        "event 2 at offset {at:#x}: undefined event flags FF00, expected none of 07F8; the rest of entry 0 is skipped (64 bytes), \
+         to offset {:#x}",
+        at + 64
+    );
+    let told = notice(Input::from_bytes(bytes), AfterDamage::NextEntry);
+    assert_eq!(told, (4, 3, message, Some((at as u64, at as u64 + 64))));
+}
+
+#[test]
+fn what_no_entry_holds_is_named_up_to_eight_places() {
+    for n in [1, 2, 8, 9, 12] {
+        let marks: Vec<_> = (0..n).map(|at| 2 * at + 1..2 * at + 3).collect();
+        let whole = log(true, n, 0, &marks);
+        let mut bytes = whole.bytes();
+        let mut places = Vec::new();
+        for at in 0..n as usize {
+            // The second event of each is no longer its entry's.
+            let offset = whole.head_len() + whole.ic.len() + 64 * at;
+            set_row(&mut bytes, &whole, at, offset as u64, 32);
+            places.push(format!("{:#x} to {:#x}", offset + 32, offset + 64));
+        }
+        let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+        let mut told = Vec::new();
+        while let Some(item) = trace.next().unwrap() {
+            if let Item::Notice(notice) = item {
+                told.push(notice);
+            }
+        }
+        let more = if n > 8 { format!(" and {} more places", n - 8) } else { String::new() };
+        let named = places[..places.len().min(8)].join(", ");
+        let message = format!("no entry holds what stands at {named}{more}: skipped ({} bytes)", 32 * n);
+        let [Notice { damage: false, message: said, skipped }] = &told[..] else { panic!("{told:?}") };
+        assert_eq!((said, skipped.map(|(from, to)| to - from)), (&message, (n == 1).then_some(32)));
+        assert_eq!((trace.tally().skipped, trace.n_whole()), (32 * u64::from(n), u64::from(n) + 1));
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_told_with_its_size() {
+    let mut bytes = log(false, 3, 0, &[1..3, 3..4]).bytes();
+    bytes[4..8].copy_from_slice(&1000u32.to_be_bytes());
+    let left = bytes.len() - 36;
+    let expected = format!("truncated at offset 0x24: {left} bytes left, the table of 1000 entries needs 8000");
+    assert_eq!(read(&bytes).damage, [expected]);
+}
+
+#[test]
+fn large_entries_are_ordered_by_their_stamps_too() {
+    let marks = [50_000..70_000, 1..20_000, 20_000..50_000];
+    let bytes = log(false, 9, 1, &marks).bytes();
+    let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+    let mut ticks = Vec::new();
+    while let Some(item) = trace.next().unwrap() {
+        if let Item::Event(event) = item {
+            ticks.extend(event.ticks);
+        }
+    }
+    assert_eq!(ticks, (0..70_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_looked_ahead_at_in_a_pipe_is_kept() {
+    let mut bytes = STREAM64.to_vec();
+    bytes.extend((1..40_000).flat_map(|n| event64(n, n)));
+    bytes.extend(factors64(1, 1, 2));
+    bytes.extend(event64(40_000, 40_000));
+    let input = Input::Stream(Box::new(Drip(bytes, 100_000)));
+    let mut trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+    assert!(trace.survey().factors.is_some());
+    let mut n = 0;
+    while let Some(item) = trace.next().unwrap() {
+        let Item::Event(event) = item else { panic!("{item:?}") };
+        assert_eq!((event.number, event.offset), (n + 1, 4 + 32 * n + if n == 40_000 { 24 } else { 0 }));
+        n += 1;
+    }
+    assert_eq!(n, 40_001);
+}
+
+#[test]
+fn factors_are_looked_for_in_16_mib_of_a_pipe_and_in_all_of_a_file() {
+    let last = [factors64(1, 1, 2), event64(2, 20)].concat();
+    for (n, of_pipe) in [(500_000, true), (560_000, false)] {
+        let bytes = [STREAM64.to_vec(), event64(1, 10).repeat(n), last.clone()].concat();
+        let pipe = Input::Stream(Box::new(io::Cursor::new(bytes.clone())));
+        for (input, is_found) in [(pipe, of_pipe), (Input::from_bytes(bytes), true)] {
+            let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
+            assert_eq!(trace.survey().factors.is_some(), is_found, "{n} events");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_not_at_hand_must_be_waited_for() {
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+
+    for after_damage in [AfterDamage::Resync, AfterDamage::NextEntry] {
+        let (read, mut write) = io::pipe().unwrap();
+        let begin = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();
+        write.write_all(&begin).unwrap();
+        let input = Input::from_file(File::from(OwnedFd::from(read))).unwrap();
+        let options = ReadOptions { after_damage, ..ReadOptions::default() };
+        let mut trace = Trace::from_input("-", input, &options).unwrap();
+        assert!(trace.is_live() && !trace.waits().unwrap(), "the first events are at hand");
+        assert!(trace.next().unwrap().is_some() && !trace.waits().unwrap());
+        assert!(trace.next().unwrap().is_some() && trace.waits().unwrap(), "nothing follows yet");
+        write.write_all(&event64(2, 20)[..9]).unwrap();
+        assert!(trace.waits().unwrap(), "half an event follows");
+        write.write_all(&event64(2, 20)[9..]).unwrap();
+        assert!(!trace.waits().unwrap(), "the pipe has the other half");
+        assert!(matches!(trace.next().unwrap(), Some(Item::Event(event)) if event.number == 3));
+        // Behind what is no event others are looked for, unless the stream ends with it.
+        write.write_all(&[0xFF; 8]).unwrap();
+        assert_eq!(trace.waits().unwrap(), after_damage == AfterDamage::Resync);
+        drop(write);
+        assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
+        assert!(!trace.waits().unwrap() && trace.next().unwrap().is_none());
+    }
+    // The end of a pipe, and a file, are not waited for.
+    let bytes = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10), event64(2, 20)[..9].to_vec()].concat();
+    let (read, mut write) = io::pipe().unwrap();
+    write.write_all(&bytes).unwrap();
+    drop(write);
+    for input in [Input::from_file(File::from(OwnedFd::from(read))).unwrap(), Input::from_bytes(bytes.clone())] {
+        let mut trace = Trace::from_input("-", input, &ReadOptions::default()).unwrap();
+        while trace.next().unwrap().is_some() {
+            assert!(!trace.waits().unwrap());
+        }
+    }
+    // Where nothing tells whether more is at hand, it is waited for.
+    let input = Input::Stream(Box::new(io::Cursor::new(bytes)));
+    let mut trace = Trace::from_input("-", input, &ReadOptions::default()).unwrap();
+    let mut waits = Vec::new();
+    while trace.next().unwrap().is_some() {
+        waits.push(trace.waits().unwrap());
+    }
+    assert_eq!(waits, [false, true, false]);
+}
+
+#[test]
+fn a_marker_of_the_other_kind_in_a_text_does_not_mislead() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x");
+    let marker = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::";
+    let wide: Vec<u8> = (0..200).flat_map(|n| event64(n, n)).collect();
+    let narrow: Vec<u8> = (0..400).flat_map(|n| event32(n, n)).collect();
+    let text64 = generic_by64(0x0200, 0, marker, 1, 9999);
+    let text32 = generic_by32(0x020, 0, marker, 1, 9999);
+    for bytes in
+        [[STREAM64.to_vec(), factors64(1, 1, 2), wide, text64].concat(), [factors32(1, 1, 2), narrow, text32].concat()]
+    {
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(AnyTrace::open(&path, &ReadOptions::default()), Ok(AnyTrace::Aix(_))));
+    }
+    // A log of QNX may have other text before its marker.
+    std::fs::write(&path, [&[b'x'; 5000], &marker[..]].concat()).unwrap();
+    assert!(matches!(AnyTrace::open(&path, &ReadOptions::default()), Ok(AnyTrace::Kev(_))));
+}
+
+#[test]
+fn kinds_have_the_names_that_the_flag_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    for kind in Kind::ALL {
+        let path = directory.path().join(kind.name());
+        let bytes = match kind {
+            Kind::Stream32 => event32(1, 1),
+            Kind::Stream64 => event64(1, 1),
+            Kind::Log32 | Kind::Log64 => log(kind == Kind::Log64, 2, 0, &[1..3, 3..4]).bytes(),
+        };
+        std::fs::write(&path, bytes).unwrap();
+        let mut command = assert_cmd::Command::cargo_bin("tfbc").unwrap();
+        let (out, err, status) = run(command.args(["info", "--format", kind.name()]).arg(&path));
+        assert!(status == 0 && out.contains(&kind.to_string()), "{kind}: {out}{err}");
+    }
 }

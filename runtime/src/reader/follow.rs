@@ -124,4 +124,18 @@ mod tests {
         assert_eq!(rest(&mut follower), (String::from("more"), Some("the file was truncated")));
         writer.join().unwrap();
     }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_place_that_cannot_be_looked_at_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let [logs, elsewhere] = ["logs", "elsewhere"].map(|name| directory.path().join(name));
+        fs::create_dir(&logs).unwrap();
+        let (_, mut follower) = followed(&logs);
+        fs::rename(&logs, elsewhere).unwrap();
+        fs::write(&logs, b"no directory").unwrap();
+        let error = follower.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        assert_eq!(follower.ending(), None);
+    }
 }

@@ -113,3 +113,20 @@ impl fmt::Display for Imbalance {
 }
 
 impl std::error::Error for Imbalance {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_of_no_bytes_is_not_skipped() {
+        let skipped = |from, to| Notice::damage("x").skipping(from, to).skipped;
+        assert_eq!((skipped(3, 3), skipped(3, 5), skipped(5, 3)), (None, Some((3, 5)), None));
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_told_by_its_parts() {
+        let error = Imbalance::check("events", 5, &[("formatted", 3), ("filtered out", 1)]).unwrap_err();
+        assert_eq!(error.to_string(), "5 events were read, and 4 are accounted for: formatted 3, filtered out 1");
+    }
+}

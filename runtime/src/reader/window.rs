@@ -451,3 +451,82 @@ impl Window {
         Ok(Self { spooled, ..Self::new(Input::Seekable(Box::new(file))) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unix_compress;
+    use flate2::write::GzEncoder;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    use std::io::Write;
+
+    /// Gives a byte at a time; a signal interrupts every other read, and at the end the input fails.
+    struct Trying {
+        bytes: Cursor<Vec<u8>>,
+        interrupted: bool,
+        fails: bool,
+    }
+
+    impl Read for Trying {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.interrupted = !self.interrupted;
+            if self.interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let room = into.len().min(1);
+            match self.bytes.read(&mut into[..room])? {
+                0 if self.fails => Err(io::Error::other("broken")),
+                n => Ok(n),
+            }
+        }
+    }
+
+    /// Bytes, plain and packed in every way.
+    fn packed(plain: &[u8]) -> [Vec<u8>; 4] {
+        let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(plain).unwrap();
+        let zstd = compress_to_vec(plain, CompressionLevel::Fastest);
+        [plain.to_vec(), gzip.finish().unwrap(), zstd, unix_compress::compress(plain)]
+    }
+
+    /// What an input gives call by call, and how it ends.
+    fn read_all(input: &mut Input) -> (Vec<u8>, io::Result<()>) {
+        let (mut all, mut piece) = (Vec::new(), [0; 4]);
+        loop {
+            match input.read(&mut piece) {
+                Ok(0) => return (all, Ok(())),
+                Ok(n) => all.extend_from_slice(&piece[..n]),
+                Err(error) => return (all, Err(error)),
+            }
+        }
+    }
+
+    #[test]
+    fn reads_that_a_signal_interrupts_are_made_again() {
+        let plain = b"what a pipe gives, a byte at a time";
+        for bytes in packed(plain) {
+            let trying = Trying { bytes: Cursor::new(bytes), interrupted: false, fails: false };
+            let (all, end) = read_all(&mut Input::from_read(trying).unwrap());
+            assert_eq!(all, plain);
+            end.unwrap();
+        }
+    }
+
+    #[test]
+    fn reads_that_fail_are_told_and_are_no_damage() {
+        for bytes in packed(b"what comes before") {
+            for n in [0, 1, bytes.len() - 1] {
+                let bytes = Cursor::new(bytes[..n].to_vec());
+                let error = match Input::from_read(Trying { bytes, interrupted: false, fails: true }) {
+                    Ok(mut input) => {
+                        let end = read_all(&mut input).1;
+                        assert_eq!(input.unpacker().and_then(Unpacker::fault), None);
+                        end.unwrap_err()
+                    }
+                    Err(error) => error,
+                };
+                assert_eq!(error.to_string(), "broken", "behind {n} bytes");
+            }
+        }
+    }
+}

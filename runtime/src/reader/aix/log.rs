@@ -188,4 +188,15 @@ mod tests {
         assert_eq!(claims.take(15, 16), Err((10, 20)));
         assert_eq!(claims.take(5, 40), Err((20, 30)));
     }
+
+    #[test]
+    fn gaps_are_what_nobody_claimed() {
+        let mut claims = Claims::default();
+        for (start, end) in [(10, 20), (20, 30), (35, 50)] {
+            claims.take(start, end).unwrap();
+        }
+        assert_eq!(claims.gaps(60), [(0, 10), (30, 35), (50, 60)]);
+        assert_eq!(claims.gaps(50), [(0, 10), (30, 35)]);
+        assert_eq!(Claims::default().gaps(0), []);
+    }
 }

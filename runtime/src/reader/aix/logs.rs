@@ -496,3 +496,20 @@ fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &m
         elapsed.rescale(log, clock);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::aix::Input;
+
+    #[test]
+    fn events_that_are_neither_formatted_nor_filtered_out_are_told() {
+        let event = [0x40, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &event[..], &event].concat();
+        let trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+        let mut logs = Logs::from(trace);
+        while logs.next().unwrap().is_some() {}
+        assert_eq!((logs.check(2, 0), logs.check(1, 1)), (Ok(()), Ok(())));
+        assert!(logs.check(1, 0).is_err() && logs.check(2, 1).is_err());
+    }
+}

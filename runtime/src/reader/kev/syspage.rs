@@ -160,3 +160,63 @@ impl Syspage {
         Some(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of 144 bytes with two processors and their names.
+    fn page(big: bool) -> Vec<u8> {
+        let mut page = vec![0; 144];
+        let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let head = [(0, 64), (2, 144), (4, 0x104), (6, 2), (24, 64), (26, 64), (48, 128), (50, 16)];
+        for (at, n) in head.into_iter().chain([(92, 0), (124, 6)]) {
+            page[at..at + 2].copy_from_slice(&half(n));
+        }
+        for (at, n) in [(64, 7), (68, 1000), (72, 5), (96, 8), (100, 2000), (104, 6)] {
+            page[at..at + 4].copy_from_slice(&word(n));
+        }
+        page[128..].copy_from_slice(b"first\0second\0\0\0\0");
+        page
+    }
+
+    /// The page with another half word.
+    fn with(mut page: Vec<u8>, at: usize, n: u16) -> Syspage {
+        page[at..at + 2].copy_from_slice(&n.to_le_bytes());
+        Syspage::new(page, false)
+    }
+
+    #[test]
+    fn processors_are_told_with_their_names() {
+        for big in [false, true] {
+            let page = Syspage::new(page(big), big);
+            assert_eq!((page.size(), page.total_size(), page.n_cpus()), (Some(64), Some(144), Some(2)));
+            assert_eq!(page.machine(), Some(0x104));
+            let cpu = |kind, speed_mhz, flags, name| Cpu { kind, speed_mhz, flags, name };
+            let expected = [cpu(7, 1000, 5, &b"first"[..]), cpu(8, 2000, 6, b"second")];
+            assert_eq!(page.cpus().collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(with(page(false), 6, 1).cpus().count(), 1);
+        assert_eq!(with(page(false), 26, 63).cpus().count(), 1);
+    }
+
+    #[test]
+    fn sections_stand_behind_the_head_and_inside_of_the_page() {
+        let names = |page: Syspage| page.section(Section::Strings).map(<[u8]>::len);
+        assert_eq!(names(Syspage::new(page(false), false)), Some(16));
+        assert_eq!(names(with(page(false), 48, 64)), Some(16));
+        assert_eq!(names(with(page(false), 48, 63)), None);
+        assert_eq!(names(with(page(false), 48, 129)), None);
+        // Where the sections of a versioned page stand is not public.
+        assert_eq!(names(with(page(false), 4, 0x1104)), None);
+    }
+
+    #[test]
+    fn the_sizes_of_a_page_fit_one_another_and_the_image() {
+        let is_plausible = |size, total| with(with(page(false), 0, size).bytes().to_vec(), 2, total).is_plausible();
+        assert!(is_plausible(64, 144) && is_plausible(64, 64) && is_plausible(1, 143));
+        assert!(!is_plausible(0, 144) && !is_plausible(65, 64) && !is_plausible(64, 145));
+        assert!(!Syspage::new(vec![1, 0, 1], false).is_plausible());
+    }
+}

@@ -192,3 +192,136 @@ impl Trace {
         self.tally.events += at as u64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::Tally;
+    use crate::reader::aix::step::{Form, Step, StepRules, present};
+    use crate::reader::aix::{Input, Item, ReadOptions};
+
+    const PLACES: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
+
+    /// Lengths and subhooks: those of small events, and those about the limit of generic ones.
+    fn lengths() -> impl Iterator<Item = u16> {
+        (0..50).chain([4095, 4096, 4107, 4108, 4109, 4110, 0xFFFF])
+    }
+
+    /// Both ways of stepping agree on the event at the start of some bytes, whole or cut anywhere about its end.
+    fn check(rules: &StepRules, bytes: &[u8], is_ordinary: impl Fn(Form) -> bool) {
+        let size = match rules.step(bytes) {
+            Step::Whole(parts) => parts.size,
+            _ => bytes.len(),
+        };
+        for len in [0, 3, 4, 7, 8, size - 8, size - 5, size - 4, size - 1, size, bytes.len()] {
+            let bytes = &bytes[..len];
+            let found = match rules.kernel {
+                Kernel::Bits32 => Ordinary::first32(bytes),
+                Kernel::Bits64 => Ordinary::first64(bytes, rules.cpuid_word == CpuidWord::Last),
+            };
+            let found = found.map(|event| {
+                let Ordinary { recorded, n_presented, id, wide, tid, ticks, cpu } = event;
+                (recorded.len(), &recorded[..n_presented], id, wide, tid, ticks, cpu)
+            });
+            let mut scratch = Vec::new();
+            let expected = match rules.step(bytes) {
+                Step::Whole(parts) if is_ordinary(parts.form) => {
+                    let number = |at| rules.number(bytes, at);
+                    let cpu = parts.cpu.map(|at| number(at) & 0xFFFF_FFFF);
+                    let presented = present(bytes, &parts, &mut scratch);
+                    Some((parts.size, presented, parts.id, parts.wide, number(parts.tid), parts.stamp.map(number), cpu))
+                }
+                _ => None,
+            };
+            assert_eq!(found, expected, "{:02x?} of {len} bytes, {rules:?}", &bytes[..len.min(8)]);
+        }
+    }
+
+    /// Bytes to stand behind a hook word, of which no two words are the same.
+    fn filling() -> Vec<u8> {
+        (0..600u64).flat_map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63).to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn ordinary_events_of_64_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+        let filling = filling();
+        for flags in (0..32u16).flat_map(|flags| [0, 1, 7, 8, 0x400].map(|low| flags << 11 | low)) {
+            for (len, id) in lengths().flat_map(|len| [0x0100, 0x5001].map(|id| (len, id))) {
+                let word = u64::from(flags) << 48 | u64::from(len) << 32 | id << 16 | 9;
+                let bytes = [&word.to_be_bytes(), &filling[..]].concat();
+                for cpuid_word in PLACES {
+                    let rules = StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false };
+                    // Registers, and cpu ids that are looked for elsewhere, are left to stepping.
+                    let plain_flags = flags & 0x0800 == 0 && (flags & 0x1000 == 0 || cpuid_word == CpuidWord::Last);
+                    check(&rules, &bytes, |form| form == Form::Plain && plain_flags && flags & 7 == 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_events_of_32_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+        let filling = filling();
+        for (hook_type, id) in (0..16).flat_map(|hook_type| [0x010, 0x00B, 0x500, 0xFFF].map(|id| (hook_type, id))) {
+            for len in lengths() {
+                let word = id << 20 | hook_type << 16 | u32::from(len);
+                let bytes = [&word.to_be_bytes(), &filling[..]].concat();
+                let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false };
+                check(&rules, &bytes, |form| form == Form::Plain);
+            }
+        }
+    }
+
+    #[test]
+    fn events_that_are_kept_stand_where_their_visits_were_told() {
+        let event = |n: u64| {
+            let n_words = n % 3;
+            let head = 0x8000_0000_0100_0000 | (n_words * 8) << 32;
+            [&[head][..], &[n; 3][..n_words as usize], &[7, n]]
+                .concat()
+                .iter()
+                .flat_map(|word| word.to_be_bytes())
+                .collect()
+        };
+        let events: Vec<Vec<u8>> = (0..12).map(event).collect();
+        let offset_of = |n: usize| 4 + events[..n].iter().map(|event| event.len() as u64).sum::<u64>();
+        let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &events.concat()[..]].concat();
+        let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+        let mut kept = b"before".to_vec();
+        // What is said of the trace comes before its events.
+        trace.ordinary(&mut kept, |_, _| panic!("the events have not begun"));
+        assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
+        trace.ordinary(&mut kept, |_, _| panic!("the events have not begun"));
+        assert!(matches!(trace.next().unwrap(), Some(Item::Event(first)) if first.number == 1));
+
+        let visits = [Visit::Keep, Visit::Pass, Visit::Keep, Visit::Keep, Visit::Pass, Visit::Pass, Visit::Keep];
+        let mut seen = Vec::new();
+        trace.ordinary(&mut kept, |event, stand| {
+            seen.push((event.recorded.to_vec(), stand));
+            visits.get(seen.len() - 1).copied().unwrap_or(Visit::Leave)
+        });
+        let kept_ones = [1, 3, 4, 7].map(|n: usize| events[n].clone()).concat();
+        assert_eq!(kept, [b"before", &kept_ones[..]].concat());
+        for (at, (recorded, Stand { number, offset, kept: place })) in seen.iter().enumerate() {
+            assert_eq!((recorded, *number, *offset), (&events[at + 1], at as u64 + 2, offset_of(at + 1)));
+            if visits.get(at) == Some(&Visit::Keep) {
+                assert!(kept[*place..].starts_with(recorded), "event {number} is not kept at {place}");
+            }
+        }
+        assert_eq!(seen.len(), visits.len() + 1);
+        // The one that was left comes next.
+        assert!(
+            matches!(trace.next().unwrap(), Some(Item::Event(left)) if (left.number, left.offset) == (9, offset_of(8)))
+        );
+
+        kept.clear();
+        trace.ordinary(&mut kept, |_, _| Visit::KeepLast);
+        assert_eq!(kept, events[9]);
+        kept.clear();
+        trace.ordinary(&mut kept, |_, _| Visit::Pass);
+        assert_eq!((kept.len(), trace.n_events()), (0, 12));
+        assert!(trace.next().unwrap().is_none());
+        let n: u64 = events.iter().map(|event| event.len() as u64).sum();
+        assert_eq!(trace.tally(), Tally { read: 4 + n, header: 4, events: n, skipped: 0 });
+    }
+}

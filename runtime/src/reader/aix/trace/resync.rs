@@ -140,3 +140,82 @@ impl Trace {
         Ok(Some(credit))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::aix::CpuidWord;
+
+    fn rules(kernel: Kernel) -> StepRules {
+        StepRules { kernel, cpuid_word: CpuidWord::Last, lenient: false }
+    }
+
+    /// Events of a 64-bit kernel without data, with these ids and stamps.
+    fn events(stamps: &[(u16, Option<u64>)]) -> Vec<u8> {
+        let event = |&(id, stamp): &(u16, Option<u64>)| {
+            let flags = if stamp.is_some() { 0x8000 } else { 0 };
+            let head = [flags << 48 | u64::from(id) << 16, 1];
+            head.into_iter().chain(stamp).flat_map(u64::to_be_bytes).collect::<Vec<u8>>()
+        };
+        stamps.iter().flat_map(event).collect()
+    }
+
+    #[test]
+    fn events_are_judged_by_their_stamps_their_order_and_their_ids() {
+        let rules = rules(Kernel::Bits64);
+        let sound: Vec<_> = (0..8).map(|n| (0x0100, Some(100 + n / 2))).collect();
+        assert_eq!(judge(&rules, &events(&sound)), Some(SURE));
+        let changed = |at: usize, event| {
+            let mut changed = sound.clone();
+            changed[at] = event;
+            judge(&rules, &events(&changed))
+        };
+        // Without a stamp, or of hook 000, it has none of the two that an event can have.
+        assert_eq!(changed(3, (0x0100, None)), Some(SURE - 2));
+        assert_eq!(changed(3, (hooks::ZERO, Some(101))), Some(SURE - 2));
+        // A stamp of the past is one only.
+        assert_eq!(changed(7, (0x0100, Some(99))), Some(SURE - 1));
+        let bytes = events(&sound);
+        assert_eq!(judge(&rules, &bytes[..bytes.len() - 1]), None, "all of the last event must be there");
+        let mut bytes = bytes;
+        bytes[24 * 7] = 0xFF;
+        assert_eq!(judge(&rules, &bytes), Some(0), "the last one is malformed");
+    }
+
+    #[test]
+    fn a_stamp_is_of_the_past_up_to_half_of_a_clocks_turn() {
+        for (kernel, half) in [(Kernel::Bits32, 1u64 << 31), (Kernel::Bits64, 1 << 63)] {
+            let last = 2 * (half - 1) - 10;
+            for (ticks, expected) in [
+                (last, true),
+                (last + 1, true),
+                (last - 1, false),
+                (last.wrapping_add(half - 1), true),
+                (last.wrapping_add(half), false),
+            ] {
+                let ticks = if kernel == Kernel::Bits32 { ticks & 0xFFFF_FFFF } else { ticks };
+                assert_eq!(is_not_before(kernel, last, ticks), expected, "{kernel:?}: {ticks:#x} behind {last:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_known_until_the_search_is_past_them() {
+        let mut judged = Judged::default();
+        for (offset, credit) in [(100, 1), (101, 2), (102, 3), (103, 4)] {
+            judged.put(offset, credit);
+        }
+        let known = |judged: &Judged| [99, 100, 101, 102, 103, 104].map(|offset| judged.get(offset));
+        assert_eq!(known(&judged), [None, Some(1), Some(2), Some(3), Some(4), None]);
+        judged.forget(100);
+        judged.forget(102);
+        assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), None]);
+        judged.put(104, 5);
+        assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), Some(5)]);
+        // A place elsewhere begins anew.
+        judged.put(99, 6);
+        assert_eq!(known(&judged), [Some(6), None, None, None, None, None]);
+        judged.clear();
+        assert_eq!(known(&judged), [None; 6]);
+    }
+}
