@@ -12,45 +12,45 @@ cd "$(dirname "$0")/.."
 # name | upper: case side | lower: case side | less: case side | goal | limit
 rows() {
     cat <<'ROWS'
-body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.67
-body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.67
-body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.67
+body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.40
+body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.40
+body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.40
 body: disk-read | run/disk-read engine | run/disk-read native | | 1.80 | 1.80
-body: ioctl | run/ioctl engine | run/ioctl native | | 1.80 | 2.13
+body: ioctl | run/ioctl engine | run/ioctl native | | 1.80 | 1.80
 body: wakeup | run/wakeup engine | run/wakeup native | | 1.80 | 1.80
 body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 2.86
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.86
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.85
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.73
-line: dump | line/dump engine | line/dump native | | 1.20 | 2.37
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 2.59
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.59
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.66
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.49
+line: dump | line/dump engine | line/dump native | | 1.20 | 2.31
 step | step/events engine | step/events native | | | 9.92
 step with times | step/timed engine | step/timed native | | | 12.12
-columns | columns/default engine | columns/default native | | | 1.81
-number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 3.42
-number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.68
-number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 2.54
+columns | columns/default engine | columns/default native | | | 1.50
+number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
+number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
+number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 1.99
 number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.80 | 1.80
 number: octal | numbers/octal engine | numbers/octal native | | 1.80 | 1.80
-number: binary | numbers/binary engine | numbers/binary native | | 1.80 | 2.09
-8 flags | numbers/flags engine | numbers/flags native | | 1.80 | 3.38
+number: binary | numbers/binary engine | numbers/binary native | | 1.80 | 1.80
+8 flags | numbers/flags engine | numbers/flags native | | 1.80 | 2.74
 dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.80 | 2.01
 dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.80 | 1.80
-switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.80 | 2.74
-switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.80 | 2.74
-switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.80 | 2.72
-switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.80 | 2.95
-switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 6.27
+switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.80 | 2.24
+switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.80 | 2.24
+switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.80 | 2.32
+switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.80 | 2.51
+switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 6.07
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
-datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 2.13
-datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.62
-datakeys: message | datakeys/message engine | datakeys/message native | | | 2.10
+datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
+datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
+datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.17
-kev: a slot of any kind, instructions | kev/all engine | | | | 395
-compile: a template, instructions | compile/templates engine | | | | 79325
+kev: a slot of any kind, instructions | kev/all engine | | | | 394
+compile: a template, instructions | compile/templates engine | | | | 79322
 parse: a template, instructions | lex/parse engine | | | | 22846
 load: a template verified, instructions | load/verified engine | | | | 1883
 load: a template lazily, instructions | load/lazily engine | | | | 174
