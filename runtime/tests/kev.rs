@@ -1030,6 +1030,16 @@ fn a_million_open_begins_take_bounded_memory_and_time() {
 }
 
 #[test]
+fn combines_that_have_ended_take_no_room() {
+    let mut log = Log::new(false);
+    for stamp in 0..130_000 {
+        log.slot(BEGIN, 0, USER, 1, stamp, b"begun...").slot(END, 0, USER, 1, stamp, b"ended...");
+    }
+    let (records, notices) = in_step(&log.bytes());
+    assert_eq!((records.len(), notices), (130_000, vec![]));
+}
+
+#[test]
 fn old_combines_are_found_however_many_are_open() {
     let mut log = Log::new(false);
     for stamp in 0..10_000 {

@@ -599,6 +599,19 @@ fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
 }
 
 #[test]
+fn of_places_that_are_as_good_the_first_is_taken_and_no_better_one_far_behind() {
+    // Events without stamps may be data as well; words and threads are such that they are no hook words.
+    let unstamped = |n| words64(&[0x0000_0008_0100_0000, u64::MAX, u64::MAX]).repeat(n);
+    let stamped: Vec<u8> = (1..20).flat_map(|n| event64(n, 10 * n)).collect();
+    let head = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();
+    for (n, to) in [(60, 0x64), (30, 0x64 + 30 * 24)] {
+        let bytes = [&head[..], &[0xFF; 8], &unstamped(n), &stamped].concat();
+        let (.., skipped) = notice(Input::from_bytes(bytes), AfterDamage::Resync);
+        assert_eq!(skipped, Some((0x5c, to)), "{n} events without stamps");
+    }
+}
+
+#[test]
 fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
     let whole = log(true, 2, 0, &[1..3, 3..5]);
     let bytes = whole.bytes();
@@ -694,7 +707,7 @@ fn factors_are_looked_for_in_16_mib_of_a_pipe_and_in_all_of_a_file() {
     let last = [factors64(1, 1, 2), event64(2, 20)].concat();
     for (n, of_pipe) in [(500_000, true), (560_000, false)] {
         let bytes = [STREAM64.to_vec(), event64(1, 10).repeat(n), last.clone()].concat();
-        let pipe = Input::Stream(Box::new(io::Cursor::new(bytes.clone())));
+        let pipe = damage::pipe(&bytes, 99_991);
         for (input, is_found) in [(pipe, of_pipe), (Input::from_bytes(bytes), true)] {
             let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
             assert_eq!(trace.survey().factors.is_some(), is_found, "{n} events");

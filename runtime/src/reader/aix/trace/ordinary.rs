@@ -324,4 +324,23 @@ mod tests {
         let n: u64 = events.iter().map(|event| event.len() as u64).sum();
         assert_eq!(trace.tally(), Tally { read: 4 + n, header: 4, events: n, skipped: 0 });
     }
+
+    #[test]
+    fn events_with_a_cpu_id_are_ordinary_where_it_is_their_last_word() {
+        let event = [0x9000_0000_0100_0000, 7, 10, 3].map(u64::to_be_bytes).concat();
+        for cpuid_word in PLACES {
+            let event = if cpuid_word == CpuidWord::None { &event[..24] } else { &event };
+            let bytes = [&[0xEF, 0xDF, 0x11, 0x14], event, event].concat();
+            let options = ReadOptions { cpuid_word, ..ReadOptions::default() };
+            let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &options).unwrap();
+            while !matches!(trace.next().unwrap(), Some(Item::Event(_))) {}
+            let mut cpus = Vec::new();
+            trace.ordinary(&mut Vec::new(), |event, _| {
+                cpus.push(event.cpu);
+                Visit::Pass
+            });
+            let expected: &[_] = if cpuid_word == CpuidWord::Last { &[Some(3)] } else { &[] };
+            assert_eq!(cpus, expected, "{cpuid_word:?}");
+        }
+    }
 }
