@@ -1,8 +1,9 @@
 //! A run goes from event to event: what one leaves, the next one does not see.
 
+use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place, ProcessNames,
-    Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place,
+    ProcessNames, Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -169,4 +170,25 @@ fn processes_are_those_of_the_event() {
         run.event(hook, (&event, &context), (Layout::default(), 0), &mut out);
     }
     assert_eq!(String::from_utf8_lossy(out.as_bytes()), "/bin/ls\n-9-\n");
+}
+
+#[test]
+fn who_watches_may_unwind_an_event() {
+    let blob = blob(&leaves(), &[Instr::of(Op::Env, &[0, EnvValue::RelLine as u32]), Instr::of(Op::PutDec, &[0])], 0);
+    let program = Program::open(&blob).unwrap();
+    let (mut machine, mut timers) = (Machine::default(), Timers::new());
+    let mut unwind = |step: Step<'_>| {
+        if step.instr.op == Op::Stop as u8 {
+            std::panic::resume_unwind(Box::new(()));
+        }
+    };
+    let mut run = machine.start(&program, &mut timers);
+    let watched = AssertUnwindSafe(|| print(&mut run, &program, (FIRST, b"\x01\x0a\0\0"), &mut unwind));
+    assert!(std::panic::catch_unwind(watched).is_err());
+    let second = (SECOND, &b"\x01\x1a\0\0"[..]);
+    let expected = (" 1\n".to_owned(), Outcome::default());
+    assert_eq!(print(&mut run, &program, second, &mut |_: Step<'_>| {}), expected, "in the same run");
+    let watched = AssertUnwindSafe(|| print(&mut run, &program, (FIRST, b"\x01\x0a\0\0"), &mut unwind));
+    assert!(std::panic::catch_unwind(watched).is_err());
+    assert_eq!(print(&mut machine.start(&program, &mut timers), &program, second, &mut Unobserved), expected);
 }

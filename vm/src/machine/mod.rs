@@ -141,6 +141,8 @@ impl Machine {
     /// Begins to print events of a program, one after the other.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         let Machine { limits, long, fresh, scratch } = self;
+        // An observer may have unwound the run before.
+        scratch.state = *fresh;
         Run {
             stage: Stage::new(),
             cursor: Cursor::new(&[]),
@@ -154,7 +156,7 @@ impl Machine {
             given: [0; 8],
             long: *long,
             fresh,
-            text: limits.text as usize,
+            max_text: limits.text as usize,
             text_limit: 0,
             first: Line::default(),
             further: Line::default(),
@@ -262,7 +264,7 @@ pub struct Run<'r> {
     /// What an event begins with.
     fresh: &'r State,
     /// Bytes of text that an event may have.
-    text: usize,
+    max_text: usize,
     /// The length that the text must not pass where it is no selector's.
     text_limit: usize,
     /// The event's first line.
@@ -313,8 +315,8 @@ impl<'r> Run<'r> {
         observer: &mut O,
     ) -> Outcome {
         if O::ACTIVE {
-            // An observer may have unwound the run before.
-            self.scratch.state = *self.fresh;
+            // It may have unwound the event before.
+            self.renew();
         }
         let program = self.program;
         let proved;
@@ -342,7 +344,7 @@ impl<'r> Run<'r> {
             }
         }
         self.cursor.bytes = event.bytes;
-        self.text_limit = out.len() + self.text;
+        self.text_limit = out.len() + self.max_text;
         let at = self.stage.begin(program.code_at(start), out, layout.first, self.text_limit);
         self.first.text = self.stage.offset(at);
         let handlers = if O::ACTIVE {
@@ -569,11 +571,14 @@ impl<'r> Run<'r> {
             self.stage.close(out, at);
             self.finish_slow(out)
         };
-        if self.touched {
-            self.scratch.state = *self.fresh;
-        }
-        (self.touched, self.cursor.truncated, self.cursor.base) = (false, false, 0);
+        self.renew();
         outcome
+    }
+
+    /// Makes what an event has changed as the next one expects it.
+    fn renew(&mut self) {
+        self.scratch.state = *self.fresh;
+        (self.touched, self.cursor.truncated, self.cursor.base) = (false, false, 0);
     }
 
     /// The same where a line may be empty, the buffer full, a limit reached, or the event is dropped.

@@ -36,7 +36,7 @@ impl<'r> Run<'r> {
 
     #[inline(always)]
     pub(super) fn left_aligned<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
-        let bytes = self.window::<MODE>(at, how)?;
+        let bytes = self.window::<MODE>(at)?;
         let number = if is_little::<ORDER>(how) { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) };
         Some(number << (how & form::LEFT))
     }
@@ -44,13 +44,13 @@ impl<'r> Run<'r> {
     /// The bytes of a number, the highest first, where it begins with a byte of the event.
     #[inline(always)]
     pub(super) fn high_first<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
-        let bytes = u64::from_le_bytes(self.window::<MODE>(at, how)?);
+        let bytes = u64::from_le_bytes(self.window::<MODE>(at)?);
         let left = how & form::LEFT;
         Some(if is_little::<ORDER>(how) { (bytes << left).to_be_bytes() } else { (bytes >> left).to_le_bytes() })
     }
 
     #[inline(always)]
-    fn window<const MODE: u8>(&mut self, at: u32, _how: u32) -> Option<[u8; 8]> {
+    fn window<const MODE: u8>(&mut self, at: u32) -> Option<[u8; 8]> {
         match MODE {
             WHOLE => Some(by_rule!(V6: window(self.cursor.bytes, at))),
             ANY => self.cursor.bytes.get(at as usize..at as usize + 8).and_then(|whole| whole.first_chunk()).copied(),
