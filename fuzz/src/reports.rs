@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::reader::{Imbalance, Input, Notice};
+use tfbc::reader::{Compression, Imbalance, Input, Notice};
 use tfbc::report::ReportError;
 use tfbc_vm::Limits;
 
@@ -33,8 +33,9 @@ impl Way {
     /// The bytes to be read.
     pub fn input(self, bytes: &[u8]) -> Input {
         match self {
-            Way::File | Way::Threads => Input::from_bytes(bytes),
-            Way::Pipe => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
+            // Bytes in memory are taken as they stand, where a file's are looked at as those of a pipe.
+            Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes),
+            _ => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
                 .expect("bytes in memory can be read"),
         }
     }
