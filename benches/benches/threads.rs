@@ -50,14 +50,15 @@ impl Drop for Files {
 
 fn threads(criterion: &mut Criterion) {
     let stream: Vec<u8> = [STREAM64_MAGIC.to_vec()].into_iter().chain(mix_buffers(PICK, EVENTS, 1)).flatten().collect();
-    let files = Files::new(&stream);
+    let stream: &'static [u8] = stream.leak();
+    let files = Files::new(stream);
     let mut runs = [1, 2].map(|n_threads| {
         let mut run = ReportRun::new(&templates(PICK.n_templates()));
         run.set_threads(n_threads);
         (n_threads, run)
     });
     let mut text = Vec::new();
-    runs[0].1.run(&stream, &mut text);
+    runs[0].1.run(stream, &mut text);
     for (_, run) in &mut runs {
         files.report(run);
         assert!(fs::read(&files.output).expect("it was written") == text, "the same bytes for every number of threads");
@@ -66,7 +67,7 @@ fn threads(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("threads");
     group.throughput(Throughput::Elements(EVENTS as u64)).sample_size(10).measurement_time(Duration::from_secs(10));
     for (n_threads, run) in &mut runs {
-        group.bench_function(format!("memory/{n_threads}"), |bencher| bencher.iter(|| run.run(&stream, &mut sink())));
+        group.bench_function(format!("memory/{n_threads}"), |bencher| bencher.iter(|| run.run(stream, &mut sink())));
         group.bench_function(format!("file/{n_threads}"), |bencher| bencher.iter(|| files.report(run)));
     }
     group.bench_function("write the finished text", |bencher| bencher.iter(|| files.write(&text)));

@@ -39,7 +39,7 @@ impl ReportRun {
     ///
     /// # Panics
     /// A stream that is no trace, or has damaged places.
-    pub fn run(&mut self, stream: &[u8], out: &mut (impl Write + Send)) -> usize {
+    pub fn run(&mut self, stream: &'static [u8], out: &mut (impl Write + Send)) -> usize {
         let trace = Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default());
         self.report(Logs::from(trace.expect("the load is a trace")), out)
     }

@@ -34,7 +34,7 @@ impl Way {
     pub fn input(self, bytes: &[u8]) -> Input {
         match self {
             // Bytes in memory are taken as they stand, where a file's are looked at as those of a pipe.
-            Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes),
+            Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes.to_vec()),
             _ => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
                 .expect("bytes in memory can be read"),
         }

@@ -330,7 +330,11 @@ impl Columns {
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        if self.usual && !self.two_lines && out.len() == line && self.put_usual(row, out) {
+        if self.are_usual()
+            && out.len() == line
+            && let Ok(delta_ns) = u64::try_from(row.delta_ns)
+            && self.put_usual(IdText::new(row.id), row.elapsed_ns, delta_ns, out)
+        {
             return;
         }
         self.write_each(line, row, out);
@@ -349,7 +353,7 @@ impl Columns {
                 return self.write_wide(line, row, out);
             };
             let fits = match column {
-                Column::Id => self.put_id(row, cell),
+                Column::Id => self.put_id(IdText::new(row.id), cell),
                 Column::Elapsed if self.timestamp == Timestamp::Short => put_elapsed_short(row, cell),
                 Column::Elapsed => put_elapsed(row, cell),
                 Column::Delta if self.timestamp == Timestamp::Micro => put_delta_micro(row, cell),
@@ -385,17 +389,23 @@ impl Columns {
         }
     }
 
-    /// Appends the usual columns, where each value leaves a blank free.
+    /// Whether they are id, elapsed time and delta in milliseconds, which [`Columns::put_usual`] writes.
+    #[inline]
+    pub(crate) fn are_usual(&self) -> bool {
+        self.usual && !self.two_lines
+    }
+
+    /// Appends the usual columns at the beginning of a line, where each value leaves a blank free; else nothing. The id is
+    /// given as text.
     #[inline(always)]
-    fn put_usual(&self, row: &Row<'_>, out: &mut TextBuf) -> bool {
+    pub(crate) fn put_usual(&self, id: IdText, elapsed_ns: u64, delta_ns: u64, out: &mut TextBuf) -> bool {
         const TIMES: usize = 14 + 15;
-        let Ok(delta_ns) = u64::try_from(row.delta_ns) else { return false };
         let spare = out.spare();
-        let id_fits = self.put_id(row, spare);
+        let id_fits = self.put_id(id, spare);
         let Some(times) = spare.get_mut(self.id_width..).and_then(|rest| rest.first_chunk_mut::<TIMES>()) else {
             return false;
         };
-        let elapsed_fits = times.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, row.elapsed_ns));
+        let elapsed_fits = times.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, elapsed_ns));
         let delta_fits = times.last_chunk_mut().is_some_and(|cell| num::fixed::<15, 6>(cell, delta_ns));
         let fit = id_fits && elapsed_fits && delta_fits;
         if fit {
@@ -405,12 +415,9 @@ impl Columns {
     }
 
     #[inline(always)]
-    fn put_id<const N: usize>(&self, row: &Row<'_>, cell: &mut [u8; N]) -> bool {
-        let [a, b, c, d] = num::hex4(row.id);
-        let short = row.id & 15 == 0;
-        let d = if short { b' ' } else { d };
-        cell[..8].copy_from_slice(&[a, b, c, d, b' ', b' ', b' ', b' ']);
-        short || self.id_width > 4
+    fn put_id<const N: usize>(&self, IdText(text): IdText, cell: &mut [u8; N]) -> bool {
+        cell[..8].copy_from_slice(&text.to_le_bytes());
+        (text >> 24) as u8 == b' ' || self.id_width > 4
     }
 
     /// Appends the heading line, or two of them.
@@ -434,6 +441,21 @@ impl Columns {
         }
         trim(line, out);
         out.push(b"\n");
+    }
+}
+
+/// A canonical hook id as its column shows it: three digits, or all four where the last is not 0, and blanks. The first
+/// character is the lowest byte.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdText(u64);
+
+impl IdText {
+    /// The text of an id.
+    #[inline]
+    pub fn new(id: u16) -> Self {
+        let [a, b, c, d] = num::hex4(id);
+        let d = if id & 15 == 0 { b' ' } else { d };
+        Self(u64::from_le_bytes([a, b, c, d, b' ', b' ', b' ', b' ']))
     }
 }
 

@@ -66,7 +66,7 @@ fn cut_streams_give_all_whole_events_and_name_the_rest() {
     for Reference { name, bytes, head, kind } in references(2000).into_iter().take(2) {
         let whole = outcome(Input::from_bytes(bytes.clone()), kind, AfterDamage::Resync).unwrap();
         for len in head..bytes.len() {
-            let cut = outcome(Input::from_bytes(&bytes[..len]), kind, AfterDamage::Resync).unwrap();
+            let cut = outcome(Input::from_bytes(bytes[..len].to_vec()), kind, AfterDamage::Resync).unwrap();
             let n_whole = whole.events.iter().filter(|event| event.to <= len as u64).count();
             assert!(cut.events == whole.events[..n_whole], "{name} cut to {len}");
             let end = cut.events.last().map_or(head as u64, |event| event.to);

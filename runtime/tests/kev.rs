@@ -870,7 +870,7 @@ fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
 
 /// All of a log that is read in step: records and notices.
 fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
-    let mut log = KevLog::from_input("x", Input::from_bytes(bytes), &KevOptions::default()).unwrap();
+    let mut log = KevLog::from_input("x", Input::from_bytes(bytes.to_vec()), &KevOptions::default()).unwrap();
     let (mut records, mut notices) = (Vec::new(), Vec::new());
     while let Some(item) = log.next().unwrap() {
         match item {

@@ -195,7 +195,7 @@ fn kinds_are_told_by_content() {
 
 #[test]
 fn what_is_no_trace_is_refused() {
-    let open = |bytes: &[u8]| Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).map(drain);
+    let open = |bytes: &[u8]| Trace::from_input("test", Input::from_bytes(bytes.to_vec()), &ReadOptions::default()).map(drain);
     assert!(matches!(open(b""), Err(OpenError::Empty)));
     assert!(matches!(open(&[0xEF, 0xDF, 0x11, 0x11]), Err(OpenError::Aix3)));
     assert!(matches!(open(b"no trace at all"), Err(OpenError::Unknown)));
@@ -261,7 +261,7 @@ fn samples_through_any_pipe() {
 }
 
 fn elapsed(bytes: &[u8]) -> Vec<u64> {
-    let trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
+    let trace = Trace::from_input("test", Input::from_bytes(bytes.to_vec()), &ReadOptions::default()).unwrap();
     let mut logs = Logs::from(trace);
     let mut times = Vec::new();
     while let Some(item) = logs.next().unwrap() {
@@ -617,7 +617,7 @@ fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
     let bytes = whole.bytes();
     let (len, cut) = (bytes.len(), bytes.len() - 32);
     let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 goes on to {len:#x}");
-    let told = notice(Input::from_bytes(&bytes[..cut]), AfterDamage::Resync);
+    let told = notice(Input::from_bytes(bytes[..cut].to_vec()), AfterDamage::Resync);
     assert_eq!(told, (4, 4, message, None));
     // A malformed event costs the rest of its entry, and no more.
     let mut bytes = bytes;

@@ -187,17 +187,21 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
     let point = WIDTH - DECIMALS - 1;
     if let Some(digits) = RIGHT.get(whole as usize).filter(|_| point > 3 || whole < 100) {
         text[..point].fill(b' ');
-        text[point - 3..point].copy_from_slice(&digits[1..]);
+        if let Some(four) = text[..point].last_chunk_mut() {
+            *four = *digits;
+        } else {
+            text[point - 3..point].copy_from_slice(&digits[1..]);
+        }
     } else if whole < const { 10u64.pow((WIDTH - DECIMALS - 2) as u32) } {
         text[..point].copy_from_slice(&right_aligned(whole as u32)[8 - point..]);
     } else {
         return false;
     }
-    text[point] = b'.';
+    // From the end: the byte before three digits is overwritten by those before them, or is the point.
     let mut rest = fraction;
-    for three in text[point + 1..].rchunks_exact_mut(3) {
-        if let Some([digits @ .., _]) = THREE.get((rest % 1000) as usize) {
-            three.copy_from_slice(digits);
+    for three in (0..DECIMALS / 3).rev() {
+        if let Some(digits) = POINT.get((rest % 1000) as usize) {
+            text[point + 3 * three..][..4].copy_from_slice(digits);
         }
         rest /= 1000;
     }
@@ -232,6 +236,20 @@ const fn right() -> [[u8; 4]; 1000] {
             }
             at -= 1;
         }
+        n += 1;
+    }
+    table
+}
+
+/// Three decimal digits of 0 to 999 behind a point.
+static POINT: [[u8; 4]; 1000] = point();
+
+const fn point() -> [[u8; 4]; 1000] {
+    let mut table = [[b'.'; 4]; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        let digits = [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8];
+        (table[n][1], table[n][2], table[n][3]) = (digits[0], digits[1], digits[2]);
         n += 1;
     }
     table

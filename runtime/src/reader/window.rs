@@ -192,9 +192,9 @@ impl Input {
         if let Input::Packed(unpacker) = self { Some(unpacker) } else { None }
     }
 
-    /// Bytes in memory.
-    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Self {
-        Input::Seekable(Box::new(io::Cursor::new(bytes.into())))
+    /// Bytes in memory, which stay where they are: a vector, a static slice, a mapped file.
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
+        Input::Seekable(Box::new(Cursor::new(bytes)))
     }
 
     /// Total bytes, where that is known.

@@ -4,7 +4,7 @@ use super::batch::{Batch, Setting, Shown};
 use super::heading::{write_heading, write_histogram};
 use super::{ReportOptions, Summary, apart, layouts};
 use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, Row, trim};
+use crate::columns::{Columns, IdText, Row, trim};
 use crate::context::Facts;
 use crate::engine::{Format, WRITE_AT};
 use crate::forms::Form;
@@ -259,6 +259,7 @@ impl<'r> LineFormat<'r> {
             *at += 1;
             return;
         };
+        let usual = columns.are_usual();
         let mut run = machine.start(catalog.program(first), timers);
         while let Some(event) = batch.events.get(*at).filter(|event| event.ready == 0) {
             *at += 1;
@@ -266,12 +267,20 @@ impl<'r> LineFormat<'r> {
             let Some(entry) = catalog.lookup(event.id) else { continue };
             let line = text.len();
             if entry.level != Level::Zero {
-                columns.write(line, &subject.row(carried), text);
+                let id = if entry.id() == event.id { entry.id_text() } else { IdText::new(event.id) };
+                let delta_ns = event.elapsed_ns.checked_sub(carried.last_elapsed_ns);
+                let written = usual
+                    && delta_ns.is_some_and(|delta_ns| columns.put_usual(id, event.elapsed_ns, delta_ns, text));
+                if !written {
+                    columns.write(line, &subject.row(carried), text);
+                }
             }
             let layout = layouts[entry.level as usize];
             run.turn_to(catalog.program(entry));
-            let outcome = run.event(entry.hook, (&subject.hook(), &subject.context), (layout, line), text);
-            if outcome != Outcome::default() {
+            let told = run.told(entry.hook, (&subject.hook(), &subject.context), (layout, line), text);
+            if let Some(outcome) = told
+                && outcome != Outcome::default()
+            {
                 self.count(subject, outcome, carried);
                 return;
             }

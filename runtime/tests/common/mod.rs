@@ -77,7 +77,7 @@ pub fn drain(mut trace: Trace) -> Read {
 
 /// Reads bytes in memory.
 pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Read {
-    drain(Trace::from_input("test", Input::from_bytes(bytes), options).unwrap())
+    drain(Trace::from_input("test", Input::from_bytes(bytes.to_vec()), options).unwrap())
 }
 
 /// Reads bytes in memory, with default options.

@@ -301,10 +301,22 @@ impl<'r> Run<'r> {
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
     ) -> Outcome {
-        self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
+        self.told(hook, (event, context), (layout, line), out).unwrap_or_default()
     }
 
-    /// The same, with every instruction shown to `observer` first.
+    /// The same; `None` of an event that went as most do, of which there is nothing to tell.
+    #[inline(always)]
+    pub fn told(
+        &mut self,
+        hook: u32,
+        (event, context): (&Event<'r>, &Context<'r>),
+        (layout, line): (Layout, usize),
+        out: &mut TextBuf,
+    ) -> Option<Outcome> {
+        self.print(hook, (event, context), (layout, line), out, &mut Unobserved)
+    }
+
+    /// As [`Run::event`], with every instruction shown to `observer` first.
     #[inline(always)]
     pub fn observed<O: Observer>(
         &mut self,
@@ -314,6 +326,18 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
+        self.print(hook, (event, context), (layout, line), out, observer).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn print<O: Observer>(
+        &mut self,
+        hook: u32,
+        (event, context): (&Event<'r>, &Context<'r>),
+        (layout, line): (Layout, usize),
+        out: &mut TextBuf,
+        observer: &mut O,
+    ) -> Option<Outcome> {
         if O::ACTIVE {
             // It may have unwound the event before.
             self.renew();
@@ -324,7 +348,7 @@ impl<'r> Run<'r> {
             Some(start) => start,
             None => {
                 let Some(start) = program.start_lazily(hook, event.env_index()) else {
-                    return without_routine(program, hook, layout, out);
+                    return Some(without_routine(program, hook, layout, out));
                 };
                 proved = start;
                 &proved
@@ -546,16 +570,16 @@ impl<'r> Run<'r> {
 
     /// Closes the last line and says what the event met.
     #[inline(always)]
-    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> Outcome {
+    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> Option<Outcome> {
         // A line behind the first has touched the state.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            return Outcome::default();
+            return None;
         }
         self.first.start = line;
-        self.finish_touched(out, at)
+        Some(self.finish_touched(out, at))
     }
 
     /// The same of an event that has changed the machine's state, or was cut.

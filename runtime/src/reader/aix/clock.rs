@@ -144,9 +144,13 @@ impl Clock {
     /// of two processors may.
     #[inline]
     fn unwrap(&mut self, stamp: u64) {
+        if !self.wraps {
+            (self.raw, self.ticks) = (Some(stamp), stamp);
+            return;
+        }
         let wrap = self.factors.wrap;
         match self.raw {
-            Some(raw) if self.wraps => {
+            Some(raw) => {
                 let forward = match stamp.wrapping_sub(raw) {
                     forward if forward < wrap => forward,
                     _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,
@@ -158,10 +162,7 @@ impl Clock {
                     self.clamped += 1;
                 }
             }
-            _ => {
-                self.raw = Some(stamp);
-                self.ticks = stamp;
-            }
+            None => (self.raw, self.ticks) = (Some(stamp), stamp),
         }
     }
 }

@@ -79,6 +79,22 @@ impl<'t> Ordinary<'t> {
     #[inline(always)]
     fn first64(bytes: &'t [u8], takes_cpu: bool) -> Option<Self> {
         let word = u64::from_be_bytes(*bytes.first_chunk()?);
+        // Most are stamped and have up to five words: flags 8000, and a length of 8 times 0 to 5.
+        let n_words = ((word >> 32) as u32 ^ 0x8000_0000).rotate_right(3) as usize;
+        if n_words <= 5 {
+            let n_presented = 8 + 8 * n_words;
+            let recorded = bytes.get(..n_presented + 16)?;
+            let (tid, ticks) = recorded.last_chunk::<16>()?.split_at(8);
+            let [tid, ticks] = [tid, ticks].map(|word| word.first_chunk().map_or(0, |word| u64::from_be_bytes(*word)));
+            let id = (word >> 16) as u16;
+            return Some(Self { recorded, n_presented, id, wide: true, tid, ticks: Some(ticks), cpu: None });
+        }
+        Self::any64(bytes, word, takes_cpu)
+    }
+
+    /// Any other ordinary event with a hook word.
+    #[inline]
+    fn any64(bytes: &'t [u8], word: u64, takes_cpu: bool) -> Option<Self> {
         let (flags, len, id) = (word >> 48, (word >> 32) as usize & 0xFFFF, (word >> 16) as u16);
         let has_cpu = flags & CPUID != 0;
         if flags & !(STAMPED | GENERIC | CPUID) != 0 || (has_cpu && !takes_cpu) {
