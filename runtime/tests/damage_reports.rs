@@ -80,7 +80,8 @@ fn reports_of_damaged_traces_are_the_same_for_threads_and_pipes() {
                     && whole.events[2].from < last.from
                     && kind.is_some()
                 {
-                    let sound = aix(Input::from_bytes(bytes[..last.to as usize].to_vec()), kind, &catalog, 1, after).unwrap();
+                    let sound =
+                        aix(Input::from_bytes(bytes[..last.to as usize].to_vec()), kind, &catalog, 1, after).unwrap();
                     assert!(sound.1.is_empty());
                     assert!(found.0.starts_with(&sound.0), "{name} {damage:?}: what stands before");
                 }

@@ -195,7 +195,8 @@ fn kinds_are_told_by_content() {
 
 #[test]
 fn what_is_no_trace_is_refused() {
-    let open = |bytes: &[u8]| Trace::from_input("test", Input::from_bytes(bytes.to_vec()), &ReadOptions::default()).map(drain);
+    let open =
+        |bytes: &[u8]| Trace::from_input("test", Input::from_bytes(bytes.to_vec()), &ReadOptions::default()).map(drain);
     assert!(matches!(open(b""), Err(OpenError::Empty)));
     assert!(matches!(open(&[0xEF, 0xDF, 0x11, 0x11]), Err(OpenError::Aix3)));
     assert!(matches!(open(b"no trace at all"), Err(OpenError::Unknown)));

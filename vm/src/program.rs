@@ -255,18 +255,24 @@ impl<'b> Program<'b> {
         (code, row.body as usize)
     }
 
-    /// What an event of a hook begins with, in one of its environments; `None` for a hook that the program does not have,
-    /// and where routines are still to be verified.
+    /// The place of an event's beginning: that of a hook, in one of its environments.
     #[inline(always)]
-    pub(crate) fn start(&self, hook: u32, env: usize) -> Option<&Start> {
-        self.starts.get(hook as usize * 4 + (env & 3))
+    pub(crate) fn beginning(hook: u32, env: usize) -> usize {
+        hook as usize * 4 + (env & 3)
+    }
+
+    /// What an event begins with, by its [`beginning`](Program::beginning); `None` for a hook that the program does not
+    /// have, and where routines are still to be verified.
+    #[inline(always)]
+    pub(crate) fn start(&self, beginning: usize) -> Option<&Start> {
+        self.starts.get(beginning)
     }
 
     /// The same where [`Program::start`] has none; `None` for a hook that the program does not have, and for a routine that
     /// is refused (rule P1).
     #[inline(never)]
-    pub(crate) fn start_lazily(&self, hook: u32, env: usize) -> Option<Start> {
-        let routine = self.sections.hooks.get(hook as usize)?.routines[env & 3];
+    pub(crate) fn start_lazily(&self, beginning: usize) -> Option<Start> {
+        let routine = self.sections.hooks.get(beginning / 4)?.routines[beginning % 4];
         let proofs = self.proofs.as_ref()?;
         proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
@@ -277,9 +283,15 @@ impl<'b> Program<'b> {
         (by_rule!(V12: behind(&self.sections.code, start.start as usize)), start.body as usize)
     }
 
-    /// The routine that an event of a hook begins in; 0 for a hook that the program does not have.
-    pub(crate) fn routine_in(&self, hook: u32, env: usize) -> u32 {
-        self.sections.hooks.get(hook as usize).map_or(0, |hook| hook.routines[env & 3])
+    /// The opcode of a routine's first instruction.
+    #[inline(always)]
+    pub(crate) fn first_op(&self, start: &Start) -> u8 {
+        by_rule!(V12: row_at(&self.sections.code, start.start as usize)).op
+    }
+
+    /// The routine of an event's beginning; 0 for a hook that the program does not have.
+    pub(crate) fn routine_in(&self, beginning: usize) -> u32 {
+        self.sections.hooks.get(beginning / 4).map_or(0, |hook| hook.routines[beginning % 4])
     }
 
     /// Names of the sources, in order.
@@ -312,12 +324,12 @@ impl<'b> Program<'b> {
     }
 
     /// Whether there is a hook with an index.
-    pub(crate) fn has_hook(&self, index: u32) -> bool {
-        (index as usize) < self.sections.hooks.len()
+    pub(crate) fn has_hook(&self, index: usize) -> bool {
+        index < self.sections.hooks.len()
     }
 
-    pub(crate) fn hook_row(&self, index: u32) -> Option<&HookRow> {
-        self.sections.hooks.get(index as usize)
+    pub(crate) fn hook_row(&self, index: usize) -> Option<&HookRow> {
+        self.sections.hooks.get(index)
     }
 
     /// Number of instructions, of all routines together.

@@ -194,8 +194,8 @@ impl Program<'_> {
         if !hook.space.envs().contains(&env) {
             return None;
         }
-        let start = self.start(hook.index, env.index()).copied();
-        let start = start.or_else(|| self.start_lazily(hook.index, env.index()))?;
+        let beginning = Program::beginning(hook.index, env.index());
+        let start = self.start(beginning).copied().or_else(|| self.start_lazily(beginning))?;
         let (code, body) = self.code_at(&start);
         let mut draft = Draft::new(start.need as usize, label);
         let mut pc = 0;

@@ -2,8 +2,8 @@
 
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place,
-    ProcessNames, Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
+    Begin, BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
+    Place, ProcessNames, Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -95,12 +95,8 @@ fn looks() -> Vec<Vec<Instr>> {
     all
 }
 
-fn print(
-    run: &mut Run<'_>,
-    program: &Program<'_>,
-    (id, bytes): (u16, &'static [u8]),
-    observer: &mut impl Observer,
-) -> (String, Outcome) {
+/// An event of a hook, with what stands around it.
+fn surrounded((id, bytes): (u16, &'static [u8])) -> (Event<'static>, Context<'static>, Layout) {
     let first = id == FIRST;
     let event = Event { bytes, wide: false, record: None, time_ns: 5, offset: if first { 1000 } else { 20 } };
     let context = if first {
@@ -108,29 +104,54 @@ fn print(
     } else {
         Context { pid: 7, log_file: b"second", ..Context::EMPTY }
     };
-    let layout = Layout { first: 1, further: if first { 9 } else { 2 } };
+    (event, context, Layout { first: 1, further: if first { 9 } else { 2 } })
+}
+
+fn print(
+    run: &mut Run<'_>,
+    program: &Program<'_>,
+    (id, bytes): (u16, &'static [u8]),
+    observer: &mut impl Observer,
+) -> (String, Outcome) {
+    let (event, context, layout) = surrounded((id, bytes));
     let mut out = TextBuf::new();
     let hook = program.hook(id).expect("a hook of the program").index;
     let outcome = run.observed(hook, (&event, &context), (layout, 0), &mut out, observer);
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
 
-/// What the second hook prints of some bytes: for somebody who watches, and is shown everything; first of all; and behind
-/// the first hook.
+/// The same of an event that was looked up.
+fn print_begun<'r>(run: &mut Run<'r>, begin: Begin<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
+    let (event, context, layout) = surrounded(of);
+    let mut out = TextBuf::new();
+    let outcome = run.begun(begin, (&event, &context), (layout, 0), &mut out);
+    (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome.unwrap_or_default())
+}
+
+fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> Begin<'r> {
+    Begin::of(program, program.hook(of.0).expect("a hook of the program").index, &surrounded(of).0)
+}
+
+/// What the second hook prints of some bytes: for somebody who watches, and is shown everything; first of all; behind
+/// the first hook; and looked up before that.
 fn printed(
     second: &[Instr],
     zeroed: u16,
     machine: impl Fn() -> Machine,
     bytes: &'static [u8],
-) -> [(String, Outcome); 3] {
+) -> [(String, Outcome); 4] {
     let blob = blob(&leaves(), second, zeroed);
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {second:?}"));
     let (mut first, mut timers) = (machine(), Timers::new());
     let watched = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut |_: Step<'_>| {});
     let alone = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut Unobserved);
+    let before = (FIRST, &b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"[..]);
     let mut run = first.start(&program, &mut timers);
-    print(&mut run, &program, (FIRST, b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"), &mut Unobserved);
-    [watched, alone, print(&mut run, &program, (SECOND, bytes), &mut Unobserved)]
+    print(&mut run, &program, before, &mut Unobserved);
+    let behind = print(&mut run, &program, (SECOND, bytes), &mut Unobserved);
+    let (begin, ahead) = (look_up(&program, before), look_up(&program, (SECOND, bytes)));
+    print_begun(&mut run, begin, before);
+    [watched, alone, behind, print_begun(&mut run, ahead, (SECOND, bytes))]
 }
 
 #[test]
@@ -139,11 +160,11 @@ fn an_event_sees_nothing_of_the_one_before() {
     for second in looks() {
         for zeroed in [0, 4] {
             for bytes in [whole, &whole[..5], &[]] {
-                let [watched, alone, behind] = printed(&second, zeroed, Machine::default, bytes);
-                assert_eq!(alone, watched, "{second:?} of {bytes:?}");
-                assert_eq!(behind, watched, "{second:?} of {bytes:?}");
+                let texts = printed(&second, zeroed, Machine::default, bytes);
+                let watched = [(); 4].map(|()| texts[0].clone());
+                assert_eq!(texts, watched, "{second:?} of {bytes:?}");
                 let checked = || Machine::checked(Limits::default());
-                assert_eq!(printed(&second, zeroed, checked, bytes), [watched.clone(), watched.clone(), watched]);
+                assert_eq!(printed(&second, zeroed, checked, bytes), watched);
             }
         }
     }
@@ -153,7 +174,7 @@ fn an_event_sees_nothing_of_the_one_before() {
 fn registers_that_are_zeroed_are_so_in_each_event() {
     for register in [0, 1, 3] {
         let texts = printed(&[Instr::of(Op::PutDec, &[register])], 4, Machine::default, &[1, 0, 0x1a, 0]);
-        assert_eq!(texts.map(|(text, _)| text), [" 0\n"; 3]);
+        assert_eq!(texts.map(|(text, _)| text), [" 0\n"; 4]);
     }
 }
 
@@ -191,4 +212,33 @@ fn who_watches_may_unwind_an_event() {
     let watched = AssertUnwindSafe(|| print(&mut run, &program, (FIRST, b"\x01\x0a\0\0"), &mut unwind));
     assert!(std::panic::catch_unwind(watched).is_err());
     assert_eq!(print(&mut machine.start(&program, &mut timers), &program, second, &mut Unobserved), expected);
+}
+
+#[test]
+fn events_that_were_looked_up_are_of_their_own_programs() {
+    let blobs = [b"one", b"two"].map(|text| {
+        let literal = |text: &[u8]| {
+            let mut lit = [0; 16];
+            lit[..text.len()].copy_from_slice(text);
+            Instr { lit, lit_len: text.len() as u8, ..Instr::new(Op::End) }
+        };
+        blob(&[literal(text)], &[Instr::of(Op::Take, &[0, 2]), Instr::of(Op::PutDec, &[0]), literal(text)], 0)
+    });
+    let of = |id| (id, if id == FIRST { &b"\x01\x0a\0\0"[..] } else { &b"\x01\x1a\0\0"[..] });
+    for lazily in [false, true] {
+        let [one, two] = blobs.each_ref().map(|blob| {
+            let opened = if lazily { Program::open_lazily(blob) } else { Program::open(blob) };
+            opened.expect("a sound blob")
+        });
+        let (mut machine, mut timers) = (Machine::default(), Timers::new());
+        let mut run = machine.start(&one, &mut timers);
+        let mut texts = Vec::new();
+        for (program, id) in [(&two, SECOND), (&one, SECOND), (&two, FIRST), (&one, FIRST)] {
+            texts.push(print_begun(&mut run, look_up(program, of(id)), of(id)).0);
+        }
+        assert_eq!(texts, [" 282two\n", " 282one\n", " two\n", " one\n"]);
+        // A hook that the program does not have.
+        let none = Begin::of(&two, u32::MAX, &surrounded(of(FIRST)).0);
+        assert_eq!(print_begun(&mut run, none, of(FIRST)), ("\n".to_owned(), Outcome::default()));
+    }
 }

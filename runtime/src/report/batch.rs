@@ -4,7 +4,7 @@ use crate::context::Facts;
 use crate::reader::aix::{SystemInfo, TimedEvent, Visit};
 use std::ops::Range;
 use std::sync::Arc;
-use tfbc_vm::Outcome;
+use tfbc_vm::{Event, Outcome};
 
 /// Bytes of events, and of names and texts with them, that fill a batch.
 const MAX_BYTES: usize = 128 << 10;
@@ -45,6 +45,14 @@ pub(super) struct Shown {
     pub wide: bool,
     /// Index of its text, where that is ready, and 1; else 0.
     pub ready: u32,
+}
+
+impl Shown {
+    /// The event as a template sees it, whose presented buffer is given.
+    #[inline(always)]
+    pub fn hook<'b>(&self, bytes: &'b [u8]) -> Event<'b> {
+        Event { bytes, wide: self.wide, record: None, time_ns: self.time_ns, offset: self.offset }
+    }
 }
 
 /// What is known of an event from those before it. Consecutive events share one.

@@ -11,7 +11,7 @@ use crate::forms::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::screen::{MARK_LEN, marks};
 use regex::bytes::Regex;
-use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, TextBuf, Timers};
+use tfbc_vm::{Begin, Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, TextBuf, Timers};
 
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -108,8 +108,7 @@ impl<'b> Subject<'b> {
     /// The event as a template sees it.
     #[inline]
     fn hook(&self) -> Event<'b> {
-        let Shown { wide, time_ns, offset, .. } = *self.event;
-        Event { bytes: self.batch.bytes_of(self.event), wide, record: None, time_ns, offset }
+        self.event.hook(self.batch.bytes_of(self.event))
     }
 
     /// What the columns show.
@@ -124,6 +123,25 @@ impl<'b> Subject<'b> {
             file: self.file,
             reported_cpus: self.context.reported_cpus,
         }
+    }
+}
+
+/// An event that comes next, of which what it begins with is looked up while the one before is printed.
+#[derive(Clone, Copy)]
+struct Coming<'b> {
+    event: &'b Shown,
+    entry: &'b Entry,
+    begin: Begin<'b>,
+}
+
+impl<'b> Coming<'b> {
+    /// The event of a batch with an index; `None` where its text is ready, or nothing prints it.
+    #[inline(always)]
+    fn of(batch: &'b Batch, at: usize, catalog: &'b Catalog<'b>) -> Option<Self> {
+        let event = batch.events.get(at).filter(|event| event.ready == 0)?;
+        let entry = catalog.lookup(event.id)?;
+        let begin = Begin::of(catalog.program(entry), entry.hook, &event.hook(batch.bytes_of(event)));
+        Some(Self { event, entry, begin })
     }
 }
 
@@ -255,29 +273,29 @@ impl<'r> LineFormat<'r> {
     {
         let LineFormat { catalog, columns, logs, layouts, machine, timers, at, counted, .. } = self;
         let batch = subject.batch;
-        let Some(first) = batch.events.get(*at).and_then(|event| catalog.lookup(event.id)) else {
+        let Some(first) = Coming::of(batch, *at, catalog) else {
             *at += 1;
             return;
         };
         let usual = columns.are_usual();
-        let mut run = machine.start(catalog.program(first), timers);
-        while let Some(event) = batch.events.get(*at).filter(|event| event.ready == 0) {
+        let mut run = machine.start(catalog.program(first.entry), timers);
+        let mut coming = Some(first);
+        while let Some(Coming { event, entry, begin }) = coming {
             *at += 1;
+            coming = Coming::of(batch, *at, catalog);
             subject.go(event, logs);
-            let Some(entry) = catalog.lookup(event.id) else { continue };
             let line = text.len();
             if entry.level != Level::Zero {
                 let id = if entry.id() == event.id { entry.id_text() } else { IdText::new(event.id) };
                 let delta_ns = event.elapsed_ns.checked_sub(carried.last_elapsed_ns);
-                let written = usual
-                    && delta_ns.is_some_and(|delta_ns| columns.put_usual(id, event.elapsed_ns, delta_ns, text));
+                let written =
+                    usual && delta_ns.is_some_and(|delta_ns| columns.put_usual(id, event.elapsed_ns, delta_ns, text));
                 if !written {
                     columns.write(line, &subject.row(carried), text);
                 }
             }
             let layout = layouts[entry.level as usize];
-            run.turn_to(catalog.program(entry));
-            let told = run.told(entry.hook, (&subject.hook(), &subject.context), (layout, line), text);
+            let told = run.begun(begin, (&subject.hook(), &subject.context), (layout, line), text);
             if let Some(outcome) = told
                 && outcome != Outcome::default()
             {

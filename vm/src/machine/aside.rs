@@ -23,7 +23,7 @@ impl Run<'_> {
             Op::Newline => self.newline(out),
             Op::Tab => {
                 let column = o.saturating_sub(self.line().text)
-                    + usize::from(self.program.hook_row(self.hook).map_or(0, |row| row.tab_origin));
+                    + usize::from(self.program.hook_row(self.beginning / 4).map_or(0, |row| row.tab_origin));
                 store(buf, o, [b' '; 8]);
                 out.len += 8 - column % 8;
             }

@@ -151,7 +151,7 @@ impl Machine {
             event: Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 },
             context: None,
             timers,
-            hook: 0,
+            beginning: 0,
             touched: false,
             given: [0; 8],
             long: *long,
@@ -194,8 +194,8 @@ fn checked(orders: Orders) -> &'static Handlers {
 
 /// An event that no routine prints: of a hook that the program does not have, or one whose routine is refused.
 #[cold]
-fn without_routine(program: &Program<'_>, hook: u32, layout: Layout, out: &mut TextBuf) -> Outcome {
-    let refused = program.has_hook(hook);
+fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out: &mut TextBuf) -> Outcome {
+    let refused = program.has_hook(beginning / 4);
     if refused {
         out.pad(layout.first.into());
         out.push(b"[refused]");
@@ -253,8 +253,8 @@ pub struct Run<'r> {
     /// That of an event that looks around.
     context: Option<Context<'r>>,
     timers: &'r mut Timers,
-    /// The hook's index.
-    hook: u32,
+    /// As of [`Program::beginning`].
+    beginning: usize,
     /// Whether the event has changed the machine's state; few do.
     touched: bool,
     /// A window that the event does not hold whole.
@@ -284,13 +284,53 @@ struct Return {
     at: u64,
 }
 
-impl<'r> Run<'r> {
-    /// Goes on with events of another program.
-    #[inline]
-    pub fn turn_to(&mut self, program: &'r Program<'r>) {
-        self.program = program;
-    }
+/// What an event begins with. Looked up before the event ahead of it is printed, it is at hand when it is needed.
+///
+/// ```
+/// use tfbc_vm::{Begin, Context, Event, Layout, Machine, Timers, TextBuf};
+/// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
+/// # let mut blob = BlobBuilder::new();
+/// # blob.source("doc", b"");
+/// # let code = [Instr::of(Op::Take, &[0, 4]), Instr::of(Op::PutHex, &[0, 8])];
+/// # let routine = blob.routine(RoutineRow { need: 4, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+/// # blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+/// # let blob = blob.finish();
+/// # let program = Program::open(&blob).unwrap();
+/// let hook = program.hook(0x0100).unwrap().index;
+/// let events = [b"\x10\x0a\0\x01", b"\x10\x0a\0\x02"]
+///     .map(|bytes| Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 });
+/// let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
+/// let mut run = machine.start(&program, &mut timers);
+/// let mut coming = Begin::of(&program, hook, &events[0]);
+/// for at in 0..events.len() {
+///     let begin = coming;
+///     if let Some(next) = events.get(at + 1) {
+///         coming = Begin::of(&program, hook, next);
+///     }
+///     let line = text.len();
+///     run.begun(begin, (&events[at], &Context::EMPTY), (Layout::default(), line), &mut text);
+/// }
+/// assert_eq!(text.as_bytes(), b"100A0001\n100A0002\n");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Begin<'r> {
+    program: &'r Program<'r>,
+    /// As of [`Program::beginning`].
+    beginning: usize,
+    /// The first instruction's opcode; `None` where the routine is still to be verified.
+    op: Option<u8>,
+}
 
+impl<'r> Begin<'r> {
+    /// What an event of a program's hook begins with.
+    #[inline(always)]
+    pub fn of(program: &'r Program<'r>, hook: u32, event: &Event<'_>) -> Self {
+        let beginning = Program::beginning(hook, event.env_index());
+        Self { program, beginning, op: program.start(beginning).map(|start| program.first_op(start)) }
+    }
+}
+
+impl<'r> Run<'r> {
     /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
     /// columns begin at `line` ([`Job::line`]).
     #[inline(always)]
@@ -301,19 +341,21 @@ impl<'r> Run<'r> {
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
     ) -> Outcome {
-        self.told(hook, (event, context), (layout, line), out).unwrap_or_default()
+        self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
     }
 
-    /// The same; `None` of an event that went as most do, of which there is nothing to tell.
+    /// The same of an event of any program, by what was looked up for it; `None` of one that went as most do, of which there
+    /// is nothing to tell.
     #[inline(always)]
-    pub fn told(
+    pub fn begun(
         &mut self,
-        hook: u32,
+        Begin { program, beginning, op }: Begin<'r>,
         (event, context): (&Event<'r>, &Context<'r>),
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
     ) -> Option<Outcome> {
-        self.print(hook, (event, context), (layout, line), out, &mut Unobserved)
+        self.program = program;
+        self.print((beginning, op), (event, context), (layout, line), out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -326,13 +368,15 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
-        self.print(hook, (event, context), (layout, line), out, observer).unwrap_or_default()
+        let beginning = Program::beginning(hook, event.env_index());
+        self.print((beginning, None), (event, context), (layout, line), out, observer).unwrap_or_default()
     }
 
+    /// The first instruction's opcode is given where it is known already.
     #[inline(always)]
     fn print<O: Observer>(
         &mut self,
-        hook: u32,
+        (beginning, op): (usize, Option<u8>),
         (event, context): (&Event<'r>, &Context<'r>),
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
@@ -344,11 +388,11 @@ impl<'r> Run<'r> {
         }
         let program = self.program;
         let proved;
-        let start = match program.start(hook, event.env_index()) {
+        let start = match program.start(beginning) {
             Some(start) => start,
             None => {
-                let Some(start) = program.start_lazily(hook, event.env_index()) else {
-                    return Some(without_routine(program, hook, layout, out));
+                let Some(start) = program.start_lazily(beginning) else {
+                    return Some(without_routine(program, beginning, layout, out));
                 };
                 proved = start;
                 &proved
@@ -362,7 +406,7 @@ impl<'r> Run<'r> {
         if looks >= Looks::AtEvent {
             self.first.start = line;
             // By value: an event that nobody looks at need not stand in memory.
-            (self.event, self.hook, self.margin) = (*event, hook, layout.further.into());
+            (self.event, self.beginning, self.margin) = (*event, beginning, layout.further.into());
             if looks == Looks::Around || start.zeroed > 0 {
                 self.look_around(start.zeroed, context);
             }
@@ -378,7 +422,7 @@ impl<'r> Run<'r> {
         } else {
             checked(start.orders)
         };
-        let at = self.go(handlers, at, out, observer);
+        let at = self.go(handlers, op, at, out, observer);
         let outcome = self.finish(out, at, line);
         if O::ACTIVE {
             observer.after(out.as_bytes().get(line..).unwrap_or_default());
@@ -413,16 +457,30 @@ impl<'r> Run<'r> {
 
     /// The loop. Behind the last instruction of a routine's body the event ends, as at `end`.
     #[inline(always)]
-    fn go<O: Observer>(&mut self, handlers: &Handlers, mut at: At, out: &mut TextBuf, observer: &mut O) -> At {
+    fn go<O: Observer>(
+        &mut self,
+        handlers: &Handlers,
+        op: Option<u8>,
+        mut at: At,
+        out: &mut TextBuf,
+        observer: &mut O,
+    ) -> At {
         let mut pc = self.stage.start();
         let mut next = Some(self.first());
+        if let (Some(op), Some(instr)) = (op, next)
+            && !O::ACTIVE
+            && self.stage.holds(at)
+        {
+            (at, pc) = self.step(handlers, op, at, instr, out);
+            next = self.instr(pc);
+        }
         while let Some(instr) = next {
             if O::ACTIVE {
                 self.stage.close(out, at);
                 observer.before(self.shown(pc, instr, out.as_bytes()));
             }
             (at, pc) = if self.stage.holds(at) {
-                self.step(handlers, at, instr, out)
+                self.step(handlers, instr.op, at, instr, out)
             } else {
                 self.step_behind(handlers, at, instr, out)
             };
@@ -433,11 +491,11 @@ impl<'r> Run<'r> {
 
     /// Runs an instruction.
     #[inline(always)]
-    fn step(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    fn step(&mut self, handlers: &Handlers, op: u8, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
         #[cfg(feature = "paranoid")]
         self.watch_instr(instr, out, at);
         let behind = by_rule!(LOOP: self.stage.literal(out, at, instr));
-        handlers[usize::from(instr.op)](self, behind, instr, out)
+        handlers[usize::from(op)](self, behind, instr, out)
     }
 
     /// Runs an instruction whose text has no room yet; or ends the run, where the text has reached its limit.
@@ -450,7 +508,7 @@ impl<'r> Run<'r> {
         }
         // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
         let at = self.stage.open(out, self.text_limit());
-        self.step(handlers, at, instr, out)
+        self.step(handlers, instr.op, at, instr, out)
     }
 
     /// The routine's first instruction.
@@ -492,7 +550,7 @@ impl<'r> Run<'r> {
     /// The number of the running routine.
     fn routine(&self) -> u32 {
         let called = self.scratch.calls.last().map(|call| call.routine);
-        called.unwrap_or_else(|| self.program.routine_in(self.hook, self.event.env_index()))
+        called.unwrap_or_else(|| self.program.routine_in(self.beginning))
     }
 
     /// What the event has changed so far.
