@@ -16,7 +16,8 @@ pub struct EventPrinter {
     straights: Straights,
     machine: Machine,
     timers: Timers,
-    text: TextBuf,
+    /// A part before its blanks are taken off; `None` while it is in use.
+    text: Option<TextBuf>,
 }
 
 /// What is known of the entries whose text is laid out, from their first record on.
@@ -59,7 +60,7 @@ impl EventPrinter {
             straights: Straights { places: vec![UNKNOWN; n_places], known: Vec::new() },
             machine: Machine::new(limits),
             timers: Timers::new(),
-            text: TextBuf::new(),
+            text: None,
         }
     }
 
@@ -127,11 +128,11 @@ impl EventPrinter {
 
     /// Appends the part without the blanks around it and without line end.
     pub fn print_trimmed(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let mut text = std::mem::take(&mut self.text);
+        let mut text = self.text.take().unwrap_or_default();
         text.clear();
         self.print(record, &mut text);
         out.push(text.as_bytes().trim_ascii());
-        self.text = text;
+        self.text = Some(text);
     }
 }
 

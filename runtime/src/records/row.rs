@@ -132,8 +132,9 @@ pub(super) struct RowWriter<'r> {
     /// Byte order and clock.
     header: KevHeader,
     printer: RecordPrinter<'r>,
-    data: TextBuf,
-    fields: TextBuf,
+    /// What is made of a record before its line; each is `None` while it is in use.
+    data: Option<TextBuf>,
+    fields: Option<TextBuf>,
     /// The names of the classes, by number.
     classes: [Option<&'static str>; 32],
     /// Whether anything asks for times.
@@ -179,8 +180,8 @@ impl<'r> RowWriter<'r> {
             options,
             printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            data: TextBuf::new(),
-            fields: TextBuf::new(),
+            data: None,
+            fields: None,
             classes: std::array::from_fn(|class| class_name(class as u8)),
             timed: options.columns.0.contains(&RecordColumn::Time) || options.filter.is_timed(),
             n_reported: 0,
@@ -348,7 +349,7 @@ impl<'r> RowWriter<'r> {
             }
         }
         if defined && self.options.columns.0.contains(&RecordColumn::Data) {
-            let mut fields = std::mem::take(&mut self.fields);
+            let mut fields = self.fields.take().unwrap_or_default();
             fields.clear();
             self.printer.fields(record, &mut fields);
             out.push(b",\"fields\":[");
@@ -359,7 +360,7 @@ impl<'r> RowWriter<'r> {
                 field_object(field, out);
             }
             out.push(b"]");
-            self.fields = fields;
+            self.fields = Some(fields);
         }
         out.push(b"}\n");
     }
@@ -373,7 +374,7 @@ impl RecordWriter for RowWriter<'_> {
             return;
         }
         let record = KevRecord { class, ..*record };
-        let mut data = std::mem::take(&mut self.data);
+        let mut data = self.data.take().unwrap_or_default();
         data.clear();
         let defined = self.printer.definitions(&record, &mut data);
         if defined || !self.options.defined {
@@ -389,7 +390,7 @@ impl RecordWriter for RowWriter<'_> {
                 self.line(&record, time_ns, defined, text, out);
             }
         }
-        self.data = data;
+        self.data = Some(data);
     }
 
     fn take_tallied(&mut self) -> Tallied {

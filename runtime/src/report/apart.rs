@@ -48,13 +48,13 @@ impl LineFormat<'_> {
 
     fn table_row(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
         self.page_break(subject, carried, out);
-        let row = subject.row(carried);
+        let (row, cell) = (subject.row(carried), &mut self.cell);
         let text = without_margins(self.unseen.as_bytes(), Layout::default());
         if self.options.form == Form::Ndjson {
             let hook = self.catalog.program(entry).hook(entry.id());
-            write_object(self.columns, &row, hook.as_ref().map_or(&b""[..], |hook| hook.label), &text, out);
+            write_object(self.columns, &row, hook.as_ref().map_or(&b""[..], |hook| hook.label), &text, cell, out);
         } else {
-            write_row(self.options.form, self.columns, &row, &text, out);
+            write_row(self.options.form, self.columns, &row, &text, cell, out);
         }
     }
 }
@@ -90,12 +90,12 @@ pub(super) fn write_names(form: Form, columns: &Columns, out: &mut TextBuf) {
     out.push(form.line_end());
 }
 
-fn write_row(form: Form, columns: &Columns, row: &Row<'_>, text: &[u8], out: &mut TextBuf) {
-    let mut cell = TextBuf::new();
+/// A row of a table; each value stands in `cell` first.
+fn write_row(form: Form, columns: &Columns, row: &Row<'_>, text: &[u8], cell: &mut TextBuf, out: &mut TextBuf) {
     for (at, column) in columns.list().iter().enumerate() {
         out.push(if at > 0 { form.separator() } else { b"" });
         cell.clear();
-        columns.write_value(*column, row, &mut cell);
+        columns.write_value(*column, row, cell);
         form.value(cell.as_bytes(), out);
     }
     if columns.has_text() {
@@ -106,8 +106,7 @@ fn write_row(form: Form, columns: &Columns, row: &Row<'_>, text: &[u8], out: &mu
 }
 
 /// `{"id":"010","label":"…","elapsed":0.000105984,…,"text":"…"}`; what is not known is null.
-fn write_object(columns: &Columns, row: &Row<'_>, label: &[u8], text: &[u8], out: &mut TextBuf) {
-    let mut cell = TextBuf::new();
+fn write_object(columns: &Columns, row: &Row<'_>, label: &[u8], text: &[u8], cell: &mut TextBuf, out: &mut TextBuf) {
     out.push(b"{");
     let mut separator: &[u8] = b"";
     for column in columns.list() {
@@ -116,7 +115,7 @@ fn write_object(columns: &Columns, row: &Row<'_>, label: &[u8], text: &[u8], out
         json::string(column.name().as_bytes(), out);
         out.push(b":");
         cell.clear();
-        columns.write_value(*column, row, &mut cell);
+        columns.write_value(*column, row, cell);
         match cell.as_bytes() {
             b"" => out.push(b"null"),
             number if column.is_number() => out.push(number),

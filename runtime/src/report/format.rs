@@ -43,6 +43,8 @@ pub(super) struct LineFormat<'r> {
     timers: Timers,
     /// Text of an event that is formatted apart.
     pub(super) unseen: TextBuf,
+    /// A value of a table.
+    pub(super) cell: TextBuf,
     /// Index of the event that comes next.
     at: usize,
     /// What is left to be settled.
@@ -169,6 +171,7 @@ impl<'r> LineFormat<'r> {
             machine: Machine::new(options.limits),
             timers: Timers::new(),
             unseen: TextBuf::new(),
+            cell: TextBuf::new(),
             at: 0,
             left: None,
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
