@@ -50,6 +50,7 @@ datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.17
 kev: a slot of any kind, instructions | kev/all engine | | | | 394
+kev: a user event in a table, instructions | kev/defined engine | | | | 900
 compile: a template, instructions | compile/templates engine | | | | 79322
 parse: a template, instructions | lex/parse engine | | | | 22846
 load: a template verified, instructions | load/verified engine | | | | 1883

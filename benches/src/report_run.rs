@@ -20,14 +20,8 @@ impl ReportRun {
     /// # Panics
     /// A format file with errors, or a directory for temporary files that cannot be written.
     pub fn new(format_file: &str) -> Self {
-        let path = temporary("trcfmt");
-        fs::write(&path, format_file).expect("temporary files can be written");
-        let set = FormatSet::load(std::slice::from_ref(&path), &LoadOptions::default());
-        fs::remove_file(&path).expect("the file was written");
-        // A bench uses its format files to its end.
-        let set: &'static FormatSet = Box::leak(Box::new(set.expect("the load compiles")));
         let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..ReportOptions::default() };
-        Self { catalog: set.catalog().expect("a blob of the compiler verifies"), options }
+        Self { catalog: catalog("trcfmt", format_file), options }
     }
 
     /// Lets so many threads format; one does unless this is called.
@@ -58,6 +52,20 @@ impl ReportRun {
         report(&mut logs, &self.catalog, &self.options, &mut out, &mut hear).expect("memory can be read and written");
         out.n_bytes
     }
+}
+
+/// Compiles a format file, or event definitions.
+///
+/// # Panics
+/// As [`ReportRun::new`].
+pub(crate) fn catalog(suffix: &str, format_file: &str) -> Catalog<'static> {
+    let path = temporary(suffix);
+    fs::write(&path, format_file).expect("temporary files can be written");
+    let set = FormatSet::load(std::slice::from_ref(&path), &LoadOptions::default());
+    fs::remove_file(&path).expect("the file was written");
+    // A bench uses its format files to its end.
+    let set: &'static FormatSet = Box::leak(Box::new(set.expect("the load compiles")));
+    set.catalog().expect("a blob of the compiler verifies")
 }
 
 /// A path for a temporary file of this process.

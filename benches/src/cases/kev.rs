@@ -1,25 +1,29 @@
-//! QNX logs: the layout of traceprinter 1.02, a line a slot.
+//! QNX logs: the layout of traceprinter 1.02, a line a slot; and tables of what definitions tell of user events.
 
 use super::{Case, Measure, Side, assert_same};
-use crate::{KevLoad, NativeKev, NativeText, simple_log};
+use crate::report_run::catalog;
+use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
+use tfbc::catalog::Catalog;
+use tfbc::forms::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
+use tfbc::records::{RecordOptions, report};
 use tfbc::traceprinter::{Layout, PrintOptions, print};
 use tfbc_vm::Limits;
 
 pub(super) fn measures() -> Vec<Measure> {
     let simple = |n_events: usize| {
         let (head, slots) = simple_log(n_events);
-        let log = [head, slots.clone()].concat();
+        let log: &'static [u8] = [head, slots.clone()].concat().leak();
         let (native, mut by_hand) = (NativeKev::default(), NativeText::new());
         let mut text = Vec::new();
-        printed(&log, &mut text);
+        printed(log, &mut text);
         assert_eq!(native.slots(&slots, &mut by_hand), 0, "all are printed by hand");
         let from = text.windows(HEADING.len()).position(|part| part == HEADING).expect("the header is shown");
         assert_same(&text[from + HEADING.len()..], by_hand.as_bytes());
-        Case::new(n_events).side(Side::Engine, move || printed(&log, &mut std::io::sink())).side(
+        Case::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink())).side(
             Side::Native,
             move || {
                 by_hand.clear();
@@ -30,22 +34,40 @@ pub(super) fn measures() -> Vec<Measure> {
     };
     let all = |n_events: usize| {
         let load = KevLoad { slots: n_events as u64, big_endian: false, seed: 1, combines: true };
-        let log: Vec<u8> = load.pieces().flatten().collect();
-        Case::new(n_events).side(Side::Engine, move || printed(&log, &mut std::io::sink()))
+        let log: &'static [u8] = load.pieces().flatten().collect::<Vec<u8>>().leak();
+        Case::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink()))
     };
-    vec![Measure::new("simple", simple), Measure::new("all", all)]
+    let defined = |n_events: usize| {
+        let log: &'static [u8] = user_log(n_events as u64).flatten().collect::<Vec<u8>>().leak();
+        let catalog = catalog("xml", &definitions());
+        assert_eq!(table(log, &catalog), n_events);
+        Case::new(n_events).side(Side::Engine, move || table(log, &catalog))
+    };
+    vec![Measure::new("simple", simple), Measure::new("all", all), Measure::new("defined", defined)]
+}
+
+/// Writes the records that definitions name as a table.
+fn table(log: &'static [u8], catalog: &Catalog<'_>) -> usize {
+    let threads = NonZeroUsize::new(1);
+    let options =
+        RecordOptions { form: Form::Tsv, no_heading: true, defined: true, threads, ..RecordOptions::default() };
+    let read = Cursor::new(log);
+    let mut log = KevLog::from_read(read, "load", None, &KevOptions::default()).expect("the load is a log");
+    let mut hear = |notice: &Notice| panic!("{}", notice.message);
+    let summary = report(&mut log, catalog, &options, &mut std::io::sink(), &mut hear);
+    summary.expect("memory can be read and written").n_reported as usize
 }
 
 const HEADING: &[u8] = b" -- KERNEL EVENTS -- \n";
 
-fn printed(log: &[u8], out: &mut (impl Write + Send)) -> usize {
+fn printed(log: &'static [u8], out: &mut (impl Write + Send)) -> usize {
     let options = PrintOptions {
         layout: Layout::Compat { one_line: true },
         verbose: false,
         limits: Limits::default(),
         threads: NonZeroUsize::new(1),
     };
-    let read = Cursor::new(log.to_vec());
+    let read = Cursor::new(log);
     let mut log = KevLog::from_read(read, "load", None, &KevOptions::default()).expect("the load is a log");
     let mut hear = |notice: &Notice| panic!("{}", notice.message);
     print(&mut log, None, &options, out, &mut hear).expect("memory can be read and written").counts.slots as usize

@@ -70,8 +70,12 @@ impl<'r> RecordPrinter<'r> {
 
     #[inline]
     fn all(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+        let entries = self.catalog.records(space, record.class, record.event);
+        if let [entry] = entries {
+            return !self.one(entry, record, out, &mut Unobserved).skipped;
+        }
         let mut any = false;
-        for entry in self.catalog.records(space, record.class, record.event) {
+        for entry in entries {
             let before = out.len();
             if any && space == Space::Record {
                 out.push(b" ");
