@@ -22,14 +22,14 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 2.59
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.59
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.66
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.49
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 2.19
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.17
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.22
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.08
 line: dump | line/dump engine | line/dump native | | 1.20 | 2.31
-step | step/events engine | step/events native | | | 9.92
-step with times | step/timed engine | step/timed native | | | 12.12
-columns | columns/default engine | columns/default native | | | 1.50
+step | step/events engine | step/events native | | | 8.62
+step with times | step/timed engine | step/timed native | | | 10.86
+columns | columns/default engine | columns/default native | | | 1.37
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
 number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 1.99
@@ -48,9 +48,9 @@ switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
-kev: a simple slot | kev/simple engine | kev/simple native | | | 2.17
-kev: a slot of any kind, instructions | kev/all engine | | | | 394
-kev: a user event in a table, instructions | kev/defined engine | | | | 900
+kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
+kev: a slot of any kind, instructions | kev/all engine | | | | 382
+kev: a user event in a table, instructions | kev/defined engine | | | | 1606
 compile: a template, instructions | compile/templates engine | | | | 79322
 parse: a template, instructions | lex/parse engine | | | | 22846
 load: a template verified, instructions | load/verified engine | | | | 1883
