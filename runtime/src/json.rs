@@ -20,7 +20,7 @@ impl Write for Into<'_> {
 
 /// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
 pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
-    if !any_byte(text, |byte| (byte < b' ') | (byte > b'~') | (byte == b'"') | (byte == b'\\')) {
+    if !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\')) {
         out.push(b"\"");
         out.push(text);
         return out.push(b"\"");
