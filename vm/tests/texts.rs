@@ -193,8 +193,8 @@ fn texts_of_a_table_are_found_by_number() {
     }
 }
 
-/// `read` for bit 0, `write` or `no write` for bit 1, `mode 2` where bits 4 to 7 are 2; soft blanks behind `write` and
-/// before its absence.
+/// `read` for bit 0, `write` or `no write` for bit 1, `mode 2` where bits 4 to 7 are 2; a soft blank behind `write` and
+/// behind `other`.
 fn flags(blob: &mut BlobBuilder) -> u32 {
     let mut string = |text: &[u8]| {
         let [offset, len] = blob.string(text);
@@ -337,21 +337,23 @@ fn escaped(bytes: &[u8]) -> (String, usize) {
 
 #[test]
 fn strings_at_fixed_places_end_at_a_nul_or_with_the_event() {
-    let mut literal = Instr::of(Op::StringAt, &[3, 1, 3]);
-    literal.lit[..2].copy_from_slice(b"=>");
-    literal.lit_len = 2;
+    let string = Instr::of(Op::StringAt, &[3, 1, 3]);
+    let literal = Instr { lit: printed("=>").lit, lit_len: 2, ..string };
     let rest = [literal, Instr::new(Op::PtrGet), Instr::of(Op::PutDec, &[0])];
     for len in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13, 18, 19, 20, 66, 67, 68, 90, 378, 379, 380, 420] {
         for special in (3..len).filter(|at| len < 30 || at % 7 == 2 || *at + 9 > len) {
-            for byte in [0, b'\t', b'\n', 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff] {
-                let mut bytes = vec![b'~'; len];
-                bytes[special] = byte;
-                let (text, end) = escaped(&bytes[3..]);
-                assert_eq!(
-                    of(&bytes, &rest),
-                    format!("=>{text}{}", 3 + end + 1),
-                    "{len} bytes, {byte:#x} at {special}"
-                );
+            for (byte, fill) in [0, b'\t', b'\n', 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff].into_iter().flat_map(|byte| {
+                // Odd and even ones, and those with the high bit.
+                [b'~', b'a', 0xe4, 0xff].map(|fill| (byte, fill))
+            }) {
+                for behind in [fill, 0, b'\r'] {
+                    let mut bytes = vec![fill; len];
+                    bytes[special] = byte;
+                    bytes[special + 1..].iter_mut().take(1).for_each(|next| *next = behind);
+                    let (text, end) = escaped(&bytes[3..]);
+                    let expected = format!("=>{text}{}", 3 + end + 1);
+                    assert_eq!(of(&bytes, &rest), expected, "{len} bytes of {fill:#x}, {byte:#x} at {special}");
+                }
             }
         }
         let plain = vec![b'a'; len];
