@@ -232,6 +232,26 @@ fn dumps_end_behind_the_first_byte_that_is_missing() {
 }
 
 #[test]
+fn an_event_that_is_cut_twice_is_cut() {
+    let code = [Instr::of(Op::Take, &[0, 4]), Instr::new(Op::Cut)];
+    for code in [&code[..], &code[..1], &code[1..]] {
+        assert!(print(How::default(), |_| code.to_vec()).1.truncated);
+    }
+}
+
+#[test]
+fn a_dump_without_any_room_is_cut() {
+    let bytes = blob(|_| vec![Instr::of(Op::Const, &[0, 9]), Instr::of(Op::Dump, &[0, 0])]);
+    let program = Program::open(&bytes).expect("sound code");
+    let (mut timers, mut out) = (Timers::new(), TextBuf::new());
+    let event = Event { bytes: DUMPED, wide: false, record: None, time_ns: 0, offset: 0 };
+    let (context, timers, layout, line) = (&Context::EMPTY, &mut timers, Layout::default(), 0);
+    let mut machine = Machine::new(Limits { text: 0, ..Limits::default() });
+    machine.run(&program, 0, Job { event: &event, context, timers, layout, line, out: &mut out });
+    assert_eq!(out.as_bytes(), b" [limit]\n");
+}
+
+#[test]
 fn each_byte_of_a_dump_is_a_turn() {
     for (bytes, count) in [(DUMPED, 10), (DUMPED, 16), (DUMPED, 17), (&DUMPED[..6], 9), (&DUMPED[..6], 4)] {
         let n_turns = count.min(bytes.len() as u64 - 2 + 1) as u32;
@@ -453,6 +473,24 @@ fn who_watches_is_shown_the_event() {
 }
 
 #[test]
+fn who_watches_sees_the_event_of_a_routine_that_looks_at_nothing() {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    let routine = blob.routine(RoutineRow::default(), &[printed("text")], &[Place::default()]);
+    blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+    let bytes = blob.finish();
+    let program = Program::open(&bytes).expect("sound code");
+    let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
+    let mut seen = Vec::new();
+    let mut watch = |step: Step<'_>| seen.push((step.event.offset, step.text.to_vec()));
+    let mut run = machine.start(&program, &mut timers);
+    out.push(b"before\ncolumns ");
+    let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 77 };
+    run.observed(0, (&event, &Context::EMPTY), (Layout::default(), 7), &mut out, &mut watch);
+    assert_eq!(seen, [(77, b"columns ".to_vec())]);
+}
+
+#[test]
 fn a_run_goes_on_with_another_program() {
     let blobs = ["first", "second"].map(|text| blob(|_| vec![printed(text)]));
     let [first, second] = blobs.each_ref().map(|blob| Program::open(blob).expect("sound code"));
@@ -464,6 +502,42 @@ fn a_run_goes_on_with_another_program() {
         run.event(0, (&event, &Context::EMPTY), (Layout::default(), 0), &mut out);
     }
     assert_eq!(String::from_utf8_lossy(out.as_bytes()), "first\nsecond\nfirst\n");
+}
+
+#[test]
+fn each_environment_has_its_routine() {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    let routines = |blob: &mut BlobBuilder, texts: [&str; 4]| {
+        texts.map(|text| blob.routine(RoutineRow::default(), &[printed(text)], &[Place::default()]))
+    };
+    let hook = routines(&mut blob, ["hook32", "generic32", "hook64", "generic64"]);
+    let record = routines(&mut blob, ["simple-le", "wide-le", "simple-be", "wide-be"]);
+    blob.hook(HookRow { id: 0x0100, routines: hook, ..HookRow::default() });
+    let (id, flags) = (Space::record_id(6, 65), (Space::Record as u8) << 3);
+    blob.hook(HookRow { id, flags, routines: record, ..HookRow::default() });
+    let bytes = blob.finish();
+    let program = Program::open(&bytes).expect("sound code");
+    let record = program.record(6, 65).expect("the record").index;
+    let hook = program.hook(0x0100).expect("the hook").index;
+    let little = Some(Record { event: 65, big_endian: false });
+    let big = Some(Record { event: 65, big_endian: true });
+    for (index, record, wide, bytes) in [
+        (hook, None, false, &[0x01, 0x0a, 0, 0][..]),
+        (hook, None, false, &[0x01, 0x08, 0, 0]),
+        (hook, None, true, &[0x80, 0, 0, 0, 0x01, 0, 0, 0]),
+        (hook, None, true, &[0x40, 0, 0, 0, 0x01, 0, 0, 0]),
+        (record, little, false, &[]),
+        (record, little, true, &[]),
+        (record, big, false, &[]),
+        (record, big, true, &[]),
+    ] {
+        let event = Event { bytes, wide, record, time_ns: 0, offset: 0 };
+        let (mut timers, mut out) = (Timers::new(), TextBuf::new());
+        let (context, timers, layout, line) = (&Context::EMPTY, &mut timers, Layout::default(), 0);
+        Machine::default().run(&program, index, Job { event: &event, context, timers, layout, line, out: &mut out });
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), format!("{}\n", event.env().name()));
+    }
 }
 
 #[test]

@@ -426,6 +426,16 @@ fn texts_of_the_event_are_padded_and_shown_with_dots() {
             }
         }
     }
+    // Longer than the room of an instruction.
+    let mut long = [b'l'; 1000];
+    long[700] = 0x80;
+    for len in [65, 240, 241, 300, 699, 700, 701, 999, 1000] {
+        let shown: String = long[..len].iter().map(|byte| if *byte == 0x80 { '.' } else { 'l' }).collect();
+        assert_eq!(of(&long, &[Instr::of(Op::Text, &[0, len as u32, 0])]), shown);
+        let behind = &shown[..len - 1].replace('.', "l");
+        let dotted: Vec<u8> = [&[1], &vec![b'l'; len - 1][..]].concat();
+        assert_eq!(of(&dotted, &[Instr::of(Op::Text, &[0, len as u32, 0])]), format!(".{behind}"));
+    }
     let chars = |value: u64, len, pad| of_value(value, |_| Instr::of(Op::PutChars, &[0, len, pad]));
     assert_eq!(chars(0x6162_6364_6566_6768, 8, 0), "abcdefgh");
     assert_eq!((chars(0x6162_6300, 4, 5), chars(0x6162_6300, 3, 0)), ("abc  ".into(), "bc".into()));
