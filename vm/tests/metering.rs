@@ -36,7 +36,7 @@ fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
 
 /// Runs the hook behind 4,096 bytes of columns; gives how many instructions ran.
 fn run(blob: &[u8], machine: &mut Machine) -> (u64, Outcome) {
-    let bytes: Vec<u8> = [&[0x01, 0x0a, 0, 0][..], &[b'x'; 60_000], &[1, 0], &[b'y'; 100]].concat();
+    let bytes: Vec<u8> = [&[0x01, 0x0a, 0, 0][..], &[b'x'; 60_000], &[1, 0], &[b'y'; 100], &[0], &[b'z'; 100]].concat();
     let mut n_run = 0;
     let outcome = run_observed(blob, machine, &bytes, &mut |_: Step<'_>| n_run += 1);
     (n_run, outcome)
@@ -119,13 +119,14 @@ fn text_that_is_copied_counts() {
     count(2, 2, |table, _| vec![Instr::of(Op::PutCase, &[0, table + 1])]);
     count(4096 / 32 + 2, 2, |table, _| vec![Instr::of(Op::PutCase, &[1, table + 1])]);
     count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_006, 0, 4])]);
+    count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_107, 0, 4])]);
     // The escape of the last byte is text, too, but not text that is looked through.
     count(60_001 / 32 + 2, 2, |_, _| vec![Instr::of(Op::StringAt, &[4, 0, 4])]);
     count(64 / 32 + 2, 2, |_, _| vec![Instr::of(Op::PutBin, &[1, 64])]);
     // `"`, 48 bytes, `" (`, twelve numbers of ten digits with blanks between, `)`.
     count(184 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4, 0]), Instr::of(Op::TakeWords, &[12])]);
     // It is looked through, and copied.
-    count(1 + 1 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[60_006, 0]), Instr::of(Op::TakeName, &[37])]);
+    count(1 + 1 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[60_107, 0]), Instr::of(Op::TakeName, &[37])]);
 }
 
 #[test]
