@@ -327,6 +327,16 @@ mod tests {
     }
 
     #[test]
+    fn half_of_a_hash_table_is_free_at_least() {
+        // So that a multiplier is found soon; and up to four keys share a bucket. Both are powers of two.
+        for (n, n_buckets, n_slots) in [(16, 4, 32), (20, 8, 64), (31, 8, 64), (4096, 1024, 8192)] {
+            let cases: Vec<_> = (0..n).map(|key| (key * 0x1_0000_0001, key)).collect();
+            let (kind, words) = number_table(&cases, 0);
+            assert_eq!((kind, words.len()), (TableKind::Hash, HASH_HEAD + n_buckets + 2 * n_slots));
+        }
+    }
+
+    #[test]
     fn texts_of_one_byte_are_told_apart() {
         let strings: Vec<u8> = (0..=255).collect();
         let cases: Vec<_> = (0..256).map(|at| (&strings[at..=at], pack_str(at as u32, 1), at as u32)).collect();
