@@ -283,13 +283,17 @@ mod tests {
                 assert_eq!(find_number(kind, &words, near), Some(99_999));
             }
         }
-        assert!(super::check(kind, &words, b"").is_some());
+        let facts = super::check(kind, &words, b"").expect("a sound table");
+        assert_eq!(facts.targets.1, 99_999);
+        assert_eq!(facts.targets.0, if cases.is_empty() { 99_999 } else { 0 });
     }
 
     #[test]
     fn close_values_make_a_dense_table() {
         check_numbers(7..23, TableKind::Dense);
-        check_numbers([0, 70].into_iter(), TableKind::Dense);
+        // Eight words for each, and 64.
+        check_numbers([0, 79].into_iter(), TableKind::Dense);
+        check_numbers([0, 80].into_iter(), TableKind::Hash);
         check_numbers(std::iter::empty(), TableKind::Dense);
         check_numbers([u64::MAX].into_iter(), TableKind::Dense);
     }
@@ -315,5 +319,31 @@ mod tests {
         assert_eq!(find_text(&words, strings, b"READ"), Some(1));
         assert_eq!(find_text(&words, strings, b"READS"), Some(7));
         assert_eq!(find_text(&words, strings, b""), Some(7));
+        // A text with the hash of another is none of the table's.
+        let mut other = words.clone();
+        let slots = HASH_HEAD + (1 << (64 - words[1]));
+        other[slots..].iter_mut().skip(2).step_by(3).for_each(|string| *string = pack_str(0, 6));
+        assert_eq!([&b"READ"[..], b"WRITE"].map(|text| find_text(&other, strings, text)), [Some(7); 2]);
+    }
+
+    #[test]
+    fn half_of_a_hash_table_is_free_at_least() {
+        // So that a multiplier is found soon; and up to four keys share a bucket. Both are powers of two.
+        for (n, n_buckets, n_slots) in [(16, 4, 32), (20, 8, 64), (31, 8, 64), (4096, 1024, 8192)] {
+            let cases: Vec<_> = (0..n).map(|key| (key * 0x1_0000_0001, key)).collect();
+            let (kind, words) = number_table(&cases, 0);
+            assert_eq!((kind, words.len()), (TableKind::Hash, HASH_HEAD + n_buckets + 2 * n_slots));
+        }
+    }
+
+    #[test]
+    fn texts_of_one_byte_are_told_apart() {
+        let strings: Vec<u8> = (0..=255).collect();
+        let cases: Vec<_> = (0..256).map(|at| (&strings[at..=at], pack_str(at as u32, 1), at as u32)).collect();
+        let (_, words) = text_table(&cases, 999);
+        for (text, _, target) in &cases {
+            assert_eq!(find_text(&words, &strings, text), Some((*target).into()));
+        }
+        assert_eq!(find_text(&words, &strings, b"ab"), Some(999));
     }
 }

@@ -1,15 +1,17 @@
 //! What an event may cost: whatever a routine does over and over is counted, and ends at the limit.
 
-use tfbc_vm::table::TableKind;
+use tfbc_vm::table::{TableKind, number_table, pack_str};
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Observer, Op, Outcome, Place, Program,
     RoutineRow, Slot, Step, TextBuf, Timers, Unobserved,
 };
 
-const LIMITS: Limits = Limits { turns: u32::MAX, steps: 50_000, text: 1 << 20 };
+const LIMITS: Limits = Limits { turns: u32::MAX, steps: 50_000, text: 1 << 22 };
 
 /// A blob whose hook 010 runs `body` over and over: instructions made with the numbers of a table of 4,096 BITFLAGS
-/// entries that no value meets, and of a called routine that runs a hundred instructions.
+/// entries that no value meets, and of a called routine that runs a hundred instructions. Behind that table stands one
+/// with a text of 4,096 bytes for 0, and one of 64 for all else. Register 0 holds the greatest 32-bit number, register 1
+/// holds 0.
 fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -17,6 +19,8 @@ fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let flags = blob.table(TableKind::Flags, &[0, 1, 0, 0, 0].repeat(4096));
     let mut code = vec![Instr::of(Op::Const, &[9]); 99];
     code.push(Instr::new(Op::Ret));
+    let (kind, words) = number_table(&[(0, pack_str(0, 4096))], pack_str(0, 64));
+    assert_eq!(blob.table(kind, &words), flags + 1);
     let called =
         blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &code, &vec![Place::default(); code.len()]);
     let mut code = vec![Instr::of(Op::Const, &[0, u32::MAX]), Instr::of(Op::Const, &[1, 0])];
@@ -32,7 +36,7 @@ fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
 
 /// Runs the hook behind 4,096 bytes of columns; gives how many instructions ran.
 fn run(blob: &[u8], machine: &mut Machine) -> (u64, Outcome) {
-    let bytes: Vec<u8> = [&[0x01, 0x0a, 0, 0][..], &[b'x'; 60_000], &[1]].concat();
+    let bytes: Vec<u8> = [&[0x01, 0x0a, 0, 0][..], &[b'x'; 60_000], &[1, 0], &[b'y'; 100], &[0], &[b'z'; 100]].concat();
     let mut n_run = 0;
     let outcome = run_observed(blob, machine, &bytes, &mut |_: Step<'_>| n_run += 1);
     (n_run, outcome)
@@ -54,15 +58,21 @@ fn run_observed(blob: &[u8], machine: &mut Machine, bytes: &[u8], observer: &mut
     machine.run_observed(&program, 0, job, observer)
 }
 
-/// Instructions run until the limit, where each turn costs `cost` steps and has `len` instructions. Where nobody looks
-/// on, the loop ends as well.
+/// Instructions run until the limit, where each turn costs `cost` steps and has `len` instructions.
 #[track_caller]
-fn check(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) {
+fn count(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let blob = endless(body);
     let (n_run, outcome) = run(&blob, &mut Machine::new(LIMITS));
     assert!(outcome.limited);
     let n_turns = u64::from(LIMITS.steps) / cost;
     assert!(n_run.abs_diff(n_turns * len) <= 2 * len + 3, "{n_run} instructions, {n_turns} turns of {len}");
+    blob
+}
+
+/// The same; where nobody looks on, and the event is short, the loop ends as well.
+#[track_caller]
+fn check(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) {
+    let blob = count(cost, len, body);
     assert!(run_observed(&blob, &mut Machine::new(LIMITS), &[1, 0x0a, 0, 0], &mut Unobserved).limited);
 }
 
@@ -98,6 +108,25 @@ fn text_that_is_looked_through_counts() {
     // 32 bytes a step.
     check(60_000 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4]), Instr::new(Op::PassString)]);
     check(60_000 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4]), Instr::of(Op::TakeName, &[0])]);
+}
+
+#[test]
+fn text_that_is_copied_counts() {
+    // What fits the room of every instruction does not.
+    count(2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 64, 0])]);
+    count(200 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 200, 0])]);
+    count(60_000 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 60_000, 0])]);
+    count(2, 2, |table, _| vec![Instr::of(Op::PutCase, &[0, table + 1])]);
+    count(4096 / 32 + 2, 2, |table, _| vec![Instr::of(Op::PutCase, &[1, table + 1])]);
+    count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_006, 0, 4])]);
+    count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_107, 0, 4])]);
+    // The escape of the last byte is text, too, but not text that is looked through.
+    count(60_001 / 32 + 2, 2, |_, _| vec![Instr::of(Op::StringAt, &[4, 0, 4])]);
+    count(64 / 32 + 2, 2, |_, _| vec![Instr::of(Op::PutBin, &[1, 64])]);
+    // `"`, 48 bytes, `" (`, twelve numbers of ten digits with blanks between, `)`.
+    count(184 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4, 0]), Instr::of(Op::TakeWords, &[12])]);
+    // It is looked through, and copied.
+    count(1 + 1 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[60_107, 0]), Instr::of(Op::TakeName, &[37])]);
 }
 
 #[test]
