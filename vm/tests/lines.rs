@@ -491,20 +491,6 @@ fn who_watches_sees_the_event_of_a_routine_that_looks_at_nothing() {
 }
 
 #[test]
-fn a_run_goes_on_with_another_program() {
-    let blobs = ["first", "second"].map(|text| blob(|_| vec![printed(text)]));
-    let [first, second] = blobs.each_ref().map(|blob| Program::open(blob).expect("sound code"));
-    let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
-    let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
-    let mut run = machine.start(&first, &mut timers);
-    for program in [&first, &second, &first] {
-        run.turn_to(program);
-        run.event(0, (&event, &Context::EMPTY), (Layout::default(), 0), &mut out);
-    }
-    assert_eq!(String::from_utf8_lossy(out.as_bytes()), "first\nsecond\nfirst\n");
-}
-
-#[test]
 fn each_environment_has_its_routine() {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
