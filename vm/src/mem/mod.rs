@@ -16,6 +16,7 @@ pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, behind, part, row_at, wi
 
 /// Asserts what a rule promises, where somebody wants to know: in builds with debug assertions, and with the feature
 /// `paranoid`.
+#[cfg(not(feature = "safe"))]
 macro_rules! claim {
     ($holds:expr, $rule:literal) => {
         if cfg!(any(debug_assertions, feature = "paranoid")) {
@@ -23,6 +24,7 @@ macro_rules! claim {
         }
     };
 }
+#[cfg(not(feature = "safe"))]
 pub(crate) use claim;
 
 /// What an instruction may print before it asks for room: its literal, and a sign or a hex number; or the literals and
