@@ -49,8 +49,8 @@ impl Drop for Files {
 }
 
 fn threads(criterion: &mut Criterion) {
-    let stream: Vec<u8> = [STREAM64_MAGIC.to_vec()].into_iter().chain(mix_buffers(PICK, EVENTS, 1)).flatten().collect();
-    let stream: &'static [u8] = stream.leak();
+    let events = mix_buffers(PICK, EVENTS, 1).flatten();
+    let stream: &'static [u8] = STREAM64_MAGIC.into_iter().chain(events).collect::<Vec<u8>>().leak();
     let files = Files::new(stream);
     let mut runs = [1, 2].map(|n_threads| {
         let mut run = ReportRun::new(&templates(PICK.n_templates()));

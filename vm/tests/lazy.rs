@@ -1,5 +1,8 @@
 //! Programs that are opened lazily: what the verifier refuses never runs, and all else runs as if opened whole.
 
+mod common;
+
+use common::printed;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, RoutineRow, Slot,
     TextBuf, Timers,
@@ -28,13 +31,6 @@ fn run(program: &Program<'_>, hook: u32) -> (String, Outcome) {
     let job = Job { event: &event, context: &Context::EMPTY, timers: &mut timers, layout, line: 0, out: &mut out };
     let outcome = Machine::default().run(program, hook, job);
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
-}
-
-fn printed(text: &[u8]) -> Instr {
-    let mut instr = Instr::new(Op::Print);
-    instr.lit[..text.len()].copy_from_slice(text);
-    instr.lit_len = text.len() as u8;
-    instr
 }
 
 #[test]

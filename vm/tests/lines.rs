@@ -1,5 +1,8 @@
 //! Lines, limits and dumps of an event: what stands before and behind its text, and where it is cut.
 
+mod common;
+
+use common::printed;
 use std::cell::RefCell;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
@@ -60,13 +63,6 @@ fn print(how: How, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String
 /// The same of some instructions.
 fn of(how: How, code: &[Instr]) -> String {
     print(how, |_| code.to_vec()).0
-}
-
-fn printed(text: &str) -> Instr {
-    let mut instr = Instr::new(Op::Print);
-    instr.lit[..text.len()].copy_from_slice(text.as_bytes());
-    instr.lit_len = text.len() as u8;
-    instr
 }
 
 fn limits(text: u32) -> How {

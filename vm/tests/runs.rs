@@ -1,5 +1,7 @@
 //! A run goes from event to event: what one leaves, the next one does not see.
 
+mod common;
+
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
     Begin, BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
@@ -216,13 +218,12 @@ fn who_watches_may_unwind_an_event() {
 
 #[test]
 fn events_that_were_looked_up_are_of_their_own_programs() {
-    let blobs = [b"one", b"two"].map(|text| {
-        let literal = |text: &[u8]| {
-            let mut lit = [0; 16];
-            lit[..text.len()].copy_from_slice(text);
-            Instr { lit, lit_len: text.len() as u8, ..Instr::new(Op::End) }
-        };
-        blob(&[literal(text)], &[Instr::of(Op::Take, &[0, 2]), Instr::of(Op::PutDec, &[0]), literal(text)], 0)
+    let blobs = ["one", "two"].map(|text| {
+        blob(
+            &[common::printed(text)],
+            &[Instr::of(Op::Take, &[0, 2]), Instr::of(Op::PutDec, &[0]), common::printed(text)],
+            0,
+        )
     });
     let of = |id| (id, if id == FIRST { &b"\x01\x0a\0\0"[..] } else { &b"\x01\x1a\0\0"[..] });
     for lazily in [false, true] {

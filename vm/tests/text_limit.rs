@@ -1,16 +1,12 @@
 //! Where an event's text ends that reaches its limit.
 
+mod common;
+
+use common::printed;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place, Program, RoutineRow,
     TextBuf, Timers,
 };
-
-fn printed(text: &[u8]) -> Instr {
-    let mut instr = Instr::new(Op::Print);
-    instr.lit[..text.len()].copy_from_slice(text);
-    instr.lit_len = text.len() as u8;
-    instr
-}
 
 /// What code prints under a text limit, by both loops.
 fn run(code: &[Instr], text: u32) -> (String, Outcome) {

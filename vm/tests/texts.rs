@@ -1,5 +1,8 @@
 //! What instructions print beyond plain numbers: texts of tables, of the event, and of its surroundings. Each by all loops.
 
+mod common;
+
+use common::{behind, printed};
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str};
 use tfbc_vm::{
     BlobBuilder, Context, EnvText, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Place, ProcessNames,
@@ -53,13 +56,6 @@ fn print_all(
     assert_eq!(fast, checked);
     assert_eq!(fast, watched);
     fast
-}
-
-fn printed(text: &str) -> Instr {
-    let mut instr = Instr::new(Op::Print);
-    instr.lit[..text.len()].copy_from_slice(text.as_bytes());
-    instr.lit_len = text.len() as u8;
-    instr
 }
 
 fn event(bytes: &[u8]) -> Event<'_> {
@@ -338,8 +334,7 @@ fn escaped(bytes: &[u8]) -> (String, usize) {
 #[test]
 fn strings_at_fixed_places_end_at_a_nul_or_with_the_event() {
     let string = Instr::of(Op::StringAt, &[3, 1, 3]);
-    let literal = Instr { lit: printed("=>").lit, lit_len: 2, ..string };
-    let rest = [literal, Instr::new(Op::PtrGet), Instr::of(Op::PutDec, &[0])];
+    let rest = [behind("=>", string), Instr::new(Op::PtrGet), Instr::of(Op::PutDec, &[0])];
     for len in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13, 18, 19, 20, 66, 67, 68, 90, 378, 379, 380, 420] {
         for special in (3..len).filter(|at| len < 30 || at % 7 == 2 || *at + 9 > len) {
             for (byte, fill) in [0, b'\t', b'\n', 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff].into_iter().flat_map(|byte| {

@@ -1,5 +1,8 @@
 //! Numbers of an event at fixed places, in either byte order, and what is printed where the event ends before them.
 
+mod common;
+
+use common::{behind, printed};
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Place, Program, RoutineRow,
     Step, TextBuf, Timers, Unobserved, form,
@@ -93,12 +96,7 @@ fn check(number: Number, op: Op, shown: impl Fn(u64) -> String, digits: Option<u
         Some(digits) => Instr::of(op, &[digits, 0, form, short]),
         None => Instr::of(op, &operands),
     };
-    let literal = |mut instr: Instr, byte: u8| {
-        instr.lit[0] = byte;
-        instr.lit_len = 1;
-        instr
-    };
-    let code = [literal(instr, b'='), literal(Instr::new(Op::Print), b'|'), literal(Instr::new(Op::Print), b'.')];
+    let code = [behind("=", instr), printed("|"), printed(".")];
     for held in 0..=BYTES.len() {
         let (value, truncated) = number.value(&BYTES[..held]);
         let expected = value.map_or(".\n".to_owned(), |value| format!("={}|.\n", shown(value)));
@@ -157,11 +155,6 @@ fn print_far(code: &[Instr], bytes: &[u8]) -> String {
 
 #[test]
 fn fields_decide_where_the_routine_goes_on() {
-    let printed = |byte: u8| {
-        let mut instr = Instr::new(Op::Print);
-        (instr.lit[0], instr.lit_len) = (byte, 1);
-        instr
-    };
     for number in numbers().filter(|number| number.width <= 4) {
         for held in 0..=BYTES.len() {
             let value = number.value(&BYTES[..held]).0;
@@ -170,7 +163,7 @@ fn fields_decide_where_the_routine_goes_on() {
                 {
                     let jump = Instr::of(op, &[0, wanted as u32, number.form(), 2]);
                     let expected = if jumps || value.is_none() { ".\n" } else { "|.\n" };
-                    let (text, _) = print(&[jump, printed(b'|'), printed(b'.')], &BYTES[..held]);
+                    let (text, _) = print(&[jump, printed("|"), printed(".")], &BYTES[..held]);
                     assert_eq!(text, expected, "{op:?} {wanted} of {held} bytes, {number:?}");
                 }
             }

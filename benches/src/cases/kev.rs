@@ -51,10 +51,7 @@ fn table(log: &'static [u8], catalog: &Catalog<'_>) -> usize {
     let threads = NonZeroUsize::new(1);
     let options =
         RecordOptions { form: Form::Tsv, no_heading: true, defined: true, threads, ..RecordOptions::default() };
-    let read = Cursor::new(log);
-    let mut log = KevLog::from_read(read, "load", None, &KevOptions::default()).expect("the load is a log");
-    let mut hear = |notice: &Notice| panic!("{}", notice.message);
-    let summary = report(&mut log, catalog, &options, &mut std::io::sink(), &mut hear);
+    let summary = report(&mut open(log), catalog, &options, &mut std::io::sink(), &mut refuse);
     summary.expect("memory can be read and written").n_reported as usize
 }
 
@@ -67,8 +64,15 @@ fn printed(log: &'static [u8], out: &mut (impl Write + Send)) -> usize {
         limits: Limits::default(),
         threads: NonZeroUsize::new(1),
     };
-    let read = Cursor::new(log);
-    let mut log = KevLog::from_read(read, "load", None, &KevOptions::default()).expect("the load is a log");
-    let mut hear = |notice: &Notice| panic!("{}", notice.message);
-    print(&mut log, None, &options, out, &mut hear).expect("memory can be read and written").counts.slots as usize
+    let summary = print(&mut open(log), None, &options, out, &mut refuse);
+    summary.expect("memory can be read and written").counts.slots as usize
+}
+
+fn open(log: &'static [u8]) -> KevLog {
+    KevLog::from_read(Cursor::new(log), "load", None, &KevOptions::default()).expect("the load is a log")
+}
+
+/// A load has no damaged places.
+fn refuse(notice: &Notice) {
+    panic!("{}", notice.message);
 }

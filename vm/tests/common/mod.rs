@@ -1,0 +1,16 @@
+//! Instructions with literals.
+
+use tfbc_vm::{Instr, Op};
+
+/// An instruction that prints nothing but a text of at most 16 bytes.
+pub fn printed(text: impl AsRef<[u8]>) -> Instr {
+    behind(text, Instr::new(Op::Print))
+}
+
+/// An instruction behind a text of at most 16 bytes.
+pub fn behind(text: impl AsRef<[u8]>, mut instr: Instr) -> Instr {
+    let text = text.as_ref();
+    instr.lit[..text.len()].copy_from_slice(text);
+    instr.lit_len = text.len() as u8;
+    instr
+}
