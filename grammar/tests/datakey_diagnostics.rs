@@ -158,6 +158,8 @@ fn doctypes() {
     refused("<!DOCTYPE a [<!ENTITY % b SYSTEM 'c'>]><eventdefinitions/>", "1:1 X05");
     refused("<eventdefinitions/><!DOCTYPE a>", "1:20 X03");
     refused("<!doctype a><eventdefinitions/>", "1:1 X03");
+    refused("<!DOCTYPE a]]b>\n<eventdefinitions/>", "1:11 X03");
+    refused("<!DOCTYPE a []\n]>\n<eventdefinitions/>", "2:1 X03");
 }
 
 #[test]

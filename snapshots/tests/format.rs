@@ -179,6 +179,12 @@ fn the_layout_does_not_depend_on_that_of_the_source() {
 }
 
 #[test]
+fn a_carriage_return_before_blanks_is_no_line_end() {
+    check("a comment", b"# a\r \n\n\n# b\n");
+    assert_eq!(lossy(&layout(b"# a\r \n\n\n# b\n")), "# a\n\n# b\n");
+}
+
+#[test]
 fn any_bytes_have_a_layout() {
     let paths: Vec<PathBuf> = [corpus("trcfmt"), corpus("datakey")].concat();
     for seed in seeds(150) {

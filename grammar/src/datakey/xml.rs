@@ -388,17 +388,16 @@ impl<'s> Xml<'s> {
             return Err(Box::new(self.ill_formed(name, "DOCTYPE cannot stand here, or not in this form")));
         }
         self.has_doctype = true;
-        if let Some(at) = stray_literal(text) {
-            let at = span.start + at as u32;
-            let place = Span::new(at, at + 1);
-            return Err(Box::new(self.ill_formed(place, "literal outside of the DOCTYPE's declarations")));
-        }
-        if let Some(at) = entity_declaration(text) {
-            let at = span.start + at as u32;
-            let place = Span::new(at, at + "<!ENTITY".len() as u32);
-            let error = self.error(&codes::ENTITIES, name, "DOCTYPE declares entities");
-            let error = self.secondary(error, place, "declared here").with_help("write out what they stand for");
-            return Err(Box::new(error));
+        if let Err(stray) = well_formed_doctype(text) {
+            let at = span.start + (text.len() - stray.len()) as u32;
+            if stray.starts_with("<!ENTITY") {
+                let place = Span::new(at, at + "<!ENTITY".len() as u32);
+                let error = self.error(&codes::ENTITIES, name, "DOCTYPE declares entities");
+                let error = self.secondary(error, place, "declared here").with_help("write out what they stand for");
+                return Err(Box::new(error));
+            }
+            let place = Span::new(at, at + stray.chars().next().map_or(0, char::len_utf8) as u32);
+            return Err(Box::new(self.ill_formed(place, "DOCTYPE is not in XML's form")));
         }
         Ok(Piece::Doctype(name))
     }
@@ -581,42 +580,72 @@ fn offset_in(whole: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
 }
 
-/// Where a literal begins in a DOCTYPE's internal subset that belongs to no declaration.
-fn stray_literal(doctype: &str) -> Option<usize> {
-    let (mut literal, mut in_subset, mut declares) = (None, false, false);
-    for (at, c) in doctype.char_indices().skip("<!DOCTYPE".len()) {
-        match (literal, c) {
-            (Some(open), _) if open == c => literal = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') if in_subset && !declares => return Some(at),
-            (None, '"' | '\'') => literal = Some(c),
-            (None, '[') => in_subset = true,
-            (None, '<' | '>') => declares = c == '<',
-            _ => {}
-        }
+/// Checks that a text is one DOCTYPE without entities. An error is what stands from the first place on that cannot be there.
+fn well_formed_doctype(text: &str) -> Result<(), &str> {
+    let rest = text.trim_start_matches("<!DOCTYPE").trim_start_matches(is_blank);
+    let (name, rest) = rest.split_at(rest.find(|c| is_blank(c) || matches!(c, '[' | '>')).unwrap_or(rest.len()));
+    if !is_name(name) {
+        return Err(&text[offset_in(text, name)..]);
     }
-    None
+    let rest = rest.trim_start_matches(is_blank);
+    let rest = match (rest.strip_prefix("SYSTEM"), rest.strip_prefix("PUBLIC")) {
+        (Some(rest), _) => behind_literal(rest)?,
+        (_, Some(rest)) => behind_literal(behind_literal(rest)?)?,
+        _ => rest,
+    };
+    let rest = rest.trim_start_matches(is_blank);
+    let rest = match rest.strip_prefix('[') {
+        Some(subset) => behind_subset(subset)?.trim_start_matches(is_blank),
+        None => rest,
+    };
+    if rest == ">" { Ok(()) } else { Err(rest) }
 }
 
-/// Where a DOCTYPE declares an entity, if it does. Comments, instructions and quoted texts are no declarations.
-fn entity_declaration(doctype: &str) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = doctype[at..].find(['<', '"', '\'']) {
-        at += found;
-        let rest = &doctype[at..];
-        if rest.starts_with("<!ENTITY") {
-            return Some(at);
-        }
-        let end = match &rest[..1] {
-            "<" if rest.starts_with("<!--") => "-->",
-            "<" if rest.starts_with("<?") => "?>",
-            "<" => "<",
-            quote => quote,
+/// What follows blanks and a literal.
+fn behind_literal(text: &str) -> Result<&str, &str> {
+    let literal = text.trim_start_matches(is_blank);
+    let quote = literal.chars().next().filter(|c| matches!(c, '"' | '\'') && literal.len() < text.len());
+    let inner = quote.and_then(|quote| literal[1..].split_once(quote));
+    inner.map(|(_, behind)| behind).ok_or(literal)
+}
+
+/// What follows the `]` of an internal subset. Its declarations are skipped, but for those of entities.
+fn behind_subset(mut rest: &str) -> Result<&str, &str> {
+    loop {
+        rest = rest.trim_start_matches(is_blank);
+        rest = if let Some(behind) = rest.strip_prefix(']') {
+            return Ok(behind);
+        } else if let Some(comment) = rest.strip_prefix("<!--") {
+            let (_, behind) = comment.split_once("--").ok_or(rest)?;
+            behind.strip_prefix('>').ok_or(behind)?
+        } else if let Some(instruction) = rest.strip_prefix("<?") {
+            let (inner, behind) = instruction.split_once("?>").ok_or(rest)?;
+            let name = inner.split(is_blank).next().unwrap_or("");
+            if is_name(name) && !name.eq_ignore_ascii_case("xml") { behind } else { return Err(instruction) }
+        } else if let Some(element) = rest.strip_prefix("<!ELEMENT") {
+            behind_declaration(element, &['<', '"', '\''])?
+        } else if let Some(other) = rest.strip_prefix("<!ATTLIST").or_else(|| rest.strip_prefix("<!NOTATION")) {
+            behind_declaration(other, &['<'])?
+        } else {
+            return Err(rest);
         };
-        let skip = if end == "<" { 1 } else { 1 + rest[1..].find(end)? + end.len() };
-        at += skip;
     }
-    None
+}
+
+/// What follows the `>` of a declaration, whose literals may hold any character, and the rest of it none that is `forbidden`.
+fn behind_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, &'t str> {
+    let mut rest = text;
+    if !text.starts_with(is_blank) {
+        return Err(text);
+    }
+    loop {
+        rest = &rest[rest.find(['<', '>', '"', '\'']).ok_or("")?..];
+        match rest.split_at(1) {
+            (">", behind) => return Ok(behind),
+            (other, _) if other.contains(forbidden) => return Err(rest),
+            (quote, literal) => rest = literal.split_once(quote).ok_or(rest)?.1,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -624,15 +653,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entity_declarations() {
-        for (text, expected) in [
-            ("<!DOCTYPE a>", None),
-            ("<!DOCTYPE a SYSTEM \"<!ENTITY\">", None),
-            ("<!DOCTYPE a [<!-- <!ENTITY x 'y'> ' --> <?p <!ENTITY?>]>", None),
-            ("<!DOCTYPE a [<!ELEMENT a ANY>]>", None),
-            ("<!DOCTYPE a [ <!ENTITY x 'y'>]>", Some(14)),
+    fn doctypes() {
+        for text in [
+            "<!DOCTYPE a>",
+            "<!DOCTYPE\ta\n>",
+            "<!DOCTYPE a SYSTEM \"<!ENTITY ]>'\">",
+            "<!DOCTYPE a PUBLIC 'b' \"c\" [ ] >",
+            "<!DOCTYPE a[<!-- <!ENTITY x 'y'> ' ]> --> <?p <!ENTITY ]>?>]>",
+            "<!DOCTYPE a [<!ELEMENT a ANY><!ATTLIST a b CDATA ']>'><!NOTATION c SYSTEM \"d'\">]>",
         ] {
-            assert_eq!(entity_declaration(text), expected, "{text}");
+            assert_eq!(well_formed_doctype(text), Ok(()), "{text}");
+        }
+        for (text, stray) in [
+            ("<!DOCTYPE a [ <!ENTITY x 'y'>]>", "<!ENTITY x 'y'>]>"),
+            ("<!DOCTYPE a]]b>", "a]]b>"),
+            ("<!DOCTYPE 1a>", "1a>"),
+            ("<!DOCTYPE >", ">"),
+            ("<!DOCTYPE a b>", "b>"),
+            ("<!DOCTYPE a SYSTEM>", ">"),
+            ("<!DOCTYPE a SYSTEM'b'>", "'b'>"),
+            ("<!DOCTYPE a PUBLIC 'b'>", ">"),
+            ("<!DOCTYPE a SYSTEM 'b>", "'b>"),
+            ("<!DOCTYPE a [[]>", "[]>"),
+            ("<!DOCTYPE a []]>", "]>"),
+            ("<!DOCTYPE a [b]>", "b]>"),
+            ("<!DOCTYPE a ['b']>", "'b']>"),
+            ("<!DOCTYPE a [%b;]>", "%b;]>"),
+            ("<!DOCTYPE a [<!-- -- -->]>", " -->]>"),
+            ("<!DOCTYPE a [<?xml ?>]>", "xml ?>]>"),
+            ("<!DOCTYPE a [<!OTHER a>]>", "<!OTHER a>]>"),
+            ("<!DOCTYPE a [<!ELEMENTa>]>", "a>]>"),
+            ("<!DOCTYPE a [<!ELEMENT 'a'>]>", "'a'>]>"),
+            ("<!DOCTYPE a [<!ATTLIST a <b>]>", "<b>]>"),
+            ("<!DOCTYPE a [<!ATTLIST a 'b>]>", "'b>]>"),
+            ("<!DOCTYPE a [<!ATTLIST a", ""),
+        ] {
+            assert_eq!(well_formed_doctype(text), Err(stray), "{text}");
         }
     }
 

@@ -93,14 +93,15 @@ impl Writer<'_> {
         }
     }
 
-    /// A comment without the blanks around it; one that is continued as it is.
+    /// A comment without the blanks around it; one that is continued as it is. A `\r` at its end goes with the blanks, since
+    /// it would make a line end of another kind.
     fn comment(&self, line: &LogicalLine) -> Vec<u8> {
         let text = self.source.slice(line.span);
         if !line.joins.is_empty() {
             return text.to_vec();
         }
         let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(0);
-        let end = text.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
+        let end = text.iter().rposition(|byte| !is_blank(*byte) && *byte != b'\r').map_or(start, |last| last + 1);
         text[start..end].to_vec()
     }
 

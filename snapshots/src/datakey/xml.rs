@@ -224,36 +224,73 @@ impl<'t> Reader<'t> {
         Ok(false)
     }
 
-    /// `<!DOCTYPE name …>`; an internal subset may declare anything but entities.
+    /// `<!DOCTYPE name …>`; an internal subset may declare anything but entities, and refers to none.
     fn doctype(&mut self) -> Result<(), Malformed> {
         self.need("<!DOCTYPE")?;
         if !self.blanks() {
             return self.fail("no blank behind DOCTYPE");
         }
         self.name()?;
-        let rest = self.rest();
-        let mut quote = None;
-        let mut depth = 0;
-        let mut declares = false;
-        for (at, c) in rest.char_indices() {
-            match (quote, c) {
-                _ if !is_character(c) => return self.fail("a character that XML forbids"),
-                (Some(open), _) if open == c => quote = None,
-                (Some(_), _) => {}
-                (None, '"' | '\'') if depth > 0 && !declares => return self.fail("a literal outside of declarations"),
-                (None, '"' | '\'') => quote = Some(c),
-                (None, '[') => depth += 1,
-                (None, ']') => depth -= 1,
-                (None, '<') if rest[at..].starts_with("<!ENTITY") => return self.fail("declared entities"),
-                (None, '>') if depth == 0 => {
-                    self.at += at + 1;
-                    return Ok(());
+        let blank = self.blanks();
+        if blank && self.take("SYSTEM") {
+            self.literal()?;
+        } else if blank && self.take("PUBLIC") {
+            self.literal()?;
+            self.literal()?;
+        }
+        self.blanks();
+        if self.take("[") {
+            self.blanks();
+            while !self.take("]") {
+                if !self.comment_or_instruction()? {
+                    self.declaration_of_type()?;
                 }
-                (None, '<' | '>') => declares = c == '<',
-                _ => {}
+                self.blanks();
+            }
+            self.blanks();
+        }
+        self.need(">")
+    }
+
+    /// Blanks and a quoted text.
+    fn literal(&mut self) -> Result<(), Malformed> {
+        if !self.blanks() {
+            return self.fail("no blank before a literal");
+        }
+        let end = if self.take("'") { "'" } else { "\"" };
+        if end == "\"" {
+            self.need("\"")?;
+        }
+        self.until(end).map(drop)
+    }
+
+    /// `<!ELEMENT …>`, which has no literals, `<!ATTLIST …>` and `<!NOTATION …>`, which may.
+    fn declaration_of_type(&mut self) -> Result<(), Malformed> {
+        let has_literals = self.take("<!ATTLIST") || self.take("<!NOTATION");
+        if !has_literals {
+            self.need("<!ELEMENT")?;
+        }
+        if !self.blanks() {
+            return self.fail("no blank in a declaration");
+        }
+        while !self.take(">") {
+            if self.rest().starts_with('<') {
+                return self.fail("a declaration without an end");
+            } else if self.rest().starts_with(['"', '\'']) {
+                let end = if self.take("'") { "'" } else { "\"" };
+                self.take(end);
+                if !has_literals {
+                    return self.fail("a literal in an element's declaration");
+                }
+                self.until(end)?;
+            } else {
+                match self.rest().chars().next() {
+                    Some(c) if is_character(c) => self.at += c.len_utf8(),
+                    _ => return self.fail("no end, or a character that XML forbids"),
+                }
             }
         }
-        self.fail("no end")
+        Ok(())
     }
 
     fn element(&mut self, depth: usize) -> Result<Element, Malformed> {
