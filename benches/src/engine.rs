@@ -1,6 +1,6 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Event, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
+use tfbc_vm::{Begin, Context, Event, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
 
 use crate::{NativeText, USER};
 
@@ -51,7 +51,7 @@ impl<'b> Engine<'b> {
         Engine { program, hooks, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
-    /// Formats a load; gives the bytes of its text, the last part of which is kept.
+    /// Formats a load, one event by the other; gives the bytes of its text, the last part of which is kept.
     pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
         let Engine { program, hooks, machine, timers, text } = self;
         text.clear();
@@ -62,9 +62,28 @@ impl<'b> Engine<'b> {
                 n_bytes += text.len();
                 text.clear();
             }
-            let id = event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event));
             let place = (Layout::default(), text.len());
-            run.event(hooks[usize::from(id)], (&event, &Context::EMPTY), place, text);
+            run.event(hooks[id_of(&event)], (&event, &Context::EMPTY), place, text);
+        }
+        n_bytes + text.len()
+    }
+
+    /// The same, looking up what the next event begins with while one is printed.
+    pub fn run_ahead<'e>(&mut self, mut load: impl Iterator<Item = Event<'e>>) -> usize {
+        let Engine { program, hooks, machine, timers, text } = self;
+        text.clear();
+        let mut n_bytes = 0;
+        let mut run = machine.start(program, timers);
+        let mut next = || load.next().map(|event| (Begin::of(program, hooks[id_of(&event)], &event), event));
+        let mut coming = next();
+        while let Some((begin, event)) = coming {
+            coming = next();
+            if text.len() >= TEXT_BYTES {
+                n_bytes += text.len();
+                text.clear();
+            }
+            let place = (Layout::default(), text.len());
+            run.begun(begin, (&event, &Context::EMPTY), place, text);
         }
         n_bytes + text.len()
     }
@@ -73,6 +92,11 @@ impl<'b> Engine<'b> {
     pub fn text(&self) -> &[u8] {
         self.text.as_bytes()
     }
+}
+
+/// The id of a hook or user event.
+fn id_of(event: &Event<'_>) -> usize {
+    event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event)).into()
 }
 
 /// Formats a load by hand, each event by `format`; gives the bytes of its text, the last part of which is kept.
@@ -97,13 +121,14 @@ pub fn run_native<'e>(
 ///
 /// # Panics
 /// When they do not.
-pub fn assert_same_text<'e>(
-    engine: &mut Engine<'_>,
-    load: impl Iterator<Item = Event<'e>> + Clone,
+pub fn assert_same_text<'b, 'e, L: Iterator<Item = Event<'e>> + Clone>(
+    engine: &mut Engine<'b>,
+    run: impl Fn(&mut Engine<'b>, L) -> usize,
+    load: L,
     format: impl Fn(&mut NativeText, &Event<'e>) -> Option<()>,
 ) {
     let mut native = NativeText::new();
-    let lens = (engine.run(load.clone()), run_native(load, &mut native, format));
+    let lens = (run(engine, load.clone()), run_native(load, &mut native, format));
     let (engine, native) = (engine.text(), native.as_bytes());
     let differs = engine.iter().zip(native).position(|(a, b)| a != b);
     if let Some(at) = differs {

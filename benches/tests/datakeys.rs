@@ -7,7 +7,8 @@ fn every_load_prints_the_same() {
     let blob = blob("load.xml", &definitions());
     for only in UserEvent::SHARES.map(|(event, _)| Some(event)).into_iter().chain([None]) {
         let load = RecordLoad::new(only, 2000);
-        assert_same_text(&mut Engine::new(&blob), load.events(), NativeText::record);
-        assert_same_text(&mut Engine::checked(&blob), load.events(), NativeText::record);
+        assert_same_text(&mut Engine::new(&blob), Engine::run, load.events(), NativeText::record);
+        assert_same_text(&mut Engine::new(&blob), Engine::run_ahead, load.events(), NativeText::record);
+        assert_same_text(&mut Engine::checked(&blob), Engine::run, load.events(), NativeText::record);
     }
 }

@@ -16,7 +16,7 @@
 use crate::table::TableKind;
 use crate::{Instr, Space};
 use bytemuck::{Pod, Zeroable, cast_slice};
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -61,7 +61,10 @@ pub struct RoutineRow {
     /// Registers from 0 that are zeroed before an event.
     pub zeroed: u16,
     /// 0 for an event's routine, 1 for one that is called.
-    pub called: u16,
+    pub called: u8,
+    /// The same number for routines with the same opcodes, and mostly another for others ([`BlobBuilder::finish`] gives
+    /// it). It says nothing of what the routine prints: any number will do.
+    pub shape: u8,
     /// Its name in the string pool: offset and length.
     pub name: [u32; 2],
 }
@@ -450,7 +453,7 @@ impl BlobBuilder {
     }
 
     /// Adds a routine, or finds one with the same code and places, whatever its name: its index. `start`, `len` and
-    /// `name` of the row are set here, and a `body` of 0 to all of the code.
+    /// `name` of the row are set here, a `body` of 0 to all of the code, and `shape` in the end.
     pub fn named_routine(
         &mut self,
         mut row: RoutineRow,
@@ -506,6 +509,7 @@ impl BlobBuilder {
     /// The bytes of the blob.
     pub fn finish(mut self) -> Vec<u8> {
         self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
+        self.number_shapes();
         let sections: [&[u8]; N_SECTIONS] = [
             cast_slice(&self.code),
             cast_slice(&self.places),
@@ -537,5 +541,21 @@ impl BlobBuilder {
         head[16..24].copy_from_slice(&len.to_le_bytes());
         seal(&mut head);
         head
+    }
+
+    /// Numbers the shapes of the hooks' routines. The events of a trace have one environment or two: the routines of each
+    /// are numbered together.
+    fn number_shapes(&mut self) {
+        let mut shapes = HashMap::<Vec<u8>, u8>::new();
+        let mut opcodes = Vec::new();
+        for env in 0..4 {
+            for hook in &self.hooks {
+                let Some(row) = self.routines.get_mut(hook.routines[env] as usize) else { continue };
+                opcodes.clear();
+                opcodes.extend(run(&self.code, [row.start, row.len]).iter().map(|instr| instr.op));
+                let next = shapes.len() as u8;
+                row.shape = *shapes.entry_ref(opcodes.as_slice()).or_insert(next);
+            }
+        }
     }
 }

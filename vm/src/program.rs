@@ -113,6 +113,9 @@ pub struct Routine<'p> {
     pub called: bool,
 }
 
+/// Shapes of routines that are told apart.
+pub(crate) const SHAPES: usize = 64;
+
 /// What an event's run begins with: a part of its routine's row (rule V12).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
@@ -124,16 +127,33 @@ pub(crate) struct Start {
     pub zeroed: u16,
     /// The byte orders of its numbers.
     pub orders: Orders,
-    /// What it looks at.
-    pub looks: Looks,
+    /// What it looks at, and in the higher bits its shape.
+    sight: u8,
 }
 
 impl Start {
     /// The start of a sound routine.
     fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
-        let RoutineRow { start, body, need, zeroed, .. } = sections.routines[routine as usize];
+        let RoutineRow { start, body, need, zeroed, shape, .. } = sections.routines[routine as usize];
         let (orders, looks) = proofs.facts(routine);
-        Start { start, body, need, zeroed, orders, looks }
+        Start { start, body, need, zeroed, orders, sight: looks as u8 | shape << 2 }
+    }
+
+    /// What the routine looks at.
+    #[inline(always)]
+    pub fn looks(&self) -> Looks {
+        match self.sight & 3 {
+            0 => Looks::Nowhere,
+            1 => Looks::AtPointer,
+            2 => Looks::AtEvent,
+            _ => Looks::Around,
+        }
+    }
+
+    /// Its shape, of [`SHAPES`].
+    #[inline(always)]
+    pub fn shape(&self) -> u8 {
+        self.sight >> 2
     }
 }
 
@@ -281,12 +301,6 @@ impl<'b> Program<'b> {
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
         (by_rule!(V12: behind(&self.sections.code, start.start as usize)), start.body as usize)
-    }
-
-    /// The opcode of a routine's first instruction.
-    #[inline(always)]
-    pub(crate) fn first_op(&self, start: &Start) -> u8 {
-        by_rule!(V12: row_at(&self.sections.code, start.start as usize)).op
     }
 
     /// The routine of an event's beginning; 0 for a hook that the program does not have.

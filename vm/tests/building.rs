@@ -1,10 +1,17 @@
 //! A blob in the making merges what is equal, and nothing else; what goes into it comes out of its program.
 
+mod common;
+
+use common::printed;
 use tfbc_vm::table::TableKind;
-use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
+use tfbc_vm::{
+    Begin, BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, TextBuf,
+    Timers, seal,
+};
 
 const RET: Instr = Instr::new(Op::Ret);
-const CALLED: RoutineRow = RoutineRow { called: 1, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
+const CALLED: RoutineRow =
+    RoutineRow { called: 1, shape: 0, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
 
 fn lines<const N: usize>(lines: [u32; N]) -> [Place; N] {
     lines.map(|line| Place { line, ..Place::default() })
@@ -63,4 +70,49 @@ fn what_went_in_comes_out() {
     assert_eq!((hook.label, hook.version, hook.line, hook.source), (&b"LABEL"[..], (3, 4), 7, &b"a.fmt"[..]));
     assert_eq!((hook.hidden, hook.builtin, hook.has_effects), (true, false, true));
     assert!(program.hook(0x0110).is_none());
+}
+
+/// A hook with one routine.
+fn hook(blob: &mut BlobBuilder, id: u16, code: &[Instr]) {
+    let routine =
+        blob.routine(RoutineRow::default(), code, &vec![Place { line: id.into(), ..Place::default() }; code.len()]);
+    blob.hook(HookRow { id, routines: [routine; 4], ..HookRow::default() });
+}
+
+/// Where the shape of a routine stands in a blob: the third section holds rows of 28 bytes.
+fn shape_at(blob: &[u8], routine: usize) -> usize {
+    let at = 32 + 2 * 16 + 4;
+    let section = u32::from_le_bytes(blob[at..at + 4].try_into().unwrap()) as usize;
+    section + routine * 28 + 19
+}
+
+#[test]
+fn routines_with_the_same_opcodes_have_one_shape() {
+    let mut blob = BlobBuilder::new();
+    hook(&mut blob, 0x0100, &[printed("a")]);
+    hook(&mut blob, 0x0200, &[printed("b"), Instr::new(Op::End)]);
+    hook(&mut blob, 0x0300, &[printed("c")]);
+    hook(&mut blob, 0x0400, &[printed("d"), printed("e")]);
+    let blob = blob.finish();
+    assert_eq!([0, 1, 2, 3].map(|routine| blob[shape_at(&blob, routine)]), [0, 1, 0, 2]);
+}
+
+#[test]
+fn a_shape_changes_no_text() {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    hook(&mut blob, 0x0100, &[printed("text"), Instr::new(Op::End)]);
+    let mut blob = blob.finish();
+    let at = shape_at(&blob, 0);
+    for shape in 0..=255 {
+        blob[at] = shape;
+        seal(&mut blob);
+        let program = Program::open(&blob).unwrap();
+        let event = Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 };
+        let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
+        let begin = Begin::of(&program, program.hook(0x0100).unwrap().index, &event);
+        let mut run = machine.start(&program, &mut timers);
+        run.begun(begin, (&event, &Context::EMPTY), (Layout::default(), 0), &mut text);
+        assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");
+    }
 }

@@ -26,6 +26,8 @@ struct Cli {
 enum Who {
     /// The project.
     Engine,
+    /// The same, looking ahead.
+    Ahead,
     /// The machine's checked twin.
     Checked,
     /// Code written by hand.
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     };
     let side = match cli.who {
         Who::Engine => Side::Engine,
+        Who::Ahead => Side::Ahead,
         Who::Checked => Side::Checked,
         Who::Native => Side::Native,
         Who::Plain => Side::Plain,

@@ -18,6 +18,8 @@ use std::fmt;
 pub enum Side {
     /// The project.
     Engine,
+    /// The same, with what the next event begins with looked up while one is printed, as reports do.
+    Ahead,
     /// The machine's checked twin.
     Checked,
     /// Code written by hand for this case alone.
@@ -28,12 +30,13 @@ pub enum Side {
 
 impl Side {
     /// Every side.
-    pub const ALL: [Side; 4] = [Side::Engine, Side::Checked, Side::Native, Side::Plain];
+    pub const ALL: [Side; 5] = [Side::Engine, Side::Ahead, Side::Checked, Side::Native, Side::Plain];
 
     /// Its name in benches and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Side::Engine => "engine",
+            Side::Ahead => "ahead",
             Side::Checked => "checked",
             Side::Native => "native",
             Side::Plain => "plain",

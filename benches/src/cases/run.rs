@@ -40,7 +40,7 @@ pub(super) fn datakeys() -> Vec<Measure> {
     only.chain([None]).map(measure).collect()
 }
 
-/// A load through the machine, through its checked twin, and through a formatter written by hand.
+/// A load through the machine, one event by the other and looking ahead, through its checked twin, and through a formatter written by hand.
 pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     name: &str,
     format_file: &str,
@@ -49,14 +49,16 @@ pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     native: impl Fn(&mut NativeText, &Event<'static>) -> Option<()> + 'static,
 ) -> Case {
     let blob: &'static [u8] = blob(name, format_file).leak();
-    let (mut engine, mut checked) = (Engine::new(blob), Engine::checked(blob));
-    assert_same_text(&mut engine, events(), &native);
-    assert_same_text(&mut checked, events(), &native);
+    let (mut engine, mut ahead, mut checked) = (Engine::new(blob), Engine::new(blob), Engine::checked(blob));
+    assert_same_text(&mut engine, Engine::run, events(), &native);
+    assert_same_text(&mut ahead, Engine::run_ahead, events(), &native);
+    assert_same_text(&mut checked, Engine::run, events(), &native);
     let events = Rc::new(events);
-    let (for_engine, for_checked) = (Rc::clone(&events), Rc::clone(&events));
+    let (for_engine, for_ahead, for_checked) = (Rc::clone(&events), Rc::clone(&events), Rc::clone(&events));
     let mut text = NativeText::new();
     Case::new(n_events)
         .side(Side::Engine, move || engine.run(for_engine()))
+        .side(Side::Ahead, move || ahead.run_ahead(for_ahead()))
         .side(Side::Checked, move || checked.run(for_checked()))
         .side(Side::Native, move || run_native(events(), &mut text, &native))
 }

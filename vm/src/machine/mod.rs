@@ -15,6 +15,7 @@ mod windows;
 
 use crate::cursor::Cursor;
 use crate::mem::{At, Pc, Stage, by_rule};
+use crate::program::{SHAPES, Start};
 use crate::verify::{Looks, MAX_DEPTH, N_REGS, Orders};
 use crate::{Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
@@ -151,6 +152,7 @@ impl Machine {
             event: Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 },
             context: None,
             timers,
+            shape: 0,
             beginning: 0,
             touched: false,
             given: [0; 8],
@@ -253,6 +255,8 @@ pub struct Run<'r> {
     /// That of an event that looks around.
     context: Option<Context<'r>>,
     timers: &'r mut Timers,
+    /// The shape that was entered last.
+    shape: u8,
     /// As of [`Program::beginning`].
     beginning: usize,
     /// Whether the event has changed the machine's state; few do.
@@ -317,8 +321,7 @@ pub struct Begin<'r> {
     program: &'r Program<'r>,
     /// As of [`Program::beginning`].
     beginning: usize,
-    /// The first instruction's opcode; `None` where the routine is still to be verified.
-    op: Option<u8>,
+    entry: Entry,
 }
 
 impl<'r> Begin<'r> {
@@ -326,7 +329,7 @@ impl<'r> Begin<'r> {
     #[inline(always)]
     pub fn of(program: &'r Program<'r>, hook: u32, event: &Event<'_>) -> Self {
         let beginning = Program::beginning(hook, event.env_index());
-        Self { program, beginning, op: program.start(beginning).map(|start| program.first_op(start)) }
+        Self { program, beginning, entry: entry(program.start(beginning).map_or(0, Start::shape)) }
     }
 }
 
@@ -349,13 +352,13 @@ impl<'r> Run<'r> {
     #[inline(always)]
     pub fn begun(
         &mut self,
-        Begin { program, beginning, op }: Begin<'r>,
+        Begin { program, beginning, entry }: Begin<'r>,
         (event, context): (&Event<'r>, &Context<'r>),
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
     ) -> Option<Outcome> {
         self.program = program;
-        self.print((beginning, op), (event, context), (layout, line), out, &mut Unobserved)
+        self.print((beginning, Some(entry)), (event, context), (layout, line), out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -372,11 +375,11 @@ impl<'r> Run<'r> {
         self.print((beginning, None), (event, context), (layout, line), out, observer).unwrap_or_default()
     }
 
-    /// The first instruction's opcode is given where it is known already.
+    /// The entry is given where it has been looked up.
     #[inline(always)]
     fn print<O: Observer>(
         &mut self,
-        (beginning, op): (usize, Option<u8>),
+        (beginning, entry): (usize, Option<Entry>),
         (event, context): (&Event<'r>, &Context<'r>),
         (layout, line): (Layout, usize),
         out: &mut TextBuf,
@@ -399,7 +402,7 @@ impl<'r> Run<'r> {
             }
         };
         // Who watches looks at everything.
-        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { start.looks };
+        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { start.looks() };
         if looks != Looks::Nowhere {
             self.cursor.go_to(0);
         }
@@ -422,7 +425,7 @@ impl<'r> Run<'r> {
         } else {
             checked(start.orders)
         };
-        let at = self.go(handlers, op, at, out, observer);
+        let at = self.go(handlers, entry, at, out, observer);
         let outcome = self.finish(out, at, line);
         if O::ACTIVE {
             observer.after(out.as_bytes().get(line..).unwrap_or_default());
@@ -460,18 +463,18 @@ impl<'r> Run<'r> {
     fn go<O: Observer>(
         &mut self,
         handlers: &Handlers,
-        op: Option<u8>,
+        entry: Option<Entry>,
         mut at: At,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> At {
         let mut pc = self.stage.start();
         let mut next = Some(self.first());
-        if let (Some(op), Some(instr)) = (op, next)
+        if let (Some(entry), Some(instr)) = (entry, next)
             && !O::ACTIVE
             && self.stage.holds(at)
         {
-            (at, pc) = self.step(handlers, op, at, instr, out);
+            (at, pc) = entry(self, handlers, at, instr, out);
             next = self.instr(pc);
         }
         while let Some(instr) = next {
@@ -480,7 +483,7 @@ impl<'r> Run<'r> {
                 observer.before(self.shown(pc, instr, out.as_bytes()));
             }
             (at, pc) = if self.stage.holds(at) {
-                self.step(handlers, instr.op, at, instr, out)
+                self.step(handlers, at, instr, out)
             } else {
                 self.step_behind(handlers, at, instr, out)
             };
@@ -491,11 +494,11 @@ impl<'r> Run<'r> {
 
     /// Runs an instruction.
     #[inline(always)]
-    fn step(&mut self, handlers: &Handlers, op: u8, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    fn step(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
         #[cfg(feature = "paranoid")]
         self.watch_instr(instr, out, at);
         let behind = by_rule!(LOOP: self.stage.literal(out, at, instr));
-        handlers[usize::from(op)](self, behind, instr, out)
+        handlers[usize::from(instr.op)](self, behind, instr, out)
     }
 
     /// Runs an instruction whose text has no room yet; or ends the run, where the text has reached its limit.
@@ -508,7 +511,7 @@ impl<'r> Run<'r> {
         }
         // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
         let at = self.stage.open(out, self.text_limit());
-        self.step(handlers, instr.op, at, instr, out)
+        self.step(handlers, at, instr, out)
     }
 
     /// The routine's first instruction.
@@ -690,6 +693,39 @@ impl<'r> Run<'r> {
         let outcome = self.state().outcome;
         Outcome { truncated: outcome.truncated | self.cursor.truncated, ..outcome }
     }
+}
+
+/// A way into routines of a shape: what runs their first instruction.
+///
+/// Processors guess where the loop goes on by the jumps behind it, and routines of many shapes begin alike. The jump to an
+/// entry tells them apart; where it is known early enough ([`Begin`]), so are all that follow.
+type Entry = for<'r> fn(&mut Run<'r>, &Handlers, At, &'r Instr, &mut TextBuf) -> (At, Pc);
+
+/// The entry of a shape.
+#[inline(always)]
+fn entry(shape: u8) -> Entry {
+    macro_rules! eights {
+        ($($n:literal)*) => {
+            [$(
+                enter::<{ 8 * $n }>, enter::<{ 8 * $n + 1 }>, enter::<{ 8 * $n + 2 }>, enter::<{ 8 * $n + 3 }>,
+                enter::<{ 8 * $n + 4 }>, enter::<{ 8 * $n + 5 }>, enter::<{ 8 * $n + 6 }>, enter::<{ 8 * $n + 7 }>,
+            )*]
+        };
+    }
+    static ALL: [Entry; SHAPES] = eights!(0 1 2 3 4 5 6 7);
+    ALL[usize::from(shape) % SHAPES]
+}
+
+/// What is stored makes each of these a function of its own: equal ones would be made one.
+fn enter<'r, const SHAPE: u8>(
+    run: &mut Run<'r>,
+    handlers: &Handlers,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+) -> (At, Pc) {
+    run.shape = SHAPE;
+    run.step(handlers, at, instr, out)
 }
 
 /// Bytes of text that are a step.

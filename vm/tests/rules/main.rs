@@ -42,7 +42,8 @@ fn check(instr: Instr, rule: Option<u8>) {
     assert_eq!(found, expected, "{}", tfbc_vm::list_instr(&instr, None));
 }
 
-const CALLED: RoutineRow = RoutineRow { called: 1, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
+const CALLED: RoutineRow =
+    RoutineRow { called: 1, shape: 0, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
 
 const EVENT: RoutineRow = RoutineRow { called: 0, ..CALLED };
 
