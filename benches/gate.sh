@@ -15,6 +15,7 @@ rows() {
 body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.40
 body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.40
 body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.40
+body: mix of 200, ahead | run/mix200 ahead | run/mix200 native | | | 1.72
 body: disk-read | run/disk-read engine | run/disk-read native | | 1.80 | 1.80
 body: ioctl | run/ioctl engine | run/ioctl native | | 1.80 | 1.80
 body: wakeup | run/wakeup engine | run/wakeup native | | 1.80 | 1.80
@@ -23,9 +24,9 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
 line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 2.19
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.17
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.22
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.08
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 2.14
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.17
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 2.07
 line: dump | line/dump engine | line/dump native | | 1.20 | 2.31
 step | step/events engine | step/events native | | | 8.62
 step with times | step/timed engine | step/timed native | | | 10.86
@@ -46,6 +47,7 @@ switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.80 
 switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 6.07
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
+datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 2.11
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09

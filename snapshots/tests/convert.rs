@@ -185,6 +185,8 @@ fn a_stanza_becomes_definitions() {
                 "V01 event definitions have no floating point numbers",
             ],
         ),
+        // Labels that differ in what XML cannot hold.
+        ("010 1.0 \"@E\" W1 \"a\u{1}=\" U4 \"a\u{2}=\" U4", words(&[1, 2]), "a?:1 a? 2:2", &[]),
         (
             "010 1.0 \"@E\" X2 \"a=\" U4",
             words(&[3]),

@@ -233,7 +233,7 @@ impl<'u, 'l> Making<'u, 'l> {
         let text = text.strip_suffix(prefix).filter(|text| text.ends_with(['=', ':'])).unwrap_or(text);
         let text = text.trim_end_matches(['=', ':']);
         let words: Vec<&str> = text.split_whitespace().collect();
-        let mut label = words.join(" ");
+        let mut label: String = words.join(" ").chars().map(in_xml).collect();
         if let (true, Some(name)) = (label.is_empty(), name) {
             label = String::from_utf8_lossy(name).into_owned();
         }
@@ -822,7 +822,12 @@ fn moves(body: &Body<'_>) -> bool {
     plain_text(body).is_none()
 }
 
-/// A text as an attribute holds it. What XML cannot hold is `?`.
+/// A character, or `?` for one that XML cannot hold.
+fn in_xml(char: char) -> char {
+    if matches!(char, '\0'..' ' | '\u{fffe}' | '\u{ffff}') { '?' } else { char }
+}
+
+/// A text as an attribute holds it.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {
@@ -832,8 +837,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\t' | '\n' | '\r' => drop(write!(out, "&#{};", u32::from(char))),
-            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => out.push('?'),
-            char => out.push(char),
+            char => out.push(in_xml(char)),
         }
     }
     out
