@@ -30,7 +30,7 @@ row() {
             --toggle-collect='*::measured_*' "$SHAPE_BINARY" "$shape" "$size" 2>&1) || true
         bytes=$(sed -n 's/^\([0-9]*\) bytes, sum.*/\1/p' <<<"$output")
         collected=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' <<<"$output")
-        if [[ -z $bytes || -z $collected || $collected == 0 ]]; then
+        if [[ -z $bytes || $bytes == 0 || -z $collected || $collected == 0 ]]; then
             echo "$row | FAILED: nothing was counted |"
             echo "$output" >&2
             return 1

@@ -165,13 +165,11 @@ fn id(n: usize) -> String {
 fn templates(size: usize) -> Vec<u8> {
     pieces(size, |n| {
         format!(
-            "{} 1.0 L=KERN \"TEMPLATE NUMBER {n}\" \"some fixed text that is long enough to be the larger part of it, then \
-             a number and a flag or two: pid=\" D4 \"flags=\" {{ X2 1 \"one\", 2 \"two\", \\* \"other\" }} \\\n  \\n \"and \
-             a second line with more of the same\" X4 U2 \\\n",
+            "{} 1.0 L=KERN \"TEMPLATE NUMBER {n}\" \"some fixed text that is long enough to be the larger part of it, \
+             then a number and a flag or two: pid=\" D4 \"flags=\" X2, 1 \"one\", 2 \"two\", \\* \"other\" \\\n  \\n \
+             \"and a second line with more of the same\" X4 U2\n\n",
             id(n)
         )
-        .replace(" \\\n\\\n", "\n")
-            + "\n"
     })
 }
 
@@ -249,7 +247,7 @@ fn packed(size: usize, extra: &[u8]) -> Vec<u8> {
 fn blob(size: usize) -> Vec<u8> {
     let mut sources = Sources::new();
     sources.add(Source::new("shape", templates(size / 4)));
-    tfbc_compiler::compile(&sources, &Options::default()).blob.unwrap_or_default()
+    tfbc_compiler::compile(&sources, &Options::default()).blob.expect("templates that compile")
 }
 
 /// Every kind.

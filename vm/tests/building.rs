@@ -5,8 +5,8 @@ mod common;
 use common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
-    Begin, BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, TextBuf,
-    Timers, seal,
+    Begin, BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, Space,
+    TextBuf, Timers, seal,
 };
 
 const RET: Instr = Instr::new(Op::Ret);
@@ -115,4 +115,33 @@ fn a_shape_changes_no_text() {
         run.begun(begin, (&event, &Context::EMPTY), (Layout::default(), 0), &mut text);
         assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");
     }
+}
+
+#[test]
+fn each_space_has_its_own_entries_with_their_flags() {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    let routine = blob.routine(RoutineRow::default(), &[Instr::new(Op::End)], &lines([1]));
+    for (n, space) in Space::ALL.into_iter().enumerate() {
+        for flags in 0..8 - n as u8 {
+            let row = HookRow { id: u16::from(flags) << 4, flags: flags | (space as u8) << 3, ..HookRow::default() };
+            blob.hook(HookRow { routines: [routine; 4], ..row });
+        }
+    }
+    let bytes = blob.finish();
+    let program = Program::open(&bytes).unwrap();
+    let mut n_before = 0;
+    for (n, space) in Space::ALL.into_iter().enumerate() {
+        let entries: Vec<_> = program.entries(space).collect();
+        assert_eq!(entries.len(), 8 - n);
+        for (flags, entry) in entries.iter().enumerate() {
+            assert_eq!((entry.space, usize::from(entry.id), entry.index), (space, flags << 4, n_before));
+            let told = [entry.hidden, entry.builtin, entry.has_effects];
+            assert_eq!(told, [1, 2, 4].map(|bit| flags & bit != 0), "flags {flags}");
+            assert_eq!(program.entry_at(n_before).map(|entry| (entry.space, entry.id)), Some((space, entry.id)));
+            n_before += 1;
+        }
+    }
+    assert!(program.entry_at(n_before).is_none());
+    assert!(program.hooks().map(|hook| hook.index).eq(0..8));
 }

@@ -4,8 +4,8 @@ mod common;
 
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    Begin, BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
-    Place, ProcessNames, Program, RoutineRow, Run, Step, TextBuf, Timers, Unobserved,
+    Begin, BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
+    Place, ProcessNames, Program, Record, RoutineRow, Run, Space, Step, TextBuf, Timers, Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -241,5 +241,53 @@ fn events_that_were_looked_up_are_of_their_own_programs() {
         // A hook that the program does not have.
         let none = Begin::of(&two, u32::MAX, &surrounded(of(FIRST)).0);
         assert_eq!(print_begun(&mut run, none, of(FIRST)), ("\n".to_owned(), Outcome::default()));
+    }
+}
+
+#[test]
+fn each_environment_of_an_entry_runs_its_own_routine() {
+    let mut blob = BlobBuilder::new();
+    blob.source("test", b"");
+    for space in [Space::Hook, Space::Record] {
+        for id in [FIRST, SECOND] {
+            let routines = space.envs().map(|env| {
+                let code = [common::printed(format!("{:x} {}", id >> 4, env.name()))];
+                blob.routine(RoutineRow::default(), &code, &[Place::default()])
+            });
+            blob.hook(HookRow { id, flags: (space as u8) << 3, routines, ..HookRow::default() });
+        }
+    }
+    let blob = blob.finish();
+    let event = |env: Env| {
+        let bytes: &[u8] = match env {
+            Env::Hook32 => &[1, 0x0a],
+            Env::Generic32 => &[1, 0x08],
+            Env::Hook64 => &[0x80],
+            Env::Generic64 => &[0xc0],
+            _ => &[],
+        };
+        let record = bytes.is_empty().then(|| Record { event: 1, big_endian: !env.little_endian() });
+        Event { bytes, wide: env.word() == 8 || env.combine(), record, time_ns: 0, offset: 0 }
+    };
+    for program in [Program::open(&blob), Program::open_lazily(&blob)].map(|program| program.expect("a sound blob")) {
+        let (mut machine, mut timers) = (Machine::default(), Timers::new());
+        let mut run = machine.start(&program, &mut timers);
+        for entry in program.entries(Space::Hook).chain(program.entries(Space::Record)) {
+            for env in entry.space.envs() {
+                let event = event(env);
+                assert_eq!(event.env(), env);
+                let (of, place) = ((&event, &Context::EMPTY), (Layout::default(), 0));
+                let mut texts = [(); 3].map(|()| TextBuf::new());
+                let mut routines = Vec::new();
+                run.event(entry.index, of, place, &mut texts[0]);
+                run.begun(Begin::of(&program, entry.index, &event), of, place, &mut texts[1]);
+                run.observed(entry.index, of, place, &mut texts[2], &mut |step: Step<'_>| routines.push(step.routine));
+                let expected = format!("{:x} {}\n", entry.id >> 4, env.name());
+                for text in texts {
+                    assert_eq!(String::from_utf8_lossy(text.as_bytes()), expected);
+                }
+                assert_eq!(routines, [program.routine_of(&entry, env).expect("a routine").index]);
+            }
+        }
     }
 }

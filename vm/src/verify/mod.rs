@@ -556,3 +556,22 @@ fn within_need(site: &Site<'_>, op: Op) -> bool {
     };
     end <= u64::from(site.row.need)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_looks_at_what_its_name_says() {
+        for op in Op::ALL {
+            let name = op.info().mnemonic;
+            let expected = match (name, name.split('.').next()) {
+                ("nl" | "tab" | "env", _) => Looks::AtEvent,
+                ("call" | "ret" | "error" | "put.path" | "put.name", _) | (_, Some("timer")) => Looks::Around,
+                ("text.by" | "dump", _) | (_, Some("take" | "pass" | "ptr" | "base")) => Looks::AtPointer,
+                _ => Looks::Nowhere,
+            };
+            assert_eq!(Looks::of(*op), expected, "{name}");
+        }
+    }
+}
