@@ -185,6 +185,20 @@ fn a_carriage_return_before_blanks_is_no_line_end() {
 }
 
 #[test]
+fn blank_lines_that_go_do_not_tell_the_line_end() {
+    for (source, expected) in [
+        ("\r\n# a\n\n\n# b\r\n", "# a\n\n# b\n"),
+        ("\n \r\n# a\r\n\n# b\n", "# a\r\n\r\n# b\r\n"),
+        ("\\\n\r\n# a\r\n\n# b\n", "# a\r\n\r\n# b\r\n"),
+        ("\r\n\r\n<!-- a\nb -->\r\n<eventdefinitions/>\r\n", "<!-- a\nb -->\n<eventdefinitions/>\n"),
+        ("\n<!-- a\r\nb -->\n<eventdefinitions/>\n", "<!-- a\r\nb -->\r\n<eventdefinitions/>\r\n"),
+    ] {
+        check("blank lines", source.as_bytes());
+        assert_eq!(lossy(&layout(source.as_bytes())), expected);
+    }
+}
+
+#[test]
 fn any_bytes_have_a_layout() {
     let paths: Vec<PathBuf> = [corpus("trcfmt"), corpus("datakey")].concat();
     for seed in seeds(150) {

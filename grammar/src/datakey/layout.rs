@@ -20,6 +20,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::number::is_blank;
 use super::parse::{ROOTS, parse_within};
+use crate::trcfmt::line_end;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
 /// Columns of a line.
@@ -127,8 +128,7 @@ fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
 }
 
 fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
-    let first = text.find('\n').unwrap_or(0);
-    let line_end = if text[..first].ends_with('\r') { "\r\n" } else { "\n" };
+    let line_end = if line_end(text.as_bytes()).len() == 2 { "\r\n" } else { "\n" };
     let mut writer = Writer { text, base, line_end, depth: 0, at: 0, after_start: false, rewrites: Vec::new() };
     let mut rest = nodes;
     while let Some((node, others)) = rest.split_first() {

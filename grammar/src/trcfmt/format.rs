@@ -4,7 +4,7 @@
 //! Comments stay in their place, one blank line stays of several, and a stanza with an error stays byte for byte.
 
 use super::layout;
-use super::lines::{LineKind, LogicalLine, is_blank, logical_lines};
+use super::lines::{LineKind, LogicalLine, is_blank, join_len, logical_lines};
 use super::parse::parse_within;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
@@ -59,10 +59,14 @@ pub fn format_stanza(source: &Source, line_end: &[u8]) -> Option<Vec<u8>> {
     Some(layout::stanza(source, whole, stanza, line_end))
 }
 
-/// The line end of a file: that of its first line.
+/// The line end of a file: that of the first line that is not blank, since those before it go.
 pub fn line_end(bytes: &[u8]) -> &'static [u8] {
-    let first = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
-    if bytes[..first].ends_with(b"\r") { b"\r\n" } else { b"\n" }
+    let mut rest = bytes.trim_ascii_start();
+    while let Some(len) = join_len(rest) {
+        rest = rest[len..].trim_ascii_start();
+    }
+    let first = rest.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    if rest[..first].ends_with(b"\r") { b"\r\n" } else { b"\n" }
 }
 
 struct Writer<'s> {
