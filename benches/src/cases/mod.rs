@@ -18,7 +18,7 @@ use std::fmt;
 pub enum Side {
     /// The project.
     Engine,
-    /// The same, with what the next event begins with looked up while one is printed, as reports do.
+    /// The same, with what the next event begins with looked up while one is printed, as reports of AIX traces do.
     Ahead,
     /// The machine's checked twin.
     Checked,

@@ -40,7 +40,8 @@ pub(super) fn datakeys() -> Vec<Measure> {
     only.chain([None]).map(measure).collect()
 }
 
-/// A load through the machine, one event by the other and looking ahead, through its checked twin, and through a formatter written by hand.
+/// A load through the machine, one event by the other and looking ahead, through its checked twin, and through a formatter
+/// written by hand.
 pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     name: &str,
     format_file: &str,

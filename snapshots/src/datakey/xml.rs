@@ -257,6 +257,11 @@ impl<'t> Reader<'t> {
         if !self.blanks() {
             return self.fail("no blank before a literal");
         }
+        self.quoted()
+    }
+
+    /// A quoted text.
+    fn quoted(&mut self) -> Result<(), Malformed> {
         let end = if self.take("'") { "'" } else { "\"" };
         if end == "\"" {
             self.need("\"")?;
@@ -277,12 +282,10 @@ impl<'t> Reader<'t> {
             if self.rest().starts_with('<') {
                 return self.fail("a declaration without an end");
             } else if self.rest().starts_with(['"', '\'']) {
-                let end = if self.take("'") { "'" } else { "\"" };
-                self.take(end);
                 if !has_literals {
                     return self.fail("a literal in an element's declaration");
                 }
-                self.until(end)?;
+                self.quoted()?;
             } else {
                 match self.rest().chars().next() {
                     Some(c) if is_character(c) => self.at += c.len_utf8(),
