@@ -198,6 +198,26 @@ fn blank_lines_that_go_do_not_tell_the_line_end() {
     }
 }
 
+/// All texts of up to seven of the bytes that lines and comments are made of.
+#[test]
+fn every_text_of_line_ends_and_comments_keeps_its_comments() {
+    const BYTES: &[u8; 6] = b"#a\\\r\n ";
+    let kinds = |bytes: &[u8]| -> Vec<LineKind> {
+        let source = Source::new("t", bytes);
+        logical_lines(&source).map(|line| line.kind).filter(|kind| *kind != LineKind::Blank).collect()
+    };
+    for len in 0..=7 {
+        for n in 0..BYTES.len().pow(len) {
+            let bytes: Vec<u8> = (0..len).map(|place| BYTES[n / BYTES.len().pow(place) % BYTES.len()]).collect();
+            let text = layout(&bytes);
+            let shown = || format!("{:?} {:?}", lossy(&bytes), lossy(&text));
+            assert_eq!(lossy(&layout(&text)), lossy(&text), "not idempotent: {}", shown());
+            assert_eq!(kinds(&text), kinds(&bytes), "other lines: {}", shown());
+            assert_eq!(comments(&text), comments(&bytes), "other comments: {}", shown());
+        }
+    }
+}
+
 #[test]
 fn any_bytes_have_a_layout() {
     let paths: Vec<PathBuf> = [corpus("trcfmt"), corpus("datakey")].concat();

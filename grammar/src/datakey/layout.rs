@@ -20,7 +20,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::number::is_blank;
 use super::parse::{ROOTS, parse_within};
-use crate::trcfmt::line_end;
+use crate::trcfmt::first_line_end;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
 /// Columns of a line.
@@ -128,7 +128,11 @@ fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
 }
 
 fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
-    let line_end = if line_end(text.as_bytes()).len() == 2 { "\r\n" } else { "\n" };
+    // Blank lines before the first piece go.
+    let line_end = match first_line_end(text.trim_start_matches(is_blank).as_bytes()) {
+        b"\r\n" => "\r\n",
+        _ => "\n",
+    };
     let mut writer = Writer { text, base, line_end, depth: 0, at: 0, after_start: false, rewrites: Vec::new() };
     let mut rest = nodes;
     while let Some((node, others)) = rest.split_first() {

@@ -4,7 +4,7 @@
 //! Comments stay in their place, one blank line stays of several, and a stanza with an error stays byte for byte.
 
 use super::layout;
-use super::lines::{LineKind, LogicalLine, is_blank, join_len, logical_lines};
+use super::lines::{LineKind, LogicalLine, is_blank, logical_lines};
 use super::parse::parse_within;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
@@ -22,7 +22,7 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
     let arena = Arena::new();
     let (file, mut diagnostics) = parse_within(&arena, id, source, limits);
     diagnostics.retain(|found| found.severity == Severity::Error);
-    let line_end = line_end(source.bytes());
+    let line_end = line_end(source);
     let mut stanzas = file.stanzas.iter().peekable();
     let rewrites = rewrites(source, |line| {
         let stanza = stanzas.next_if(|stanza| stanza.span.start == line.span.start)?;
@@ -34,7 +34,7 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
 /// What to rewrite in a format file, with the layout of each stanza, without its last line end, from somebody who keeps
 /// them. A stanza for which there is none stays as it is.
 pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<Vec<u8>>) -> Vec<Rewrite> {
-    let line_end = line_end(source.bytes());
+    let line_end = line_end(source);
     let mut writer = Writer { source, line_end, rewrites: Vec::new(), blank: None, begun: false };
     for line in logical_lines(source) {
         let text = match line.kind {
@@ -60,13 +60,17 @@ pub fn format_stanza(source: &Source, line_end: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The line end of a file: that of the first line that is not blank, since those before it go.
-pub fn line_end(bytes: &[u8]) -> &'static [u8] {
-    let mut rest = bytes.trim_ascii_start();
-    while let Some(len) = join_len(rest) {
-        rest = rest[len..].trim_ascii_start();
+pub fn line_end(source: &Source) -> &'static [u8] {
+    let first = logical_lines(source).find(|line| line.kind != LineKind::Blank);
+    first_line_end(&source.bytes()[first.map_or(0, |line| line.span.start as usize)..])
+}
+
+/// The first line end in some bytes, `\n` where there is none.
+pub fn first_line_end(bytes: &[u8]) -> &'static [u8] {
+    match bytes.iter().position(|byte| *byte == b'\n') {
+        Some(at) if bytes[..at].ends_with(b"\r") => b"\r\n",
+        _ => b"\n",
     }
-    let first = rest.iter().position(|byte| *byte == b'\n').unwrap_or(0);
-    if rest[..first].ends_with(b"\r") { b"\r\n" } else { b"\n" }
 }
 
 struct Writer<'s> {
@@ -98,7 +102,7 @@ impl Writer<'_> {
     }
 
     /// A comment without the blanks around it; one that is continued as it is. A `\r` at its end goes with the blanks, since
-    /// it would make a line end of another kind.
+    /// it would make a line end of another kind, unless a `\` stands before it, which would join the next line.
     fn comment(&self, line: &LogicalLine) -> Vec<u8> {
         let text = self.source.slice(line.span);
         if !line.joins.is_empty() {
@@ -106,7 +110,8 @@ impl Writer<'_> {
         }
         let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(0);
         let end = text.iter().rposition(|byte| !is_blank(*byte) && *byte != b'\r').map_or(start, |last| last + 1);
-        text[start..end].to_vec()
+        let trimmed = &text[start..end];
+        if trimmed.ends_with(b"\\") { text.to_vec() } else { trimmed.to_vec() }
     }
 
     /// A text with its line end. A `\r` at its end is no part of that.

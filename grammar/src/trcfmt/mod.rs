@@ -24,7 +24,7 @@ mod text;
 mod token;
 mod word;
 
-pub use format::{format, format_stanza, line_end, rewrites};
+pub use format::{first_line_end, format, format_stanza, line_end, rewrites};
 pub use lexemes::{KEYWORDS, Lexeme, lexemes};
 pub use lines::{Head, LineKind, LogicalLine, head, logical_lines};
 pub use listing::tokens;

@@ -136,7 +136,7 @@ impl Document {
                 return formatted.rewrites.into_iter().filter(|rewrite| touches(rewrite.span)).collect();
             }
         };
-        let line_end = trcfmt::line_end(self.bytes());
+        let line_end = trcfmt::line_end(&self.source);
         let mut lines = lines.iter();
         let mut rewrites = trcfmt::rewrites(&self.source, |line| {
             let stanza = lines.find(|known| known.span.start == line.span.start)?;
@@ -167,7 +167,7 @@ impl Document {
 
     /// Reads some of what a client may ask for: the facts and layouts of a few stanzas. Whether there was something to read.
     pub fn read_ahead(&self) -> bool {
-        let line_end = trcfmt::line_end(self.bytes());
+        let line_end = trcfmt::line_end(&self.source);
         let first = self.n_ahead.get();
         let lines = self.lines().get(first..).unwrap_or(&[]);
         for (index, stanza) in lines.iter().take(READ_AHEAD).enumerate() {
@@ -198,7 +198,7 @@ fn read(source: &Source, before: Option<(&Source, &Content)>) -> Content {
     };
     let mut lines: Vec<Stanza> = logical_lines(source).map(new).collect();
     let Some((old, Content::Trcfmt(before))) = before else { return Content::Trcfmt(lines) };
-    let is_same_end = trcfmt::line_end(old.bytes()) == trcfmt::line_end(source.bytes());
+    let is_same_end = trcfmt::line_end(old) == trcfmt::line_end(source);
     let is_same = |one: &Stanza, other: &Stanza| old.slice(one.span) == source.slice(other.span);
     let n_first = before.iter().zip(&lines).take_while(|(one, other)| is_same(one, other)).count();
     let (first, rest) = lines.split_at_mut(n_first);

@@ -4,7 +4,7 @@ use super::edit::Edit;
 use super::script::content_end;
 use std::collections::HashMap;
 use tfbc_grammar::trcfmt::ast::HookId;
-use tfbc_grammar::trcfmt::{LineKind, LogicalLine, head, logical_lines};
+use tfbc_grammar::trcfmt::{LineKind, LogicalLine, first_line_end, head, logical_lines};
 use tfbc_grammar::{Source, Span};
 
 /// A format file and the changes to it so far.
@@ -163,14 +163,6 @@ impl<'a> Document<'a> {
     fn line_end(&self, slot: &Slot) -> &'a [u8] {
         let behind = &self.bytes[slot.text_end..slot.end];
         [&b"\r\n"[..], b"\n"].into_iter().find(|end| behind.ends_with(end)).unwrap_or_default()
-    }
-}
-
-/// The first line end of a file, by which the others go.
-fn first_line_end(bytes: &[u8]) -> &'static [u8] {
-    match bytes.iter().position(|byte| *byte == b'\n') {
-        Some(at) if bytes[..at].ends_with(b"\r") => b"\r\n",
-        _ => b"\n",
     }
 }
 
