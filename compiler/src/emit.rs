@@ -487,16 +487,16 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::TakeName, &[(*spare).into()]);
             }
             Inst::Cut => self.op(Op::Cut, &[]),
-            Inst::Guarded { body, short } => self.guarded(body, short),
+            Inst::Guarded(node) => self.guarded(&node.body, &node.short),
             Inst::Demand(bytes) => self.demand(*bytes),
-            Inst::ByForm { simple, wide } => {
-                self.block(if self.ask(Asked::FORM).combine() { wide } else { simple });
+            Inst::ByForm(node) => {
+                self.block(if self.ask(Asked::FORM).combine() { &node.wide } else { &node.simple });
             }
-            Inst::If { on, then, otherwise } => self.choose(on, then, otherwise),
-            Inst::FlagList { value, entries } => {
-                let src = self.eval(value);
+            Inst::If(node) => self.choose(node),
+            Inst::FlagList(flags) => {
+                let src = self.eval(&flags.value);
                 self.print_soft();
-                let table = self.flag_table(entries);
+                let table = self.flag_table(&flags.entries);
                 self.op(Op::FlagsList, &[src.into(), table]);
             }
             Inst::Assign(slot, value) => {
@@ -509,8 +509,8 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::BaseTo, &[src.into()]);
             }
             Inst::Switch(switch) => self.switch(switch),
-            Inst::Loop { count, body } => self.repeat(count, body),
-            Inst::Flags { value, entries } => self.flags(value, entries),
+            Inst::Loop(node) => self.repeat(&node.count, &node.body),
+            Inst::Flags(flags) => self.flags(flags),
             Inst::CallStanza(id) => {
                 let callee = self.around.stanzas[id][self.around.env.index()];
                 self.settle();
@@ -518,13 +518,13 @@ impl<'p> Emitter<'p, '_> {
                 self.pointer = Pointer::Live;
             }
             Inst::CallFunction { function, arguments } => self.call_function(*function, arguments),
-            Inst::TimerStart(first, second) => {
-                let (first, second) = (self.eval(first), self.eval(second));
+            Inst::TimerStart(pair) => {
+                let [first, second] = pair.each_ref().map(|value| self.eval(value));
                 self.op(Op::TimerStart, &[first.into(), second.into()]);
             }
-            Inst::TimerEnd(first, second) => {
+            Inst::TimerEnd(pair) => {
                 self.before_maybe();
-                let (first, second) = (self.eval(first), self.eval(second));
+                let [first, second] = pair.each_ref().map(|value| self.eval(value));
                 self.op(Op::TimerEnd, &[first.into(), second.into()]);
             }
             Inst::Error => {
@@ -590,14 +590,14 @@ impl<'p> Emitter<'p, '_> {
         self.op(Op::TakeReach, &[bytes as u32, short]);
     }
 
-    fn choose(&mut self, on: &'p Value, then: &'p Block, otherwise: &'p Block) {
+    fn choose(&mut self, If { on, then, otherwise }: &'p If) {
         if let Some(value) = self.fold(on) {
             return self.block(if value != 0 { then } else { otherwise });
         }
-        if let (Value::AnyFlag(..), [Node { inst: Inst::Flags { value, entries }, .. }], [otherwise]) =
+        if let (Value::AnyFlag(_), [Node { inst: Inst::Flags(flags), .. }], [otherwise]) =
             (on, &then[..], &otherwise[..])
             && let Inst::Text(default) = &otherwise.inst
-            && self.nibble_flags(value, entries, default)
+            && self.nibble_flags(flags, default)
         {
             return;
         }
@@ -920,9 +920,9 @@ impl<'p> Emitter<'p, '_> {
                 let op = if *equal { Op::Equal } else { Op::Differ };
                 self.op(op, &[to, left.into(), right.into()]);
             }
-            Value::AnyFlag(value, entries) => {
-                let src = self.eval(value);
-                let table = self.flag_table(entries);
+            Value::AnyFlag(flags) => {
+                let src = self.eval(&flags.value);
+                let table = self.flag_table(&flags.entries);
                 self.op(Op::FlagsAny, &[to, src.into(), table]);
             }
             Value::Const(_) | Value::HookEnv | Value::WordSize | Value::Generic => {}
@@ -982,7 +982,9 @@ impl<'p> Emitter<'p, '_> {
         match &switch.on {
             Select::Number { value, width, keys } => {
                 let width = width.unwrap_or(u32::from(self.word()) * 8);
-                let cases = distinct(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
+                let mut cases = Vec::with_capacity(keys.len());
+                cases.extend(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
+                keep_first(&mut cases);
                 self.switch_number(value, &cases, switch);
             }
             Select::Text(text, keys) => {
@@ -1080,7 +1082,8 @@ impl<'p> Emitter<'p, '_> {
         };
         let default = text(switch.default)?;
         let mut by_key = vec![default; last as usize + 2];
-        let mut used = vec![default];
+        let mut used = Vec::with_capacity(cases.len() + 1);
+        used.push(default);
         for (key, body) in cases {
             by_key[*key as usize] = text(Some(*body))?;
             used.push(by_key[*key as usize]);
@@ -1197,7 +1200,7 @@ impl<'p> Emitter<'p, '_> {
             moves |= node.inst.touches_pointer();
             blanks |= match &node.inst {
                 Inst::Soft | Inst::CallStanza(_) | Inst::CallFunction { .. } => true,
-                Inst::Flags { entries, .. } => entries.iter().any(|entry| entry.yes.soft || entry.no.soft),
+                Inst::Flags(flags) => flags.entries.iter().any(|entry| entry.yes.soft || entry.no.soft),
                 _ => false,
             };
         });
@@ -1223,7 +1226,7 @@ impl<'p> Emitter<'p, '_> {
         (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
     }
 
-    fn flags(&mut self, value: &'p Value, entries: &'p [Flag]) {
+    fn flags(&mut self, Flags { value, entries }: &'p Flags) {
         let src = self.eval(value);
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
@@ -1242,7 +1245,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     /// Flags with a text for values that meet none of them, where nibbles' texts can say so and no soft blank is about.
-    fn nibble_flags(&mut self, value: &'p Value, entries: &'p [Flag], default: &[u8]) -> bool {
+    fn nibble_flags(&mut self, Flags { value, entries }: &'p Flags, default: &[u8]) -> bool {
         if self.soft != Soft::No {
             return false;
         }
@@ -1259,7 +1262,7 @@ impl<'p> Emitter<'p, '_> {
     /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all
     /// of their texts are followed by soft blanks or none.
     fn nibbles(&self, entries: &[Flag]) -> Option<(Nibbles, bool)> {
-        let mut nibbles: Vec<[ShortText; 16]> = Vec::new();
+        let mut nibbles: Vec<[ShortText; 16]> = Vec::with_capacity(entries.len().min(16));
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
         let leading = texts().any(|text| begins_blank(&text.text));
@@ -1294,14 +1297,12 @@ impl<'p> Emitter<'p, '_> {
 
 const BLANK: Plain<'static> = Plain::Text(Cow::Borrowed(b" "));
 
-/// The cases of a switch, of each key the first.
-fn distinct(cases: impl Iterator<Item = (u64, usize)>) -> Vec<(u64, usize)> {
-    let mut cases: Vec<_> = cases.collect();
+/// Keeps of each key the first case.
+fn keep_first(cases: &mut Vec<(u64, usize)>) {
     if !cases.is_sorted_by(|(one, _), (next, _)| one < next) {
         let mut known = HashSet::with_capacity(cases.len());
         cases.retain(|(key, _)| known.insert(*key));
     }
-    cases
 }
 
 /// Whether a text takes the place of a soft blank before it.

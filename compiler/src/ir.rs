@@ -68,6 +68,7 @@ pub(crate) struct Node {
     pub span: Span,
 }
 
+/// There are many: what is large stands apart.
 #[derive(Debug)]
 pub(crate) enum Inst {
     /// Template text.
@@ -108,46 +109,27 @@ pub(crate) enum Inst {
     Cut,
     /// Runs `body`, whose demands that are not met go on with `short`. Behind it the data pointer stands at the
     /// event's first byte.
-    Guarded {
-        body: Block,
-        short: Block,
-    },
+    Guarded(Box<Guarded>),
     /// Leaves for the guarded block's `short` where the event has fewer bytes from the data pointer on.
     Demand(u64),
     /// One block for simple records, the other for combines.
-    ByForm {
-        simple: Block,
-        wide: Block,
-    },
-    If {
-        on: Value,
-        then: Block,
-        otherwise: Block,
-    },
+    ByForm(Box<ByForm>),
+    If(Box<If>),
     /// The texts of the entries that a value meets, a blank between two.
-    FlagList {
-        value: Value,
-        entries: Vec<Flag>,
-    },
+    FlagList(Box<Flags>),
     Assign(Slot, Value),
     SetPointer(Value),
     SetBase(Value),
-    Switch(Switch),
-    Loop {
-        count: Value,
-        body: Block,
-    },
-    Flags {
-        value: Value,
-        entries: Vec<Flag>,
-    },
+    Switch(Box<Switch>),
+    Loop(Box<Loop>),
+    Flags(Box<Flags>),
     CallStanza(u16),
     CallFunction {
         function: usize,
         arguments: Vec<Value>,
     },
-    TimerStart(Value, Value),
-    TimerEnd(Value, Value),
+    TimerStart(Box<[Value; 2]>),
+    TimerEnd(Box<[Value; 2]>),
     Error,
     Stop,
     /// Ends the event.
@@ -205,7 +187,7 @@ pub(crate) enum Value {
         right: Box<Value>,
     },
     /// 1 where the value meets an entry that prints text, else 0.
-    AnyFlag(Box<Value>, Vec<Flag>),
+    AnyFlag(Box<Flags>),
 }
 
 /// A field of the event's buffer.
@@ -251,6 +233,42 @@ pub(crate) enum How {
         len: u8,
         width: u32,
     },
+}
+
+/// A block, and what is done in its place where a demand in it is not met.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    pub body: Block,
+    pub short: Block,
+}
+
+/// A block for simple records, and one for combines.
+#[derive(Debug)]
+pub(crate) struct ByForm {
+    pub simple: Block,
+    pub wide: Block,
+}
+
+/// Blocks for a value other than 0, and for 0.
+#[derive(Debug)]
+pub(crate) struct If {
+    pub on: Value,
+    pub then: Block,
+    pub otherwise: Block,
+}
+
+/// A block that runs so many times.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    pub count: Value,
+    pub body: Block,
+}
+
+/// A value, and the entries that it may meet.
+#[derive(Debug, Clone)]
+pub(crate) struct Flags {
+    pub value: Value,
+    pub entries: Vec<Flag>,
 }
 
 #[derive(Debug)]
@@ -302,15 +320,17 @@ pub(crate) fn walk_node(node: &Node, visit: &mut impl FnMut(&Node)) {
             }
             switch.bodies.iter().for_each(|body| walk(body, visit));
         }
-        Inst::Loop { body, .. } => walk(body, visit),
-        Inst::Guarded { body: first, short: second }
-        | Inst::ByForm { simple: first, wide: second }
-        | Inst::If { then: first, otherwise: second, .. } => {
-            walk(first, visit);
-            walk(second, visit);
-        }
+        Inst::Loop(node) => walk(&node.body, visit),
+        Inst::Guarded(node) => both(&node.body, &node.short, visit),
+        Inst::ByForm(node) => both(&node.simple, &node.wide, visit),
+        Inst::If(node) => both(&node.then, &node.otherwise, visit),
         _ => {}
     }
+}
+
+fn both(first: &Block, second: &Block, visit: &mut impl FnMut(&Node)) {
+    walk(first, visit);
+    walk(second, visit);
 }
 
 impl Value {
@@ -318,7 +338,8 @@ impl Value {
     pub fn touches_pointer(&self) -> bool {
         match self {
             Value::Read(_) | Value::Pointer | Value::Env(EnvValue::LogIndex) => true,
-            Value::Low { value, .. } | Value::Bits { value, .. } | Value::AnyFlag(value, _) => value.touches_pointer(),
+            Value::Low { value, .. } | Value::Bits { value, .. } => value.touches_pointer(),
+            Value::AnyFlag(flags) => flags.value.touches_pointer(),
             Value::Binary(_, left, right) | Value::Compare { left, right, .. } => {
                 left.touches_pointer() || right.touches_pointer()
             }
@@ -340,20 +361,18 @@ impl Inst {
             | Inst::Escaped(_)
             | Inst::Words(_)
             | Inst::NameText { .. }
-            | Inst::Guarded { .. }
+            | Inst::Guarded(_)
             | Inst::Demand(_)
             | Inst::SetPointer(_)
             | Inst::SetBase(_)
             | Inst::CallStanza(_)
             | Inst::CallFunction { .. } => true,
             Inst::Put(value, _) | Inst::Assign(_, value) => value.touches_pointer(),
-            Inst::Switch(Switch { on: Select::Number { value, .. }, .. }) => value.touches_pointer(),
-            Inst::Loop { count, .. } => count.touches_pointer(),
-            Inst::Flags { value, .. } | Inst::FlagList { value, .. } => value.touches_pointer(),
-            Inst::If { on, .. } => on.touches_pointer(),
-            Inst::TimerStart(first, second) | Inst::TimerEnd(first, second) => {
-                first.touches_pointer() || second.touches_pointer()
-            }
+            Inst::Switch(node) => matches!(&node.on, Select::Number { value, .. } if value.touches_pointer()),
+            Inst::Loop(node) => node.count.touches_pointer(),
+            Inst::Flags(flags) | Inst::FlagList(flags) => flags.value.touches_pointer(),
+            Inst::If(node) => node.on.touches_pointer(),
+            Inst::TimerStart(pair) | Inst::TimerEnd(pair) => pair.iter().any(Value::touches_pointer),
             _ => false,
         }
     }

@@ -240,7 +240,7 @@ impl Linker<'_> {
                 blob.table(kind, &words)
             }
             TableDraft::Flags(entries) => {
-                let mut words = Vec::new();
+                let mut words = Vec::with_capacity(entries.len() * 5);
                 for (mask, field, yes, no) in entries {
                     let mut string = |text: &[u8]| {
                         let [offset, len] = blob.string(text);
@@ -266,7 +266,8 @@ impl Linker<'_> {
             TableDraft::Nibbles(nibbles) => {
                 let head = nibbles.texts.len() as u64 | u64::from(nibbles.shift) << 8;
                 let texts = [&nibbles.default].into_iter().chain(nibbles.texts.iter().flatten());
-                let mut words = vec![head];
+                let mut words = Vec::with_capacity(5 + nibbles.texts.len() * 64);
+                words.push(head);
                 texts.for_each(|text| words.extend(packed::<4>(text.as_bytes())));
                 blob.words(&words)
             }

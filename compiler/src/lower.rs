@@ -43,7 +43,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) 
         let wins = names.functions[definition.function.name.node] == index;
         probes.on = probes.wanted && wins && !unit.builtin;
         let mut scope = Scope::new(unit, names, &mut diagnostics, &mut called, probes);
-        program.functions.push(scope.function(&definition.function));
+        program.functions.push(scope.function(definition.function));
         if !wins {
             let name = definition.function.name;
             let text = format!("function `{}` is defined again; the last definition wins", show(name.node));
@@ -315,7 +315,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             let stop = vec![Node { inst: Inst::Break, span: end }];
             let one = number::Number { negative: false, magnitude: 1 };
             let on = Select::Number { value, width: Some(64), keys: vec![(one, 0)] };
-            push(&mut block, end, Inst::Switch(ir::Switch { on, bodies: vec![stop], default: None }));
+            push(&mut block, end, Inst::Switch(ir::Switch { on, bodies: vec![stop], default: None }.into()));
         }
         if self.error {
             push(&mut block, end, Inst::Break);
@@ -346,14 +346,14 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
                 let mut body = self.group(node.body.items);
                 body.splice(..0, probe);
-                push(out, node.span, Inst::Loop { count, body });
+                push(out, node.span, Inst::Loop(ir::Loop { count, body }.into()));
             }
             Item::Bitflags(node) => self.bitflags(node, out),
             Item::Timer(timer) => {
-                let (first, second) = (self.expr(timer.first), self.expr(timer.second));
+                let pair = Box::new([self.expr(timer.first), self.expr(timer.second)]);
                 let inst = match timer.action {
-                    TimerAction::Start => Inst::TimerStart(first, second),
-                    TimerAction::End => Inst::TimerEnd(first, second),
+                    TimerAction::Start => Inst::TimerStart(pair),
+                    TimerAction::End => Inst::TimerEnd(pair),
                 };
                 push(out, timer.span, inst);
             }
@@ -810,7 +810,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Select::Number { value, width, keys: keys.numbers }
             }
         };
-        push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }));
+        push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }.into()));
     }
 
     fn masked(&mut self, value: Value, width: Option<u32>, base: Base, mask: Option<ast::Value<'ast>>) -> Value {
@@ -921,7 +921,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     fn body(&mut self, body: &Body<'ast>) -> Block {
-        let mut out = Vec::new();
+        // Most are one text.
+        let mut out = Vec::with_capacity(1);
         match body {
             Body::Text(text) => self.text(text, &mut out),
             Body::Backquoted(text) => {
@@ -947,7 +948,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             let number = scope.flag_numeral(value, base)?;
             Some(number.pattern(width).unwrap_or(number.magnitude))
         };
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(node.entries.len());
         let mut probes = Vec::new();
         for entry in node.entries {
             let flag = match entry {
@@ -974,14 +975,15 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             entries.extend(flag);
         }
         if probes.is_empty() {
-            return push(out, node.span, Inst::Flags { value, entries });
+            return push(out, node.span, Inst::Flags(ir::Flags { value, entries }.into()));
         }
         // The value may be read at the data pointer: it is read once.
         let local = *self.tested.get_or_insert(self.n_locals);
         self.n_locals = self.n_locals.max(local + 1);
         push(out, node.span, Inst::Assign(Slot::Local(local), value));
         out.extend(probes.into_iter().map(|probe| probe(Slot::Local(local))));
-        push(out, node.span, Inst::Flags { value: Value::Slot(Slot::Local(local)), entries });
+        let value = Value::Slot(Slot::Local(local));
+        push(out, node.span, Inst::Flags(ir::Flags { value, entries }.into()));
     }
 
     /// What tells of an entry whether it prints its text, or that for bits that are not set.
@@ -998,7 +1000,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         probes.push(Box::new(move |slot| {
             let masked = Value::Binary(BinaryOp::And, Box::new(Value::Slot(slot)), Box::new(Value::Const(mask)));
             let on = Value::Compare { equal: true, left: Box::new(masked), right: Box::new(Value::Const(field)) };
-            Node { inst: Inst::If { on, then: vec![yes], otherwise: no.into_iter().collect() }, span }
+            let test = ir::If { on, then: vec![yes], otherwise: no.into_iter().collect() };
+            Node { inst: Inst::If(test.into()), span }
         }));
     }
 }
@@ -1013,7 +1016,7 @@ fn may_end(nodes: &[Node]) -> bool {
         ir::walk_node(node, &mut |node| {
             found |= matches!(
                 node.inst,
-                Inst::Break | Inst::Skip | Inst::CallStanza(_) | Inst::CallFunction { .. } | Inst::Loop { .. }
+                Inst::Break | Inst::Skip | Inst::CallStanza(_) | Inst::CallFunction { .. } | Inst::Loop(_)
             );
         });
     }
@@ -1062,7 +1065,8 @@ struct Keys {
 
 impl Keys {
     fn with_capacity(n_cases: usize) -> Self {
-        Self { known_numbers: foldhash::HashSet::with_capacity(n_cases), ..Self::default() }
+        let numbers = Vec::with_capacity(n_cases);
+        Self { numbers, known_numbers: foldhash::HashSet::with_capacity(n_cases), ..Self::default() }
     }
 
     /// Whether the number is a new key; `None` for one that no field of the width equals.

@@ -21,7 +21,7 @@ pub(crate) struct Unit<'ast> {
 #[derive(Clone, Copy)]
 pub(crate) struct Definition<'ast> {
     pub unit: usize,
-    pub function: Function<'ast>,
+    pub function: &'ast Function<'ast>,
 }
 
 /// The names of a file set.
@@ -64,7 +64,7 @@ impl<'ast> Names<'ast> {
                 for_each_item(stanza.body, &mut |item| {
                     if let Item::Function(function) = item {
                         names.functions.insert(function.name.node, names.definitions.len());
-                        names.definitions.push(Definition { unit: at, function: *function });
+                        names.definitions.push(Definition { unit: at, function });
                     }
                 });
             }

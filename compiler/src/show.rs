@@ -51,16 +51,16 @@ fn inst(out: &mut String, inst: &Inst, depth: usize) {
             let arguments: Vec<_> = arguments.iter().map(value).collect();
             writeln!(out, "call function {function} ({})", arguments.join(", "))
         }
-        Inst::TimerStart(a, b) => writeln!(out, "start timer {}, {}", value(a), value(b)),
-        Inst::TimerEnd(a, b) => writeln!(out, "end timer {}, {}", value(a), value(b)),
-        Inst::Loop { count, body } => {
-            let _ = writeln!(out, "loop {}", value(count));
-            block(out, body, depth + 1);
+        Inst::TimerStart(pair) => writeln!(out, "start timer {}, {}", value(&pair[0]), value(&pair[1])),
+        Inst::TimerEnd(pair) => writeln!(out, "end timer {}, {}", value(&pair[0]), value(&pair[1])),
+        Inst::Loop(node) => {
+            let _ = writeln!(out, "loop {}", value(&node.count));
+            block(out, &node.body, depth + 1);
             Ok(())
         }
-        Inst::Flags { value: of, entries } => {
-            let _ = writeln!(out, "flags {}", value(of));
-            for entry in entries {
+        Inst::Flags(flags) => {
+            let _ = writeln!(out, "flags {}", value(&flags.value));
+            for entry in &flags.entries {
                 let _ = writeln!(
                     out,
                     "{:w$}& {:#x} == {:#x} \"{}\" else \"{}\"",
@@ -74,13 +74,13 @@ fn inst(out: &mut String, inst: &Inst, depth: usize) {
             }
             Ok(())
         }
-        Inst::FlagList { value: of, entries } => {
-            let texts: Vec<_> = entries.iter().map(flag).collect();
-            writeln!(out, "flag list {}: {}", value(of), texts.join(", "))
+        Inst::FlagList(flags) => {
+            let texts: Vec<_> = flags.entries.iter().map(flag).collect();
+            writeln!(out, "flag list {}: {}", value(&flags.value), texts.join(", "))
         }
-        Inst::Guarded { body: first, short } => pair(out, "guarded", first, "short", short, depth),
-        Inst::ByForm { simple, wide } => pair(out, "simple", simple, "wide", wide, depth),
-        Inst::If { on, then, otherwise } => pair(out, &format!("if {}", value(on)), then, "else", otherwise, depth),
+        Inst::Guarded(node) => pair(out, "guarded", &node.body, "short", &node.short, depth),
+        Inst::ByForm(node) => pair(out, "simple", &node.simple, "wide", &node.wide, depth),
+        Inst::If(node) => pair(out, &format!("if {}", value(&node.on)), &node.then, "else", &node.otherwise, depth),
         Inst::Switch(node) => {
             switch(out, node, depth);
             Ok(())
@@ -153,8 +153,9 @@ fn value(of: &Value) -> String {
         Value::Compare { equal, left, right } => {
             format!("({} {} {})", value(left), if *equal { "==" } else { "!=" }, value(right))
         }
-        Value::AnyFlag(of, entries) => {
-            format!("any flag of {}: {}", value(of), entries.iter().map(flag).collect::<Vec<_>>().join(", "))
+        Value::AnyFlag(flags) => {
+            let texts: Vec<_> = flags.entries.iter().map(flag).collect();
+            format!("any flag of {}: {}", value(&flags.value), texts.join(", "))
         }
         Value::Binary(op, left, right) => format!("({} {op:?} {})", value(left), value(right)),
     }

@@ -2,7 +2,7 @@
 //! the cases of a switch, and only what masks say of the other values is left to be tested.
 
 use super::model::{Field, Search, Shape, Test};
-use crate::ir::{Block, Flag, FlagText, Inst, Node, Select, Slot, Switch, Value};
+use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Select, Slot, Switch, Value};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
@@ -110,7 +110,7 @@ impl<'f> Labels<'f> {
         let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
         let on = Select::Number { value: Value::Slot(value), width: Some(64), keys };
         let default = Some(bodies.len() - 1);
-        block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }), span });
+        block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }.into()), span });
         block
     }
 
@@ -139,14 +139,14 @@ impl<'f> Labels<'f> {
         }
         let mut block: Block = self.others.iter().filter_map(|other| other.probe(layout)).collect();
         let entries: Vec<Flag> = self.others.iter().map(|other| other.flag(layout.with_value)).collect();
-        let any = Value::AnyFlag(Box::new(Value::Slot(layout.value)), entries.clone());
-        let value = Value::Slot(layout.value);
-        let list = if layout.with_value { Inst::Flags { value, entries } } else { Inst::FlagList { value, entries } };
+        let flags = Box::new(Flags { value: Value::Slot(layout.value), entries });
+        let any = Value::AnyFlag(flags.clone());
+        let list = if layout.with_value { Inst::Flags(flags) } else { Inst::FlagList(flags) };
         let otherwise = self.or_default(&[], &[], layout);
         if self.others.iter().any(|other| other.mask == 0) || otherwise.is_empty() {
             block.push(node(list));
         } else {
-            block.push(node(Inst::If { on: any, then: vec![node(list)], otherwise }));
+            block.push(node(Inst::If(If { on: any, then: vec![node(list)], otherwise }.into())));
         }
         block
     }
@@ -172,7 +172,7 @@ impl Other<'_> {
             Value::Binary(BinaryOp::And, Box::new(Value::Slot(layout.value)), Box::new(Value::Const(self.mask)));
         // Every value has all bits of no mask.
         let on = Value::Compare { equal: !self.not, left: Box::new(masked), right: Box::new(Value::Const(self.mask)) };
-        Some(Node { inst: Inst::If { on, then: vec![probe], otherwise: Block::new() }, span: layout.span })
+        Some(Node { inst: Inst::If(If { on, then: vec![probe], otherwise: Block::new() }.into()), span: layout.span })
     }
 
     fn flag(&self, behind_blank: bool) -> Flag {

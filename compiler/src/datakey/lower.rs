@@ -4,7 +4,7 @@ use super::enums::{Labels, Layout, MAX_PAIRS};
 use super::model::*;
 use crate::codes::TOO_LARGE;
 use crate::coverage::{PointKind, Probes};
-use crate::ir::{Block, Field as Read, How, Inst, Node, Slot, Stanza, Value};
+use crate::ir::{Block, ByForm, Field as Read, Guarded, How, If, Inst, Loop, Node, Slot, Stanza, Value};
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Span};
@@ -135,7 +135,7 @@ impl<'m> Lowering<'m> {
     fn probe_condition(&mut self, key: usize, condition: &Condition, on: Value) {
         let [then, otherwise] = self.probes_of(key, condition);
         if !then.is_empty() {
-            self.push(Inst::If { on, then, otherwise });
+            self.push(Inst::If(If { on, then, otherwise }.into()));
         }
     }
 
@@ -151,7 +151,8 @@ impl<'m> Lowering<'m> {
             let shown = self.inside(|inside| inside.key(key))?;
             match (self.applies[key], &self.plan.keys[key].conditions[..]) {
                 (Applies::Local(local), _) => {
-                    self.push(Inst::If { on: Value::Slot(Slot::Local(local)), then: shown, otherwise: Block::new() });
+                    let on = Value::Slot(Slot::Local(local));
+                    self.push(Inst::If(If { on, then: shown, otherwise: Block::new() }.into()));
                 }
                 (Applies::Tested, [condition @ Condition { field: Some((from, field)), test, .. }]) => {
                     // Whether it is shown or not, the pointer is known behind it.
@@ -159,9 +160,9 @@ impl<'m> Lowering<'m> {
                     let ([holds, fails], [_, short]) = (self.probes_of(key, condition), self.probes_of(key, condition));
                     let then = holds.into_iter().chain(shown).chain([start()]).collect();
                     let otherwise = fails.into_iter().chain([start()]).collect();
-                    let test = Inst::If { on: tested(*test), then, otherwise };
+                    let test = Inst::If(If { on: tested(*test), then, otherwise }.into());
                     let body = self.condition(*from, *field, test);
-                    self.push(Inst::Guarded { body, short });
+                    self.push(Inst::Guarded(Guarded { body, short }.into()));
                 }
                 _ => self.block.extend(shown),
             }
@@ -257,7 +258,7 @@ impl<'m> Lowering<'m> {
         {
             // Locals are 0 at first.
             let body = self.condition(*from, *field, Inst::Assign(all, tested(*test)));
-            self.push(Inst::Guarded { body, short: Block::new() });
+            self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
             return self.probe_condition(key, condition, Value::Slot(all));
         }
         self.push(Inst::Assign(all, Value::Const(1)));
@@ -265,7 +266,7 @@ impl<'m> Lowering<'m> {
             let Some((from, field)) = condition.field else { continue };
             self.push(Inst::Assign(HOLDS, Value::Const(0)));
             let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
-            self.push(Inst::Guarded { body, short: Block::new() });
+            self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
             let applies = match self.applies[from] {
                 Applies::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(Slot::Local(applies))),
                 _ => Value::Slot(HOLDS),
@@ -301,7 +302,7 @@ impl<'m> Lowering<'m> {
             return self.push(goto(simple));
         }
         let block = |bytes| vec![Node { inst: goto(bytes), span: self.span }];
-        self.push(Inst::ByForm { simple: block(simple), wide: block(wide) });
+        self.push(Inst::ByForm(ByForm { simple: block(simple), wide: block(wide) }.into()));
     }
 
     /// Moves past a field.
@@ -326,7 +327,7 @@ impl<'m> Lowering<'m> {
             self.push(Inst::Assign(HOLDS, Value::Binary(BinaryOp::Add, Box::new(sum), Box::new(applies))));
         }
         let skip = vec![Node { inst: Inst::Skip, span: self.span }];
-        self.push(Inst::If { on: Value::Slot(HOLDS), then: Block::new(), otherwise: skip });
+        self.push(Inst::If(If { on: Value::Slot(HOLDS), then: Block::new(), otherwise: skip }.into()));
     }
 
     /// Shows a key's fields.
@@ -356,7 +357,7 @@ impl<'m> Lowering<'m> {
             inside.push(Inst::Cut);
             Ok(())
         })?;
-        self.push(Inst::Guarded { body, short });
+        self.push(Inst::Guarded(Guarded { body, short }.into()));
         if self.space == Space::Record && soft {
             self.push(Inst::Soft);
         }
@@ -415,7 +416,8 @@ impl<'m> Lowering<'m> {
             }
         } else {
             let body = std::iter::once(comma()).chain(item()).collect();
-            block.push(Node { inst: Inst::Loop { count: Value::Const(count - 1), body }, span: self.span });
+            let again = Loop { count: Value::Const(count - 1), body };
+            block.push(Node { inst: Inst::Loop(again.into()), span: self.span });
         }
         self.block.extend(block);
         self.text(b"]");

@@ -5,7 +5,7 @@
 
 use super::Layout;
 use super::table::{Arg, Args, CallRow, EventRow, Letter, Release, Side, call};
-use crate::ir::{Block, Field, How, Inst, Node, Select, Slot, Switch, Value};
+use crate::ir::{Block, ByForm, Field, Guarded, How, If, Inst, Loop, Node, Select, Slot, Switch, Value};
 use crate::number::Number;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
@@ -56,17 +56,17 @@ impl Printer {
     /// A block that ends where a field is missing.
     fn guarded(&mut self, print: impl FnOnce(&mut Printer)) {
         let body = self.nested(print);
-        self.push(Inst::Guarded { body, short: Block::new() });
+        self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
     }
 
     fn by_form(&mut self, simple: impl FnOnce(&mut Printer), wide: impl FnOnce(&mut Printer)) {
         let (simple, wide) = (self.nested(simple), self.nested(wide));
-        self.push(Inst::ByForm { simple, wide });
+        self.push(Inst::ByForm(ByForm { simple, wide }.into()));
     }
 
     fn if_else(&mut self, on: Value, then: impl FnOnce(&mut Printer), otherwise: impl FnOnce(&mut Printer)) {
         let (then, otherwise) = (self.nested(then), self.nested(otherwise));
-        self.push(Inst::If { on, then, otherwise });
+        self.push(Inst::If(If { on, then, otherwise }.into()));
     }
 
     fn push(&mut self, inst: Inst) {
@@ -211,7 +211,7 @@ impl Printer {
                 word.text(" 0x");
                 word.put(WORD, How::HexLow(Size::Bytes(4)));
             });
-            words.push(Inst::Loop { count, body });
+            words.push(Inst::Loop(Loop { count, body }.into()));
         });
     }
 }
@@ -541,7 +541,7 @@ impl Printer {
         let unknown = bodies.len() - 1;
         let keys = (0..unknown).map(key).collect();
         let on = Select::Number { value: Value::Slot(FIRST), width: Some(8), keys };
-        self.push(Inst::Switch(Switch { on, bodies: bodies.into(), default: Some(unknown) }));
+        self.push(Inst::Switch(Switch { on, bodies: bodies.into(), default: Some(unknown) }.into()));
         self.go_to(4);
         self.if_else(notify(8, 1), |critical| critical.text(" CRITICAL"), |_| {});
         self.go_to(0);

@@ -133,7 +133,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         let cases = self.take_from(&self.aside.cases, cases);
         let last = cases.last().map_or(selector.span(), |case| body_span(&case.body));
         let span = selector.span().to(last);
-        Item::Switch(Switch { selector, mask, cases, span })
+        Item::Switch(self.arena.alloc(Switch { selector, mask, cases, span }))
     }
 
     pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
@@ -180,7 +180,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn repeat(&self, start: u32, count: Selector<'ast>, body: Group<'ast>) -> Item<'ast> {
-        Item::Loop(Loop { count, body, span: Span::new(start, body.span.end) })
+        Item::Loop(self.arena.alloc(Loop { count, body, span: Span::new(start, body.span.end) }))
     }
 
     pub fn flags(&self, start: u32, selector: Selector<'ast>) -> FlagList<'ast> {
@@ -240,7 +240,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
         let FlagList { start, end, selector, entries } = flags;
         let entries = self.take_from(&self.aside.entries, entries);
-        Item::Bitflags(Bitflags { selector, entries, span: Span::new(start, end) })
+        Item::Bitflags(self.arena.alloc(Bitflags { selector, entries, span: Span::new(start, end) }))
     }
 
     pub fn word(&self, span: Span) -> Text<'ast> {
@@ -275,12 +275,12 @@ impl<'ast, 's> Actions<'ast, 's> {
         Spanned::new(Code::HexByte, span)
     }
 
-    pub fn macro_ref(&self, span: Span) -> MacroRef<'ast> {
+    pub fn macro_ref(&self, span: Span) -> &'ast MacroRef<'ast> {
         self.macro_in(&Joined::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
     }
 
     /// The macro at `range` of a text.
-    pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> MacroRef<'ast> {
+    pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> &'ast MacroRef<'ast> {
         let bytes = &text.bytes()[range.clone()];
         let percent = bytes.iter().position(|b| *b == b'%');
         let name = &bytes[1..percent.unwrap_or(bytes.len())];
@@ -288,11 +288,12 @@ impl<'ast, 's> Actions<'ast, 's> {
             let span = text.span(range.start + percent + 1..range.end);
             Spanned::new(self.cast(&bytes[percent + 1..], span), span)
         });
-        MacroRef { name: self.arena.slice(name), cast, span: text.span(range) }
+        self.arena.alloc(MacroRef { name: self.arena.slice(name), cast, span: text.span(range) })
     }
 
     pub fn assign(&self, span: Span, name: Span, value: Expr<'ast>) -> Item<'ast> {
-        Item::Assign(Assign { name: self.assigned_name(name), value: self.arena.alloc(value), span })
+        let (name, value) = (self.assigned_name(name), self.arena.alloc(value));
+        Item::Assign(self.arena.alloc(Assign { name, value, span }))
     }
 
     /// The name of a macro that is assigned or declared: it stands without a cast.
@@ -322,7 +323,8 @@ impl<'ast, 's> Actions<'ast, 's> {
             self.reports.add(error.with_help("define it before: functions are visible in every stanza"));
         }
         functions.push(name);
-        Item::Function(Function { name: self.value(name), params: params.into_bump_slice(), body, span })
+        let (name, params) = (self.value(name), params.into_bump_slice());
+        Item::Function(self.arena.alloc(Function { name, params, body, span }))
     }
 
     pub fn param(&self, span: Span) -> Name<'ast> {
@@ -335,11 +337,13 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn timer(&self, span: Span, action: TimerAction, first: Expr<'ast>, second: Expr<'ast>) -> Item<'ast> {
-        Item::Timer(Timer { action, first: self.arena.alloc(first), second: self.arena.alloc(second), span })
+        let (first, second) = (self.arena.alloc(first), self.arena.alloc(second));
+        Item::Timer(self.arena.alloc(Timer { action, first, second, span }))
     }
 
     pub fn call(&self, span: Span, name: Span, arguments: Vec<'ast, Expr<'ast>>) -> Item<'ast> {
-        Item::Call(Call { name: self.value(name), arguments: arguments.into_bump_slice(), span })
+        let (name, arguments) = (self.value(name), arguments.into_bump_slice());
+        Item::Call(self.arena.alloc(Call { name, arguments, span }))
     }
 
     /// An argument: a code, a macro or a number, without parentheses.

@@ -114,7 +114,7 @@ pub enum TextKind {
     },
 }
 
-/// One item of a descriptor.
+/// One item of a descriptor. There are many: what is large stands apart.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'ast> {
     /// `"text"` or a bare word.
@@ -130,23 +130,23 @@ pub enum Item<'ast> {
     /// A code that prints.
     Code(Spanned<Code>),
     /// `$name` or `$name%cast`: a value, a text, an action or a subroutine, as the name resolves.
-    Macro(MacroRef<'ast>),
+    Macro(&'ast MacroRef<'ast>),
     /// `{{ $name = EXPR }}`
-    Assign(Assign<'ast>),
+    Assign(&'ast Assign<'ast>),
     /// `{{ $name }}`
     Declare(Name<'ast>),
     /// `{{ name(params) descriptor }}`
-    Function(Function<'ast>),
+    Function(&'ast Function<'ast>),
     /// `name(arguments)`
-    Call(Call<'ast>),
+    Call(&'ast Call<'ast>),
     /// `selector , case , … case`
-    Switch(Switch<'ast>),
+    Switch(&'ast Switch<'ast>),
     /// `LOOP count { descriptor }`
-    Loop(Loop<'ast>),
+    Loop(&'ast Loop<'ast>),
     /// `BITFLAGS selector, entry, …`
-    Bitflags(Bitflags<'ast>),
+    Bitflags(&'ast Bitflags<'ast>),
     /// `starttimer(a,b)` or `endtimer(a,b)`
-    Timer(Timer<'ast>),
+    Timer(&'ast Timer<'ast>),
 }
 
 impl Item<'_> {
@@ -190,7 +190,7 @@ pub enum Part<'ast> {
     /// A word that is a position code: it acts.
     Move(Spanned<Move>),
     /// `$name` with its cast; subroutines and actions act.
-    Macro(MacroRef<'ast>),
+    Macro(&'ast MacroRef<'ast>),
 }
 
 /// A name without its `$`, with its place (the `$` included where there is one).
@@ -319,7 +319,7 @@ pub enum Expr<'ast> {
     /// A format code: reads at the data pointer and moves it.
     Code(Spanned<Code>),
     /// A macro, perhaps cast.
-    Macro(MacroRef<'ast>),
+    Macro(&'ast MacroRef<'ast>),
     /// A constant; one above 2^64 - 1 has been refused.
     Const(Spanned<u64>),
     /// `left op right`; parentheses leave no node.
@@ -366,7 +366,7 @@ pub enum Selector<'ast> {
     /// A format code; the pointer advances.
     Code(Spanned<Code>),
     /// A macro with or without cast.
-    Macro(MacroRef<'ast>),
+    Macro(&'ast MacroRef<'ast>),
 }
 
 impl Selector<'_> {

@@ -77,7 +77,7 @@ pub struct Printed {
 /// The stanzas and functions of a set of files that compile without errors.
 pub struct Reference<'ast> {
     stanzas: HashMap<u16, Stanza<'ast>>,
-    functions: HashMap<&'ast [u8], Function<'ast>>,
+    functions: HashMap<&'ast [u8], &'ast Function<'ast>>,
     /// The stanzas that no file defines.
     builtin: HashSet<u16>,
 }
@@ -90,7 +90,7 @@ impl<'ast> Reference<'ast> {
             reference.stanzas.insert(stanza.id.node.0, *stanza);
             visit(stanza.body, &mut |item| {
                 if let Item::Function(function) = item {
-                    reference.functions.insert(function.name.node, *function);
+                    reference.functions.insert(function.name.node, function);
                 }
             });
         }

@@ -505,7 +505,7 @@ impl<'ast> Run<'_, 'ast> {
     fn value(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> u64 {
         match expr {
             Expr::Code(code) => self.selector_value(&Selector::Code(*code), scope),
-            Expr::Macro(node) => self.selector_value(&Selector::Macro(*node), scope),
+            Expr::Macro(node) => self.selector_value(&Selector::Macro(node), scope),
             Expr::Const(value) => value.node,
             Expr::Binary { op, left, right } => {
                 let left = self.value(left, scope);
