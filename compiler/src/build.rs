@@ -6,8 +6,8 @@ use crate::emit::{self, Asked, Callee, Callees, Draft, ROW, Shape, Surroundings}
 use crate::graph::Graph;
 use crate::ir::{Block, Program};
 use crate::link::{self, Workbench};
-use crate::lower::show_id;
-use std::collections::HashMap;
+use crate::lower::ShowId;
+use foldhash::{HashMap, HashMapExt};
 use std::fmt;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
@@ -142,8 +142,10 @@ enum Name<'p> {
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Name::Entry(space, id) => f.write_str(&entry_name(*space, *id)),
-            Name::Called(id) => write!(f, "${}", show_id(*id)),
+            Name::Entry(Space::Hook, id) => ShowId(*id).fmt(f),
+            Name::Entry(Space::Record, id) => write!(f, "{}:{}", id >> 10, id & 1023),
+            Name::Entry(Space::Fields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
+            Name::Called(id) => write!(f, "${}", ShowId(*id)),
             Name::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
         }
     }
@@ -308,11 +310,7 @@ impl<'p> Builder<'p> {
 
 /// An entry in listings: a hook's id, or class and event.
 pub(crate) fn entry_name(space: Space, id: u16) -> String {
-    match space {
-        Space::Hook => show_id(id),
-        Space::Record => format!("{}:{}", id >> 10, id & 1023),
-        Space::Fields => format!("{}:{} fields", id >> 10, id & 1023),
-    }
+    Name::Entry(space, id).to_string()
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@
 
 use crate::coverage::REGISTER;
 use crate::ir::*;
-use foldhash::{HashSet, HashSetExt};
+use foldhash::{HashMap, HashSet, HashSetExt};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At, num};

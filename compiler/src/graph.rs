@@ -2,8 +2,8 @@
 
 use crate::codes::{NESTING, RECURSION};
 use crate::ir::{Block, Inst, Program, walk};
-use crate::lower::show_id;
-use std::collections::HashMap;
+use crate::lower::ShowId;
+use foldhash::HashMap;
 use tfbc_grammar::{Diagnostic, SourceId, Span};
 use tfbc_vm::Space;
 
@@ -177,7 +177,7 @@ impl Graph {
 
     fn name(&self, program: &Program, node: usize) -> String {
         match program.stanzas.get(node) {
-            Some(stanza) => format!("${}", show_id(stanza.id)),
+            Some(stanza) => format!("${}", ShowId(stanza.id)),
             None => format!("{}()", String::from_utf8_lossy(&program.functions[node - self.n_stanzas].name)),
         }
     }

@@ -8,8 +8,8 @@ use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, Slot, Valu
 use crate::names::{Meaning, Names, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
-use foldhash::HashSetExt;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use std::fmt;
 use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span, Spanned};
 use tfbc_vm::{EnvValue, Space};
@@ -75,7 +75,7 @@ fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found
     let winner = names.stanzas[&id];
     if winner != at {
         let other = units[winner.0].file.stanzas[winner.1].id.span;
-        let text = format!("stanza {} is defined again; the later one wins", show_id(id));
+        let text = format!("stanza {} is defined again; the later one wins", ShowId(id));
         found.push(Diagnostic::warning(&REDEFINED_STANZA, unit.id, stanza.id.span, text).with_secondary(
             units[winner.0].id,
             other,
@@ -83,7 +83,7 @@ fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found
         ));
     }
     if id < 0x0100 {
-        let text = format!("id {} is reserved for the trace facility", show_id(id));
+        let text = format!("id {} is reserved for the trace facility", ShowId(id));
         found.push(Diagnostic::warning(&RESERVED_ID, unit.id, stanza.id.span, text));
     }
 }
@@ -93,8 +93,13 @@ fn show(name: &[u8]) -> String {
 }
 
 /// An id as reports print it: `hhh` for `hhh0`.
-pub(crate) fn show_id(id: u16) -> String {
-    if id.is_multiple_of(16) { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
+pub(crate) struct ShowId(pub u16);
+
+impl fmt::Display for ShowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(id) = *self;
+        if id.is_multiple_of(16) { write!(f, "{:03X}", id >> 4) } else { write!(f, "{id:04X}") }
+    }
 }
 
 /// One stanza or function on its way to IR.
@@ -182,9 +187,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let tab_origin = if zero { 8 - dialect.first_tab } else { 0 };
         let subroutine_labels = dialect.subroutine_labels;
         let lower_hex = dialect.lower_hex;
-        let probe = self.probe(PointKind::Stanza, stanza.span, show_id(id).as_bytes());
-        let mut body = self.group(stanza.body);
-        body.splice(..0, probe);
+        let name = if self.probes.on { ShowId(id).to_string() } else { String::new() };
+        let probe = self.probe(PointKind::Stanza, stanza.span, name.as_bytes());
+        let body = behind(probe, self.group(stanza.body));
         let shared = self.names.inserted.contains(&id) || calls_stanzas(&body);
         self.unused_macros(shared);
         let label = stanza.label.as_ref();
@@ -237,8 +242,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let n_params = self.n_locals;
         self.number_macros(function.body, Slot::Local);
         let probe = self.probe(PointKind::Function, function.span, function.name.node);
-        let mut body = self.group(function.body);
-        body.splice(..0, probe);
+        let body = behind(probe, self.group(function.body));
         self.unused_macros(false);
         ir::Function {
             name: function.name.node.to_vec(),
@@ -344,8 +348,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Loop(node) => {
                 let count = self.number_of(&node.count);
                 let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
-                let mut body = self.group(node.body.items);
-                body.splice(..0, probe);
+                let body = behind(probe, self.group(node.body.items));
                 push(out, node.span, Inst::Loop(ir::Loop { count, body }.into()));
             }
             Item::Bitflags(node) => self.bitflags(node, out),
@@ -454,7 +457,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if self.names.stanzas.contains_key(&id) {
             push(out, node.span, Inst::CallStanza(id));
         } else if !self.names.broken.contains(&id) {
-            let text = format!("no stanza {} for template subroutine `${}`", show_id(id), show(node.name));
+            let text = format!("no stanza {} for template subroutine `${}`", ShowId(id), show(node.name));
             self.error(&NO_SUBROUTINE, node.span, text);
         }
     }
@@ -778,9 +781,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         for case in switch.cases {
             let probe =
                 self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
-            let mut body = self.body(&case.body);
-            body.splice(..0, probe);
-            bodies.push(body);
+            bodies.push(behind(probe, self.body(&case.body)));
             let index = bodies.len() - 1;
             if default.is_some() {
                 let text = "this case stands behind `\\*` and is never reached";
@@ -1059,14 +1060,14 @@ enum Target {
 struct Keys {
     numbers: Vec<(number::Number, usize)>,
     texts: Vec<(Vec<u8>, usize)>,
-    known_numbers: foldhash::HashSet<u64>,
-    known_texts: foldhash::HashSet<Vec<u8>>,
+    known_numbers: HashSet<u64>,
+    known_texts: HashSet<Vec<u8>>,
 }
 
 impl Keys {
     fn with_capacity(n_cases: usize) -> Self {
         let numbers = Vec::with_capacity(n_cases);
-        Self { numbers, known_numbers: foldhash::HashSet::with_capacity(n_cases), ..Self::default() }
+        Self { numbers, known_numbers: HashSet::with_capacity(n_cases), ..Self::default() }
     }
 
     /// Whether the number is a new key; `None` for one that no field of the width equals.
@@ -1089,6 +1090,14 @@ impl Keys {
 
 fn push(out: &mut Block, span: Span, inst: Inst) {
     out.push(Node { inst, span });
+}
+
+/// A block with its probe before it.
+fn behind(probe: Option<Node>, mut block: Block) -> Block {
+    if let Some(probe) = probe {
+        block.insert(0, probe);
+    }
+    block
 }
 
 fn one(span: Span, inst: Inst) -> Block {

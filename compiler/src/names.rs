@@ -2,8 +2,8 @@
 
 use crate::Dialect;
 use crate::predefined::{Predefined, predefined};
+use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
 use tfbc_grammar::SourceId;
 use tfbc_grammar::trcfmt::ast::*;
 

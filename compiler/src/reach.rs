@@ -5,9 +5,9 @@
 //! 24 reads nothing in the smaller of the two, so it should ask how large the event is.
 
 use crate::codes::PAST_SMALLEST;
-use crate::lower::show_id;
+use crate::lower::ShowId;
 use crate::names::{Names, Unit, for_each_item};
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Diagnostic, Span};
 
@@ -28,7 +28,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
                 continue;
             }
             if let Some((span, end)) = Walk::default().past(stanza.body) {
-                let text = format!("template subroutine ${} goes to byte {end} of the event", show_id(id));
+                let text = format!("template subroutine ${} goes to byte {end} of the event", ShowId(id));
                 let text = format!("{text}, and one of five 32-bit words has {SMALLEST}");
                 let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
                 found.push(

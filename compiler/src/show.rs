@@ -3,7 +3,7 @@
 use crate::build::{Built, entry_name};
 use crate::emit::{Draft, Plain, TableDraft};
 use crate::ir::*;
-use crate::lower::show_id;
+use crate::lower::ShowId;
 use std::fmt::Write;
 use tfbc_vm::{Space, list_instr};
 
@@ -46,7 +46,7 @@ fn inst(out: &mut String, inst: &Inst, depth: usize) {
         Inst::Assign(slot, number) => writeln!(out, "{} = {}", slot_name(*slot), value(number)),
         Inst::SetPointer(number) => writeln!(out, "pointer = {}", value(number)),
         Inst::SetBase(number) => writeln!(out, "base = {}", value(number)),
-        Inst::CallStanza(id) => writeln!(out, "call ${}", show_id(*id)),
+        Inst::CallStanza(id) => writeln!(out, "call ${}", ShowId(*id)),
         Inst::CallFunction { function, arguments } => {
             let arguments: Vec<_> = arguments.iter().map(value).collect();
             writeln!(out, "call function {function} ({})", arguments.join(", "))
