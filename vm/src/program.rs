@@ -142,12 +142,7 @@ impl Start {
     /// What the routine looks at.
     #[inline(always)]
     pub fn looks(&self) -> Looks {
-        match self.sight & 3 {
-            0 => Looks::Nowhere,
-            1 => Looks::AtPointer,
-            2 => Looks::AtEvent,
-            _ => Looks::Around,
-        }
+        Looks::of_bits(self.sight)
     }
 
     /// Its shape, of [`SHAPES`].

@@ -94,7 +94,16 @@ pub(crate) enum Looks {
 }
 
 impl Looks {
-    const ALL: [Looks; 4] = [Looks::Nowhere, Looks::AtPointer, Looks::AtEvent, Looks::Around];
+    /// The one with the number in the two low bits.
+    #[inline(always)]
+    pub const fn of_bits(bits: u8) -> Looks {
+        match bits & 3 {
+            0 => Looks::Nowhere,
+            1 => Looks::AtPointer,
+            2 => Looks::AtEvent,
+            _ => Looks::Around,
+        }
+    }
 
     /// What an instruction needs, whatever its operands.
     const fn of(op: Op) -> Looks {
@@ -182,8 +191,8 @@ impl Proofs {
     /// The byte orders of a routine that is sound, and what it looks at.
     pub fn facts(&self, routine: u32) -> (Orders, Looks) {
         const ORDERS: [Orders; 4] = [Orders::Big, Orders::Big, Orders::Little, Orders::Mixed];
-        let facts = usize::from(self.facts[routine as usize].load(Ordering::Relaxed));
-        (ORDERS[facts & 3], Looks::ALL[facts >> LOOKS & 3])
+        let facts = self.facts[routine as usize].load(Ordering::Relaxed);
+        (ORDERS[usize::from(facts & 3)], Looks::of_bits(facts >> LOOKS))
     }
 
     fn state(&self, routine: u32) -> u8 {
