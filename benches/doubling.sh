@@ -3,8 +3,9 @@
 #
 #     benches/doubling.sh [TOP [PATTERN]]     sizes up to TOP bytes (1 MiB; with K or M behind it), all kinds or those with a match
 #
-# Each kind is read at TOP and at half and a quarter of it; exit status 1 where one step is above 2.5, and where nothing
-# was counted. Environment: JOBS at a time, STEPS of doubling (2), SHAPE_BINARY for a binary that is built already.
+# Each kind is read at TOP and at half and a quarter of it; exit status 1 where one step is above 2.5, where nothing was
+# counted, and where an input has an error that is to have none, or none. Environment: JOBS at a time, STEPS of doubling
+# (2), SHAPE_BINARY for a binary that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

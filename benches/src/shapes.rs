@@ -36,6 +36,17 @@ pub struct InputShape {
     pub name: &'static str,
     deed: Deed,
     make: fn(usize) -> Vec<u8>,
+    /// Bytes up to which it has no error; larger ones may pass a limit.
+    sound_to: usize,
+}
+
+/// What came of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// A number that depends on all of it.
+    pub sum: usize,
+    /// Whether it had no error: it was compiled, or read without damage.
+    pub is_sound: bool,
 }
 
 impl std::fmt::Debug for InputShape {
@@ -50,9 +61,17 @@ impl InputShape {
         (self.make)(size)
     }
 
-    /// Does what is to be done, on one thread; gives a number that depends on all of it. What `benches/doubling.sh`
-    /// counts has `measured` in its name, and does not hold what every size costs alike.
-    pub fn run(&self, bytes: Vec<u8>) -> usize {
+    /// Whether an input of about so many bytes should have no error; `None` where it passes a limit or does not.
+    pub fn should_be_sound(&self, size: usize) -> Option<bool> {
+        match self.sound_to {
+            0 => Some(false),
+            most => (size <= most).then_some(true),
+        }
+    }
+
+    /// Does what is to be done, on one thread. What `benches/doubling.sh` counts has `measured` in its name, and does not
+    /// hold what every size costs alike.
+    pub fn run(&self, bytes: Vec<u8>) -> Done {
         match self.deed {
             Deed::Compile => compile(bytes),
             Deed::Open => measured_open(&bytes),
@@ -64,31 +83,34 @@ impl InputShape {
 }
 
 #[inline(never)]
-fn measured_unpacking(mut unpacker: Unpacker) -> usize {
-    io::copy(&mut unpacker, &mut io::sink()).map_or(0, |n| n as usize)
+fn measured_unpacking(mut unpacker: Unpacker) -> Done {
+    let n = io::copy(&mut unpacker, &mut io::sink());
+    Done { is_sound: n.is_ok() && unpacker.fault().is_none(), sum: n.map_or(0, |n| n as usize) }
 }
 
-fn compile(bytes: Vec<u8>) -> usize {
+fn compile(bytes: Vec<u8>) -> Done {
     let mut sources = Sources::new();
     sources.add(Source::new("shape", bytes));
     // What is measured is how the work grows, not where it is refused.
     let limits = SourceLimits { templates: 1 << 24, xml: 64 << 20, ..SourceLimits::default() };
-    let compiled = measured_compile(&sources, &Options { limits, ..Options::default() });
-    compiled.0 + compiled.1
+    measured_compile(&sources, &Options { limits, ..Options::default() })
 }
 
-/// The bytes of the blob, and of all that is found.
 #[inline(never)]
-fn measured_compile(sources: &Sources, options: &Options) -> (usize, usize) {
+fn measured_compile(sources: &Sources, options: &Options) -> Done {
     let compiled = tfbc_compiler::compile(sources, options);
-    let shown = compiled.diagnostics.iter().map(|found| tfbc::render::human(sources, found, false).len());
-    (compiled.blob.map_or(0, |blob| blob.len()), shown.sum())
+    let shown: usize = compiled.diagnostics.iter().map(|found| tfbc::render::human(sources, found, false).len()).sum();
+    Done { is_sound: compiled.blob.is_some(), sum: shown + compiled.blob.map_or(0, |blob| blob.len()) }
 }
 
 #[inline(never)]
-fn measured_open(bytes: &[u8]) -> usize {
-    Program::open(bytes).map_or(1, |program| program.routines().count())
+fn measured_open(bytes: &[u8]) -> Done {
+    let n_routines = Program::open(bytes).map(|program| program.routines().count());
+    Done { is_sound: n_routines.is_ok(), sum: n_routines.unwrap_or(0) }
 }
+
+/// Of a log that cannot be read at all.
+const NOTHING: Done = Done { sum: 0, is_sound: false };
 
 const FORMATS: &str = r#"
 010 1.0 L=APPL "@PLAIN" "hook = " $D1%U4
@@ -96,7 +118,7 @@ const FORMATS: &str = r#"
 012 1.0 L=KERN "@END" "took " endtimer($D1,1)
 "#;
 
-fn report_aix(bytes: Vec<u8>) -> usize {
+fn report_aix(bytes: Vec<u8>) -> Done {
     let directory = std::env::temp_dir().join(format!("tfbc-shapes-{}", std::process::id()));
     let path = directory.join("formats.trcfmt");
     let put = std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, FORMATS));
@@ -112,14 +134,19 @@ fn report_aix(bytes: Vec<u8>) -> usize {
 }
 
 #[inline(never)]
-fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &ReportOptions) -> usize {
-    let Ok(trace) = Trace::from_input("shape", Input::from_bytes(bytes), &ReadOptions::default()) else { return 0 };
+fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &ReportOptions) -> Done {
+    let Ok(trace) = Trace::from_input("shape", Input::from_bytes(bytes), &ReadOptions::default()) else {
+        return NOTHING;
+    };
     let mut n_notices = 0;
     let summary = report(&mut Logs::from(trace), catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
-    summary.map_or(0, |summary| summary.n_events as usize) + n_notices
+    summary.map_or(NOTHING, |summary| Done {
+        sum: summary.n_events as usize + n_notices,
+        is_sound: summary.n_events > 0 && summary.n_damaged == 0,
+    })
 }
 
-fn report_kev(bytes: Vec<u8>) -> usize {
+fn report_kev(bytes: Vec<u8>) -> Done {
     let set = FormatSet::load(&[], &LoadOptions::default()).expect("the built-in formats load");
     let catalog = set.catalog().expect("they are sound");
     let options = RecordOptions { threads: Some(NonZeroUsize::MIN), ..RecordOptions::default() };
@@ -127,12 +154,15 @@ fn report_kev(bytes: Vec<u8>) -> usize {
 }
 
 #[inline(never)]
-fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) -> usize {
+fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) -> Done {
     let input = Input::from_bytes(bytes);
-    let Ok(mut log) = KevLog::from_input("shape", input, &KevOptions::default()) else { return 0 };
+    let Ok(mut log) = KevLog::from_input("shape", input, &KevOptions::default()) else { return NOTHING };
     let mut n_notices = 0;
     let summary = records::report(&mut log, catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
-    summary.map_or(0, |summary| summary.n_reported as usize) + n_notices
+    summary.map_or(NOTHING, |summary| Done {
+        sum: summary.n_reported as usize + n_notices,
+        is_sound: summary.n_reported > 0 && summary.n_damaged == 0,
+    })
 }
 
 /// Pieces by their number, up to a size.
@@ -219,12 +249,23 @@ fn log32(size: usize, n_entries: usize) -> Vec<u8> {
     head
 }
 
-fn kev(size: usize, mut slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
-    let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::4TRACE_HEADER_END::".to_vec();
+/// A log of four CPUs.
+fn kev(size: usize, slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
+    kev_of(size, "TRACE_CPU_NUM::4", slot)
+}
+
+/// A log with an attribute, or more, in its header.
+fn kev_of(size: usize, attributes: &str, mut slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
+    let mut bytes = format!("TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUE{attributes}TRACE_HEADER_END::").into_bytes();
     for n in 0..(size / 16) as u32 {
         slot(n).iter().for_each(|word| bytes.extend(word.to_le_bytes()));
     }
     bytes
+}
+
+/// Events of two and four slots, and between them simple ones.
+fn combines(size: usize) -> Vec<u8> {
+    kev(size, |n| [0x1807 | [1, 3, 0, 0, 1, 2, 2, 3][n as usize % 8] << 30, 16 * (n / 4), n, n])
 }
 
 fn noise(size: usize, mut bytes: Vec<u8>, every: usize) -> Vec<u8> {
@@ -236,8 +277,7 @@ fn noise(size: usize, mut bytes: Vec<u8>, every: usize) -> Vec<u8> {
     bytes
 }
 
-fn packed(size: usize, extra: &[u8]) -> Vec<u8> {
-    // Words of the code of compress(1) at their narrowest, which need no packer.
+fn random(size: usize, extra: &[u8]) -> Vec<u8> {
     let mut bytes = extra.to_vec();
     let mut rng = Rng::new(3);
     bytes.extend((0..size).map(|_| rng.next_u32() as u8));
@@ -252,45 +292,46 @@ fn blob(size: usize) -> Vec<u8> {
 
 /// Every kind.
 pub fn input_shapes() -> Vec<InputShape> {
-    let shape = |name, deed, make| InputShape { name, deed, make };
+    let shape = |name, deed, make| InputShape { name, deed, make, sound_to: usize::MAX };
+    // A blob or a routine has a limit of instructions, which larger ones pass.
+    let limited = |name, sound_to, make| InputShape { name, deed: Deed::Compile, make, sound_to };
+    let refused = |name, deed, make| InputShape { name, deed, make, sound_to: 0 };
     vec![
-        shape("trcfmt/templates", Deed::Compile, templates),
+        limited("trcfmt/templates", 4 << 20, templates),
         shape("trcfmt/comments", Deed::Compile, |size| repeated(size, "# nothing to see here, go on please\n")),
         shape("trcfmt/joined-comment", Deed::Compile, |size| repeated(size, "# a \\\n")),
         shape("trcfmt/blank-lines", Deed::Compile, |size| repeated(size, "\n")),
-        shape("trcfmt/words-of-one-line", Deed::Compile, |size| stanza(size, "", |_| "X4 word ".to_owned(), "")),
-        shape("trcfmt/continued-line", Deed::Compile, |size| stanza(size, "", |_| "X4 \\\n ".to_owned(), "")),
+        limited("trcfmt/words-of-one-line", 64 << 10, |size| stanza(size, "", |_| "X4 word ".to_owned(), "")),
+        limited("trcfmt/continued-line", 64 << 10, |size| stanza(size, "", |_| "X4 \\\n ".to_owned(), "")),
         shape("trcfmt/one-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "\"")),
-        shape("trcfmt/unclosed-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "")),
-        shape("trcfmt/unclosed-texts", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" \"x\n", id(n)))),
-        shape("trcfmt/errors", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" X17\n", id(n)))),
-        shape("trcfmt/no-template-at-all", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ \" '\n")),
-        shape("trcfmt/garbage-of-one-line", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ ' ")),
+        refused("trcfmt/unclosed-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "")),
+        refused("trcfmt/unclosed-texts", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" \"x\n", id(n)))),
+        refused("trcfmt/errors", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" X17\n", id(n)))),
+        refused("trcfmt/no-template-at-all", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ \" '\n")),
+        refused("trcfmt/garbage-of-one-line", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ ' ")),
         shape("trcfmt/warnings", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" Loop x4\n", id(n)))),
         shape("trcfmt/one-stanza-again", Deed::Compile, |size| repeated(size, "010 1.0 L=APPL \"A\" \"b\" X4\n")),
-        shape("trcfmt/cases", Deed::Compile, |size| stanza(size, "X4, ", |n| format!("{n} \"c{n}\", "), "\\* \"x\"")),
+        limited("trcfmt/cases", 64 << 10, |size| stanza(size, "X4, ", |n| format!("{n} \"c{n}\", "), "\\* \"x\"")),
         shape("trcfmt/same-cases", Deed::Compile, |size| stanza(size, "X4, ", |_| "1 \"one\", ".into(), "\\* \"x\"")),
-        shape("trcfmt/text-cases", Deed::Compile, |size| {
-            stanza(size, "A8, ", |n| format!("\"c{n}\" \"d\", "), "\\* x")
-        }),
-        shape("trcfmt/nested-loops", Deed::Compile, |size| {
+        limited("trcfmt/text-cases", 64 << 10, |size| stanza(size, "A8, ", |n| format!("\"c{n}\" \"d\", "), "\\* x")),
+        limited("trcfmt/nested-loops", 1 << 20, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {} X1 {}\n", id(n), "LOOP X1 { ".repeat(64), "}".repeat(64)))
         }),
         shape("trcfmt/parentheses", Deed::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = {}1{} }}}} $x\n", id(n), "(".repeat(60), ")".repeat(60)))
         }),
-        shape("trcfmt/open-parentheses", Deed::Compile, |size| stanza(size, "{{ $x = ", |_| "(".to_owned(), "")),
-        shape("trcfmt/open-braces", Deed::Compile, |size| stanza(size, "", |_| "{ ".to_owned(), "")),
-        shape("trcfmt/macros", Deed::Compile, |size| {
+        refused("trcfmt/open-parentheses", Deed::Compile, |size| stanza(size, "{{ $x = ", |_| "(".to_owned(), "")),
+        refused("trcfmt/open-braces", Deed::Compile, |size| stanza(size, "", |_| "{ ".to_owned(), "")),
+        limited("trcfmt/macros", 4 << 20, |size| {
             pieces(size, |n| {
                 let macros: String = (0..200).map(|k| format!("{{{{ $v{k} = $v{} + X1 }}}} ", k / 2)).collect();
                 format!("{} 1.0 \"A\" {macros}\n", id(n))
             })
         }),
-        shape("trcfmt/too-many-macros", Deed::Compile, |size| {
+        refused("trcfmt/too-many-macros", Deed::Compile, |size| {
             stanza(size, "", |n| format!("{{{{ $v{n} = 1 }}}} "), "")
         }),
-        shape("trcfmt/functions", Deed::Compile, |size| {
+        limited("trcfmt/functions", 4 << 20, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}(a) $a X1 }}}} f{n}(X2) f{n}(7)\n", id(n)))
         }),
         shape("trcfmt/calls-of-calls", Deed::Compile, |size| {
@@ -299,10 +340,10 @@ pub fn input_shapes() -> Vec<InputShape> {
                 _ => format!("{} 1.0 \"A\" {{{{ f{n}() f{}() f{}() }}}}\n", id(n), n - 1, n - 1),
             })
         }),
-        shape("trcfmt/circle", Deed::Compile, |size| {
+        refused("trcfmt/circle", Deed::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), if n == 0 { 1 } else { n - 1 }))
         }),
-        shape("trcfmt/circles", Deed::Compile, |size| {
+        refused("trcfmt/circles", Deed::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), n ^ 1))
         }),
         shape("trcfmt/subroutines", Deed::Compile, |size| {
@@ -311,16 +352,16 @@ pub fn input_shapes() -> Vec<InputShape> {
                 _ => format!("{} 1.0 \"A\" ${} X4\n", id(n), id(n - 1)),
             })
         }),
-        shape("trcfmt/unknown-names", Deed::Compile, |size| {
+        refused("trcfmt/unknown-names", Deed::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ function{n}() X1 }}}} functoin{n}()\n", id(n)))
         }),
         shape("trcfmt/allowed", Deed::Compile, |size| {
             pieces(size, |n| format!("# tfbc: allow=S47\n{} 1.0 \"A\" x4\n", id(n)))
         }),
-        shape("trcfmt/operators", Deed::Compile, |size| {
-            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = 1{} }}}} $x\n", id(n), "+X1".repeat(500)))
+        limited("trcfmt/operators", 1 << 20, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = 1{} }}}} $x\n", id(n), "+X1".repeat(300)))
         }),
-        shape("xml/datakeys", Deed::Compile, |size| {
+        limited("xml/datakeys", 4 << 20, |size| {
             definitions(size, |n| {
                 let (class, event) = (6 + n / 1000 % 20, n % 1000);
                 format!(
@@ -329,10 +370,10 @@ pub fn input_shapes() -> Vec<InputShape> {
                 )
             })
         }),
-        shape("xml/datakeys-of-one-event", Deed::Compile, |size| {
+        limited("xml/datakeys-of-one-event", 1 << 20, |size| {
             definitions(size, |n| format!("<datakey format=\"%4u1x k{n}\"><event class=\"6\" id=\"65\"/></datakey>\n"))
         }),
-        shape("xml/eventclasses", Deed::Compile, |size| {
+        limited("xml/eventclasses", 4 << 20, |size| {
             definitions(size, |n| {
                 format!(
                     "<eventclass id=\"{}\"><event id=\"{}\" sformat=\"%x a\"/></eventclass>\n",
@@ -344,20 +385,37 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("xml/enums", Deed::Compile, |size| datakey(size, |n| format!("<enum value=\"{n}\" string=\"e{n}\"/>\n"))),
         shape("xml/same-enums", Deed::Compile, |size| datakey(size, |_| "<enum value=\"1\" string=\"e\"/>\n".into())),
         shape("xml/masked-enums", Deed::Compile, |size| {
-            datakey(size, |n| format!("<enum value=\"{}\" mask=\"{}\" string=\"e\"/>\n", 1 << (n % 20), 1 << (n % 20)))
+            datakey(size, |n| format!("<enum mask=\"{}\" string=\"e{n}\"/>\n", n + 1))
         }),
-        shape("xml/bitmasks", Deed::Compile, |size| {
-            datakey(size, |n| format!("<bitmask name=\"b{n}\" value=\"{}\"/>\n", 1u32 << (n % 32)))
+        limited("xml/values-and-masks", 64 << 10, |size| {
+            datakey(size, |n| format!("<enum {}=\"{}\" string=\"e\"/>\n", ["value", "mask"][n % 2], n / 2 + 1))
+        }),
+        limited("xml/bitmasks", 4 << 20, |size| {
+            definitions(size, |n| {
+                let fields: String = (0..32).map(|k| format!("%4u1x b{k} ")).collect();
+                let masks: String = (0..32)
+                    .map(|k| {
+                        format!(
+                            "<bitmask name=\"b{k}\" value=\"{}\"/>\n<enum name=\"b{k}\" value=\"1\" string=\"e\"/>\n",
+                            1u32 << k
+                        )
+                    })
+                    .collect();
+                format!("<datakey format=\"{fields}\"><event class=\"6\" id=\"{}\"/>\n{masks}</datakey>\n", n % 1000)
+            })
+        }),
+        shape("xml/bitmasks-of-one-field", Deed::Compile, |size| {
+            datakey(size, |n| format!("<bitmask value=\"{}\"/>\n", 1u32 << (n % 32)))
         }),
         shape("xml/conditions", Deed::Compile, |size| {
             datakey(size, |n| format!("<condition name=\"c{n}\" value=\"{n}\"/>\n"))
         }),
-        shape("xml/fields", Deed::Compile, |size| {
+        limited("xml/fields", 64 << 10, |size| {
             let fields = String::from_utf8_lossy(&pieces(size, |n| format!("%1u1x f{n} "))).into_owned();
             format!("<eventdefinitions><datakey format=\"{fields}\"><event class=\"6\" id=\"65\"/></datakey></eventdefinitions>")
                 .into_bytes()
         }),
-        shape("xml/attributes", Deed::Compile, |size| {
+        refused("xml/attributes", Deed::Compile, |size| {
             let attributes = String::from_utf8_lossy(&pieces(size, |n| format!(" a{n}=\"x\""))).into_owned();
             format!("<eventdefinitions{attributes}/>").into_bytes()
         }),
@@ -365,25 +423,27 @@ pub fn input_shapes() -> Vec<InputShape> {
             let value = String::from_utf8_lossy(&repeated(size, "some text &amp; ")).into_owned();
             format!("<eventdefinitions a=\"{value}\"/>").into_bytes()
         }),
-        shape("xml/long-name", Deed::Compile, |size| [b"<", &repeated(size, "name")[..], b"/>"].concat()),
+        refused("xml/long-name", Deed::Compile, |size| [b"<", &repeated(size, "name")[..], b"/>"].concat()),
         shape("xml/siblings", Deed::Compile, |size| definitions(size, |_| "<other/>".to_owned())),
         shape("xml/nested", Deed::Compile, |size| {
             definitions(size, |_| format!("{}{}", "<a>".repeat(60), "</a>".repeat(60)))
         }),
-        shape("xml/too-deep", Deed::Compile, |size| repeated(size, "<eventdefinitions>")),
+        refused("xml/too-deep", Deed::Compile, |size| repeated(size, "<eventdefinitions>")),
         shape("xml/comments", Deed::Compile, |size| definitions(size, |_| "<!-- - - > -->".to_owned())),
         shape("xml/text", Deed::Compile, |size| definitions(size, |_| "text &lt; &#65; ".to_owned())),
-        shape("xml/entities", Deed::Compile, |size| {
+        refused("xml/entities", Deed::Compile, |size| {
             let all = pieces(size, |n| format!("<!ENTITY e{} \"&e{n};&e{n};\">\n", n + 1));
             [b"<!DOCTYPE a [\n", &all[..], b"]>\n<a>&e1;</a>"].concat()
         }),
         shape("blob/templates", Deed::Open, blob),
-        shape("blob/damaged", Deed::Open, |size| {
+        refused("blob/damaged", Deed::Open, |size| {
             let mut bytes = blob(size);
             bytes.truncate(bytes.len() - 9);
             bytes
         }),
         shape("aix/stream", Deed::Aix, plain_stream),
+        // From 1,000 seconds on, which 80 KiB last, elapsed times fill their column.
+        shape("aix/slow", Deed::Aix, |size| stream64(size, |n| event64(0x0100, &[n, n], n % 50, 500_000_000 * n))),
         shape("aix/no-template", Deed::Aix, |size| stream64(size, |n| event64(0x2220, &[n; 5], n % 9, 100 * n))),
         shape("aix/log", Deed::Aix, |size| log32(size, 64)),
         shape("aix/log-of-small-buffers", Deed::Aix, |size| log32(size, size / 64)),
@@ -394,36 +454,47 @@ pub fn input_shapes() -> Vec<InputShape> {
         }),
         shape("aix/processes", Deed::Aix, |size| stream64(size, |n| event64(0x1390, &[n, n], n, 100 * n))),
         shape("aix/threads", Deed::Aix, |size| stream64(size, |n| event64(0x1060, &[n, n, n], n, 100 * n))),
-        shape("aix/damaged", Deed::Aix, |size| noise(size, plain_stream(size), 500)),
-        shape("aix/nothing-sound", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0xFF; size]].concat()),
-        shape("aix/noise", Deed::Aix, |size| packed(size, &[0xEF, 0xDF, 0x11, 0x14])),
+        refused("aix/damaged", Deed::Aix, |size| noise(size, plain_stream(size), 500)),
+        refused("aix/nothing-sound", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0xFF; size]].concat()),
+        refused("aix/noise", Deed::Aix, |size| random(size, &[0xEF, 0xDF, 0x11, 0x14])),
         shape("aix/zeros", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0; size]].concat()),
-        shape("aix/damaged-log", Deed::Aix, |size| noise(size, log32(size, 64), 500)),
+        refused("aix/damaged-log", Deed::Aix, |size| noise(size, log32(size, 64), 500)),
         shape("kev/events", Deed::Kev, |size| kev(size, |n| [0x1807 | (n % 4) << 24, 16 * n, n, n])),
-        shape("kev/combines", Deed::Kev, |size| {
-            kev(size, |n| [0x1807 | [1, 2, 2, 3][n as usize % 4] << 30, 16 * n, n, n])
+        shape("kev/combines", Deed::Kev, combines),
+        refused("kev/open-combines", Deed::Kev, |size| {
+            // Each of another key.
+            kev_of(size, "TRACE_CPU_NUM::64", |n| {
+                [1 << 30 | (n % 64) << 24 | (n / 64 % 32) << 10 | (n / 2048 % 1024), 16 * n, n, n]
+            })
         }),
-        shape("kev/open-combines", Deed::Kev, |size| {
-            kev(size, |n| [1 << 30 | (n % 64) << 24 | (n / 64 % 32) << 10 | (n / 2048 % 1024), 16 * n, n, n])
+        refused("kev/one-long-combine", Deed::Kev, |size| {
+            kev(size, |n| [0x1807 | if n == 0 { 1 } else { 2 } << 30, 16, n, n])
         }),
-        shape("kev/one-long-combine", Deed::Kev, |size| {
-            kev(size, |n| [0x1807 | if n == 0 { 1 } else { 2 } << 30, 16 * n, n, n])
+        refused("kev/ends-of-nothing", Deed::Kev, |size| {
+            kev(size, |n| [0x1807 | 3 << 30 | (n % 4) << 24, 16 * n, n, n])
         }),
-        shape("kev/ends-of-nothing", Deed::Kev, |size| kev(size, |n| [0x1807 | 3 << 30 | (n % 4) << 24, 16 * n, n, n])),
-        shape("kev/damaged", Deed::Kev, |size| {
-            noise(size, kev(size, |n| [0x1807 | (n % 4) << 24 | (n % 4) << 30, 16 * n, n, n]), 500)
+        refused("kev/damaged", Deed::Kev, |size| noise(size, combines(size), 500)),
+        refused("kev/out-of-step", Deed::Kev, |size| {
+            // Five bytes too many behind each twelve slots.
+            kev(size, |n| [0x1807, 16 * n, n, n])
+                .chunks(12 * 16)
+                .flat_map(|slots| [slots, &[0xFF; 5]].concat())
+                .collect()
         }),
-        shape("kev/noise", Deed::Kev, |size| {
-            packed(size, b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::")
+        refused("kev/noise", Deed::Kev, |size| {
+            random(size, b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::")
         }),
         shape("kev/long-header", Deed::Kev, |size| {
-            let text = pieces(size.min(15 << 20), |n| format!("TRACE_KEY{n}::value"));
-            [b"TRACE_HEADER_BEGIN::", &text[..], b"TRACE_HEADER_END::"].concat()
+            let text =
+                String::from_utf8_lossy(&pieces(size.min(15 << 20), |n| format!("TRACE_KEY{n}::value"))).into_owned();
+            kev_of(16, &text, |n| [0x1807, 16 * n, n, n])
         }),
         shape("packed/compress", Deed::Unpack(Compression::Compress), |size| {
             tfbc::unix_compress::compress(&plain_stream(4 * size))
         }),
-        shape("packed/compress-noise", Deed::Unpack(Compression::Compress), |size| packed(size, &[0x1F, 0x9D, 0x90])),
+        shape("packed/compress-noise", Deed::Unpack(Compression::Compress), |size| {
+            tfbc::unix_compress::compress(&random(size / 4 * 3, &[]))
+        }),
         shape("packed/members", Deed::Unpack(Compression::Gzip), |size| {
             // An empty member each.
             let member = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];

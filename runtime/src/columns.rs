@@ -343,14 +343,28 @@ impl Columns {
     /// The same for any columns.
     #[inline(never)]
     fn write_each(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        if !self.apart || out.len() != line {
-            return self.write_wide(line, row, out);
+        let mut list = &self.list[..];
+        if self.apart && out.len() == line {
+            list = &list[self.put_narrow(list, row, out)..];
         }
+        if !list.is_empty() {
+            self.write_wide(list, line, row, out);
+        }
+        if self.two_lines {
+            trim(line, out);
+            out.push(b"\n");
+        }
+    }
+
+    /// Appends the first columns, up to one whose value fills it, or more; how many they are.
+    #[inline(always)]
+    fn put_narrow(&self, list: &[Column], row: &Row<'_>, out: &mut TextBuf) -> usize {
         let spare = out.spare();
         let mut at = 0;
-        for column in &self.list {
+        for (n, column) in list.iter().enumerate() {
             let Some(cell) = spare.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) else {
-                return self.write_wide(line, row, out);
+                out.advance(at);
+                return n;
             };
             let fits = match column {
                 Column::Id => self.put_id(IdText::new(row.id), cell),
@@ -361,31 +375,30 @@ impl Columns {
                 _ => put_fact(*column, self.width(*column), row, cell),
             };
             if !fits {
-                return self.write_wide(line, row, out);
+                out.advance(at);
+                return n;
             }
             at += self.width(*column);
         }
         out.advance(at);
-        if self.two_lines {
-            trim(line, out);
-            out.push(b"\n");
-        }
+        list.len()
     }
 
-    /// The same where a value fills its column, or more, or may touch the one before it.
+    /// Appends columns of which the first has a value that fills it, or more, or may touch the one before it.
     #[cold]
-    fn write_wide(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        for column in &self.list {
+    fn write_wide(&self, mut list: &[Column], line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        while let Some((column, rest)) = list.split_first() {
             let width = self.width(*column);
             match self.own_value(*column, row) {
                 Some(value) if column.is_right() => right(value.as_bytes(), width, line, out),
                 Some(value) => left(value.as_bytes(), width, line, out),
                 None => write_fact(*column, width, line, row, out),
             }
-        }
-        if self.two_lines {
-            trim(line, out);
-            out.push(b"\n");
+            list = rest;
+            // A value at the left of its column may touch what ends without a blank.
+            if self.apart && (list.first().is_some_and(|next| next.is_right()) || out.as_bytes().ends_with(b" ")) {
+                list = &list[self.put_narrow(list, row, out)..];
+            }
         }
     }
 
@@ -801,7 +814,7 @@ mod tests {
                     .with_wide_ids(n % 2 == 0);
                 let (mut quick, mut wide) = (TextBuf::new(), TextBuf::new());
                 columns.write(0, &row, &mut quick);
-                columns.write_wide(0, &row, &mut wide);
+                Columns { apart: false, ..columns }.write_each(0, &row, &mut wide);
                 assert_eq!(String::from_utf8_lossy(quick.as_bytes()), String::from_utf8_lossy(wide.as_bytes()));
             }
         }

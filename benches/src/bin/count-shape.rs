@@ -34,6 +34,12 @@ fn main() -> ExitCode {
         return if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let n_bytes = bytes.len();
-    println!("{n_bytes} bytes, sum {}", shape.run(bytes));
+    let done = shape.run(bytes);
+    if shape.should_be_sound(cli.size).is_some_and(|expected| expected != done.is_sound) {
+        let outcome = if done.is_sound { "no error" } else { "an error" };
+        eprintln!("{name} should not have {outcome} at {n_bytes} bytes");
+        return ExitCode::FAILURE;
+    }
+    println!("{n_bytes} bytes, sum {}", done.sum);
     ExitCode::SUCCESS
 }
