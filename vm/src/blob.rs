@@ -521,26 +521,29 @@ impl BlobBuilder {
             cast_slice(&self.sources),
             &self.dialect,
         ];
-        let mut head = Vec::with_capacity(HEAD_LEN + N_SECTIONS * ROW_LEN);
-        head.extend_from_slice(&LABEL);
-        head.extend_from_slice(&VERSION.to_le_bytes());
-        head.extend_from_slice(&ORDER_MARK.to_ne_bytes());
-        head.extend_from_slice(&(N_SECTIONS as u32).to_le_bytes());
-        head.extend_from_slice(&[0; 16]);
-        let mut body = Vec::new();
         let body_start = HEAD_LEN + N_SECTIONS * ROW_LEN;
+        let len = sections.iter().fold(body_start, |at, section| at.next_multiple_of(8) + section.len());
+        let mut blob = Vec::with_capacity(len);
+        blob.extend_from_slice(&LABEL);
+        blob.extend_from_slice(&VERSION.to_le_bytes());
+        blob.extend_from_slice(&ORDER_MARK.to_ne_bytes());
+        blob.extend_from_slice(&(N_SECTIONS as u32).to_le_bytes());
+        blob.extend_from_slice(&(len as u64).to_le_bytes());
+        blob.extend_from_slice(&[0; 8]);
+        let mut at = body_start;
         for (kind, section) in (1u32..).zip(sections) {
-            body.resize(body.len().next_multiple_of(8), 0);
-            for field in [kind, (body_start + body.len()) as u32, section.len() as u32, 0] {
-                head.extend_from_slice(&field.to_le_bytes());
+            at = at.next_multiple_of(8);
+            for field in [kind, at as u32, section.len() as u32, 0] {
+                blob.extend_from_slice(&field.to_le_bytes());
             }
-            body.extend_from_slice(section);
+            at += section.len();
         }
-        head.extend_from_slice(&body);
-        let len = head.len() as u64;
-        head[16..24].copy_from_slice(&len.to_le_bytes());
-        seal(&mut head);
-        head
+        for section in sections {
+            blob.resize(blob.len().next_multiple_of(8), 0);
+            blob.extend_from_slice(section);
+        }
+        seal(&mut blob);
+        blob
     }
 
     /// Numbers the shapes of the hooks' routines. The events of a trace have one environment or two: the routines of each

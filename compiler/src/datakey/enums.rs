@@ -9,7 +9,7 @@ use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::BinaryOp;
 
 /// The most pairs of a value and a mask that are settled for one field.
-pub(crate) const MAX_PAIRS: usize = 1 << 22;
+pub(crate) const MAX_PAIRS: usize = 1 << 18;
 
 /// The texts of one field.
 pub(crate) struct Labels<'f> {
