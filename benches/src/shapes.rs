@@ -13,7 +13,7 @@ use tfbc::records::{self, RecordOptions};
 use tfbc::report::{ReportOptions, report};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
-use tfbc_vm::Program;
+use tfbc_vm::{Program, seal};
 
 /// What is done with the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -387,7 +387,7 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("xml/masked-enums", Deed::Compile, |size| {
             datakey(size, |n| format!("<enum mask=\"{}\" string=\"e{n}\"/>\n", n + 1))
         }),
-        limited("xml/values-and-masks", 64 << 10, |size| {
+        limited("xml/values-and-masks", 16 << 10, |size| {
             datakey(size, |n| format!("<enum {}=\"{}\" string=\"e\"/>\n", ["value", "mask"][n % 2], n / 2 + 1))
         }),
         limited("xml/bitmasks", 4 << 20, |size| {
@@ -438,7 +438,11 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("blob/templates", Deed::Open, blob),
         refused("blob/damaged", Deed::Open, |size| {
             let mut bytes = blob(size);
-            bytes.truncate(bytes.len() - 9);
+            // The row of the code tells where it ends: the last instruction is none.
+            let number = |at: usize| bytes[at..at + 4].iter().rfold(0, |n, byte| n << 8 | usize::from(*byte));
+            let end = number(36) + number(40);
+            bytes[end - 32..end].fill(0xFF);
+            seal(&mut bytes);
             bytes
         }),
         shape("aix/stream", Deed::Aix, plain_stream),
