@@ -147,13 +147,13 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             for (id, source) in sources.iter() {
                 match Language::of(source) {
                     Language::Trcfmt => {
-                        let (file, mut found) = trcfmt::parse_within(&arena, id, source, &options.limits);
-                        diagnostics.append(&mut found);
+                        let (file, found) = trcfmt::parse_within(&arena, id, source, &options.limits);
+                        diagnostics.extend(found);
                         text.push_str(&trcfmt::show(&file, source));
                     }
                     Language::Xml => {
-                        let (file, mut found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
-                        diagnostics.append(&mut found);
+                        let (file, found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
+                        diagnostics.extend(found);
                         text.push_str(&datakey_tree::show(&file, source));
                     }
                 }
@@ -213,16 +213,16 @@ fn run<T>(
         let n_before = n_templates;
         match Language::of(source) {
             Language::Trcfmt => {
-                let (file, mut found) = trcfmt::parse_within(&arena, id, source, &options.limits);
-                diagnostics.append(&mut found);
+                let (file, found) = trcfmt::parse_within(&arena, id, source, &options.limits);
+                diagnostics.extend(found);
                 n_templates += file.stanzas.len();
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
                 allows.push((id, file.allows));
                 units.push(Unit { id, text: source.bytes(), file, dialect, builtin: false });
             }
             Language::Xml => {
-                let (file, mut found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
-                if file.refused { &mut diagnostics } else { &mut alone }.append(&mut found);
+                let (file, found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
+                if file.refused { &mut diagnostics } else { &mut alone }.extend(found);
                 n_templates += file.n_templates();
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
                 allows.push((id, file.allows));
@@ -232,17 +232,17 @@ fn run<T>(
         diagnostics.extend(too_many(id, n_before, n_templates, &options.limits));
     }
     let names = Names::collect(&units);
-    let (mut program, mut found) = lower::lower(&units, &names, probes);
-    diagnostics.append(&mut found);
-    diagnostics.append(&mut reach::check(&units, &names));
-    let (model, mut found) = datakey::check(&xml_units);
-    alone.append(&mut found);
-    let (records, mut found) = datakey::lower(&model, probes);
-    alone.append(&mut found);
+    let (mut program, found) = lower::lower(&units, &names, probes);
+    diagnostics.extend(found);
+    diagnostics.extend(reach::check(&units, &names));
+    let (model, found) = datakey::check(&xml_units);
+    alone.extend(found);
+    let (records, found) = datakey::lower(&model, probes);
+    alone.extend(found);
     program.stanzas.extend(records);
     program.probed = probes.wanted;
-    let (graph, mut found) = graph::Graph::new(&program);
-    diagnostics.append(&mut found);
+    let (graph, found) = graph::Graph::new(&program);
+    diagnostics.extend(found);
     let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
     let mut built = None;
     if !has_errors(&diagnostics) {
