@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 const THREADS: u64 = 3;
@@ -64,4 +64,34 @@ fn long_texts_take_no_more_memory_than_their_share() {
     let long = plain64(0x0110, 0, &[42], 7, 1000);
     let found = peak(&long, 64 << 10);
     assert!(found <= MOST_KB, "{found} KB");
+}
+
+#[test]
+fn many_logs_that_are_merged_share_their_buffers() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();
+    let logs: Vec<String> = (0..64).map(|log| format!("log{log}")).collect();
+    for (log, name) in (0..).zip(&logs) {
+        let events = (0..20_000).map(|n| plain64(0x0100, 0, &[n], 7, 1000 * n + log));
+        let bytes: Vec<u8> = [STREAM64.to_vec(), factors64(1, 1, 2)].into_iter().chain(events).flatten().collect();
+        fs::write(directory.path().join(name), bytes).unwrap();
+    }
+    let peak = |logs: &[String]| {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin("trcrpt"))
+            .args(["-m", "-t", "x.trcfmt"])
+            .args(logs)
+            .current_dir(directory.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // All logs are read before the first line; then nobody reads on, and the report waits.
+        child.stdout.as_mut().unwrap().read_exact(&mut vec![0; 1 << 20]).unwrap();
+        let peak = peak_kb(&child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        peak
+    };
+    let (two, all) = (peak(&logs[..2]), peak(&logs));
+    assert!(all <= two + (13 << 10), "{two} KB, then {all} KB");
 }
