@@ -105,13 +105,11 @@ impl Writer<'_> {
     /// it would make a line end of another kind, unless a `\` stands before it, which would join the next line.
     fn comment(&self, line: &LogicalLine) -> Vec<u8> {
         let text = self.source.slice(line.span);
-        if !line.joins.is_empty() {
-            return text.to_vec();
-        }
         let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(0);
         let end = text.iter().rposition(|byte| !is_blank(*byte) && *byte != b'\r').map_or(start, |last| last + 1);
         let trimmed = &text[start..end];
-        if trimmed.ends_with(b"\\") { text.to_vec() } else { trimmed.to_vec() }
+        let stays = !line.joins.is_empty() || trimmed.ends_with(b"\\");
+        if stays { text } else { trimmed }.to_vec()
     }
 
     /// A text with its line end. A `\r` at its end is no part of that.
