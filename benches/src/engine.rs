@@ -18,42 +18,50 @@ pub fn blob(name: &str, format_file: &str) -> Vec<u8> {
     compiled.blob.unwrap_or_else(|| panic!("{name} compiles: {:?}", compiled.diagnostics))
 }
 
+/// The program of a blob.
+///
+/// # Panics
+/// A blob that does not verify.
+pub fn program(blob: &[u8]) -> Program<'_> {
+    Program::open(blob).expect("a blob of the compiler verifies")
+}
+
 /// A program with what running it takes, ready for the next event.
 #[derive(Debug)]
 pub struct Engine<'b> {
-    program: Program<'b>,
+    program: &'b Program<'b>,
     /// Index of the hook or user event of each id; [`u32::MAX`] where there is none.
     hooks: Vec<u32>,
+    /// What each begins with, by environment.
+    begins: Vec<[Option<Begin<'b>>; 4]>,
     machine: Machine,
     timers: Timers,
     text: TextBuf,
 }
 
 impl<'b> Engine<'b> {
-    /// A machine for a blob.
-    ///
-    /// # Panics
-    /// A blob that does not verify.
-    pub fn new(blob: &'b [u8]) -> Self {
-        Self::with_machine(blob, Machine::new(Limits::default()))
+    /// A machine for a program.
+    pub fn new(program: &'b Program<'b>) -> Self {
+        Self::with_machine(program, Machine::new(Limits::default()))
     }
 
     /// The same, with the machine's checked twin for every event.
-    pub fn checked(blob: &'b [u8]) -> Self {
-        Self::with_machine(blob, Machine::checked(Limits::default()))
+    pub fn checked(program: &'b Program<'b>) -> Self {
+        Self::with_machine(program, Machine::checked(Limits::default()))
     }
 
-    fn with_machine(blob: &'b [u8], machine: Machine) -> Self {
-        let program = Program::open(blob).expect("a blob of the compiler verifies");
+    fn with_machine(program: &'b Program<'b>, machine: Machine) -> Self {
         let mut hooks = vec![u32::MAX; 1 << 16];
-        let entries = [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
-        entries.for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
-        Engine { program, hooks, machine, timers: Timers::new(), text: TextBuf::new() }
+        let entries = || [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
+        entries().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
+        let n_hooks = entries().map(|hook| hook.index + 1).max().unwrap_or(0);
+        let begins = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.begin(hook, env))).collect();
+        Engine { program, hooks, begins, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
     /// Formats a load, one event by the other; gives the bytes of its text, the last part of which is kept.
     pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
-        let Engine { program, hooks, machine, timers, text } = self;
+        let Engine { program, hooks, machine, timers, text, .. } = self;
         text.clear();
         let mut n_bytes = 0;
         let mut run = machine.start(program, timers);
@@ -68,13 +76,17 @@ impl<'b> Engine<'b> {
         n_bytes + text.len()
     }
 
-    /// The same, looking up what the next event begins with while one is printed.
+    /// The same, by beginnings that are looked up while the event before is printed.
     pub fn run_ahead<'e>(&mut self, mut load: impl Iterator<Item = Event<'e>>) -> usize {
-        let Engine { program, hooks, machine, timers, text } = self;
+        let Engine { program, hooks, begins, machine, timers, text } = self;
         text.clear();
         let mut n_bytes = 0;
         let mut run = machine.start(program, timers);
-        let mut next = || load.next().map(|event| (Begin::of(program, hooks[id_of(&event)], &event), event));
+        let mut next = || {
+            let event = load.next()?;
+            let begins = &begins[hooks[id_of(&event)] as usize];
+            Some((begins[event.env_index()].as_ref()?, event))
+        };
         let mut coming = next();
         while let Some((begin, event)) = coming {
             coming = next();
@@ -83,7 +95,7 @@ impl<'b> Engine<'b> {
                 text.clear();
             }
             let place = (Layout::default(), text.len());
-            run.begun(begin, (&event, &Context::EMPTY), place, text);
+            run.begun(begin, &(&event, &Context::EMPTY), place, |_| 0, text);
         }
         n_bytes + text.len()
     }

@@ -28,7 +28,7 @@ mod trace_load;
 mod writer;
 
 pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
-pub use engine::{Engine, assert_same_text, blob, run_native};
+pub use engine::{Engine, assert_same_text, blob, program, run_native};
 pub use header::{Header, Process, TimeBase};
 pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};
 pub use kev_load::KevLoad;

@@ -1,7 +1,7 @@
 //! Whatever a template prints by a short way, it prints as the plain definition has it: numbers, flags and dumps of
 //! compiled templates, through the fast loop and the checked one, beside `std::fmt`.
 
-use tfbc_benches::{Engine, Hook, Width, blob};
+use tfbc_benches::{Engine, Hook, Width, blob, program};
 use tfbc_vm::Event;
 
 /// Powers of two and ten with their neighbours and negatives, and numbers of every length.
@@ -14,7 +14,8 @@ fn numbers() -> impl Iterator<Item = u64> {
 /// Checks the line of each event, by the stanza of hook 100.
 fn check(descriptor: &str, events: impl Iterator<Item = (Hook, String)>) {
     let blob = blob("load.trcfmt", &format!("100 1.0 L=KERN \"@T\" {descriptor}\n"));
-    let mut engines = [Engine::new(&blob), Engine::checked(&blob)];
+    let program = program(&blob);
+    let mut engines = [Engine::new(&program), Engine::checked(&program)];
     for (hook, expected) in events {
         let bytes = hook.presented(true);
         let wide = hook.width == Width::W64;

@@ -1,6 +1,5 @@
 //! Which program prints which hook: format files, loaded and looked up by hook id.
 
-use crate::columns::IdText;
 use crate::reader::aix::{compressed, hooks, is_trace};
 use crate::reader::{Input, MaxRatio};
 use std::fmt;
@@ -373,15 +372,9 @@ pub struct Entry {
     builtin: bool,
     rank: usize,
     id: u16,
-    id_text: IdText,
 }
 
 impl Entry {
-    /// What the id's column shows of the stanza's events.
-    pub(crate) fn id_text(&self) -> IdText {
-        self.id_text
-    }
-
     /// The canonical id of the stanza, which for hook 000 and for ids without a stanza is another than the event's.
     pub fn id(&self) -> u16 {
         self.id
@@ -438,7 +431,6 @@ impl<'b> Catalog<'b> {
                 builtin: hook.builtin,
                 rank: rank_of(rank, hook.source),
                 id: hook.id,
-                id_text: IdText::new(hook.id),
             };
             self.add_entry(entry);
         }

@@ -10,7 +10,7 @@
 use crate::context::Facts;
 use crate::spelling::hint;
 use std::fmt;
-use tfbc_vm::{Layout, Level, TextBuf, num};
+use tfbc_vm::{COLUMNS, Layout, Level, TextBuf, num};
 
 /// A column before the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,6 +122,9 @@ impl fmt::Display for ColumnsError {
 
 impl std::error::Error for ColumnsError {}
 
+/// A second.
+const NS: u64 = 1_000_000_000;
+
 /// Blanks between the columns and the text's first margin.
 const GAP: usize = 3;
 /// Where the text begins that stands on a line of its own.
@@ -134,7 +137,8 @@ const MARGINS: &[u8] = b"APPL    SYSCALL KERNEL  INTERRUPT";
 pub struct Columns {
     list: Vec<Column>,
     timestamp: Timestamp,
-    id_width: usize,
+    /// Whether there is room for ids of four digits.
+    wide_ids: bool,
     text: bool,
     /// Whether the text stands on a line of its own.
     two_lines: bool,
@@ -168,7 +172,7 @@ impl Columns {
         };
         let list: Vec<_> = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
         let usual = is_usual(&list, timestamp);
-        Self { list, timestamp, id_width: 4, text: true, two_lines: false, bare: false, apart: true, usual }
+        Self { list, timestamp, wide_ids: false, text: true, two_lines: false, bare: false, apart: true, usual }
     }
 
     /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
@@ -210,7 +214,7 @@ impl Columns {
     /// Makes room for ids of four digits.
     #[must_use]
     pub fn with_wide_ids(mut self, wide: bool) -> Self {
-        self.id_width = if wide { 5 } else { 4 };
+        self.wide_ids = wide;
         self
     }
 
@@ -240,7 +244,7 @@ impl Columns {
 
     fn width(&self, column: Column) -> usize {
         match column {
-            Column::Id => self.id_width,
+            Column::Id => self.id_width(),
             Column::File | Column::Exec | Column::Svc => 15,
             Column::Cpu => 4,
             Column::ReportedCpus => 6,
@@ -332,10 +336,14 @@ impl Columns {
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
         if self.are_usual()
             && out.len() == line
+            && self.hold_id(row.id)
             && let Ok(delta_ns) = u64::try_from(row.delta_ns)
-            && self.put_usual(IdText::new(row.id), row.elapsed_ns, delta_ns, out)
+            && let Some(last_ns) = row.elapsed_ns.checked_sub(delta_ns)
+            && Self::hold_times(row.elapsed_ns, last_ns)
+            && let Some(room) = out.spare().first_chunk_mut()
         {
-            return;
+            let n = self.put_usual(IdText::new(row.id), row.elapsed_ns, delta_ns, room);
+            return out.advance(n);
         }
         self.write_each(line, row, out);
     }
@@ -408,29 +416,44 @@ impl Columns {
         self.usual && !self.two_lines
     }
 
-    /// Appends the usual columns at the beginning of a line, where each value leaves a blank free; else nothing. The id is
-    /// given as text.
+    /// Whether the usual columns leave a blank free beside an id.
+    pub(crate) fn hold_id(&self, id: u16) -> bool {
+        self.wide_ids || id & 15 == 0
+    }
+
+    /// Whether the usual columns leave a blank free beside an elapsed time and its delta from the one before.
     #[inline(always)]
-    pub(crate) fn put_usual(&self, id: IdText, elapsed_ns: u64, delta_ns: u64, out: &mut TextBuf) -> bool {
+    pub(crate) fn hold_times(elapsed_ns: u64, last_ns: u64) -> bool {
+        elapsed_ns < 1000 * NS && last_ns <= elapsed_ns
+    }
+
+    /// Writes the usual columns, each value of which leaves a blank free; how many bytes they take. The id is given as text.
+    #[inline(always)]
+    pub(crate) fn put_usual(
+        &self,
+        IdText(id): IdText,
+        elapsed_ns: u64,
+        delta_ns: u64,
+        room: &mut [u8; COLUMNS],
+    ) -> usize {
         const TIMES: usize = 14 + 15;
-        let spare = out.spare();
-        let id_fits = self.put_id(id, spare);
-        let Some(times) = spare.get_mut(self.id_width..).and_then(|rest| rest.first_chunk_mut::<TIMES>()) else {
-            return false;
-        };
-        let elapsed_fits = times.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, elapsed_ns));
-        let delta_fits = times.last_chunk_mut().is_some_and(|cell| num::fixed::<15, 6>(cell, delta_ns));
-        let fit = id_fits && elapsed_fits && delta_fits;
-        if fit {
-            out.advance(self.id_width + TIMES);
+        let id_width = self.id_width();
+        room[..8].copy_from_slice(&id.to_le_bytes());
+        if let Some(times) = room[id_width..].first_chunk_mut::<TIMES>() {
+            num::times(times, elapsed_ns, delta_ns);
         }
-        fit
+        id_width + TIMES
+    }
+
+    #[inline(always)]
+    fn id_width(&self) -> usize {
+        4 + usize::from(self.wide_ids)
     }
 
     #[inline(always)]
     fn put_id<const N: usize>(&self, IdText(text): IdText, cell: &mut [u8; N]) -> bool {
         cell[..8].copy_from_slice(&text.to_le_bytes());
-        (text >> 24) as u8 == b' ' || self.id_width > 4
+        (text >> 24) as u8 == b' ' || self.wide_ids
     }
 
     /// Appends the heading line, or two of them.

@@ -9,6 +9,7 @@
 
 mod apart;
 mod batch;
+mod begins;
 mod format;
 mod heading;
 mod walk;

@@ -173,7 +173,7 @@ impl Event<'_> {
 
     /// The environment's place among its space's four.
     #[inline(always)]
-    pub(crate) fn env_index(&self) -> usize {
+    pub fn env_index(&self) -> usize {
         match self.record {
             Some(record) => usize::from(self.wide) | usize::from(record.big_endian) << 1,
             None => usize::from(self.is_generic()) | usize::from(self.wide) << 1,

@@ -56,7 +56,7 @@ pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, Record, Space};
-pub use machine::{Begin, Job, Layout, Limits, Machine, Outcome, Run};
+pub use machine::{Begin, COLUMNS, Job, Layout, Limits, Machine, Outcome, Run, Scene};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot, form};
 pub use program::{Hook, Level, Program, Routine};

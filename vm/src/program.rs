@@ -1,4 +1,5 @@
 use crate::blob::{self, HookRow, RoutineRow, Sections};
+use crate::machine::Begin;
 use crate::mem::{behind, by_rule, part, row_at};
 use crate::table::TableKind;
 use crate::verify::{self, Looks, Orders, Proofs};
@@ -296,6 +297,15 @@ impl<'b> Program<'b> {
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
         (by_rule!(V12: behind(&self.sections.code, start.start as usize)), start.body as usize)
+    }
+
+    /// What the events of a hook begin with in the environment with an index among those of its space
+    /// ([`Event::env_index`](crate::Event::env_index)); `None` for a hook that the program does not have, or one whose
+    /// routine is refused.
+    pub fn begin(&self, hook: u32, env: usize) -> Option<Begin<'_>> {
+        let beginning = Program::beginning(hook, env);
+        let start = self.start(beginning).copied().or_else(|| self.start_lazily(beginning))?;
+        Some(Begin::of(self, beginning, &start))
     }
 
     /// The routine of an event's beginning; 0 for a hook that the program does not have.

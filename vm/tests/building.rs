@@ -5,8 +5,8 @@ mod common;
 use common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
-    Begin, BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, Space,
-    TextBuf, Timers, seal,
+    BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, Space, TextBuf,
+    Timers, seal,
 };
 
 const RET: Instr = Instr::new(Op::Ret);
@@ -110,9 +110,9 @@ fn a_shape_changes_no_text() {
         let program = Program::open(&blob).unwrap();
         let event = Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 };
         let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
-        let begin = Begin::of(&program, program.hook(0x0100).unwrap().index, &event);
+        let begin = program.begin(program.hook(0x0100).unwrap().index, event.env_index()).unwrap();
         let mut run = machine.start(&program, &mut timers);
-        run.begun(begin, (&event, &Context::EMPTY), (Layout::default(), 0), &mut text);
+        run.begun(&begin, &(&event, &Context::EMPTY), (Layout::default(), 0), |_| 0, &mut text);
         assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");
     }
 }

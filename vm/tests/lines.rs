@@ -6,8 +6,8 @@ use common::printed;
 use std::cell::RefCell;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, Context, EnvValue, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place, Program,
-    Record, RoutineRow, Slot, Space, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, COLUMNS, Context, EnvValue, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place,
+    Program, Record, RoutineRow, Slot, Space, Step, TextBuf, Timers, Unobserved,
 };
 
 /// How an event is printed.
@@ -444,6 +444,63 @@ fn soft_blanks_of_flags_stand_before_what_follows() {
     for (value, text) in [(0, "ab c d |"), (1, "A b c d |"), (15, "A B\tC D |"), (3, "A B c d |"), (4, "ab\tC d |")] {
         assert_eq!(print(How::default(), code(value)).0, format!(" 1 columns{text}\n"), "{value:#x}");
     }
+}
+
+/// What an event prints behind a text and columns, which are written with it, or before it; and whether it ended as most do.
+fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_once: bool) -> (Vec<u8>, bool) {
+    let bytes = blob(|_| vec![printed("text"), Instr::of(Op::Const, &[0, 7]), Instr::of(Op::PutHex, &[0, 16])]);
+    let program = Program::open(&bytes).expect("sound code");
+    let limits = Limits { text: max_text, ..Limits::default() };
+    let (mut machine, mut timers, mut out) = (Machine::new(limits), Timers::new(), TextBuf::new());
+    out.push(&vec![b'#'; before]);
+    let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
+    let begin = program.begin(0, event.env_index()).expect("a sound routine");
+    let scene = (&event, &Context::EMPTY);
+    let mut run = machine.start(&program, &mut timers);
+    let is_usual = if at_once {
+        let put = |room: &mut [u8; COLUMNS]| {
+            room[..columns.len()].copy_from_slice(columns);
+            columns.len()
+        };
+        run.begun(&begin, &scene, (layout, before), put, &mut out)
+    } else {
+        out.push(columns);
+        run.begun(&begin, &scene, (layout, before), |_| 0, &mut out)
+    };
+    (out.as_bytes().to_vec(), is_usual)
+}
+
+#[test]
+fn columns_that_are_written_with_an_event_stand_as_those_before_it() {
+    // The text's room ends, and grows, anywhere about here.
+    for before in (0..8).chain(3500..4200) {
+        for columns in [&[b'c'; COLUMNS][..], b"010 ", b""] {
+            for (first, max_text) in [(0, 1 << 20), (19, 1 << 20), (32, 30), (33, 1 << 20), (300, 310), (19, 20)] {
+                let of = |at_once| columned(before, columns, Layout { first, further: 0 }, max_text, at_once);
+                assert_eq!(of(true), of(false), "{} bytes behind {before}, {first} blanks", columns.len());
+            }
+        }
+    }
+    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 100, true);
+    assert_eq!((&text[..], is_usual), (&b"010    text0000000000000007\n"[..], true));
+    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 10, true);
+    assert_eq!((&text[..], is_usual), (&b"010    text000 [limit]\n"[..], false));
+}
+
+#[test]
+fn columns_take_no_more_than_their_room() {
+    let bytes = blob(|_| vec![printed("text")]);
+    let program = Program::open(&bytes).expect("sound code");
+    let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
+    let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
+    let begin = program.begin(0, event.env_index()).expect("a sound routine");
+    let put = |room: &mut [u8; COLUMNS]| {
+        room.fill(b'c');
+        usize::MAX
+    };
+    let place = (Layout::default(), 0);
+    machine.start(&program, &mut timers).begun(&begin, &(&event, &Context::EMPTY), place, put, &mut out);
+    assert_eq!(out.as_bytes(), [&[b'c'; COLUMNS][..], b"text\n"].concat());
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use super::{Case, Measure, Side};
 use crate::{
-    Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, run_native,
-    templates,
+    Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, program,
+    run_native, templates,
 };
 use std::rc::Rc;
-use tfbc_vm::Event;
+use tfbc_vm::{Event, Program};
 
 /// The load's four shapes, and mixes over 4, 200 and 4096 templates.
 pub(super) fn shapes() -> Vec<Measure> {
@@ -50,7 +50,8 @@ pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     native: impl Fn(&mut NativeText, &Event<'static>) -> Option<()> + 'static,
 ) -> Case {
     let blob: &'static [u8] = blob(name, format_file).leak();
-    let (mut engine, mut ahead, mut checked) = (Engine::new(blob), Engine::new(blob), Engine::checked(blob));
+    let program: &'static Program<'static> = Box::leak(Box::new(program(blob)));
+    let (mut engine, mut ahead, mut checked) = (Engine::new(program), Engine::new(program), Engine::checked(program));
     assert_same_text(&mut engine, Engine::run, events(), &native);
     assert_same_text(&mut ahead, Engine::run_ahead, events(), &native);
     assert_same_text(&mut checked, Engine::run, events(), &native);

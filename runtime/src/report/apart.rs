@@ -48,7 +48,7 @@ impl LineFormat<'_> {
 
     fn table_row(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
         self.page_break(subject, carried, out);
-        let (row, cell) = (subject.row(carried), &mut self.cell);
+        let (row, cell) = (subject.row(carried.last_elapsed_ns), &mut self.cell);
         let text = without_margins(self.unseen.as_bytes(), Layout::default());
         if self.options.form == Form::Ndjson {
             let hook = self.catalog.program(entry).hook(entry.id());

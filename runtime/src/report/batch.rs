@@ -43,6 +43,8 @@ pub(super) struct Shown {
     pub id: u16,
     /// Whether templates see a 64-bit hook.
     pub wide: bool,
+    /// As of [`Event::env_index`].
+    pub env: u8,
     /// Index of its text, where that is ready, and 1; else 0.
     pub ready: u32,
 }
@@ -121,6 +123,7 @@ impl Batch {
             setting,
             id: event.id,
             wide: event.wide,
+            env: Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 }.env_index() as u8,
             ready: 0,
         });
     }

@@ -1,17 +1,18 @@
 //! Lines of a report: columns, and the text of each event's template.
 
 use super::batch::{Batch, Setting, Shown};
+use super::begins::Begins;
 use super::heading::{write_heading, write_histogram};
 use super::{ReportOptions, Summary, apart, layouts};
 use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, IdText, Row, trim};
+use crate::columns::{Columns, Row, trim};
 use crate::context::Facts;
 use crate::engine::{Format, WRITE_AT};
 use crate::forms::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::screen::{MARK_LEN, marks};
 use regex::bytes::Regex;
-use tfbc_vm::{Begin, Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, TextBuf, Timers};
+use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, Scene, TextBuf, Timers};
 
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -20,7 +21,7 @@ static NO_PATHS: ProcessNames = ProcessNames::new();
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carried {
     /// Elapsed time of the event that was reported last.
-    last_elapsed_ns: u64,
+    pub(super) last_elapsed_ns: u64,
     begun: bool,
     lines_on_page: u64,
 }
@@ -41,6 +42,7 @@ pub(super) struct LineFormat<'r> {
     machine: Machine,
     /// Templates that ask for timers are run by the walk.
     timers: Timers,
+    begins: Begins<'r>,
     /// Text of an event that is formatted apart.
     pub(super) unseen: TextBuf,
     /// A value of a table.
@@ -115,12 +117,12 @@ impl<'b> Subject<'b> {
 
     /// What the columns show.
     #[inline]
-    pub fn row<'s>(&'s self, carried: &Carried) -> Row<'s> {
+    pub fn row<'s>(&'s self, last_elapsed_ns: u64) -> Row<'s> {
         let elapsed_ns = self.event.elapsed_ns;
         Row {
             id: self.event.id,
             elapsed_ns,
-            delta_ns: i128::from(elapsed_ns) - i128::from(carried.last_elapsed_ns),
+            delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
             facts: &self.facts,
             file: self.file,
             reported_cpus: self.context.reported_cpus,
@@ -128,22 +130,26 @@ impl<'b> Subject<'b> {
     }
 }
 
-/// An event that comes next, of which what it begins with is looked up while the one before is printed.
-#[derive(Clone, Copy)]
-struct Coming<'b> {
+/// An event of a subject's setting, for its template.
+struct Shot<'s, 'b> {
+    subject: &'s Subject<'b>,
     event: &'b Shown,
-    entry: &'b Entry,
-    begin: Begin<'b>,
 }
 
-impl<'b> Coming<'b> {
-    /// The event of a batch with an index; `None` where its text is ready, or nothing prints it.
+impl<'b> Scene<'b> for Shot<'_, 'b> {
     #[inline(always)]
-    fn of(batch: &'b Batch, at: usize, catalog: &'b Catalog<'b>) -> Option<Self> {
-        let event = batch.events.get(at).filter(|event| event.ready == 0)?;
-        let entry = catalog.lookup(event.id)?;
-        let begin = Begin::of(catalog.program(entry), entry.hook, &event.hook(batch.bytes_of(event)));
-        Some(Self { event, entry, begin })
+    fn bytes(&self) -> &'b [u8] {
+        self.subject.batch.bytes_of(self.event)
+    }
+
+    #[inline(always)]
+    fn event(&self) -> Event<'b> {
+        self.event.hook(self.bytes())
+    }
+
+    #[inline(always)]
+    fn context(&self) -> Context<'b> {
+        Context { tid: self.event.tid, ..self.subject.context }
     }
 }
 
@@ -170,6 +176,7 @@ impl<'r> LineFormat<'r> {
             layouts: layouts(columns),
             machine: Machine::new(options.limits),
             timers: Timers::new(),
+            begins: Begins::new(),
             unseen: TextBuf::new(),
             cell: TextBuf::new(),
             at: 0,
@@ -221,9 +228,8 @@ impl<'r> LineFormat<'r> {
         'r: 'b,
     {
         while let Some(event) = subject.batch.events.get(self.at) {
-            if self.plain && carried.begun && event.ready == 0 {
-                self.plain_lines(subject, carried, text);
-            } else {
+            let is_plain = self.plain && carried.begun;
+            if !is_plain || (!self.plain_lines(subject, carried, text) && !self.knows(event)) {
                 self.at += 1;
                 subject.go(event, self.logs);
                 self.event(subject, carried, text);
@@ -269,48 +275,62 @@ impl<'r> LineFormat<'r> {
     }
 
     /// As [`LineFormat::line`], where its questions are answered, of the event that comes next and of those behind it: until
-    /// one is ready, or has more to tell than its text, or there is text enough.
-    fn plain_lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf)
+    /// one is ready, or is of another kind than all before, or has more to tell than its text, or there is text enough. What
+    /// an event begins with is looked up while the one before it is printed. False where nothing was printed.
+    fn plain_lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf) -> bool
     where
         'r: 'b,
     {
-        let LineFormat { catalog, columns, logs, layouts, machine, timers, at, counted, .. } = self;
-        let batch = subject.batch;
-        let Some(first) = Coming::of(batch, *at, catalog) else {
-            *at += 1;
-            return;
-        };
+        let LineFormat { begins, columns, logs, machine, timers, counted, .. } = self;
+        let mut events = subject.batch.events.get(self.at..).unwrap_or_default().iter();
+        let row_of = |event: &Shown| if event.ready == 0 { begins.get(event) } else { None };
+        let Some(mut event) = events.next() else { return false };
+        let Some(mut row) = row_of(event) else { return false };
+        let mut run = machine.start(row.begin.program(), timers);
         let usual = columns.are_usual();
-        let mut run = machine.start(catalog.program(first.entry), timers);
-        let mut coming = Some(first);
-        while let Some(Coming { event, entry, begin }) = coming {
-            *at += 1;
-            coming = Coming::of(batch, *at, catalog);
-            subject.go(event, logs);
+        let before = self.at;
+        let mut last_ns = carried.last_elapsed_ns;
+        let mut told = None;
+        loop {
+            let coming = events.next();
+            let coming_row = coming.and_then(row_of);
+            self.at += 1;
+            if event.setting != subject.event.setting {
+                subject.go(event, logs);
+            }
             let line = text.len();
-            if entry.level != Level::Zero {
-                let id = if entry.id() == event.id { entry.id_text() } else { IdText::new(event.id) };
-                let delta_ns = event.elapsed_ns.checked_sub(carried.last_elapsed_ns);
-                let written =
-                    usual && delta_ns.is_some_and(|delta_ns| columns.put_usual(id, event.elapsed_ns, delta_ns, text));
-                if !written {
-                    columns.write(line, &subject.row(carried), text);
-                }
+            let elapsed_ns = event.elapsed_ns;
+            let usual = usual && Columns::hold_times(elapsed_ns, last_ns);
+            if !usual {
+                subject.go(event, logs);
+                columns.write(line, &subject.row(last_ns), text);
             }
-            let layout = layouts[entry.level as usize];
-            let told = run.begun(begin, (&subject.hook(), &subject.context), (layout, line), text);
-            if let Some(outcome) = told
-                && outcome != Outcome::default()
-            {
-                self.count(subject, outcome, carried);
-                return;
+            let put = |room: &mut _| {
+                if usual { columns.put_usual(row.id, elapsed_ns, elapsed_ns - last_ns, room) } else { 0 }
+            };
+            if !run.begun(&row.begin, &Shot { subject, event }, (row.layout, line), put, text) {
+                told = Some((event, run.outcome()));
+                break;
             }
-            counted.n_reported += 1;
-            carried.last_elapsed_ns = event.elapsed_ns;
-            if text.len() >= WRITE_AT {
-                return;
+            last_ns = elapsed_ns;
+            match (coming, coming_row) {
+                (Some(coming), Some(coming_row)) if text.len() < WRITE_AT => (event, row) = (coming, coming_row),
+                _ => break,
             }
         }
+        counted.n_reported += (self.at - before) as u64 - u64::from(told.is_some());
+        carried.last_elapsed_ns = last_ns;
+        if let Some((event, outcome)) = told {
+            subject.go(event, logs);
+            self.count(subject, outcome, carried);
+        }
+        true
+    }
+
+    /// Makes the next line plain, where it may be.
+    #[cold]
+    fn knows(&mut self, event: &Shown) -> bool {
+        event.ready == 0 && self.begins.add(event, self.catalog, self.columns, &self.layouts)
     }
 
     fn event(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
@@ -409,7 +429,7 @@ impl<'r> LineFormat<'r> {
     #[inline]
     pub(super) fn columns_of(&self, subject: &Subject<'_>, level: Level, carried: &Carried, text: &mut TextBuf) {
         if level != Level::Zero {
-            write_columns(self.columns, self.options.colour, &subject.row(carried), text);
+            write_columns(self.columns, self.options.colour, &subject.row(carried.last_elapsed_ns), text);
         }
     }
 

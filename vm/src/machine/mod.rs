@@ -155,6 +155,7 @@ impl Machine {
             shape: 0,
             beginning: 0,
             touched: false,
+            outcome: Outcome::default(),
             given: [0; 8],
             long: *long,
             fresh,
@@ -261,6 +262,8 @@ pub struct Run<'r> {
     beginning: usize,
     /// Whether the event has changed the machine's state; few do.
     touched: bool,
+    /// How the last event ended that was not as most are.
+    outcome: Outcome,
     /// A window that the event does not hold whole.
     given: [u8; 8],
     /// What runs events that are as long as their routines need.
@@ -288,10 +291,11 @@ struct Return {
     at: u64,
 }
 
-/// What an event begins with. Looked up before the event ahead of it is printed, it is at hand when it is needed.
+/// What the events of a hook begin with in one environment ([`Program::begin`]). Looked up before the event ahead is
+/// printed, it is at hand when it is needed; and it serves all of them.
 ///
 /// ```
-/// use tfbc_vm::{Begin, Context, Event, Layout, Machine, Timers, TextBuf};
+/// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
 /// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
 /// # let mut blob = BlobBuilder::new();
 /// # blob.source("doc", b"");
@@ -304,33 +308,85 @@ struct Return {
 /// let events = [b"\x10\x0a\0\x01", b"\x10\x0a\0\x02"]
 ///     .map(|bytes| Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 });
 /// let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
+/// let begin = program.begin(hook, events[0].env_index()).unwrap();
 /// let mut run = machine.start(&program, &mut timers);
-/// let mut coming = Begin::of(&program, hook, &events[0]);
-/// for at in 0..events.len() {
-///     let begin = coming;
-///     if let Some(next) = events.get(at + 1) {
-///         coming = Begin::of(&program, hook, next);
-///     }
+/// for event in &events {
 ///     let line = text.len();
-///     run.begun(begin, (&events[at], &Context::EMPTY), (Layout::default(), line), &mut text);
+///     let number = |room: &mut [u8; tfbc_vm::COLUMNS]| {
+///         room[..2].copy_from_slice(b"# ");
+///         2
+///     };
+///     assert!(run.begun(&begin, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
 /// }
-/// assert_eq!(text.as_bytes(), b"100A0001\n100A0002\n");
+/// assert_eq!(text.as_bytes(), b"# 100A0001\n# 100A0002\n");
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Begin<'r> {
     program: &'r Program<'r>,
-    /// As of [`Program::beginning`].
-    beginning: usize,
+    /// The instructions from the routine's first one on.
+    code: &'r [Instr],
     entry: Entry,
+    /// How many instructions are the routine's body.
+    body: u32,
+    /// Event bytes that its fixed reads need.
+    need: u32,
+    /// As of [`Program::beginning`].
+    beginning: u32,
+    /// Registers to be zeroed.
+    zeroed: u16,
+    orders: Orders,
+    looks: Looks,
 }
 
 impl<'r> Begin<'r> {
-    /// What an event of a program's hook begins with.
     #[inline(always)]
-    pub fn of(program: &'r Program<'r>, hook: u32, event: &Event<'_>) -> Self {
-        let beginning = Program::beginning(hook, event.env_index());
-        Self { program, beginning, entry: entry(program.start(beginning).map_or(0, Start::shape)) }
+    pub(crate) fn of(program: &'r Program<'r>, beginning: usize, start: &Start) -> Self {
+        let (code, body) = program.code_at(start);
+        let &Start { need, zeroed, orders, .. } = start;
+        let (entry, looks) = (entry(start.shape()), start.looks());
+        Self { program, code, entry, body: body as u32, need, beginning: beginning as u32, zeroed, orders, looks }
     }
+
+    /// The program that it is of.
+    pub fn program(&self) -> &'r Program<'r> {
+        self.program
+    }
+}
+
+/// An event and what stands around it. All but the bytes is asked for where a routine looks at it; few do.
+pub trait Scene<'r> {
+    /// As [`Event::bytes`].
+    fn bytes(&self) -> &'r [u8];
+    /// The event.
+    fn event(&self) -> Event<'r>;
+    /// What a template may ask beyond the event's bytes.
+    fn context(&self) -> Context<'r>;
+}
+
+impl<'r> Scene<'r> for (&Event<'r>, &Context<'r>) {
+    #[inline(always)]
+    fn bytes(&self) -> &'r [u8] {
+        self.0.bytes
+    }
+
+    #[inline(always)]
+    fn event(&self) -> Event<'r> {
+        *self.0
+    }
+
+    #[inline(always)]
+    fn context(&self) -> Context<'r> {
+        *self.1
+    }
+}
+
+/// Bytes of columns that are printed with an event's text.
+pub const COLUMNS: usize = 64;
+
+/// No columns.
+#[inline(always)]
+fn bare(_: &mut [u8; COLUMNS]) -> usize {
+    0
 }
 
 impl<'r> Run<'r> {
@@ -347,18 +403,20 @@ impl<'r> Run<'r> {
         self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
     }
 
-    /// The same of an event of any program, by what was looked up for it; `None` of one that went as most do, of which there
-    /// is nothing to tell.
+    /// The same of an event of any program, by what was looked up for its hook and environment, behind columns that are
+    /// written here: `columns` is lent room, and says how many bytes of it they take. False where there is more to tell of
+    /// the event than of most: [`Run::outcome`] does.
     #[inline(always)]
     pub fn begun(
         &mut self,
-        Begin { program, beginning, entry }: Begin<'r>,
-        (event, context): (&Event<'r>, &Context<'r>),
+        begin: &Begin<'r>,
+        scene: &impl Scene<'r>,
         (layout, line): (Layout, usize),
+        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
-    ) -> Option<Outcome> {
-        self.program = program;
-        self.print((beginning, Some(entry)), (event, context), (layout, line), out, &mut Unobserved)
+    ) -> bool {
+        self.program = begin.program;
+        self.print::<_, true>(begin, scene, (layout, line), columns, out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -372,73 +430,90 @@ impl<'r> Run<'r> {
         observer: &mut O,
     ) -> Outcome {
         let beginning = Program::beginning(hook, event.env_index());
-        self.print((beginning, None), (event, context), (layout, line), out, observer).unwrap_or_default()
-    }
-
-    /// The entry is given where it has been looked up.
-    #[inline(always)]
-    fn print<O: Observer>(
-        &mut self,
-        (beginning, entry): (usize, Option<Entry>),
-        (event, context): (&Event<'r>, &Context<'r>),
-        (layout, line): (Layout, usize),
-        out: &mut TextBuf,
-        observer: &mut O,
-    ) -> Option<Outcome> {
-        if O::ACTIVE {
-            // It may have unwound the event before.
-            self.renew();
-        }
         let program = self.program;
         let proved;
         let start = match program.start(beginning) {
             Some(start) => start,
             None => {
                 let Some(start) = program.start_lazily(beginning) else {
-                    return Some(without_routine(program, beginning, layout, out));
+                    return without_routine(program, beginning, layout, out);
                 };
                 proved = start;
                 &proved
             }
         };
+        let begin = Begin::of(program, beginning, start);
+        let is_usual = self.print::<_, false>(&begin, &(event, context), (layout, line), bare, out, observer);
+        if is_usual { Outcome::default() } else { self.outcome }
+    }
+
+    /// How the event ended that was printed last, where [`Run::begun`] said that there is something to tell.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Prints an event; `AHEAD` tells that its beginning was looked up before the event ahead of it was printed.
+    #[inline(always)]
+    fn print<O: Observer, const AHEAD: bool>(
+        &mut self,
+        begin: &Begin<'r>,
+        scene: &impl Scene<'r>,
+        (layout, line): (Layout, usize),
+        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
+        out: &mut TextBuf,
+        observer: &mut O,
+    ) -> bool {
+        if O::ACTIVE {
+            // It may have unwound the event before.
+            self.renew();
+        }
         // Who watches looks at everything.
-        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { start.looks() };
+        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { begin.looks };
         if looks != Looks::Nowhere {
             self.cursor.go_to(0);
         }
         if looks >= Looks::AtEvent {
             self.first.start = line;
-            // By value: an event that nobody looks at need not stand in memory.
-            (self.event, self.beginning, self.margin) = (*event, beginning, layout.further.into());
-            if looks == Looks::Around || start.zeroed > 0 {
-                self.look_around(start.zeroed, context);
+            (self.event, self.beginning, self.margin) =
+                (scene.event(), begin.beginning as usize, layout.further.into());
+            if looks == Looks::Around || begin.zeroed > 0 {
+                self.look_around(begin.zeroed, scene.context());
             }
         }
-        self.cursor.bytes = event.bytes;
-        self.text_limit = out.len() + self.max_text;
-        let at = self.stage.begin(program.code_at(start), out, layout.first, self.text_limit);
-        self.first.text = self.stage.offset(at);
+        let bytes = scene.bytes();
+        self.cursor.bytes = bytes;
+        let code = (begin.code, begin.body as usize);
+        let (len, mut at) = self.stage.begin(code, out, columns, layout.first, self.max_text);
+        self.text_limit = len + self.max_text;
+        self.first.text = len + usize::from(layout.first);
         let handlers = if O::ACTIVE {
             fast::OBSERVED
-        } else if event.bytes.len() >= start.need as usize {
-            self.long[start.orders as usize]
+        } else if bytes.len() >= begin.need as usize {
+            self.long[begin.orders as usize]
         } else {
-            checked(start.orders)
+            checked(begin.orders)
         };
-        let at = self.go(handlers, entry, at, out, observer);
-        let outcome = self.finish(out, at, line);
+        let first = self.first();
+        let mut next = Some(first);
+        if AHEAD && !O::ACTIVE && self.stage.holds(at) {
+            let pc;
+            (at, pc) = (begin.entry)(self, handlers, at, first, out);
+            next = self.instr(pc);
+        }
+        let at = self.go(handlers, next, at, out, observer);
+        let is_usual = self.finish(out, at, line);
         if O::ACTIVE {
             observer.after(out.as_bytes().get(line..).unwrap_or_default());
         }
-        outcome
+        is_usual
     }
 
     /// Makes ready what few events look at.
     #[inline(never)]
-    fn look_around(&mut self, zeroed: u16, context: &Context<'r>) {
+    fn look_around(&mut self, zeroed: u16, context: Context<'r>) {
         self.scratch.regs[..zeroed.into()].fill(0);
         self.scratch.calls.clear();
-        self.context = Some(*context);
+        self.context = Some(context);
         #[cfg(feature = "paranoid")]
         self.scratch.watch.begin(zeroed);
     }
@@ -463,25 +538,17 @@ impl<'r> Run<'r> {
     fn go<O: Observer>(
         &mut self,
         handlers: &Handlers,
-        entry: Option<Entry>,
+        mut next: Option<&'r Instr>,
         mut at: At,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> At {
-        let mut pc = self.stage.start();
-        let mut next = Some(self.first());
-        if let (Some(entry), Some(instr)) = (entry, next)
-            && !O::ACTIVE
-            && self.stage.holds(at)
-        {
-            (at, pc) = entry(self, handlers, at, instr, out);
-            next = self.instr(pc);
-        }
         while let Some(instr) = next {
             if O::ACTIVE {
                 self.stage.close(out, at);
-                observer.before(self.shown(pc, instr, out.as_bytes()));
+                observer.before(self.shown(instr, out.as_bytes()));
             }
+            let pc;
             (at, pc) = if self.stage.holds(at) {
                 self.step(handlers, at, instr, out)
             } else {
@@ -530,10 +597,10 @@ impl<'r> Run<'r> {
         by_rule!(V3: self.stage.instr(pc))
     }
 
-    fn shown<'s>(&'s self, pc: Pc, instr: &'s Instr, text: &'s [u8]) -> Step<'s> {
+    fn shown<'s>(&'s self, instr: &'r Instr, text: &'s [u8]) -> Step<'s> {
         Step {
             routine: self.routine(),
-            pc: self.stage.index(pc) as u32,
+            pc: self.stage.index(self.stage.after(instr)) as u32 - 1,
             instr,
             regs: &self.scratch.regs[..],
             pointer: self.cursor.byte(),
@@ -629,18 +696,19 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Closes the last line and says what the event met.
+    /// Closes the last line; false where the event has met something, or changed the machine's state.
     #[inline(always)]
-    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> Option<Outcome> {
+    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> bool {
         // A line behind the first has touched the state.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            return None;
+            return true;
         }
         self.first.start = line;
-        Some(self.finish_touched(out, at))
+        self.outcome = self.finish_touched(out, at);
+        self.outcome == Outcome::default()
     }
 
     /// The same of an event that has changed the machine's state, or was cut.
@@ -651,7 +719,7 @@ impl<'r> Run<'r> {
         let outcome = if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
             by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            self.outcome()
+            self.met()
         } else {
             self.stage.close(out, at);
             self.finish_slow(out)
@@ -673,7 +741,7 @@ impl<'r> Run<'r> {
         let State { end, soft_end, .. } = *self.state();
         if end == End::Skip {
             out.truncate(self.first.start);
-            return Outcome { skipped: true, ..self.outcome() };
+            return Outcome { skipped: true, ..self.met() };
         }
         if end == End::Limit && soft_end == out.len {
             out.len -= 1;
@@ -686,10 +754,11 @@ impl<'r> Run<'r> {
         }
         self.close_line(out);
         out.push(b"\n");
-        Outcome { limited, ..self.outcome() }
+        Outcome { limited, ..self.met() }
     }
 
-    fn outcome(&self) -> Outcome {
+    /// What the event has met so far.
+    fn met(&self) -> Outcome {
         let outcome = self.state().outcome;
         Outcome { truncated: outcome.truncated | self.cursor.truncated, ..outcome }
     }

@@ -1,7 +1,7 @@
 //! The accesses with bounds checks. What the verifier excludes reads as zeros here.
 
 use super::ROOM;
-use crate::{Instr, TextBuf};
+use crate::{COLUMNS, Instr, TextBuf};
 
 /// An instruction of the running routine, by number, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +48,24 @@ impl<'r> Stage<'r> {
         At(out.len)
     }
 
-    /// Takes up a routine and a text, with blanks behind it.
+    /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
+    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends.
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
+        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         blanks: u16,
-        text_limit: usize,
-    ) -> At {
+        max_text: usize,
+    ) -> (usize, At) {
         (self.code, self.body) = (code, body);
+        out.room(0);
+        if let Some(room) = out.buf.get_mut(out.len..).and_then(|room| room.first_chunk_mut()) {
+            out.len += columns(room).min(COLUMNS);
+        }
+        let len = out.len;
         out.pad(blanks.into());
-        self.open(out, text_limit)
+        (len, self.open(out, len + max_text))
     }
 
     /// Leaves the text to others.

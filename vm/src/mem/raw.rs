@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
 use super::{MARGIN, ROOM, claim};
-use crate::{Instr, TextBuf};
+use crate::{COLUMNS, Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
 
@@ -49,37 +49,41 @@ impl<'r> Stage<'r> {
     #[inline(always)]
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
-        self.take_up(out, text_limit)
-    }
-
-    #[inline(always)]
-    fn take_up(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         self.text = out.buf.as_mut_ptr();
         self.limit = self.text.wrapping_add(out.end.min(text_limit));
         At(self.text.wrapping_add(out.len))
     }
 
-    /// Takes up a routine and a text, with blanks behind it. There may be no room behind the text yet.
+    /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
+    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends.
     #[inline(always)]
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
+        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         blanks: u16,
-        text_limit: usize,
-    ) -> At {
+        max_text: usize,
+    ) -> (usize, At) {
+        const { assert!(COLUMNS + MARGIN as usize <= TextBuf::SLACK) };
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
-        let at = self.take_up(out, text_limit);
-        if blanks == 0 {
-            return at;
-        }
-        if blanks > MARGIN || !self.holds(at) {
+        out.room(0);
+        let text = out.buf.as_mut_ptr();
+        let end = text.wrapping_add(out.len);
+        // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind the text where room was made.
+        let n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
+        let len = out.len + n_columns;
+        if blanks > MARGIN {
+            out.len = len;
             out.pad(blanks.into());
-            return self.open(out, text_limit);
+            return (len, self.open(out, len + max_text));
         }
-        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`.
-        unsafe { at.0.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
-        at.add(blanks.into())
+        self.text = text;
+        self.limit = text.wrapping_add(out.end.min(len + max_text));
+        let end = end.wrapping_add(n_columns);
+        // SAFETY: what the buffer has behind the text, where room was made, holds columns and these blanks.
+        unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
+        (len, At(end.wrapping_add(blanks.into())))
     }
 
     /// Leaves the text to others.
