@@ -27,15 +27,31 @@ impl<'r> Begins<'r> {
     /// The beginning of an event's line, where it is known.
     #[inline(always)]
     pub fn get(&self, event: &Shown) -> Option<&PlainBegin<'r>> {
-        let place = self.places.get(place(event))?;
-        self.rows.get(place.wrapping_sub(1) as usize)
+        let place = *self.places.get(place(event))?;
+        if event.ready == 0 { self.rows.get(place.wrapping_sub(1) as usize) } else { None }
+    }
+
+    /// The beginnings of the events that come next, up to one that is not known; how many they are. Of many templates, most
+    /// are in no near cache when their event comes: this asks for them.
+    #[inline(always)]
+    pub fn look_ahead<'s>(&'s self, events: &[Shown], rows: &mut [&'s PlainBegin<'r>; AHEAD]) -> usize {
+        let mut n_known = 0;
+        for (event, row) in events.iter().zip(&mut *rows) {
+            let Some(known) = self.get(event) else { break };
+            known.begin.prefetch();
+            *row = known;
+            n_known += 1;
+        }
+        rows[..n_known].iter().for_each(|row| row.begin.prefetch_code());
+        n_known
     }
 
     /// Looks up the beginning of an event's line; false where its line is not plain: no stanza prints it, or not behind
     /// columns, or its routine is refused, or its id fills its column.
     #[cold]
     pub fn add(&mut self, event: &Shown, catalog: &'r Catalog<'r>, columns: &Columns, layouts: &[Layout; 5]) -> bool {
-        let Some(entry) = catalog.lookup(event.id).filter(|entry| entry.level != Level::Zero) else { return false };
+        let entry = catalog.lookup(event.id).filter(|entry| event.ready == 0 && entry.level != Level::Zero);
+        let Some(entry) = entry else { return false };
         let Some(begin) = catalog.program(entry).begin(entry.hook, event.env.into()) else { return false };
         if !columns.hold_id(event.id) {
             return false;
@@ -46,6 +62,9 @@ impl<'r> Begins<'r> {
         true
     }
 }
+
+/// Events whose beginnings are looked up at once.
+pub(super) const AHEAD: usize = 16;
 
 /// Environments of hooks.
 const ENVS: usize = 4;

@@ -1,7 +1,7 @@
 //! Lines of a report: columns, and the text of each event's template.
 
 use super::batch::{Batch, Setting, Shown};
-use super::begins::Begins;
+use super::begins::{AHEAD, Begins};
 use super::heading::{write_heading, write_histogram};
 use super::{ReportOptions, Summary, apart, layouts};
 use crate::catalog::{Catalog, Entry};
@@ -282,43 +282,47 @@ impl<'r> LineFormat<'r> {
         'r: 'b,
     {
         let LineFormat { begins, columns, logs, machine, timers, counted, .. } = self;
-        let mut events = subject.batch.events.get(self.at..).unwrap_or_default().iter();
-        let row_of = |event: &Shown| if event.ready == 0 { begins.get(event) } else { None };
-        let Some(mut event) = events.next() else { return false };
-        let Some(mut row) = row_of(event) else { return false };
-        let mut run = machine.start(row.begin.program(), timers);
+        let events = subject.batch.events.get(self.at..).unwrap_or_default();
+        let Some(first) = events.first().and_then(|event| begins.get(event)) else { return false };
+        let mut run = machine.start(first.begin.program(), timers);
+        let mut rows = [first; AHEAD];
         let usual = columns.are_usual();
-        let before = self.at;
         let mut last_ns = carried.last_elapsed_ns;
+        let mut n_printed = 0;
         let mut told = None;
-        loop {
-            let coming = events.next();
-            let coming_row = coming.and_then(row_of);
-            self.at += 1;
-            if event.setting != subject.event.setting {
-                subject.go(event, logs);
-            }
-            let line = text.len();
-            let elapsed_ns = event.elapsed_ns;
-            let usual = usual && Columns::hold_times(elapsed_ns, last_ns);
-            if !usual {
-                subject.go(event, logs);
-                columns.write(line, &subject.row(last_ns), text);
-            }
-            let put = |room: &mut _| {
-                if usual { columns.put_usual(row.id, elapsed_ns, elapsed_ns - last_ns, room) } else { 0 }
-            };
-            if !run.begun(&row.begin, &Shot { subject, event }, (row.layout, line), put, text) {
-                told = Some((event, run.outcome()));
+        'events: loop {
+            let events = &events[n_printed..];
+            let n_known = begins.look_ahead(events, &mut rows);
+            if n_known == 0 {
                 break;
             }
-            last_ns = elapsed_ns;
-            match (coming, coming_row) {
-                (Some(coming), Some(coming_row)) if text.len() < WRITE_AT => (event, row) = (coming, coming_row),
-                _ => break,
+            for (event, row) in events.iter().zip(&rows[..n_known]) {
+                n_printed += 1;
+                if event.setting != subject.event.setting {
+                    subject.go(event, logs);
+                }
+                let line = text.len();
+                let elapsed_ns = event.elapsed_ns;
+                let usual = usual && Columns::hold_times(elapsed_ns, last_ns);
+                if !usual {
+                    subject.go(event, logs);
+                    columns.write(line, &subject.row(last_ns), text);
+                }
+                let put = |room: &mut _| {
+                    if usual { columns.put_usual(row.id, elapsed_ns, elapsed_ns - last_ns, room) } else { 0 }
+                };
+                if !run.begun(&row.begin, &Shot { subject, event }, (row.layout, line), put, text) {
+                    told = Some((event, run.outcome()));
+                    break 'events;
+                }
+                last_ns = elapsed_ns;
+                if text.len() >= WRITE_AT {
+                    break 'events;
+                }
             }
         }
-        counted.n_reported += (self.at - before) as u64 - u64::from(told.is_some());
+        self.at += n_printed;
+        counted.n_reported += n_printed as u64 - u64::from(told.is_some());
         carried.last_elapsed_ns = last_ns;
         if let Some((event, outcome)) = told {
             subject.go(event, logs);
@@ -330,7 +334,7 @@ impl<'r> LineFormat<'r> {
     /// Makes the next line plain, where it may be.
     #[cold]
     fn knows(&mut self, event: &Shown) -> bool {
-        event.ready == 0 && self.begins.add(event, self.catalog, self.columns, &self.layouts)
+        self.begins.add(event, self.catalog, self.columns, &self.layouts)
     }
 
     fn event(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {

@@ -14,7 +14,7 @@ mod texts;
 mod windows;
 
 use crate::cursor::Cursor;
-use crate::mem::{At, Pc, Stage, by_rule};
+use crate::mem::{At, Pc, Stage, by_rule, prefetch};
 use crate::program::{SHAPES, Start};
 use crate::verify::{Looks, MAX_DEPTH, N_REGS, Orders};
 use crate::{Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
@@ -345,6 +345,19 @@ impl<'r> Begin<'r> {
         let &Start { need, zeroed, orders, .. } = start;
         let (entry, looks) = (entry(start.shape()), start.looks());
         Self { program, code, entry, body: body as u32, need, beginning: beginning as u32, zeroed, orders, looks }
+    }
+
+    /// Asks the processor for the beginning, which is looked at some events later.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(self);
+    }
+
+    /// Asks it for the routine's first instructions.
+    #[inline(always)]
+    pub fn prefetch_code(&self) {
+        prefetch(self.code.as_ptr());
+        prefetch(self.code.as_ptr().wrapping_add(2));
     }
 
     /// The program that it is of.

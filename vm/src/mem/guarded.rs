@@ -152,6 +152,9 @@ impl<'r> Stage<'r> {
     }
 }
 
+/// Asks the processor for nothing.
+pub(crate) fn prefetch<T>(_: *const T) {}
+
 /// Eight bytes of an event at a fixed place.
 #[inline(always)]
 pub(crate) fn window(bytes: &[u8], at: u32) -> [u8; 8] {

@@ -10,9 +10,9 @@ mod guarded;
 mod raw;
 
 #[cfg(feature = "safe")]
-pub(crate) use guarded::{At, Pc, Stage, at_bytes, at_words, behind, part, row_at, window};
+pub(crate) use guarded::{At, Pc, Stage, at_bytes, at_words, behind, part, prefetch, row_at, window};
 #[cfg(not(feature = "safe"))]
-pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, behind, part, row_at, window};
+pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, behind, part, prefetch, row_at, window};
 
 /// Asserts what a rule promises, where somebody wants to know: in builds with debug assertions, and with the feature
 /// `paranoid`.

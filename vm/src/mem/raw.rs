@@ -196,6 +196,18 @@ impl<'r> Stage<'r> {
     }
 }
 
+/// Asks the processor for what stands at a place, if anything does.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it reads nothing that the program sees, and any place will do.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Eight bytes of an event at a fixed place.
 ///
 /// # Safety
