@@ -84,8 +84,9 @@ impl<'b> Engine<'b> {
         let mut run = machine.start(program, timers);
         let mut next = || {
             let event = load.next()?;
-            let begins = &begins[hooks[id_of(&event)] as usize];
-            Some((begins[event.env_index()].as_ref()?, event))
+            let begin = begins[hooks[id_of(&event)] as usize][event.env_index()].as_ref()?;
+            begin.prefetch_code();
+            Some((begin, event))
         };
         let mut coming = next();
         while let Some((begin, event)) = coming {

@@ -482,7 +482,7 @@ impl Columns {
 
 /// A canonical hook id as its column shows it: three digits, or all four where the last is not 0, and blanks. The first
 /// character is the lowest byte.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IdText(u64);
 
 impl IdText {

@@ -27,7 +27,7 @@ pub(super) struct Batch {
 }
 
 /// One event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shown {
     pub time_ns: u64,
     pub elapsed_ns: u64,

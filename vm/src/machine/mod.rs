@@ -396,12 +396,6 @@ impl<'r> Scene<'r> for (&Event<'r>, &Context<'r>) {
 /// Bytes of columns that are printed with an event's text.
 pub const COLUMNS: usize = 64;
 
-/// No columns.
-#[inline(always)]
-fn bare(_: &mut [u8; COLUMNS]) -> usize {
-    0
-}
-
 impl<'r> Run<'r> {
     /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
     /// columns begin at `line` ([`Job::line`]).
@@ -429,7 +423,7 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
     ) -> bool {
         self.program = begin.program;
-        self.print::<_, true>(begin, scene, (layout, line), columns, out, &mut Unobserved)
+        self.print::<_, true>(begin, scene, (layout, line), Some(columns), out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -456,6 +450,7 @@ impl<'r> Run<'r> {
             }
         };
         let begin = Begin::of(program, beginning, start);
+        let bare = None::<fn(&mut _) -> _>;
         let is_usual = self.print::<_, false>(&begin, &(event, context), (layout, line), bare, out, observer);
         if is_usual { Outcome::default() } else { self.outcome }
     }
@@ -472,7 +467,7 @@ impl<'r> Run<'r> {
         begin: &Begin<'r>,
         scene: &impl Scene<'r>,
         (layout, line): (Layout, usize),
-        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
+        columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> bool {

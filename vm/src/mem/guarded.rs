@@ -54,13 +54,15 @@ impl<'r> Stage<'r> {
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
-        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
+        columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
         max_text: usize,
     ) -> (usize, At) {
         (self.code, self.body) = (code, body);
         out.room(0);
-        if let Some(room) = out.buf.get_mut(out.len..).and_then(|room| room.first_chunk_mut()) {
+        if let Some(columns) = columns
+            && let Some(room) = out.buf.get_mut(out.len..).and_then(|room| room.first_chunk_mut())
+        {
             out.len += columns(room).min(COLUMNS);
         }
         let len = out.len;

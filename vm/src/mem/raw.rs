@@ -55,32 +55,41 @@ impl<'r> Stage<'r> {
     }
 
     /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
-    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends.
+    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends; without
+    /// blanks and columns there may be no room yet.
     #[inline(always)]
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
-        columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
+        columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
         max_text: usize,
     ) -> (usize, At) {
         const { assert!(COLUMNS + MARGIN as usize <= TextBuf::SLACK) };
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
-        out.room(0);
+        let mut n_columns = 0;
+        if columns.is_some() || blanks > 0 {
+            out.room(0);
+        }
         let text = out.buf.as_mut_ptr();
         let end = text.wrapping_add(out.len);
-        // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind the text where room was made.
-        let n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
+        if let Some(columns) = columns {
+            // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind the text where room was made.
+            n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
+        }
         let len = out.len + n_columns;
+        self.text = text;
+        self.limit = text.wrapping_add(out.end.min(len + max_text));
+        let end = end.wrapping_add(n_columns);
+        if blanks == 0 {
+            return (len, At(end));
+        }
         if blanks > MARGIN {
             out.len = len;
             out.pad(blanks.into());
             return (len, self.open(out, len + max_text));
         }
-        self.text = text;
-        self.limit = text.wrapping_add(out.end.min(len + max_text));
-        let end = end.wrapping_add(n_columns);
         // SAFETY: what the buffer has behind the text, where room was made, holds columns and these blanks.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         (len, At(end.wrapping_add(blanks.into())))
