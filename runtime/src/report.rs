@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The walk knows all that depends on the events before: times, context, timers, what the filter admits. A batch holds
-//! what is shown with what is known of it, so that batches are formatted side by side.
+//! what is shown with what is known of it, and the reader's buffer in which most of it stands, so that batches are
+//! formatted side by side.
 
 mod apart;
 mod batch;

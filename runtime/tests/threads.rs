@@ -254,6 +254,49 @@ fn reports_do_not_depend_on_threads_batches_and_pipes() {
     }
 }
 
+/// Reports of traces of many windows. Events of a merge are copied one by one, also where all but one log are empty.
+#[test]
+fn events_read_alike_in_place_and_copied() {
+    let set = formats();
+    let catalog = set.catalog().unwrap();
+    for seed in 0..8 {
+        let mut noise = Noise::new(seed);
+        let wide = seed % 2 == 0;
+        let mut events = events(&mut noise, 12_000, wide);
+        if wide {
+            // Larger than others, up to what a trace buffer takes.
+            (0..12)
+                .for_each(|n| events[700 * n] = generic_by64(0x0100, 7, &[n as u8; 4000], 1, 1000 + 2100 * n as u64));
+        }
+        let factors = if wide { factors64(1, 1, 2) } else { factors32(1, 1, 2) };
+        let mut bytes = match seed / 2 % 2 {
+            0 if wide => [STREAM64.to_vec(), factors, events.concat()].concat(),
+            0 => [factors, events.concat()].concat(),
+            // Reading begins in the middle of the file, and comes back to its beginning.
+            _ => {
+                let entries = events.chunks(2500).map(|chunk| chunk.concat()).collect();
+                Log { wide, current: 3, wraps: 1, ic: factors, entries }.bytes()
+            }
+        };
+        if seed >= 4 {
+            let at = bytes.len() / 2;
+            bytes[at..at + 300].fill(0xFF);
+        }
+        let options = ReportOptions { threads: number(1), ..options(&mut noise) };
+        let open_merged = || {
+            let empty = if wide { STREAM64.to_vec() } else { factors32(1, 1, 2) };
+            let open = |bytes: &Vec<u8>| open(std::slice::from_ref(bytes), false).unwrap();
+            Logs::merged(vec![open(&bytes), open(&empty)], false).unwrap()
+        };
+        let (expected, ..) = run(&mut open_merged(), &catalog, &options);
+        for (threads, batch, piped) in [(1, 0, false), (2, 0, false), (3, 900, false), (2, 0, true), (1, 1, false)] {
+            let options = ReportOptions { threads: number(threads), batch: number(batch), ..options.clone() };
+            let (text, ..) = run(&mut open(std::slice::from_ref(&bytes), piped).unwrap(), &catalog, &options);
+            assert!(text == expected, "seed {seed}, {threads} threads, batches of {batch}, piped {piped}");
+        }
+    }
+}
+
 /// The first line that differs, or what else does.
 fn difference(found: &Run, expected: &Run) -> String {
     let mut lines = found.0.lines().zip(expected.0.lines());

@@ -12,4 +12,5 @@ pub use any::{AnyRefusal, AnyTrace};
 pub use follow::Follower;
 pub use notice::{Imbalance, Notice, Tally};
 pub use packed::{Compression, MaxRatio, Unpacker};
+pub(crate) use window::Taken;
 pub use window::{Input, Packing, ReadSeek};

@@ -8,12 +8,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// Bytes asked for in one read.
-const CHUNK: usize = 256 << 10;
+/// Bytes asked for in one read. A batch takes as many at most: with its events and their text they fit a second cache.
+const CHUNK: usize = 128 << 10;
+
+/// Bytes of a buffer that is handed over that may be copied twice, so that the next one can lend its own.
+const LITTLE: usize = 4 << 10;
 
 /// Anything that can be read and positioned, such as a file or a cursor.
 pub trait ReadSeek: Read + Seek + Send {}
@@ -249,9 +253,23 @@ impl fmt::Display for Packing {
     }
 }
 
+/// A window's buffer that was handed over.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub bytes: Vec<u8>,
+    /// Offset in the file of the first byte.
+    pub offset: u64,
+}
+
 /// The unconsumed bytes of the area that is being read. Offsets count from the start of the file.
+///
+/// What is consumed may be held, so that it need not be copied: events are referred to by their places in the buffer,
+/// until [`Window::hand_over`] gives the buffer away. Up to there nothing of it is moved or written over. Where reading
+/// has no more room in it, or goes on elsewhere in the file, the buffer is left as it is, and what follows is read into
+/// another one, of which nothing can be held.
 pub(in crate::reader) struct Window {
     input: Input,
+    /// Always bytes that stand in a row in the file.
     buf: Vec<u8>,
     start: usize,
     end: usize,
@@ -261,6 +279,10 @@ pub(in crate::reader) struct Window {
     area_end: u64,
     /// Where looking ahead began, as an index of `buf`: nothing from there on is dropped.
     pin: Option<usize>,
+    /// What is held, as places in `buf`, or in the buffer that was left.
+    held: Option<Range<usize>>,
+    /// The buffer with what is held, where reading has left it.
+    left: Option<Taken>,
     ended: bool,
     /// Of a compressed input that was spooled.
     spooled: Option<Packing>,
@@ -278,10 +300,18 @@ impl Window {
             offset: 0,
             area_end: u64::MAX,
             pin: None,
+            held: None,
+            left: None,
             ended: false,
             spooled: None,
             chunk: CHUNK,
         }
+    }
+
+    /// Reads in pieces of so many bytes.
+    #[cfg(test)]
+    pub fn in_pieces(input: Input, bytes: usize) -> Self {
+        Self { chunk: bytes, ..Self::new(input) }
     }
 
     /// Reads in pieces of so many bytes from here on. What a seekable input has in memory is given back.
@@ -289,7 +319,8 @@ impl Window {
         self.chunk = bytes;
         if let Input::Seekable(input) = &mut self.input {
             input.seek(SeekFrom::Start(self.offset))?;
-            (self.buf, self.start, self.end, self.ended) = (Vec::new(), 0, 0, false);
+            self.leave(Vec::new());
+            (self.start, self.end, self.ended) = (0, 0, false);
         }
         Ok(())
     }
@@ -360,10 +391,15 @@ impl Window {
         self.offset += n as u64;
     }
 
+    /// Whether nothing more can be read in the area.
+    fn at_end(&self) -> bool {
+        self.ended || self.offset + (self.end - self.start) as u64 >= self.area_end
+    }
+
     /// Reads more; `false` where the area or the input ends. One call of the input a call, so that a pipe's bytes
     /// come through as they arrive.
     pub fn fill(&mut self) -> io::Result<bool> {
-        if self.ended || self.offset + (self.end - self.start) as u64 >= self.area_end {
+        if self.at_end() {
             return Ok(false);
         }
         self.make_room();
@@ -374,19 +410,124 @@ impl Window {
     }
 
     fn make_room(&mut self) {
-        let keep = self.pin.unwrap_or(self.start).min(self.start);
-        if self.buf.len() - self.end >= self.chunk / 2 {
+        if self.has_room() {
             return;
         }
-        self.buf.copy_within(keep..self.end, 0);
-        self.start -= keep;
-        self.end -= keep;
-        self.pin = self.pin.map(|pin| pin - keep);
-        if self.buf.len() - self.end < self.chunk / 2 {
-            // Memory that comes zeroed from the system is not touched before it is read into.
-            let mut larger = vec![0; (self.end + self.chunk).next_power_of_two()];
-            larger[..self.end].copy_from_slice(&self.buf[..self.end]);
-            self.buf = larger;
+        if !self.is_held() {
+            let keep = self.first_kept();
+            self.buf.copy_within(keep..self.end, 0);
+            self.move_to_front(keep);
+        }
+        if !self.has_room() {
+            self.go_on_in(Vec::new());
+        }
+    }
+
+    /// Whether there is room behind the last byte that is worth a read.
+    fn has_room(&self) -> bool {
+        self.buf.len() - self.end >= self.chunk / 2
+    }
+
+    /// The first byte that is needed of those that are not held, as an index of `buf`.
+    fn first_kept(&self) -> usize {
+        self.pin.unwrap_or(self.start).min(self.start)
+    }
+
+    /// The first byte that is needed stands at the buffer's start now.
+    fn move_to_front(&mut self, first_kept: usize) {
+        self.start -= first_kept;
+        self.end -= first_kept;
+        self.pin = self.pin.map(|pin| pin - first_kept);
+    }
+
+    /// Goes on in another buffer, with what is needed of this one. One that is too small is replaced.
+    fn go_on_in(&mut self, other: Vec<u8>) {
+        let keep = self.first_kept();
+        let n = self.end - keep;
+        let mut other = self.roomy(other, n);
+        other[..n].copy_from_slice(&self.buf[keep..self.end]);
+        self.leave(other);
+        self.move_to_front(keep);
+    }
+
+    /// The buffer, or another one where it has no room behind `n` bytes.
+    fn roomy(&self, buffer: Vec<u8>, n: usize) -> Vec<u8> {
+        if buffer.len() >= n + self.chunk / 2 {
+            return buffer;
+        }
+        // Memory that comes zeroed from the system is not touched before it is read into.
+        vec![0; (n + self.chunk / 2).next_power_of_two().max(self.chunk)]
+    }
+
+    /// Puts another buffer in the place of this one, which stays as it is where it is held.
+    fn leave(&mut self, other: Vec<u8>) {
+        let bytes = std::mem::replace(&mut self.buf, other);
+        if self.is_held() {
+            self.left = Some(Taken { bytes, offset: self.first_offset() });
+        }
+    }
+
+    /// Offset in the file of the buffer's first byte.
+    fn first_offset(&self) -> u64 {
+        self.offset - self.start as u64
+    }
+
+    /// Whether bytes of the buffer are held.
+    fn is_held(&self) -> bool {
+        self.held.is_some() && self.left.is_none()
+    }
+
+    /// Where [`Window::bytes`] stand in the buffer; `None` where they cannot be held.
+    pub fn place(&self) -> Option<usize> {
+        if self.left.is_none() { Some(self.start) } else { None }
+    }
+
+    /// Holds the `n` bytes that were consumed last.
+    pub fn hold(&mut self, n: usize) {
+        let from = self.start - n;
+        // Areas of a file may be read in any order.
+        let held = self.held.take().unwrap_or(from..from);
+        self.held = Some(held.start.min(from)..held.end.max(self.start));
+    }
+
+    /// Whether reading has left the buffer with what is held.
+    pub fn has_left(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Whether reading more would have to leave what is held.
+    pub fn would_leave(&self) -> bool {
+        self.is_held() && !self.has_room() && !self.at_end()
+    }
+
+    /// Takes the buffer of one who holds nothing, where this one was handed over: what one thread reads and looks at
+    /// stands in its own cache.
+    pub fn lend(&mut self, own: &mut Taken) {
+        if self.held.is_none() && self.buf.len() < self.chunk / 2 {
+            self.go_on_in(std::mem::take(&mut own.bytes));
+        }
+    }
+
+    /// Hands over what is held, each byte at its place. That is the buffer itself, unless little of it was consumed.
+    pub fn hand_over(&mut self, to: &mut Taken) {
+        let Some(held) = self.held.take() else { return };
+        let n_left = self.end - self.start;
+        if let Some(left) = self.left.take() {
+            *to = left;
+        } else if held.len() < n_left {
+            if to.bytes.len() < held.end {
+                to.bytes = vec![0; self.buf.len()];
+            }
+            to.bytes[held.clone()].copy_from_slice(&self.buf[held]);
+            to.offset = self.first_offset();
+        } else {
+            let offset = self.first_offset();
+            // Where little is left, the next one lends a buffer of its own; else what is left is copied but once.
+            let mut other =
+                if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
+            other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
+            *to = Taken { bytes: std::mem::replace(&mut self.buf, other), offset };
+            (self.start, self.end) = (0, n_left);
         }
     }
 
@@ -417,7 +558,7 @@ impl Window {
 
     /// Goes to a place of a seekable input; a pipe stays where it is.
     pub fn seek(&mut self, to: u64) -> io::Result<()> {
-        let first = self.offset - self.start as u64;
+        let first = self.first_offset();
         if to >= first && to - first <= self.end as u64 {
             self.start = (to - first) as usize;
             self.offset = to;
@@ -425,6 +566,9 @@ impl Window {
         }
         if let Input::Seekable(input) = &mut self.input {
             input.seek(SeekFrom::Start(to))?;
+            if self.is_held() {
+                self.leave(Vec::new());
+            }
             (self.start, self.end, self.offset, self.ended) = (0, 0, to, false);
         }
         Ok(())

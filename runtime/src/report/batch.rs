@@ -1,12 +1,13 @@
 //! Events that are on their way to their text, with all that it depends on.
 
 use crate::context::Facts;
-use crate::reader::aix::{SystemInfo, TimedEvent, Visit};
+use crate::reader::Taken;
+use crate::reader::aix::{InPlace, SystemInfo, TimedEvent};
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome};
 
-/// Bytes of events, and of names and texts with them, that fill a batch.
+/// Bytes of events that were copied, and of names and texts with them, that fill a batch; as many of a reader's buffer do.
 const MAX_BYTES: usize = 128 << 10;
 /// Events that fill a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
@@ -14,8 +15,13 @@ pub(super) const MAX_EVENTS: usize = 4 << 10;
 /// Events that are reported, if their templates say so.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Presented buffers of the events, or recorded events.
-    pub bytes: Vec<u8>,
+    /// The reader's buffer, in which ordinary events stand as they were read.
+    pub taken: Taken,
+    /// Bytes of it that are held for the batch.
+    pub n_held: usize,
+    /// Presented buffers of the other events.
+    copies: Vec<u8>,
+    copied: Vec<Copied>,
     pub events: Vec<Shown>,
     settings: Vec<Setting>,
     systems: Vec<Arc<SystemInfo>>,
@@ -31,30 +37,48 @@ pub(super) struct Batch {
 pub(super) struct Shown {
     pub time_ns: u64,
     pub elapsed_ns: u64,
-    /// Offset in the file.
-    pub offset: u64,
     pub tid: u64,
-    /// Where the presented buffer stands in [`Batch::bytes`].
+    /// Where the presented buffer stands in [`Batch::taken`], or the index of the copied event.
     pub at: u32,
     pub len: u32,
     /// Index of its setting.
     pub setting: u32,
     /// Canonical hook id.
     pub id: u16,
-    /// Whether templates see a 64-bit hook.
-    pub wide: bool,
-    /// As of [`Event::env_index`].
+    /// The environment that templates see, by its place among those of hooks.
     pub env: u8,
-    /// Index of its text, where that is ready, and 1; else 0.
-    pub ready: u32,
+    pub stands: Stands,
+}
+
+/// Where an event's bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Stands {
+    /// In the reader's buffer.
+    #[default]
+    InPlace,
+    /// Among the copies.
+    Copied,
+    /// Among the copies, and its text is ready.
+    Ready,
 }
 
 impl Shown {
-    /// The event as a template sees it, whose presented buffer is given.
+    /// Whether its text is ready.
     #[inline(always)]
-    pub fn hook<'b>(&self, bytes: &'b [u8]) -> Event<'b> {
-        Event { bytes, wide: self.wide, record: None, time_ns: self.time_ns, offset: self.offset }
+    pub fn is_ready(&self) -> bool {
+        self.stands == Stands::Ready
     }
+}
+
+/// What else is known of an event that was copied.
+#[derive(Debug, Clone, Copy)]
+struct Copied {
+    /// Where the presented buffer stands in [`Batch::copies`].
+    at: u32,
+    /// Index of its text, where that is ready.
+    ready: u32,
+    /// Offset in the file.
+    offset: u64,
 }
 
 /// What is known of an event from those before it. Consecutive events share one.
@@ -83,7 +107,9 @@ struct Ready {
 impl Batch {
     /// Empties the batch and keeps its room.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        self.n_held = 0;
+        self.copies.clear();
+        self.copied.clear();
         self.events.clear();
         self.settings.clear();
         self.systems.clear();
@@ -95,45 +121,59 @@ impl Batch {
     /// Whether there is no room for more than `max` events.
     #[inline]
     pub fn is_full(&self, max: usize) -> bool {
-        self.is_full_with(self.bytes.len(), max)
+        self.events.len() >= max
+            || self.copies.len() + self.names.len() + self.texts.len() >= MAX_BYTES
+            || self.n_held >= MAX_BYTES
     }
 
-    /// Whether the event that was added last fills the batch, whose events have so many bytes.
-    #[inline]
-    pub fn keeps(&self, n_bytes: usize, max: usize) -> Visit {
-        if self.is_full_with(n_bytes, max) { Visit::KeepLast } else { Visit::Keep }
+    /// Bytes of the reader's buffer in which events may be taken: so many that it is full where they are used up.
+    pub fn room(&self) -> usize {
+        (2 * MAX_BYTES).saturating_sub(self.n_held)
     }
 
-    #[inline]
-    fn is_full_with(&self, n_bytes: usize, max: usize) -> bool {
-        self.events.len() >= max || n_bytes + self.names.len() + self.texts.len() >= MAX_BYTES
-    }
-
-    /// Adds an event whose presented buffer stands at `at` already.
-    #[inline]
-    pub fn push(&mut self, timed: &TimedEvent<'_>, at: usize, setting: u32) {
+    /// Adds an event that stands in the reader's buffer.
+    #[inline(always)]
+    pub fn push(&mut self, timed: &TimedEvent<'_>, place: InPlace, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
         self.events.push(Shown {
             time_ns: time.time_ns,
             elapsed_ns: time.elapsed_ns,
-            offset: event.offset,
             tid: event.tid,
-            at: at as u32,
+            at: place.at as u32,
             len: event.bytes.len() as u32,
             setting,
             id: event.id,
-            wide: event.wide,
-            env: Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 }.env_index() as u8,
-            ready: 0,
+            env: place.env.index() as u8,
+            stands: Stands::InPlace,
         });
     }
 
-    /// Adds the text of the event that was added last.
+    /// Adds a copy of an event.
+    pub fn push_copy(&mut self, timed: &TimedEvent<'_>, setting: u32) {
+        let TimedEvent { event, time, .. } = timed;
+        let hook = Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
+        self.events.push(Shown {
+            time_ns: time.time_ns,
+            elapsed_ns: time.elapsed_ns,
+            tid: event.tid,
+            at: self.copied.len() as u32,
+            len: event.bytes.len() as u32,
+            setting,
+            id: event.id,
+            env: hook.env().index() as u8,
+            stands: Stands::Copied,
+        });
+        self.copied.push(Copied { at: self.copies.len() as u32, ready: 0, offset: event.offset });
+        self.copies.extend_from_slice(event.bytes);
+    }
+
+    /// Adds the text of the event that was added last, which was copied.
     pub fn push_ready(&mut self, outcome: Outcome, text: &[u8]) {
-        if let Some(event) = self.events.last_mut() {
+        if let (Some(event), Some(copied)) = (self.events.last_mut(), self.copied.last_mut()) {
+            event.stands = Stands::Ready;
+            copied.ready = self.ready.len() as u32;
             let text = append(&mut self.texts, text);
             self.ready.push(Ready { outcome, text });
-            event.ready = self.ready.len() as u32;
         }
     }
 
@@ -161,10 +201,20 @@ impl Batch {
         self.settings.len() as u32 - 1
     }
 
-    /// The presented buffer of an event.
-    #[inline]
-    pub fn bytes_of(&self, event: &Shown) -> &[u8] {
-        &self.bytes[event.at as usize..][..event.len as usize]
+    /// An event as a template sees it.
+    #[inline(always)]
+    pub fn hook(&self, event: &Shown) -> Event<'_> {
+        let (buffer, at, offset) = match event.stands {
+            Stands::InPlace => (&self.taken.bytes, event.at, self.taken.offset + u64::from(event.at)),
+            Stands::Copied | Stands::Ready => {
+                let Copied { at, offset, .. } = self.copied[event.at as usize];
+                (&self.copies, at, offset)
+            }
+        };
+        let (bytes, wide) = (&buffer[at as usize..][..event.len as usize], event.env & 2 != 0);
+        let hook = Event { bytes, wide, record: None, time_ns: event.time_ns, offset };
+        debug_assert_eq!(usize::from(event.env), hook.env().index());
+        hook
     }
 
     pub fn setting(&self, index: u32) -> &Setting {
@@ -186,7 +236,10 @@ impl Batch {
 
     /// How an event ended whose text is ready, and the text.
     pub fn ready(&self, event: &Shown) -> Option<(Outcome, &[u8])> {
-        let Ready { outcome, text } = self.ready.get((event.ready as usize).checked_sub(1)?)?;
+        if !event.is_ready() {
+            return None;
+        }
+        let Ready { outcome, text } = self.ready.get(self.copied[event.at as usize].ready as usize)?;
         Some((*outcome, &self.texts[text.start as usize..text.end as usize]))
     }
 }

@@ -69,7 +69,7 @@ impl<'r> Begins<'r> {
     pub fn look_ahead<'s>(&'s self, events: &[Shown], rows: &mut [&'s PlainBegin<'r>; AHEAD]) -> usize {
         let mut n_known = 0;
         for (event, row) in events.iter().zip(&mut *rows) {
-            let Some(known) = self.get(event).filter(|_| event.ready == 0) else { break };
+            let Some(known) = self.get(event) else { break };
             known.begin.prefetch();
             *row = known;
             n_known += 1;
@@ -82,7 +82,7 @@ impl<'r> Begins<'r> {
     /// columns, or its routine is refused, or its id fills its column.
     #[cold]
     pub fn add(&mut self, event: &Shown, catalog: &'r Catalog<'r>, columns: &Columns, layouts: &[Layout; 5]) -> bool {
-        let entry = catalog.lookup(event.id).filter(|entry| event.ready == 0 && entry.level != Level::Zero);
+        let entry = catalog.lookup(event.id).filter(|entry| !event.is_ready() && entry.level != Level::Zero);
         let Some(entry) = entry else { return false };
         let Some(begin) = catalog.program(entry).begin(entry.hook, event.env.into()) else { return false };
         if !columns.hold_id(event.id) {
@@ -112,16 +112,17 @@ const FIRST_BITS: u32 = 8;
 /// As many as a slot can tell apart.
 const MAX_ROWS: usize = u16::MAX as usize;
 
-/// An id in an environment.
+/// An id in an environment, and where the event's bytes are: one word of the row.
 #[inline(always)]
 fn key(event: &Shown) -> u32 {
-    u32::from(event.env) << 16 | u32::from(event.id)
+    u32::from(event.id) | u32::from(event.env) << 16 | (event.stands as u32) << 24
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
+    use crate::report::batch::Stands;
 
     fn event(id: u16, env: u8) -> Shown {
         Shown { id, env, ..Shown::default() }
@@ -164,7 +165,7 @@ mod tests {
         };
         let columns = Columns::default();
         assert!(add(&event(0x1000, 2), &columns));
-        assert!(!add(&Shown { ready: 1, ..event(0x1000, 2) }, &columns));
+        assert!(!add(&Shown { stands: Stands::Ready, ..event(0x1000, 2) }, &columns));
         assert!(!add(&event(0x1001, 2), &columns));
         assert!(add(&event(0x1001, 2), &columns.with_wide_ids(true)));
     }

@@ -112,7 +112,7 @@ impl<'b> Subject<'b> {
     /// The event as a template sees it.
     #[inline]
     fn hook(&self) -> Event<'b> {
-        self.event.hook(self.batch.bytes_of(self.event))
+        self.batch.hook(self.event)
     }
 
     /// What the columns show.
@@ -139,12 +139,12 @@ struct Shot<'s, 'b> {
 impl<'b> Scene<'b> for Shot<'_, 'b> {
     #[inline(always)]
     fn bytes(&self) -> &'b [u8] {
-        self.subject.batch.bytes_of(self.event)
+        self.event().bytes
     }
 
     #[inline(always)]
     fn event(&self) -> Event<'b> {
-        self.event.hook(self.bytes())
+        self.subject.batch.hook(self.event)
     }
 
     #[inline(always)]
@@ -352,7 +352,7 @@ impl<'r> LineFormat<'r> {
         if !carried.begun || self.options.page_size > 0 {
             self.page_break(subject, carried, text);
         }
-        if subject.event.ready != 0 {
+        if subject.event.is_ready() {
             return self.ready_line(subject, entry, carried, text);
         }
         let line = text.len();

@@ -9,7 +9,7 @@ use crate::context::{ContextState, Facts};
 use crate::engine::{Portion, Walk, ends_portion};
 use crate::filter::Filter;
 use crate::needs::{Deed, Plan};
-use crate::reader::aix::{LogInfo, LogItem, Logs, PASSED, TimedEvent, TraceState, Visit};
+use crate::reader::aix::{LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit};
 use crate::selection;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl<'w> LogWalk<'w> {
         let until = taker.n_events + PROGRESS_EVERY;
         while !batch.is_full(taker.max_events) && taker.n_events < until {
             taker.ordinary(logs, batch);
-            if batch.is_full(taker.max_events) {
+            if batch.is_full(taker.max_events) || logs.hands_over() {
                 break;
             }
             if *live && !waited && logs.waits().map_err(ReportError::Read)? {
@@ -103,7 +103,9 @@ impl Walk for LogWalk<'_> {
     fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
         portion.events.clear();
         self.taker.settings.forget();
+        self.logs.lend(&mut portion.events.taken);
         let filled = self.fill_batch(portion, waited);
+        self.logs.hand_over(&mut portion.events.taken);
         self.taker.n_shown += portion.events.events.len() as u64;
         portion.progress = (self.logs.progress(), self.taker.n_events);
         filled
@@ -170,37 +172,53 @@ impl<'w> Taker<'w> {
         if logs.is_merged() {
             return;
         }
-        let mut bytes = std::mem::take(&mut batch.bytes);
-        self.n_events += if self.by_context || self.by_facts {
-            self.ordinary_by_facts(logs, &mut bytes, batch)
+        let before = batch.events.len();
+        let passage = if self.by_context || self.by_facts {
+            self.ordinary_by_facts(logs, batch)
         } else {
-            self.ordinary_alike(logs, &mut bytes, batch)
+            self.ordinary_alike(logs, batch)
         };
-        batch.bytes = bytes;
+        self.n_events += passage.n_events;
+        if batch.events.len() > before {
+            logs.hold(&passage);
+            batch.n_held += passage.n_bytes;
+        }
     }
 
     /// Takes them where nothing is asked of the events before: they share one setting.
-    fn ordinary_alike(&mut self, logs: &mut Logs, bytes: &mut Vec<u8>, batch: &mut Batch) -> u64 {
+    #[inline]
+    fn ordinary_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
         let reported_cpus = self.infos[0].cpu.map(|_| 1);
         let setting = self.settings.without_context(0, reported_cpus, &self.state, batch);
-        logs.ordinary(bytes, self.plan.ways(), |timed, at| {
-            batch.push(timed, at, setting);
-            batch.keeps(at + timed.event.recorded.len(), self.max_events)
-        })
+        let max_events = self.max_events;
+        logs.ordinary(
+            batch.room(),
+            self.plan.ways(),
+            #[inline(always)]
+            |timed, place| {
+                batch.push(timed, place, setting);
+                if batch.events.len() >= max_events { Visit::Last } else { Visit::Next }
+            },
+        )
     }
 
-    fn ordinary_by_facts(&mut self, logs: &mut Logs, bytes: &mut Vec<u8>, batch: &mut Batch) -> u64 {
+    fn ordinary_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
         self.context.step_on();
         let Self { plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
-        logs.ordinary(bytes, plan.ways(), |timed, at| {
-            // The state tells when the trace began: the filter has been told by the time that events are shown.
-            if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
-                return if filter.asks_for_dates() { Visit::Leave } else { Visit::Pass };
-            }
-            let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
-            batch.push(timed, at, setting);
-            batch.keeps(at + timed.event.recorded.len(), *max_events)
-        })
+        logs.ordinary(
+            batch.room(),
+            plan.ways(),
+            #[inline(always)]
+            |timed, place| {
+                // The state tells when the trace began: the filter has been told by the time that events are shown.
+                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                    return if filter.asks_for_dates() { Visit::Leave } else { Visit::Next };
+                }
+                let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
+                batch.push(timed, place, setting);
+                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
+            },
+        )
     }
 
     /// Takes in any event.
@@ -232,9 +250,7 @@ impl<'w> Taker<'w> {
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         let context = self.by_context.then_some(&mut self.context);
         let setting = self.settings.of(timed, context, &self.state, batch);
-        let at = batch.bytes.len();
-        batch.bytes.extend_from_slice(timed.event.bytes);
-        batch.push(timed, at, setting);
+        batch.push_copy(timed, setting);
     }
 
     /// Takes an event with its text.

@@ -53,7 +53,7 @@ impl Factors {
     pub fn ns(&self, ticks: u64) -> u64 {
         match ticks.checked_mul(self.multiplier) {
             Some(product) => self.divide(product),
-            None => self.long_ns(ticks),
+            None => long_ns(ticks, self.multiplier, self.divisor),
         }
     }
 
@@ -65,12 +65,12 @@ impl Factors {
         let rest = product - quotient * self.divisor;
         quotient + u64::from(rest >= self.divisor)
     }
+}
 
-    #[cold]
-    fn long_ns(&self, ticks: u64) -> u64 {
-        let wide = u128::from(ticks) * u128::from(self.multiplier) / u128::from(self.divisor);
-        u64::try_from(wide).unwrap_or(u64::MAX)
-    }
+#[cold]
+fn long_ns(ticks: u64, multiplier: u64, divisor: u64) -> u64 {
+    let wide = u128::from(ticks) * u128::from(multiplier) / u128::from(divisor);
+    u64::try_from(wide).unwrap_or(u64::MAX)
 }
 
 /// The time of one event, in nanoseconds.
@@ -87,8 +87,10 @@ pub struct EventTime {
 pub struct Clock {
     factors: Factors,
     wraps: bool,
-    /// Raw stamp that `ticks` was reached with.
-    raw: Option<u64>,
+    /// Whether there was a stamp.
+    is_stamped: bool,
+    /// Of stamps that wrap, the raw one that `ticks` was reached with.
+    raw: u64,
     /// Unwrapped ticks of the last stamp.
     ticks: u64,
     clamped: u64,
@@ -97,13 +99,13 @@ pub struct Clock {
 impl Clock {
     /// A clock that starts with the given factors. `wraps` tells 32-bit stamps.
     pub fn new(factors: Factors, wraps: bool) -> Self {
-        Self { factors, wraps, raw: None, ticks: 0, clamped: 0 }
+        Self { factors, wraps, is_stamped: false, raw: 0, ticks: 0, clamped: 0 }
     }
 
     /// The clock with a stamp that those of a 32-bit trace are unwrapped from.
     pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
         if let Some(stamp) = stamp.filter(|_| self.wraps) {
-            (self.raw, self.ticks) = (Some(stamp), stamp);
+            (self.is_stamped, self.raw, self.ticks) = (true, stamp, stamp);
         }
         self
     }
@@ -126,8 +128,14 @@ impl Clock {
     /// The time of the next event, in nanoseconds.
     #[inline]
     pub fn advance(&mut self, stamp: Option<u64>) -> u64 {
+        self.advance_where(self.wraps, stamp)
+    }
+
+    /// The same, where it is known already whether stamps wrap.
+    #[inline]
+    pub(super) fn advance_where(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
-            self.unwrap(stamp);
+            self.unwrap(wraps, stamp);
         }
         self.factors.ns(self.ticks)
     }
@@ -136,33 +144,33 @@ impl Clock {
     #[inline]
     pub fn pass(&mut self, stamp: Option<u64>) {
         if let Some(stamp) = stamp {
-            self.unwrap(stamp);
+            self.unwrap(self.wraps, stamp);
         }
     }
 
     /// A 32-bit stamp went forward when that takes at most 15/16 of a wrap; else it went back a little, as the stamps
     /// of two processors may.
     #[inline]
-    fn unwrap(&mut self, stamp: u64) {
-        if !self.wraps {
-            (self.raw, self.ticks) = (Some(stamp), stamp);
+    fn unwrap(&mut self, wraps: bool, stamp: u64) {
+        let was_stamped = std::mem::replace(&mut self.is_stamped, true);
+        if !wraps {
+            self.ticks = stamp;
             return;
         }
-        let wrap = self.factors.wrap;
-        match self.raw {
-            Some(raw) => {
-                let forward = match stamp.wrapping_sub(raw) {
-                    forward if forward < wrap => forward,
-                    _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,
-                };
-                if forward <= wrap / 16 * 15 {
-                    self.ticks = self.ticks.saturating_add(forward);
-                    self.raw = Some(stamp);
-                } else {
-                    self.clamped += 1;
-                }
-            }
-            None => (self.raw, self.ticks) = (Some(stamp), stamp),
+        if !was_stamped {
+            (self.raw, self.ticks) = (stamp, stamp);
+            return;
+        }
+        let (wrap, raw) = (self.factors.wrap, self.raw);
+        let forward = match stamp.wrapping_sub(raw) {
+            forward if forward < wrap => forward,
+            _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,
+        };
+        if forward <= wrap / 16 * 15 {
+            self.ticks = self.ticks.saturating_add(forward);
+            self.raw = stamp;
+        } else {
+            self.clamped += 1;
         }
     }
 }
@@ -196,11 +204,18 @@ impl Elapsed {
         match self.zero {
             Some(zero) => time_ns.saturating_sub(zero.ns),
             None => {
-                if clock.raw.is_some() && (!self.from_trace_on || id == hooks::TRACE_ON) {
-                    self.zero = Some(Zero { trace, ticks: clock.ticks, ns: time_ns });
-                }
+                self.begin(clock.is_stamped, Zero { trace, ticks: clock.ticks, ns: time_ns }, id);
                 0
             }
+        }
+    }
+
+    /// Takes in an event before which nothing has elapsed.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, is_stamped: bool, zero: Zero, id: u16) {
+        if is_stamped && (!self.from_trace_on || id == hooks::TRACE_ON) {
+            self.zero = Some(zero);
         }
     }
 

@@ -13,9 +13,11 @@ use super::sniff::Kind;
 use super::step::{Kernel, StepRules};
 use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace, Visit, Way, Ways};
 use crate::ids::IdSet;
+use crate::reader::window::Taken;
 use crate::reader::{Imbalance, Notice, Tally};
 use std::io;
 use std::path::Path;
+use tfbc_vm::Env;
 
 /// What a report needs to know of one of its logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +61,21 @@ pub enum LogItem<'t> {
     },
     /// Another [`PASSED`] events were passed over.
     Passed,
+}
+
+/// Ordinary events in a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Passage {
+    pub n_events: u64,
+    pub n_bytes: usize,
+}
+
+/// Where an ordinary event stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InPlace {
+    /// The place of its first byte in the buffer that is handed over.
+    pub at: usize,
+    pub env: Env,
 }
 
 /// How many events make one [`LogItem::Passed`].
@@ -343,47 +360,86 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })))
     }
 
-    /// Takes in ordinary events of a single trace in a row, as far as they are at hand: those that `ways` takes are shown
-    /// to `visit`, with the place of their bytes in `kept`. What follows is for [`Logs::next`]. The number of events.
+    /// Takes in ordinary events of a single trace in a row, as far as they are at hand and stand in the next `room` bytes:
+    /// those that `ways` takes are shown to `visit`. Where they are to be referred to by their places, [`Logs::hold`] comes
+    /// next. What follows is for [`Logs::next`].
+    #[inline(always)]
     pub(crate) fn ordinary(
         &mut self,
-        kept: &mut Vec<u8>,
+        room: usize,
         ways: &Ways,
-        mut visit: impl FnMut(&TimedEvent<'_>, usize) -> Visit,
-    ) -> u64 {
-        if self.merge.is_some() {
-            return 0;
+        visit: impl FnMut(&TimedEvent<'_>, InPlace) -> Visit,
+    ) -> Passage {
+        match self.lanes[0].trace.rules().kernel {
+            _ if self.merge.is_some() => Passage::default(),
+            Kernel::Bits32 => self.ordinary_of::<false>(room, ways, visit),
+            Kernel::Bits64 => self.ordinary_of::<true>(room, ways, visit),
         }
+    }
+
+    #[inline(always)]
+    fn ordinary_of<const WIDE: bool>(
+        &mut self,
+        room: usize,
+        ways: &Ways,
+        mut visit: impl FnMut(&TimedEvent<'_>, InPlace) -> Visit,
+    ) -> Passage {
         let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
         let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
         let before = trace.n_events();
-        trace.ordinary(kept, |event, stand| match ways.of(event.id) {
-            Way::Leave => Visit::Leave,
-            Way::Pass => {
-                clock.pass(event.ticks);
-                elapsed.pass(0, clock, event.id);
-                Visit::Pass
-            }
-            Way::Take => {
-                let ticks = event.ticks;
-                let time_ns = clock.advance(ticks);
-                let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
-                let raw = RawEvent {
-                    number: stand.number,
-                    offset: stand.offset,
-                    bytes: &event.recorded[..event.n_presented],
-                    wide: event.wide,
-                    id: event.id,
-                    tid: event.tid,
-                    ticks,
-                    cpu: event.cpu.or(lane_cpu),
-                    recorded: event.recorded,
-                };
-                let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
-                visit(&timed, stand.kept)
-            }
-        });
-        trace.n_events() - before
+        let n_bytes = trace.ordinary::<WIDE>(
+            room,
+            #[inline(always)]
+            |event, stand| match ways.of(event.id) {
+                Way::Leave => Visit::Leave,
+                Way::Pass => {
+                    clock.pass(event.ticks);
+                    elapsed.pass(0, clock, event.id);
+                    Visit::Next
+                }
+                Way::Take => {
+                    let ticks = event.ticks;
+                    let time_ns = clock.advance_where(!WIDE, ticks);
+                    let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
+                    let raw = RawEvent {
+                        number: stand.number,
+                        offset: stand.offset,
+                        bytes: &event.recorded[..event.n_presented],
+                        wide: WIDE,
+                        id: event.id,
+                        tid: event.tid,
+                        ticks,
+                        cpu: event.cpu.or(lane_cpu),
+                        recorded: event.recorded,
+                    };
+                    let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
+                    visit(&timed, InPlace { at: stand.place, env: event.env })
+                }
+            },
+        );
+        Passage { n_events: trace.n_events() - before, n_bytes }
+    }
+
+    /// Holds the ordinary events that were taken in last at their places, until [`Logs::hand_over`].
+    pub(crate) fn hold(&mut self, passage: &Passage) {
+        self.lanes[0].trace.hold(passage.n_bytes);
+    }
+
+    /// Takes the buffer of one who holds no events, to read into it.
+    pub(crate) fn lend(&mut self, own: &mut Taken) {
+        if self.merge.is_none() {
+            self.lanes[0].trace.lend(own);
+        }
+    }
+
+    /// Hands over the events that are held.
+    pub(crate) fn hand_over(&mut self, to: &mut Taken) {
+        self.lanes[0].trace.hand_over(to);
+    }
+
+    /// Whether the events that are held should be handed over before more is read.
+    pub(crate) fn hands_over(&self) -> bool {
+        self.lanes[0].trace.hands_over()
     }
 
     fn next_merged(&mut self) -> io::Result<Option<LogItem<'_>>> {
@@ -501,6 +557,249 @@ fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &m
 mod tests {
     use super::*;
     use crate::reader::aix::Input;
+    use crate::reader::window::Window;
+    use std::io::{Cursor, Read};
+    use tfbc_vm::Event;
+
+    /// Numbers that are the same for the same seed.
+    struct Noise(u64);
+
+    impl Noise {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % n
+        }
+    }
+
+    fn be64(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    fn be32(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    /// Events of every form that a kernel's trace may hold: ordinary ones mostly.
+    fn events(wide: bool, n: u64, noise: &mut Noise) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for ticks in 1..=n {
+            let (id, len) = (1 + noise.below(4), noise.below(6));
+            let (id32, ticks32) = (id as u32, ticks as u32);
+            bytes.extend(match (wide, noise.below(40)) {
+                // Generic, without a stamp, of a 32-bit program, and with registers and a CPU id.
+                (true, 0) => be64(
+                    &[
+                        &[0xC000_0000_5000_0000 | (8 * len) << 32 | id << 16, 7][..],
+                        &[5; 6][..len as usize],
+                        &[1, ticks],
+                    ]
+                    .concat(),
+                ),
+                (true, 1) => be64(&[0x0000_0008_5000_0000 | id << 16, 7, 2]),
+                (true, 2) => be64(&[0xA000_0008_5000_0000 | id << 20, 7, 3, ticks]),
+                (true, 3) => be64(&[0x9801_0008_5000_0000 | id << 16, 7, 4, ticks, 1, 2, 3]),
+                // Larger than most chunks.
+                (true, 4) if noise.below(8) == 0 => {
+                    be64(&[&[0xC000_1000_5000_0000 | id << 16, 7][..], &[ticks; 512], &[5, ticks]].concat())
+                }
+                (true, _) => be64(
+                    &[&[0x8000_0000_5000_0000 | (8 * len) << 32 | id << 16][..], &[7; 6][..len as usize], &[6, ticks]]
+                        .concat(),
+                ),
+                (false, 0) => be32(&[0x5008_0006 | id32 << 20, 7, 0x0102_0304, 0x0506_0000, 1, ticks32]),
+                (false, 1) => be32(&[0x5002_0000 | id32 << 20, 7, 2]),
+                // A 64-bit program's.
+                (false, 2) => be32(&[0x00B8_000C, 0x8000_0008, 0x5000_0000 | id32 << 16, 0, 9, 3, ticks32]),
+                (false, 4) if noise.below(8) == 0 => {
+                    be32(&[&[0x5008_0800 | id32 << 20, 7][..], &[ticks32; 512], &[5, ticks32]].concat())
+                }
+                (false, _) => be32(
+                    &[&[0x5008_0000 | id32 << 20 | (len as u32 + 1) << 16][..], &[7; 6][..len as usize], &[6, ticks32]]
+                        .concat(),
+                ),
+            });
+        }
+        bytes
+    }
+
+    /// A log file whose reading begins in the middle, so that areas lie behind those that are read after them.
+    fn log_file(wide: bool, noise: &mut Noise) -> Vec<u8> {
+        let areas: Vec<Vec<u8>> = [90, 5, 0, 60, 30, 1, 80].map(|n| events(wide, n, noise)).into();
+        let mut head = be32(&[if wide { 0xEFDF_1113 } else { 0xEFDF_1112 }, areas.len() as u32 - 1, 3, 0, 1, 0, 0]);
+        if wide {
+            head.extend([0; 4]);
+        }
+        let row = if wide { 16 } else { 8 };
+        let (mut at, mut body) = (head.len() + row * areas.len(), Vec::new());
+        for area in &areas {
+            let (offset, len) = (if area.is_empty() { 0 } else { at }, area.len());
+            head.extend(if wide { be64(&[offset as u64, len as u64]) } else { be32(&[offset as u32, len as u32]) });
+            at += len;
+            body.extend_from_slice(area);
+        }
+        [head, body].concat()
+    }
+
+    /// What a reader tells of an event: number, offset, id, time, bytes, and the environment.
+    type Told = (u64, u64, u16, EventTime, Vec<u8>, Env);
+
+    fn env(bytes: &[u8], wide: bool) -> Env {
+        Event { bytes, wide, record: None, time_ns: 0, offset: 0 }.env()
+    }
+
+    fn told(timed: &TimedEvent<'_>) -> Told {
+        let RawEvent { number, offset, id, bytes, wide, .. } = timed.event;
+        (number, offset, id, timed.time, bytes.to_vec(), env(bytes, wide))
+    }
+
+    /// Reads events one by one.
+    fn one_by_one(mut logs: Logs) -> (Vec<Told>, Vec<String>) {
+        let (mut all, mut notices) = (Vec::new(), Vec::new());
+        while let Some(item) = logs.next().unwrap() {
+            match item {
+                LogItem::Event(timed) => all.push(told(&timed)),
+                LogItem::Notice { notice, .. } => notices.push(notice.message),
+                LogItem::Passed => {}
+            }
+        }
+        (all, notices)
+    }
+
+    /// Reads events as batches do, of random lengths.
+    fn in_batches(mut logs: Logs, ways: &Ways, n_owners: usize, noise: &mut Noise) -> (Vec<Told>, Vec<String>) {
+        let (mut all, mut notices) = (Vec::new(), Vec::new());
+        let mut owners: Vec<Taken> = (0..n_owners).map(|_| Taken::default()).collect();
+        for turn in 0.. {
+            let taken = &mut owners[turn % n_owners];
+            let (first, max) = (all.len(), [1, 3, 40, 1000][noise.below(4) as usize]);
+            let mut places = Vec::new();
+            logs.lend(taken);
+            let ended = loop {
+                let passage = logs.ordinary(1 << 20, ways, |timed, place| {
+                    places.push((all.len(), place, timed.event.bytes.len()));
+                    let (number, offset, id, time, ..) = told(timed);
+                    all.push((number, offset, id, time, Vec::new(), place.env));
+                    if all.len() - first >= max { Visit::Last } else { Visit::Next }
+                });
+                if passage.n_events > 0 {
+                    logs.hold(&passage);
+                }
+                if all.len() - first >= max || logs.hands_over() {
+                    break false;
+                }
+                match logs.next().unwrap() {
+                    Some(LogItem::Event(timed)) => all.push(told(&timed)),
+                    Some(LogItem::Notice { notice, .. }) => notices.push(notice.message),
+                    Some(LogItem::Passed) => {}
+                    None => break true,
+                }
+            };
+            logs.hand_over(taken);
+            for (at, InPlace { at: place, .. }, len) in places {
+                assert_eq!(taken.offset + place as u64, all[at].1);
+                all[at].4 = taken.bytes[place..][..len].to_vec();
+            }
+            if ended {
+                break;
+            }
+        }
+        assert!(logs.tally().check().is_ok());
+        (all, notices)
+    }
+
+    /// Gives pieces of random lengths.
+    struct Pieces(Cursor<Vec<u8>>, Noise, u64);
+
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let n = into.len().min(1 + self.1.below(self.2) as usize);
+            self.0.read(&mut into[..n])
+        }
+    }
+
+    #[test]
+    fn events_stay_in_place_until_they_are_handed_over() {
+        let mut noise = Noise(7);
+        for case in 0..60 {
+            let wide = case % 2 == 0;
+            let mut bytes = match case % 3 {
+                0 => log_file(wide, &mut noise),
+                _ => [
+                    &[0xEF, 0xDF, 0x11, if wide { 0x14 } else { 0 }][..if wide { 4 } else { 0 }],
+                    &events(wide, 300, &mut noise),
+                ]
+                .concat(),
+            };
+            if case % 5 == 4 {
+                // Damage in the middle: events follow again behind it.
+                let at = bytes.len() / 2;
+                bytes[at..at + 200].fill(0xFF);
+            }
+            let kind = match (case % 3, wide) {
+                (0, true) => Kind::Log64,
+                (0, false) => Kind::Log32,
+                (_, true) => Kind::Stream64,
+                (_, false) => Kind::Stream32,
+            };
+            let read = |input, chunk| {
+                let options = ReadOptions { format: Some(kind), ..ReadOptions::default() };
+                Logs::from(Trace::from_window("x", Window::in_pieces(input, chunk), &options).unwrap())
+            };
+            let expected = one_by_one(read(Input::from_bytes(bytes.clone()), 1 << 20));
+            assert!(expected.0.len() > 200, "case {case}");
+            let mut ways = Ways::default();
+            (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
+            for chunk in [16, 100, 700, 5000, 1 << 20] {
+                let n_owners = 1 + noise.below(3) as usize;
+                let found = in_batches(read(Input::from_bytes(bytes.clone()), chunk), &ways, n_owners, &mut noise);
+                assert!(found == expected, "case {case}, chunk {chunk}, from a file");
+                for piece in [1, 37, 3000] {
+                    let pieces = Pieces(Cursor::new(bytes.clone()), Noise(chunk as u64), piece);
+                    let input = Input::from_read(pieces).unwrap();
+                    let (events, _) = in_batches(read(input, chunk), &ways, n_owners, &mut noise);
+                    assert!(events == expected.0, "case {case}, chunk {chunk}, from a pipe by {piece}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_gives_little_fills_the_buffer_before_it_is_handed_over() {
+        let event = be64(&[0x8000_0008_5000_0000, 1, 2, 3]);
+        let bytes = [vec![0xEF, 0xDF, 0x11, 0x14], event.repeat(1000)].concat();
+        let pieces = Pieces(Cursor::new(bytes), Noise(1), 40);
+        let window = Window::in_pieces(Input::from_read(pieces).unwrap(), 8 << 10);
+        let mut logs = Logs::from(Trace::from_window("x", window, &ReadOptions::default()).unwrap());
+        let mut ways = Ways::default();
+        (0..=u16::MAX).for_each(|id| ways.set(id, Way::Take));
+        let (mut taken, mut counts) = (Taken::default(), Vec::new());
+        loop {
+            let (mut n, mut ended) = (0, false);
+            logs.lend(&mut taken);
+            while !ended {
+                let passage = logs.ordinary(1 << 20, &ways, |_, _| Visit::Next);
+                if passage.n_events > 0 {
+                    logs.hold(&passage);
+                }
+                n += passage.n_events;
+                if logs.hands_over() {
+                    break;
+                }
+                match logs.next().unwrap() {
+                    Some(LogItem::Event(_)) => n += 1,
+                    Some(_) => {}
+                    None => ended = true,
+                }
+            }
+            logs.hand_over(&mut taken);
+            counts.push(n);
+            if ended {
+                break;
+            }
+        }
+        assert_eq!(counts.iter().sum::<u64>(), 1000);
+        assert!(counts[..counts.len() - 1].iter().all(|n| *n >= 100), "half of the buffer at least: {counts:?}");
+    }
 
     #[test]
     fn events_that_are_neither_formatted_nor_filtered_out_are_told() {

@@ -27,6 +27,7 @@ pub use clock::{Clock, Elapsed, EventTime, Factors};
 pub(crate) use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
+pub(crate) use logs::{InPlace, Passage};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
 pub use sniff::Kind;
 pub(crate) use sniff::{compressed, is_trace, may_be_stream32};

@@ -1,7 +1,9 @@
 //! Ordinary events: plain or generic ones of their kernel, of which whole runs are stepped over without looking back.
 
-use super::Trace;
-use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC};
+use super::{LARGE_EVENT, Trace};
+use crate::reader::aix::step::{CpuidWord, MAX_GENERIC, Step};
+use crate::reader::window::Taken;
+use tfbc_vm::Env;
 
 /// What is done with the ordinary events of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,10 +11,10 @@ pub(crate) enum Way {
     /// They are left to be read one by one.
     #[default]
     Leave,
-    /// They are passed over.
-    Pass,
     /// They are given out.
     Take,
+    /// They are passed over.
+    Pass,
 }
 
 /// What is done with the ordinary events of every id.
@@ -43,12 +45,10 @@ impl Ways {
 pub(crate) enum Visit {
     /// It is left where it stands, and the run ends before it.
     Leave,
-    /// It is passed over.
-    Pass,
-    /// Its bytes are kept.
-    Keep,
-    /// Its bytes are kept, and the run ends behind it.
-    KeepLast,
+    /// It is done with.
+    Next,
+    /// It is done with, and the run ends behind it.
+    Last,
 }
 
 /// An ordinary event, whole.
@@ -59,12 +59,15 @@ pub(in crate::reader::aix) struct Ordinary<'t> {
     /// How many of them templates see.
     pub n_presented: usize,
     pub id: u16,
-    pub wide: bool,
+    pub env: Env,
     pub tid: u64,
     /// The raw time stamp.
     pub ticks: Option<u64>,
     pub cpu: Option<u64>,
 }
+
+/// Bytes of the largest of the usual events.
+const MAX_USUAL: usize = 64;
 
 const STAMPED: u64 = 0x8000;
 const GENERIC: u64 = 0x4000;
@@ -76,25 +79,9 @@ impl<'t> Ordinary<'t> {
     /// ```text
     /// flags 16 | length 16 | id 16 | subhook 16
     /// ```
-    #[inline(always)]
+    #[inline]
     fn first64(bytes: &'t [u8], takes_cpu: bool) -> Option<Self> {
         let word = u64::from_be_bytes(*bytes.first_chunk()?);
-        // Most are stamped and have up to five words: flags 8000, and a length of 8 times 0 to 5.
-        let n_words = ((word >> 32) as u32 ^ 0x8000_0000).rotate_right(3) as usize;
-        if n_words <= 5 {
-            let n_presented = 8 + 8 * n_words;
-            let recorded = bytes.get(..n_presented + 16)?;
-            let (tid, ticks) = recorded.last_chunk::<16>()?.split_at(8);
-            let [tid, ticks] = [tid, ticks].map(|word| word.first_chunk().map_or(0, |word| u64::from_be_bytes(*word)));
-            let id = (word >> 16) as u16;
-            return Some(Self { recorded, n_presented, id, wide: true, tid, ticks: Some(ticks), cpu: None });
-        }
-        Self::any64(bytes, word, takes_cpu)
-    }
-
-    /// Any other ordinary event with a hook word.
-    #[inline]
-    fn any64(bytes: &'t [u8], word: u64, takes_cpu: bool) -> Option<Self> {
         let (flags, len, id) = (word >> 48, (word >> 32) as usize & 0xFFFF, (word >> 16) as u16);
         let has_cpu = flags & CPUID != 0;
         if flags & !(STAMPED | GENERIC | CPUID) != 0 || (has_cpu && !takes_cpu) {
@@ -119,7 +106,30 @@ impl<'t> Ordinary<'t> {
             (None, behind)
         };
         let recorded = &bytes[..bytes.len() - behind.len()];
-        Some(Self { recorded, n_presented, id, wide: true, tid: u64::from_be_bytes(*tid), ticks, cpu })
+        let env = if generic { Env::Generic64 } else { Env::Hook64 };
+        Some(Self { recorded, n_presented, id, env, tid: u64::from_be_bytes(*tid), ticks, cpu })
+    }
+
+    /// The same of a usual event: it is stamped and has up to five words, so its flags are 8000, and its length is 8 times 0
+    /// to 5.
+    #[inline(always)]
+    fn usual64(bytes: &'t [u8; MAX_USUAL]) -> Option<Self> {
+        let number = |at: usize| Some(u64::from_be_bytes(*bytes[at..].first_chunk()?));
+        let word = number(0)?;
+        let n_words = ((word >> 32) as u32 ^ 0x8000_0000).rotate_right(3) as usize;
+        if n_words > 5 {
+            return None;
+        }
+        let n_presented = 8 + 8 * n_words;
+        Some(Self {
+            recorded: &bytes[..n_presented + 16],
+            n_presented,
+            id: (word >> 16) as u16,
+            env: Env::Hook64,
+            tid: number(n_presented)?,
+            ticks: Some(number(n_presented + 8)?),
+            cpu: None,
+        })
     }
 
     /// The same for a 32-bit kernel.
@@ -146,7 +156,8 @@ impl<'t> Ordinary<'t> {
         };
         let recorded = &bytes[..bytes.len() - behind.len()];
         let (id, tid) = ((word >> 16) as u16 & 0xFFF0, u32::from_be_bytes(*tid).into());
-        Some(Self { recorded, n_presented, id, wide: false, tid, ticks, cpu: None })
+        let env = if generic { Env::Generic32 } else { Env::Hook32 };
+        Some(Self { recorded, n_presented, id, env, tid, ticks, cpu: None })
     }
 }
 
@@ -157,55 +168,94 @@ pub(in crate::reader::aix) struct Stand {
     pub number: u64,
     /// Offset in the file.
     pub offset: u64,
-    /// Where its bytes are kept, if they are.
-    pub kept: usize,
+    /// Where its bytes stand in the window's buffer.
+    pub place: usize,
+}
+
+/// Where stepping over ordinary events is.
+struct Stepping<'t> {
+    left: &'t [u8],
+    /// That of the event before.
+    number: u64,
+}
+
+impl Stepping<'_> {
+    /// Takes in what came of an event of so many bytes; whether it ends the run.
+    #[inline(always)]
+    fn ends(&mut self, visited: Visit, size: usize) -> bool {
+        if visited == Visit::Leave {
+            return true;
+        }
+        self.number += 1;
+        self.left = &self.left[size..];
+        visited == Visit::Last
+    }
 }
 
 impl Trace {
-    /// Visits ordinary events in a row, as far as they are at hand. Kept bytes are appended to `kept`. What follows is
-    /// for [`Trace::next`].
-    #[inline]
-    pub(in crate::reader::aix) fn ordinary(
+    /// Visits ordinary events in a row, as far as they are at hand and stand in the next `room` bytes. Where they are to
+    /// be referred to by their places, [`Trace::hold`] comes next. What follows is for [`Trace::next`]. Gives their bytes.
+    #[inline(always)]
+    pub(in crate::reader::aix) fn ordinary<const WIDE: bool>(
         &mut self,
-        kept: &mut Vec<u8>,
+        room: usize,
         mut visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
-    ) {
+    ) -> usize {
         self.step_on();
-        if !self.in_area || !self.notices.is_empty() {
-            return;
-        }
-        let wide = self.rules.kernel == Kernel::Bits64;
+        let Some(place) = self.window.place().filter(|_| self.in_area && self.notices.is_empty()) else { return 0 };
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
-        let (mut at, mut number) = (0, self.number);
-        // Where the bytes begin that are to be kept.
-        let mut run = 0;
-        while let Some(left) = bytes.get(at..)
-            && let Some(event) = if wide { Ordinary::first64(left, takes_cpu) } else { Ordinary::first32(left) }
-        {
-            let stand = Stand { number: number + 1, offset: offset + at as u64, kept: kept.len() + (at - run) };
-            let visited = visit(&event, stand);
-            if visited == Visit::Leave {
-                break;
-            }
-            let end = at + event.recorded.len();
-            number += 1;
-            if visited == Visit::Pass {
-                if run < at {
-                    kept.extend_from_slice(&bytes[run..at]);
+        let bytes = &bytes[..bytes.len().min(room)];
+        let (place_behind, offset_behind) = (place + bytes.len(), offset + bytes.len() as u64);
+        let mut run = Stepping { left: bytes, number: self.number };
+        let stand = |run: &Stepping<'_>| Stand {
+            number: run.number + 1,
+            offset: offset_behind - run.left.len() as u64,
+            place: place_behind - run.left.len(),
+        };
+        'run: loop {
+            // Usual events have a loop of their own, in which more is known of them.
+            while WIDE && let Some(event) = run.left.first_chunk().and_then(Ordinary::usual64) {
+                if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
+                    break 'run;
                 }
-                run = end;
             }
-            at = end;
-            if visited == Visit::KeepLast {
+            let event = if WIDE { Ordinary::first64(run.left, takes_cpu) } else { Ordinary::first32(run.left) };
+            let Some(event) = event else { break };
+            if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
                 break;
             }
         }
-        kept.extend_from_slice(&bytes[run..at]);
+        let Stepping { left, number } = run;
+        let n_bytes = bytes.len() - left.len();
         self.number = number;
-        self.window.consume(at);
-        self.tally.read += at as u64;
-        self.tally.events += at as u64;
+        self.window.consume(n_bytes);
+        self.tally.read += n_bytes as u64;
+        self.tally.events += n_bytes as u64;
+        n_bytes
+    }
+
+    /// Holds the last so many bytes of the events that were visited.
+    pub(in crate::reader::aix) fn hold(&mut self, n_bytes: usize) {
+        self.window.hold(n_bytes);
+    }
+
+    /// Takes the buffer of one who holds no events.
+    pub(in crate::reader::aix) fn lend(&mut self, own: &mut Taken) {
+        self.window.lend(own);
+    }
+
+    /// Hands over the events that were kept.
+    pub(in crate::reader::aix) fn hand_over(&mut self, to: &mut Taken) {
+        self.window.hand_over(to);
+    }
+
+    /// Whether what is kept should be handed over: there is no room for what stands next beside it.
+    pub(in crate::reader::aix) fn hands_over(&self) -> bool {
+        let left = self.window.bytes().get(self.pending..).unwrap_or_default();
+        let may_be_cut = left.len() < LARGE_EVENT || self.rules.lenient;
+        let is_cut = || self.in_area && self.notices.is_empty() && matches!(self.rules.step(left), Step::Short(_));
+        self.window.has_left() || (may_be_cut && self.window.would_leave() && is_cut())
     }
 }
 
@@ -213,8 +263,9 @@ impl Trace {
 mod tests {
     use super::*;
     use crate::reader::Tally;
-    use crate::reader::aix::step::{Form, Step, StepRules, present};
+    use crate::reader::aix::step::{Form, Kernel, StepRules, present};
     use crate::reader::aix::{Input, Item, ReadOptions};
+    use tfbc_vm::Event;
 
     const PLACES: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
 
@@ -235,17 +286,25 @@ mod tests {
                 Kernel::Bits32 => Ordinary::first32(bytes),
                 Kernel::Bits64 => Ordinary::first64(bytes, rules.cpuid_word == CpuidWord::Last),
             };
-            let found = found.map(|event| {
-                let Ordinary { recorded, n_presented, id, wide, tid, ticks, cpu } = event;
-                (recorded.len(), &recorded[..n_presented], id, wide, tid, ticks, cpu)
-            });
+            let told = |event| {
+                let Ordinary { recorded, n_presented, id, env, tid, ticks, cpu } = event;
+                (recorded.len(), &recorded[..n_presented], id, env, tid, ticks, cpu)
+            };
+            let found = found.map(told);
+            if rules.kernel == Kernel::Bits64
+                && let Some(usual) = bytes.first_chunk().and_then(Ordinary::usual64)
+            {
+                assert_eq!(Some(told(usual)), found);
+            }
             let mut scratch = Vec::new();
             let expected = match rules.step(bytes) {
                 Step::Whole(parts) if is_ordinary(parts.form) => {
                     let number = |at| rules.number(bytes, at);
                     let cpu = parts.cpu.map(|at| number(at) & 0xFFFF_FFFF);
                     let presented = present(bytes, &parts, &mut scratch);
-                    Some((parts.size, presented, parts.id, parts.wide, number(parts.tid), parts.stamp.map(number), cpu))
+                    let hook = Event { bytes: presented, wide: parts.wide, record: None, time_ns: 0, offset: 0 };
+                    let (tid, ticks) = (number(parts.tid), parts.stamp.map(number));
+                    Some((parts.size, presented, parts.id, hook.env(), tid, ticks, cpu))
                 }
                 _ => None,
             };
@@ -303,25 +362,26 @@ mod tests {
         let offset_of = |n: usize| 4 + events[..n].iter().map(|event| event.len() as u64).sum::<u64>();
         let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &events.concat()[..]].concat();
         let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
-        let mut kept = b"before".to_vec();
         // What is said of the trace comes before its events.
-        trace.ordinary(&mut kept, |_, _| panic!("the events have not begun"));
+        trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
         assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
-        trace.ordinary(&mut kept, |_, _| panic!("the events have not begun"));
+        trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
         assert!(matches!(trace.next().unwrap(), Some(Item::Event(first)) if first.number == 1));
 
-        let visits = [Visit::Keep, Visit::Pass, Visit::Keep, Visit::Keep, Visit::Pass, Visit::Pass, Visit::Keep];
+        let visits = [Visit::Next; 7];
         let mut seen = Vec::new();
-        trace.ordinary(&mut kept, |event, stand| {
+        let n_bytes = trace.ordinary::<true>(usize::MAX, |event, stand| {
             seen.push((event.recorded.to_vec(), stand));
             visits.get(seen.len() - 1).copied().unwrap_or(Visit::Leave)
         });
-        let kept_ones = [1, 3, 4, 7].map(|n: usize| events[n].clone()).concat();
-        assert_eq!(kept, [b"before", &kept_ones[..]].concat());
-        for (at, (recorded, Stand { number, offset, kept: place })) in seen.iter().enumerate() {
+        let mut taken = Taken::default();
+        trace.hold(n_bytes);
+        trace.hand_over(&mut taken);
+        for (at, (recorded, Stand { number, offset, place })) in seen.iter().enumerate() {
             assert_eq!((recorded, *number, *offset), (&events[at + 1], at as u64 + 2, offset_of(at + 1)));
-            if visits.get(at) == Some(&Visit::Keep) {
-                assert!(kept[*place..].starts_with(recorded), "event {number} is not kept at {place}");
+            if at < visits.len() {
+                assert!(taken.bytes[*place..].starts_with(recorded), "event {number} is not kept at {place}");
+                assert_eq!(taken.offset + *place as u64, *offset);
             }
         }
         assert_eq!(seen.len(), visits.len() + 1);
@@ -330,12 +390,18 @@ mod tests {
             matches!(trace.next().unwrap(), Some(Item::Event(left)) if (left.number, left.offset) == (9, offset_of(8)))
         );
 
-        kept.clear();
-        trace.ordinary(&mut kept, |_, _| Visit::KeepLast);
-        assert_eq!(kept, events[9]);
-        kept.clear();
-        trace.ordinary(&mut kept, |_, _| Visit::Pass);
-        assert_eq!((kept.len(), trace.n_events()), (0, 12));
+        let mut visited = 0;
+        trace.ordinary::<true>(usize::MAX, |_, _| {
+            visited += 1;
+            Visit::Last
+        });
+        trace.ordinary::<true>(events[10].len(), |_, _| {
+            visited += 1;
+            Visit::Next
+        });
+        assert_eq!((visited, trace.n_events()), (2, 11));
+        trace.ordinary::<true>(usize::MAX, |_, _| Visit::Next);
+        assert_eq!(trace.n_events(), 12);
         assert!(trace.next().unwrap().is_none());
         let n: u64 = events.iter().map(|event| event.len() as u64).sum();
         assert_eq!(trace.tally(), Tally { read: 4 + n, header: 4, events: n, skipped: 0 });
@@ -351,9 +417,9 @@ mod tests {
             let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &options).unwrap();
             while !matches!(trace.next().unwrap(), Some(Item::Event(_))) {}
             let mut cpus = Vec::new();
-            trace.ordinary(&mut Vec::new(), |event, _| {
+            trace.ordinary::<true>(usize::MAX, |event, _| {
                 cpus.push(event.cpu);
-                Visit::Pass
+                Visit::Next
             });
             let expected: &[_] = if cpuid_word == CpuidWord::Last { &[Some(3)] } else { &[] };
             assert_eq!(cpus, expected, "{cpuid_word:?}");
