@@ -440,7 +440,8 @@ impl Columns {
         let id_width = self.id_width();
         room[..8].copy_from_slice(&id.to_le_bytes());
         if let Some(times) = room[id_width..].first_chunk_mut::<TIMES>() {
-            num::times(times, elapsed_ns, delta_ns);
+            times.first_chunk_mut().map(|cell| num::fixed::<14, 9>(cell, elapsed_ns));
+            times.last_chunk_mut().map(|cell| num::fixed::<15, 6>(cell, delta_ns));
         }
         id_width + TIMES
     }

@@ -208,47 +208,6 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
     true
 }
 
-/// Elapsed seconds and a delta in milliseconds, each right-aligned among blanks, of which one at least stands before it.
-/// `elapsed_ns` is below 10^12 and `delta_ns` below 10^13, or other digits are written.
-///
-/// ```
-/// let mut text = [0; 29];
-/// tfbc_vm::num::times(&mut text, 1_000_105_984, 12_345);
-/// assert_eq!(&text, b"   1.000105984       0.012345");
-/// ```
-#[inline(always)]
-pub fn times(text: &mut [u8; 29], elapsed_ns: u64, delta_ns: u64) {
-    let (seconds, fraction) = (elapsed_ns / 1_000_000_000, (elapsed_ns % 1_000_000_000) as u32);
-    let (tenths, elapsed) = (fraction / LONG as u32, fraction % LONG as u32);
-    store(text, 0, RIGHT[seconds as usize % RIGHT.len()]);
-    store(text, 4, [b'.', b'0' + tenths as u8]);
-    if delta_ns < 10_000_000 {
-        let [elapsed, delta] = eights([elapsed, delta_ns as u32]);
-        store(text, 6, elapsed);
-        store(text, 14, [b' '; 8]);
-        // The first of the eight digits is 0, and the second stands before the point.
-        let delta = u64::from_le_bytes(delta);
-        store(text, 21, (delta & !0xffff | u64::from(b'.') << 8 | delta >> 8 & 0xff).to_le_bytes());
-    } else if let Some(last) = text.last_chunk_mut() {
-        fixed::<15, 6>(last, delta_ns);
-        store(text, 6, eights([elapsed, 0])[0]);
-    }
-}
-
-/// The eight decimal digits of each of two numbers below 10^8.
-#[inline(always)]
-fn eights(numbers: [u32; 2]) -> [[u8; 8]; 2] {
-    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return crate::sse::eights(numbers);
-    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
-    eights_by_words(numbers)
-}
-
-#[cfg(any(test, feature = "safe", not(target_arch = "x86_64")))]
-fn eights_by_words(numbers: [u32; 2]) -> [[u8; 8]; 2] {
-    numbers.map(|number| (digits8(number) | ASCII_ZEROS).to_le_bytes())
-}
-
 /// A number below 10^8 with blanks before it.
 ///
 /// ```
@@ -649,34 +608,6 @@ mod tests {
             check::<15, 6>(n);
             check::<10, 6>(n);
             check::<12, 3>(n);
-        }
-    }
-
-    #[test]
-    fn times_match_the_standard_library() {
-        for n in (0..20_000).chain(numbers()) {
-            for other in [0, 1, 999, n.rotate_left(7), n / 1000] {
-                let (elapsed, delta) = (n % 1_000_000_000_000, other % 10_000_000_000_000);
-                let seconds = format!("{}.{:09}", elapsed / 1_000_000_000, elapsed % 1_000_000_000);
-                for delta in [delta, delta % 20_000_000] {
-                    let milliseconds = format!("{}.{:06}", delta / 1_000_000, delta % 1_000_000);
-                    let mut text = [0; 29];
-                    times(&mut text, elapsed, delta);
-                    assert_eq!(text, *format!("{seconds:>14}{milliseconds:>15}").as_bytes(), "{elapsed} {delta}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn eights_are_digits_with_zeros() {
-        let all = (0..100_000).chain((0..1 << 16).map(|n| n * 1517)).chain([9_999_999, 99_999_999]);
-        for n in all {
-            for pair in [[n, 99_999_999 - n], [99_999_999 - n, n]] {
-                let expected = pair.map(|n| format!("{n:08}").into_bytes());
-                assert_eq!(eights(pair).map(Vec::from), expected);
-                assert_eq!(eights_by_words(pair).map(Vec::from), expected);
-            }
         }
     }
 

@@ -25,31 +25,6 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
-/// The eight decimal digits of each of two numbers below 10^8.
-#[inline(always)]
-pub(crate) fn eights(numbers: [u32; 2]) -> [[u8; 8]; 2] {
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe { eights_of(numbers) }
-}
-
-#[inline]
-#[target_feature(enable = "sse2")]
-fn eights_of([first, second]: [u32; 2]) -> [[u8; 8]; 2] {
-    let numbers = _mm_set_epi32(0, second as i32, 0, first as i32);
-    // By 10^4, by 100, and by 10, with multiplications that are exact below 10^8, 10^4 and 100.
-    let high = _mm_srli_epi64(_mm_mul_epu32(numbers, _mm_set1_epi32(0xD1B7_1759_u32 as i32)), 45);
-    let low = _mm_sub_epi32(numbers, _mm_mul_epu32(high, _mm_set1_epi32(10_000)));
-    let quads = _mm_or_si128(high, _mm_slli_epi64(low, 32));
-    let hundreds = _mm_srli_epi16(_mm_mulhi_epu16(quads, _mm_set1_epi16(5243)), 3);
-    let low = _mm_sub_epi16(quads, _mm_mullo_epi16(hundreds, _mm_set1_epi16(100)));
-    let pairs = _mm_or_si128(hundreds, _mm_slli_epi32(low, 16));
-    let tens = _mm_mulhi_epu16(pairs, _mm_set1_epi16(6554));
-    // `tens + (pairs - 10 * tens) * 256`.
-    let digits = _mm_add_epi16(_mm_slli_epi16(pairs, 8), _mm_mullo_epi16(tens, _mm_set1_epi16(1 - 2560)));
-    let text = _mm_add_epi8(digits, _mm_set1_epi8(0x30));
-    [text, _mm_unpackhi_epi64(text, text)].map(|text| _mm_cvtsi128_si64(text).to_le_bytes())
-}
-
 /// A bit for each of sixteen bytes that is below 0x20 or above 0x7e, the first in the lowest.
 #[inline(always)]
 pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
