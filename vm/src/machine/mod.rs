@@ -423,7 +423,8 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
     ) -> bool {
         self.program = begin.program;
-        self.print::<_, true>(begin, scene, (layout, line), Some(columns), out, &mut Unobserved)
+        let code = || (begin.code, begin.body as usize);
+        self.print::<_, true>((begin, code), scene, (layout, line), Some(columns), out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -451,7 +452,8 @@ impl<'r> Run<'r> {
         };
         let begin = Begin::of(program, beginning, start);
         let bare = None::<fn(&mut _) -> _>;
-        let is_usual = self.print::<_, false>(&begin, &(event, context), (layout, line), bare, out, observer);
+        let code = || program.code_at(start);
+        let is_usual = self.print::<_, false>((&begin, code), &(event, context), (layout, line), bare, out, observer);
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
@@ -460,11 +462,12 @@ impl<'r> Run<'r> {
         self.outcome
     }
 
-    /// Prints an event; `AHEAD` tells that its beginning was looked up before the event ahead of it was printed.
+    /// Prints an event; `AHEAD` tells that its beginning was looked up before the event ahead of it was printed. Its code is
+    /// asked for where it is needed: looked up earlier, it would be kept in a register of the loop's.
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
-        begin: &Begin<'r>,
+        (begin, code): (&Begin<'r>, impl FnOnce() -> (&'r [Instr], usize)),
         scene: &impl Scene<'r>,
         (layout, line): (Layout, usize),
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
@@ -490,8 +493,7 @@ impl<'r> Run<'r> {
         }
         let bytes = scene.bytes();
         self.cursor.bytes = bytes;
-        let code = (begin.code, begin.body as usize);
-        let (len, mut at) = self.stage.begin(code, out, columns, layout.first, self.max_text);
+        let (len, mut at) = self.stage.begin(code(), out, columns, layout.first, self.max_text);
         self.text_limit = len + self.max_text;
         self.first.text = len + usize::from(layout.first);
         let handlers = if O::ACTIVE {
