@@ -275,8 +275,8 @@ impl<'r> LineFormat<'r> {
     }
 
     /// As [`LineFormat::line`], where its questions are answered, of the event that comes next and of those behind it: until
-    /// one is ready, or is of another kind than all before, or has more to tell than its text, or there is text enough. What
-    /// an event begins with is looked up while the one before it is printed. False where nothing was printed.
+    /// one is ready, or is of another kind than all before, or has more to tell than its text, or there is text enough. False
+    /// where nothing was printed.
     fn plain_lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf) -> bool
     where
         'r: 'b,

@@ -717,13 +717,12 @@ impl<'r> Run<'r> {
             return true;
         }
         self.first.start = line;
-        self.outcome = self.finish_touched(out, at);
-        self.outcome == Outcome::default()
+        self.finish_touched(out, at)
     }
 
     /// The same of an event that has changed the machine's state, or was cut.
     #[inline(never)]
-    fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> Outcome {
+    fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> bool {
         let some = self.stage.offset(at) > self.line().text;
         let state = self.state();
         let outcome = if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
@@ -735,7 +734,9 @@ impl<'r> Run<'r> {
             self.finish_slow(out)
         };
         self.renew();
-        outcome
+        self.outcome = outcome;
+        let Outcome { skipped, stop, truncated, limited, divided_by_zero, refused } = outcome;
+        !(skipped | stop | truncated | limited | divided_by_zero | refused)
     }
 
     /// Makes what an event has changed as the next one expects it.
