@@ -23,14 +23,14 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.93
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.92
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 2.10
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.81
-line: dump | line/dump engine | line/dump native | | 1.20 | 2.11
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.60
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.63
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 1.81
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.45
+line: dump | line/dump engine | line/dump native | | 1.20 | 1.96
 step | step/events engine | step/events native | | | 8.62
 step with times | step/timed engine | step/timed native | | | 10.30
-columns | columns/default engine | columns/default native | | | 1.37
+columns | columns/default engine | columns/default native | | | 1.26
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
 number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 1.99
