@@ -375,7 +375,7 @@ impl Columns {
                 return n;
             };
             let fits = match column {
-                Column::Id => self.put_id(IdText::new(row.id), cell),
+                Column::Id => self.put_id(row.id, cell),
                 Column::Elapsed if self.timestamp == Timestamp::Short => put_elapsed_short(row, cell),
                 Column::Elapsed => put_elapsed(row, cell),
                 Column::Delta if self.timestamp == Timestamp::Micro => put_delta_micro(row, cell),
@@ -452,9 +452,9 @@ impl Columns {
     }
 
     #[inline(always)]
-    fn put_id<const N: usize>(&self, IdText(text): IdText, cell: &mut [u8; N]) -> bool {
-        cell[..8].copy_from_slice(&text.to_le_bytes());
-        (text >> 24) as u8 == b' ' || self.wide_ids
+    fn put_id(&self, id: u16, cell: &mut Cell) -> bool {
+        cell[..8].copy_from_slice(&IdText::new(id).0.to_le_bytes());
+        self.hold_id(id)
     }
 
     /// Appends the heading line, or two of them.

@@ -304,8 +304,12 @@ impl<'b> Program<'b> {
     /// routine is refused.
     pub fn begin(&self, hook: u32, env: usize) -> Option<Begin<'_>> {
         let beginning = Program::beginning(hook, env);
-        let start = self.start(beginning).copied().or_else(|| self.start_lazily(beginning))?;
-        Some(Begin::of(self, beginning, &start))
+        Some(Begin::of(self, beginning, &self.proved(beginning)?))
+    }
+
+    /// What an event begins with, of a routine that is proved now where it was not before.
+    pub(crate) fn proved(&self, beginning: usize) -> Option<Start> {
+        self.start(beginning).copied().or_else(|| self.start_lazily(beginning))
     }
 
     /// The routine of an event's beginning; 0 for a hook that the program does not have.

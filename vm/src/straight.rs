@@ -195,7 +195,7 @@ impl Program<'_> {
             return None;
         }
         let beginning = Program::beginning(hook.index, env.index());
-        let start = self.start(beginning).copied().or_else(|| self.start_lazily(beginning))?;
+        let start = self.proved(beginning)?;
         let (code, body) = self.code_at(&start);
         let mut draft = Draft::new(start.need as usize, label);
         let mut pc = 0;

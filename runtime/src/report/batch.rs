@@ -160,7 +160,7 @@ impl Batch {
             len: event.bytes.len() as u32,
             setting,
             id: event.id,
-            env: hook.env().index() as u8,
+            env: hook.env_index() as u8,
             stands: Stands::Copied,
         });
         self.copied.push(Copied { at: self.copies.len() as u32, ready: 0, offset: event.offset });
@@ -213,7 +213,7 @@ impl Batch {
         };
         let (bytes, wide) = (&buffer[at as usize..][..event.len as usize], event.env & 2 != 0);
         let hook = Event { bytes, wide, record: None, time_ns: event.time_ns, offset };
-        debug_assert_eq!(usize::from(event.env), hook.env().index());
+        debug_assert_eq!(usize::from(event.env), hook.env_index());
         hook
     }
 

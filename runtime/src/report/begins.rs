@@ -79,16 +79,13 @@ impl<'r> Begins<'r> {
     }
 
     /// Looks up the beginning of an event's line; false where its line is not plain: no stanza prints it, or not behind
-    /// columns, or its routine is refused, or its id fills its column.
+    /// columns, or its routine is refused, or its id fills its column, or its text is ready, or too many are known.
     #[cold]
     pub fn add(&mut self, event: &Shown, catalog: &'r Catalog<'r>, columns: &Columns, layouts: &[Layout; 5]) -> bool {
         let entry = catalog.lookup(event.id).filter(|entry| !event.is_ready() && entry.level != Level::Zero);
         let Some(entry) = entry else { return false };
         let Some(begin) = catalog.program(entry).begin(entry.hook, event.env.into()) else { return false };
-        if !columns.hold_id(event.id) {
-            return false;
-        }
-        if self.rows.len() == MAX_ROWS {
+        if !columns.hold_id(event.id) || self.rows.len() == MAX_ROWS {
             return false;
         }
         let layout = layouts[entry.level as usize];
