@@ -122,8 +122,8 @@ impl fmt::Display for ColumnsError {
 
 impl std::error::Error for ColumnsError {}
 
-/// A second.
-const NS: u64 = 1_000_000_000;
+/// A millisecond.
+const MS: u64 = 1_000_000;
 
 /// Blanks between the columns and the text's first margin.
 const GAP: usize = 3;
@@ -147,7 +147,8 @@ pub struct Columns {
     /// Whether a value that fits leaves a blank before the next one: none that stands at the left of its column follows
     /// one that stands at the right.
     apart: bool,
-    /// Whether the columns are those of a report for which none are asked: id, elapsed seconds and delta milliseconds.
+    /// Whether the columns are those of most reports: id, what the events before tell, elapsed seconds and delta
+    /// milliseconds.
     usual: bool,
 }
 
@@ -334,15 +335,17 @@ impl Columns {
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
+        let mut times = Times::new();
         if self.are_usual()
+            && !self.show_facts()
             && out.len() == line
             && self.hold_id(row.id)
             && let Ok(delta_ns) = u64::try_from(row.delta_ns)
             && let Some(last_ns) = row.elapsed_ns.checked_sub(delta_ns)
-            && Self::hold_times(row.elapsed_ns, last_ns)
+            && times.hold(row.elapsed_ns, last_ns)
             && let Some(room) = out.spare().first_chunk_mut()
         {
-            let n = self.put_usual(IdText::new(row.id), row.elapsed_ns, delta_ns, room);
+            let n = self.put_usual(IdText::new(row.id), None, (&times, row.elapsed_ns, delta_ns), room);
             return out.advance(n);
         }
         self.write_each(line, row, out);
@@ -410,10 +413,31 @@ impl Columns {
         }
     }
 
-    /// Whether they are id, elapsed time and delta in milliseconds, which [`Columns::put_usual`] writes.
+    /// Whether they are id, facts, elapsed time and delta in milliseconds, which [`Columns::put_usual`] writes.
     #[inline]
     pub(crate) fn are_usual(&self) -> bool {
         self.usual && !self.two_lines
+    }
+
+    /// The columns of [`Columns::are_usual`] that show what the events before tell.
+    fn facts(&self) -> &[Column] {
+        self.list.get(1..self.list.len().saturating_sub(2)).unwrap_or_default()
+    }
+
+    /// Whether there are any.
+    pub(crate) fn show_facts(&self) -> bool {
+        !self.facts().is_empty()
+    }
+
+    /// Their text behind an id that leaves a blank free; `None` where it is too long.
+    pub(crate) fn facts_text(&self, row: &Row<'_>, scratch: &mut TextBuf) -> Option<FactsText> {
+        scratch.clear();
+        scratch.push(b" ");
+        self.write_wide(self.facts(), 0, row, scratch);
+        let found = &scratch.as_bytes()[1..];
+        let mut text = FactsText { text: [b' '; FactsText::MAX], len: found.len() };
+        text.text.get_mut(..found.len())?.copy_from_slice(found);
+        Some(text)
     }
 
     /// Whether the usual columns leave a blank free beside an id.
@@ -421,29 +445,25 @@ impl Columns {
         self.wide_ids || id & 15 == 0
     }
 
-    /// Whether the usual columns leave a blank free beside an elapsed time and its delta from the one before.
-    #[inline(always)]
-    pub(crate) fn hold_times(elapsed_ns: u64, last_ns: u64) -> bool {
-        elapsed_ns < 1000 * NS && last_ns <= elapsed_ns
-    }
-
-    /// Writes the usual columns, each value of which leaves a blank free; how many bytes they take. The id is given as text.
+    /// Writes the usual columns, where they leave a blank beside the id; how many bytes they take. Id and facts are given as
+    /// text, and `times` holds the elapsed time.
     #[inline(always)]
     pub(crate) fn put_usual(
         &self,
         IdText(id): IdText,
-        elapsed_ns: u64,
-        delta_ns: u64,
+        facts: Option<&FactsText>,
+        (times, elapsed_ns, delta_ns): (&Times, u64, u64),
         room: &mut [u8; COLUMNS],
     ) -> usize {
-        const TIMES: usize = 14 + 15;
-        let id_width = self.id_width();
+        const { assert!(5 + FactsText::MAX + Times::WIDTH <= COLUMNS) };
+        let mut at = self.id_width();
         room[..8].copy_from_slice(&id.to_le_bytes());
-        if let Some(times) = room[id_width..].first_chunk_mut::<TIMES>() {
-            times.first_chunk_mut().map(|cell| num::fixed::<14, 9>(cell, elapsed_ns));
-            times.last_chunk_mut().map(|cell| num::fixed::<15, 6>(cell, delta_ns));
+        if let Some(facts) = facts {
+            room[at..at + FactsText::MAX].copy_from_slice(&facts.text);
+            at += facts.len.min(FactsText::MAX);
         }
-        id_width + TIMES
+        room[at..].first_chunk_mut().map(|text| times.put(elapsed_ns, delta_ns, text));
+        at + Times::WIDTH
     }
 
     #[inline(always)]
@@ -496,8 +516,76 @@ impl IdText {
     }
 }
 
+/// Elapsed times and deltas as the usual columns show them, of events in a row: many have the same millisecond.
+pub(crate) struct Times {
+    /// Where the millisecond begins.
+    since_ns: u64,
+    /// Its text, with seconds before it.
+    text: [u8; 8],
+}
+
+impl Times {
+    /// Bytes of both columns.
+    pub const WIDTH: usize = 14 + 15;
+
+    pub fn new() -> Self {
+        Self { since_ns: 0, text: *b"   0.000" }
+    }
+
+    /// Takes in an elapsed time; false where it and its delta from the one before do not leave a blank free before each.
+    #[inline(always)]
+    pub fn hold(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
+        (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.turn(elapsed_ns)) && last_ns <= elapsed_ns
+    }
+
+    /// Writes the elapsed time that was taken in last, and its delta.
+    #[inline(always)]
+    pub fn put(&self, elapsed_ns: u64, delta_ns: u64, text: &mut [u8; Self::WIDTH]) {
+        let Some((elapsed, delta)) = text.split_first_chunk_mut::<14>() else { return };
+        elapsed.last_chunk_mut().map(|text| num::point6(text, (elapsed_ns - self.since_ns) as u32));
+        elapsed[..8].copy_from_slice(&self.text);
+        let Some(delta) = delta.first_chunk_mut::<15>() else { return };
+        if delta_ns < MS {
+            delta[..8].copy_from_slice(b"       0");
+            delta.last_chunk_mut().map(|text| num::point6(text, delta_ns as u32));
+        } else {
+            Self::put_long(delta, delta_ns);
+        }
+    }
+
+    /// Takes in the millisecond of an elapsed time; false where it is too long.
+    #[inline(never)]
+    fn turn(&mut self, elapsed_ns: u64) -> bool {
+        let mut text = [0; 14];
+        let fits = num::fixed::<14, 9>(&mut text, elapsed_ns);
+        if fits && let Some(first) = text.first_chunk() {
+            (self.text, self.since_ns) = (*first, elapsed_ns - elapsed_ns % MS);
+        }
+        fits
+    }
+
+    #[inline(never)]
+    fn put_long(delta: &mut [u8; 15], delta_ns: u64) {
+        num::fixed::<15, 6>(delta, delta_ns);
+    }
+}
+
+/// What the columns show of the events before one, as text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FactsText {
+    text: [u8; Self::MAX],
+    len: usize,
+}
+
+impl FactsText {
+    /// Bytes of it: some more than all columns of facts are wide together.
+    const MAX: usize = 80;
+}
+
 fn is_usual(list: &[Column], timestamp: Timestamp) -> bool {
-    timestamp == Timestamp::Milli && list == [Column::Id, Column::Elapsed, Column::Delta]
+    let of_event = |column: &Column| matches!(column, Column::Id | Column::Elapsed | Column::Delta);
+    timestamp == Timestamp::Milli
+        && matches!(list, [Column::Id, facts @ .., Column::Elapsed, Column::Delta] if !facts.iter().any(of_event))
 }
 
 fn unknown_column(name: &str) -> String {
@@ -842,6 +930,56 @@ mod tests {
                 assert_eq!(String::from_utf8_lossy(quick.as_bytes()), String::from_utf8_lossy(wide.as_bytes()));
             }
         }
+    }
+
+    #[test]
+    fn usual_columns_are_written_at_once_as_one_by_one() {
+        let all: Vec<_> = Column::NAMES.iter().map(|(column, _)| *column).collect();
+        let names: [&[u8]; 4] = [b"", b"sh", b"fourteen bytes", b"more than fifteen letters"];
+        let numbers = [None, Some(0), Some(7), Some(99_999_999), Some(1_000_000_000)];
+        let mut times = Times::new();
+        let (mut n_usual, mut last_ns) = (0, 0);
+        for n in 0..5000usize {
+            let list: Vec<_> = all.iter().enumerate().filter(|(at, _)| n >> at & 1 == 0).map(|(_, c)| *c).collect();
+            let columns = Columns::new(&list, Timestamp::Milli).with_wide_ids(n % 3 == 0);
+            let pick = |k: usize| numbers[(n / (k + 1) + k) % numbers.len()];
+            let facts = Facts {
+                tid: pick(0).unwrap_or(5),
+                pid: pick(1),
+                cpu: pick(2),
+                depth: pick(3).unwrap_or(0).min(99) as u32,
+                name: names[n % 4].get(..14).unwrap_or(names[n % 4]),
+                svc: names[n / 4 % 4],
+                ..*NOTHING.facts
+            };
+            // Within a millisecond, beyond it, and beyond a second.
+            let elapsed_ns = last_ns + [1, 999, 1_000_000, 31_000_000, 2_000_000_000][n % 5];
+            let shown = Row {
+                id: if n % 3 == 0 { 0xF5F1 } else { 0x0100 },
+                elapsed_ns,
+                delta_ns: i128::from(elapsed_ns - last_ns),
+                facts: &facts,
+                file: names[n / 16 % 4],
+                reported_cpus: n as u32,
+            };
+            let mut expected = TextBuf::new();
+            columns.write_each(0, &shown, &mut expected);
+            if columns.are_usual()
+                && times.hold(elapsed_ns, last_ns)
+                && let Some(text) = columns.facts_text(&shown, &mut TextBuf::new())
+            {
+                let mut room = [0; COLUMNS];
+                let text = columns.show_facts().then_some(&text);
+                let times = (&times, elapsed_ns, elapsed_ns - last_ns);
+                let len = columns.put_usual(IdText::new(shown.id), text, times, &mut room);
+                assert_eq!(String::from_utf8_lossy(&room[..len]), String::from_utf8_lossy(expected.as_bytes()));
+                n_usual += 1;
+            }
+            // Where elapsed times fill their column, time begins again.
+            last_ns = if elapsed_ns > 1_100_000_000_000 { 0 } else { elapsed_ns };
+        }
+        assert!(n_usual > 1000, "{n_usual}");
+        assert!(!times.hold(1_000_000_000_000, 0) && !times.hold(5, 6) && times.hold(6, 6));
     }
 
     #[test]

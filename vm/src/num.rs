@@ -208,6 +208,21 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
     true
 }
 
+/// Writes a point and the last six digits of a number.
+///
+/// ```
+/// let mut text = [0; 7];
+/// tfbc_vm::num::point6(&mut text, 105_984);
+/// assert_eq!(&text, b".105984");
+/// ```
+#[inline(always)]
+pub fn point6(text: &mut [u8; 7], n: u32) {
+    let (high, low) = (n / 1000 % 1000, n % 1000);
+    // The second point is overwritten.
+    text[3..].copy_from_slice(&POINT[low as usize]);
+    text[..4].copy_from_slice(&POINT[high as usize]);
+}
+
 /// A number below 10^8 with blanks before it.
 ///
 /// ```

@@ -1,18 +1,18 @@
 //! Lines of a report: columns, and the text of each event's template.
 
 use super::batch::{Batch, Setting, Shown};
-use super::begins::{AHEAD, Begins};
+use super::begins::{AHEAD, Begins, PlainBegin};
 use super::heading::{write_heading, write_histogram};
 use super::{ReportOptions, Summary, apart, layouts};
 use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, Row, trim};
+use crate::columns::{Columns, FactsText, Row, Times, trim};
 use crate::context::Facts;
 use crate::engine::{Format, WRITE_AT};
 use crate::forms::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::screen::{MARK_LEN, marks};
 use regex::bytes::Regex;
-use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, Scene, TextBuf, Timers};
+use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, Run, Scene, TextBuf, Timers};
 
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -43,6 +43,7 @@ pub(super) struct LineFormat<'r> {
     /// Templates that ask for timers are run by the walk.
     timers: Timers,
     begins: Begins<'r>,
+    facts_texts: FactsTexts,
     /// Text of an event that is formatted apart.
     pub(super) unseen: TextBuf,
     /// A value of a table.
@@ -76,6 +77,19 @@ struct Counted {
     n_limited: u64,
     n_divided: u64,
     n_refused: u64,
+}
+
+impl Counted {
+    /// Takes in how an event ended; whether it was skipped.
+    #[inline]
+    fn tell(&mut self, outcome: Outcome) -> bool {
+        self.n_reported += u64::from(!outcome.skipped);
+        self.n_truncated += u64::from(outcome.truncated);
+        self.n_limited += u64::from(outcome.limited);
+        self.n_divided += u64::from(outcome.divided_by_zero);
+        self.n_refused += u64::from(outcome.refused);
+        outcome.skipped
+    }
 }
 
 /// An event, with all that its line depends on.
@@ -130,13 +144,14 @@ impl<'b> Subject<'b> {
     }
 }
 
-/// An event of a subject's setting, for its template.
-struct Shot<'s, 'b> {
-    subject: &'s Subject<'b>,
+/// An event of a batch, for its template.
+struct Shot<'b> {
+    batch: &'b Batch,
     event: &'b Shown,
+    logs: &'b [LogInfo],
 }
 
-impl<'b> Scene<'b> for Shot<'_, 'b> {
+impl<'b> Scene<'b> for Shot<'b> {
     #[inline(always)]
     fn bytes(&self) -> &'b [u8] {
         self.event().bytes
@@ -144,12 +159,40 @@ impl<'b> Scene<'b> for Shot<'_, 'b> {
 
     #[inline(always)]
     fn event(&self) -> Event<'b> {
-        self.subject.batch.hook(self.event)
+        self.batch.hook(self.event)
     }
 
-    #[inline(always)]
     fn context(&self) -> Context<'b> {
-        Context { tid: self.event.tid, ..self.subject.context }
+        Subject::new(self.batch, self.event, self.logs).context
+    }
+}
+
+/// What the columns show of the settings of a batch, as text.
+#[derive(Default)]
+struct FactsTexts {
+    /// By setting: the thread, and the text where it fits.
+    known: Vec<Option<(u64, Option<FactsText>)>>,
+    scratch: TextBuf,
+}
+
+impl FactsTexts {
+    /// The text of an event; `None` where a value leaves no blank free.
+    #[inline]
+    fn of(&mut self, batch: &Batch, event: &Shown, columns: &Columns, logs: &[LogInfo]) -> Option<&FactsText> {
+        let setting = event.setting as usize;
+        if !matches!(self.known.get(setting), Some(Some((tid, _))) if *tid == event.tid) {
+            if setting >= self.known.len() {
+                self.known.resize(setting + 1, None);
+            }
+            let row = Subject::new(batch, event, logs);
+            self.known[setting] = Some((event.tid, columns.facts_text(&row.row(0), &mut self.scratch)));
+        }
+        self.known[setting].as_ref().and_then(|(_, text)| text.as_ref())
+    }
+
+    /// Another batch has other settings.
+    fn forget(&mut self) {
+        self.known.clear();
     }
 }
 
@@ -177,6 +220,7 @@ impl<'r> LineFormat<'r> {
             machine: Machine::new(options.limits),
             timers: Timers::new(),
             begins: Begins::new(),
+            facts_texts: FactsTexts::default(),
             unseen: TextBuf::new(),
             cell: TextBuf::new(),
             at: 0,
@@ -246,6 +290,7 @@ impl<'r> LineFormat<'r> {
     fn end_batch(&mut self) {
         self.counted.n_formatted += self.at as u64;
         self.at = 0;
+        self.facts_texts.forget();
     }
 
     /// Formats events where it is not known what was reported before, up to the first one that is reported.
@@ -281,53 +326,70 @@ impl<'r> LineFormat<'r> {
     where
         'r: 'b,
     {
-        let LineFormat { begins, columns, logs, machine, timers, counted, .. } = self;
-        let events = subject.batch.events.get(self.at..).unwrap_or_default();
+        if self.columns.are_usual() && self.columns.show_facts() {
+            self.plain_lines_of::<true>(subject, carried, text)
+        } else {
+            self.plain_lines_of::<false>(subject, carried, text)
+        }
+    }
+
+    /// The same, where the usual columns show what the events before tell, or show nothing of it.
+    #[inline(never)]
+    fn plain_lines_of<'b, const FACTS: bool>(
+        &mut self,
+        subject: &mut Subject<'b>,
+        carried: &mut Carried,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let LineFormat { begins, facts_texts, columns, logs, machine, timers, counted, .. } = self;
+        let batch = subject.batch;
+        let events = batch.events.get(self.at..).unwrap_or_default();
         let Some(first) = events.first().and_then(|event| begins.get(event)) else { return false };
         let mut run = machine.start(first.begin.program(), timers);
         let mut rows = [first; AHEAD];
-        let usual = columns.are_usual();
+        let are_usual = columns.are_usual();
+        let mut times = Times::new();
         let mut last_ns = carried.last_elapsed_ns;
-        let mut n_printed = 0;
-        let mut told = None;
+        let (mut n_printed, mut n_told) = (0, 0);
         'events: loop {
             let events = &events[n_printed..];
             let n_known = begins.look_ahead(events, &mut rows);
             if n_known == 0 {
                 break;
             }
-            for (event, row) in events.iter().zip(&rows[..n_known]) {
-                n_printed += 1;
-                if event.setting != subject.event.setting {
-                    subject.go(event, logs);
-                }
-                let line = text.len();
+            for (n, (event, row)) in events.iter().zip(&rows[..n_known]).enumerate() {
                 let elapsed_ns = event.elapsed_ns;
-                let usual = usual && Columns::hold_times(elapsed_ns, last_ns);
-                if !usual {
-                    subject.go(event, logs);
-                    columns.write(line, &subject.row(last_ns), text);
-                }
-                let put = |room: &mut _| {
-                    if usual { columns.put_usual(row.id, elapsed_ns, elapsed_ns - last_ns, room) } else { 0 }
+                let facts = if FACTS { facts_texts.of(batch, event, columns, logs) } else { None };
+                let usual = are_usual && times.hold(elapsed_ns, last_ns) && FACTS == facts.is_some();
+                let is_plain = if usual {
+                    let shown = (&times, elapsed_ns, elapsed_ns - last_ns);
+                    let put = |room: &mut _| columns.put_usual(row.id, facts, shown, room);
+                    let place = (row.layout, text.len());
+                    run.begun(&row.begin, &Shot { batch, event, logs }, place, put, text)
+                } else {
+                    unusual_line(&mut run, row, (batch, event, logs), (columns, last_ns), text)
                 };
-                if !run.begun(&row.begin, &Shot { subject, event }, (row.layout, line), put, text) {
-                    told = Some((event, run.outcome()));
-                    break 'events;
+                let mut skipped = false;
+                if !is_plain {
+                    n_told += 1;
+                    skipped = counted.tell(run.outcome());
                 }
-                last_ns = elapsed_ns;
+                if !skipped {
+                    last_ns = elapsed_ns;
+                }
                 if text.len() >= WRITE_AT {
+                    n_printed += n + 1;
                     break 'events;
                 }
             }
+            n_printed += n_known;
         }
         self.at += n_printed;
-        counted.n_reported += n_printed as u64 - u64::from(told.is_some());
+        counted.n_reported += n_printed as u64 - n_told;
         carried.last_elapsed_ns = last_ns;
-        if let Some((event, outcome)) = told {
-            subject.go(event, logs);
-            self.count(subject, outcome, carried);
-        }
         true
     }
 
@@ -389,12 +451,7 @@ impl<'r> LineFormat<'r> {
 
     #[inline]
     pub(super) fn count(&mut self, subject: &Subject<'_>, outcome: Outcome, carried: &mut Carried) {
-        self.counted.n_truncated += u64::from(outcome.truncated);
-        self.counted.n_limited += u64::from(outcome.limited);
-        self.counted.n_divided += u64::from(outcome.divided_by_zero);
-        self.counted.n_refused += u64::from(outcome.refused);
-        if !outcome.skipped {
-            self.counted.n_reported += 1;
+        if !self.counted.tell(outcome) {
             carried.last_elapsed_ns = subject.event.elapsed_ns;
             if let Some(count) = self.counts.get_mut(usize::from(subject.event.id)) {
                 *count += 1;
@@ -534,6 +591,20 @@ impl Format<Batch> for LineFormat<'_> {
             *carried = Carried { begun: carried.begun, ..left.carried };
         }
     }
+}
+
+/// Prints a line whose columns are not the usual ones, or have a value that fills its column; as of [`Run::begun`].
+#[inline(never)]
+fn unusual_line<'b>(
+    run: &mut Run<'b>,
+    row: &PlainBegin<'b>,
+    (batch, event, logs): (&'b Batch, &'b Shown, &'b [LogInfo]),
+    (columns, last_ns): (&Columns, u64),
+    text: &mut TextBuf,
+) -> bool {
+    let line = text.len();
+    columns.write(line, &Subject::new(batch, event, logs).row(last_ns), text);
+    run.begun(&row.begin, &Shot { batch, event, logs }, (row.layout, line), |_| 0, text)
 }
 
 /// Runs the template of an event, whose text goes behind what stands from `line` on, where events are not many.

@@ -394,7 +394,7 @@ impl<'r> Scene<'r> for (&Event<'r>, &Context<'r>) {
 }
 
 /// Bytes of columns that are printed with an event's text.
-pub const COLUMNS: usize = 64;
+pub const COLUMNS: usize = 128;
 
 impl<'r> Run<'r> {
     /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
