@@ -7,7 +7,7 @@
 //!
 //! A value is never cut: a wider one moves the rest of its line, and a blank is put in where two values would touch.
 
-use crate::context::Facts;
+use crate::context::{Facts, Wanted};
 use crate::spelling::hint;
 use std::fmt;
 use tfbc_vm::{COLUMNS, Layout, Level, TextBuf, num};
@@ -236,6 +236,11 @@ impl Columns {
         const OF_EVENT: [Column; 6] =
             [Column::Id, Column::File, Column::ReportedCpus, Column::Tid, Column::Elapsed, Column::Delta];
         !self.list.iter().all(|column| OF_EVENT.contains(column))
+    }
+
+    /// Which of these facts a column shows.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted { depth: self.list.contains(&Column::Int), priority: false, svc: self.list.contains(&Column::Svc) }
     }
 
     /// Whether the text is shown.

@@ -1,6 +1,6 @@
 //! Which events of an AIX trace are reported.
 
-use crate::context::Facts;
+use crate::context::{Facts, Wanted};
 use crate::ids::IdSet;
 use crate::reader::aix::hooks;
 use std::collections::BTreeSet;
@@ -162,6 +162,12 @@ impl Filter {
     /// Whether anything but the hook id counts.
     pub fn asks_for_facts(&self) -> bool {
         self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.asks_for_times()
+    }
+
+    /// Which of these facts it asks for.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let interrupts = self.processes.as_ref().is_some_and(|processes| processes.interrupts);
+        Wanted { depth: interrupts, ..Wanted::default() }
     }
 
     fn asks_for_times(&self) -> bool {

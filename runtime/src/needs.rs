@@ -1,6 +1,7 @@
 //! What a report needs of the events that it does not show: the rest is stepped over.
 
 use crate::catalog::{Catalog, Entry};
+use crate::context::Wanted;
 use crate::ids::IdSet;
 use crate::reader::aix::{Way, Ways, hooks};
 use crate::report::ReportOptions;
@@ -12,6 +13,8 @@ pub(crate) struct Needs {
     pub ids: Option<IdSet>,
     /// Whether anything asks for processes, threads, CPUs or system calls.
     pub context: bool,
+    /// Which of them beside processes and CPUs.
+    pub wanted: Wanted,
     /// Whether an event that is shown asks for timers: then those that are not shown have to set them.
     pub timers: bool,
 }
@@ -43,7 +46,7 @@ impl Needs {
         if asked.context {
             options.context.ids().for_each(|id| ids.insert(id));
         }
-        Self { ids: Some(ids), context: asked.context, timers: asked.timers }
+        Self { ids: Some(ids), context: asked.context, wanted: asked.wanted, timers: asked.timers }
     }
 
     /// The same where hardly any event could be left out: what no event asks for is not needed.
@@ -57,7 +60,7 @@ impl Needs {
             let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.asked(entry));
             asked = setting.fold(asked, Asked::or);
         }
-        Self { ids: None, context: asked.context, timers: asked.timers }
+        Self { ids: None, context: asked.context, wanted: asked.wanted, timers: asked.timers }
     }
 }
 
@@ -94,7 +97,6 @@ impl<'p> Plan<'p> {
         let mut readers = Readers::new(catalog);
         let needs = Needs::of(&mut readers, options);
         let mut telling = IdSet::default();
-        [hooks::HEADER, hooks::UTILITY].into_iter().for_each(|id| telling.insert(id));
         if needs.context {
             options.context.ids().for_each(|id| telling.insert(id));
         }
@@ -130,9 +132,10 @@ impl<'p> Plan<'p> {
         };
         self.deeds[usize::from(id)] = deed;
         let way = match deed {
-            _ if self.telling.contains(id) => Way::Leave,
-            Deed::Nothing => Way::Pass,
+            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Way::Leave,
             Deed::Show => Way::Take,
+            Deed::Nothing if !self.telling.contains(id) => Way::Pass,
+            Deed::Nothing => Way::Leave,
             Deed::Unknown | Deed::Effects | Deed::ShowInOrder => Way::Leave,
         };
         self.ways.set(id, way);
@@ -144,6 +147,7 @@ impl<'p> Plan<'p> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     context: bool,
+    wanted: Wanted,
     timers: bool,
     /// Whether it is to run in the order of events: it may end the report, or asks for the paths of all processes.
     order: bool,
@@ -152,12 +156,17 @@ struct Asked {
 impl Asked {
     /// What columns and filter ask for.
     fn of(options: &ReportOptions) -> Self {
-        Self { context: options.columns.need_context() || options.filter.asks_for_facts(), ..Self::default() }
+        Self {
+            context: options.columns.need_context() || options.filter.asks_for_facts(),
+            wanted: options.columns.wanted().or(options.filter.wanted()),
+            ..Self::default()
+        }
     }
 
     fn or(self, other: Self) -> Self {
         Self {
             context: self.context | other.context,
+            wanted: self.wanted.or(other.wanted),
             timers: self.timers | other.timers,
             order: self.order | other.order,
         }
@@ -207,6 +216,8 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
         let mut asked = Asked::default();
         for instr in routine.code.iter().filter(|instr| telling[usize::from(instr.op)]) {
             asked.context |= asks(instr);
+            asked.wanted.priority |= operands(instr, Kind::Value).any(|value| value == EnvValue::Priority as u32);
+            asked.wanted.svc |= operands(instr, Kind::Name).any(|name| name == EnvText::Svc as u32);
             asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
             asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath));
             for callee in operands(instr, Kind::Routine) {

@@ -22,5 +22,6 @@ mod table;
 
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
+pub(crate) use state::Wanted;
 pub use state::{ContextState, Facts, MAX_KNOWN};
 pub use table::{ContextTable, LoadError};

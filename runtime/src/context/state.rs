@@ -45,6 +45,32 @@ pub struct Facts<'c> {
     pub svc: &'c [u8],
 }
 
+/// Which facts are asked for, beside processes and CPUs: the others need not be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Wanted {
+    pub depth: bool,
+    pub priority: bool,
+    pub svc: bool,
+}
+
+impl Wanted {
+    pub const ALL: Self = Self { depth: true, priority: true, svc: true };
+
+    pub fn or(self, other: Self) -> Self {
+        Self { depth: self.depth | other.depth, priority: self.priority | other.priority, svc: self.svc | other.svc }
+    }
+
+    /// Whether what an entry tells may be asked for.
+    fn asks_for(self, entry: &Entry) -> bool {
+        let of_action = match entry.action {
+            Action::EnterName { .. } | Action::EnterAddress { .. } | Action::Return | Action::Symbol { .. } => self.svc,
+            Action::Raise | Action::Lower | Action::Reset => self.depth,
+            _ => true,
+        };
+        of_action || entry.cpu.is_some()
+    }
+}
+
 /// The tables of one report, advanced by every event in the order of the report.
 #[derive(Debug, Clone)]
 pub struct ContextState {
@@ -66,7 +92,8 @@ pub struct ContextState {
     last: Option<(u64, Option<u32>)>,
     /// What takes effect behind the event that was taken in last.
     leaving: Vec<Leaving>,
-    /// Changes with every event that may change what is known.
+    wanted: Wanted,
+    /// Changes with what is known of any thread, but for the depth of interrupts.
     version: u64,
 }
 
@@ -104,15 +131,12 @@ impl ContextState {
 
     /// The same with at most so many processes, and as many threads.
     pub fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize) -> Self {
-        let mut lookup = table.lookup(b"");
-        // Recorders name themselves there, whatever the table says of the hook.
-        lookup.list(hooks::UTILITY);
         Self {
+            lookup: lookup(&table, b"", Wanted::ALL),
             table,
             names,
             symbols: Arc::default(),
             max_symbols: max_known,
-            lookup,
             processes: Slots::new(max_known),
             threads: Slots::new(max_known),
             members: BTreeSet::new(),
@@ -120,8 +144,14 @@ impl ContextState {
             depths: vec![0],
             last: None,
             leaving: Vec::new(),
+            wanted: Wanted::ALL,
             version: 0,
         }
+    }
+
+    /// The same where nothing else is asked for; before the first event.
+    pub(crate) fn of(self, wanted: Wanted) -> Self {
+        Self { lookup: lookup(&self.table, b"", wanted), wanted, ..self }
     }
 
     /// Takes in the next event. What enters (a dispatch, a system call, an interrupt) holds for the event itself; what
@@ -148,9 +178,22 @@ impl ContextState {
         self.processes.n_lost + self.threads.n_lost
     }
 
-    /// As long as it is the same, the same is known.
+    /// As long as it is the same, the same is known, but for the depth of interrupts.
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// How many interrupts are being served on the CPU of the event that was taken in last.
+    #[inline]
+    pub(crate) fn depth_at(&mut self, event: &RawEvent<'_>) -> u32 {
+        if !self.wanted.depth {
+            return 0;
+        }
+        let cpu = event.cpu.or_else(|| {
+            let slot = self.find_thread(event.tid)?;
+            self.threads.get(slot).cpu
+        });
+        self.depths.get(depth_place(cpu)).copied().unwrap_or(0)
     }
 
     /// What is known of the event that was taken in last.
@@ -178,11 +221,9 @@ impl ContextState {
     }
 
     fn take_in(&mut self, event: &RawEvent<'_>, list: u32) {
-        self.version += 1;
         let view = View::new(event);
         if event.id == hooks::UTILITY && view.kind() == Some(DAEMON_IDENTITY) {
-            self.lookup = self.table.lookup(view.text(DAEMON_NAME).unwrap_or_default());
-            self.lookup.list(hooks::UTILITY);
+            self.lookup = lookup(&self.table, view.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
         }
         let mut at = 0;
@@ -198,10 +239,8 @@ impl ContextState {
         let stated = entry.cpu.and_then(|place| view.number(place));
         let optional = |place: Option<Number>| place.and_then(|place| view.number(place));
         let tid_or_own = |place: Option<Number>| place.map_or(Some(event.tid), |place| view.number(place));
-        if stated.is_some()
-            && let Some(thread) = self.make_thread(event.tid)
-        {
-            thread.cpu = stated;
+        if stated.is_some() {
+            self.run_on(event.tid, stated);
         }
         match entry.action {
             Action::None => {}
@@ -245,12 +284,12 @@ impl ContextState {
                 }
                 self.prioritise(tid, optional(priority));
                 let cpu = event.cpu.or(stated);
-                if cpu.is_some()
-                    && let Some(thread) = self.make_thread(tid)
-                {
-                    thread.cpu = cpu;
+                if cpu.is_some() {
+                    self.run_on(tid, cpu);
                 }
-                *self.depth(event) = 0;
+                if self.wanted.depth {
+                    *self.depth(event) = 0;
+                }
             }
             Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(Leaving::Undispatch)),
             Action::EnterName { name } => self.enter(event.tid, view.text(name).unwrap_or_default()),
@@ -284,20 +323,19 @@ impl ContextState {
         }
     }
 
-    #[cold]
     fn leave(&mut self) {
-        self.version += 1;
         while let Some(leaving) = self.leaving.pop() {
             match leaving {
                 Leaving::Exit(pid) => self.forget(pid),
                 Leaving::Return(tid) => {
                     if let Some(slot) = self.find_thread(tid) {
                         self.threads.get_mut(slot).svc.clear();
+                        self.version += 1;
                     }
                 }
                 Leaving::Undispatch(tid) => {
-                    if let Some(slot) = self.find_thread(tid) {
-                        self.threads.get_mut(slot).cpu = None;
+                    if self.find_thread(tid).is_some() {
+                        self.run_on(tid, None);
                     }
                 }
                 Leaving::Lower(place) => self.depths[place] = self.depths[place].saturating_sub(1),
@@ -326,14 +364,26 @@ impl ContextState {
         if let Some(thread) = self.make_thread(tid) {
             thread.svc.clear();
             thread.svc.extend(name.iter().take(MAX_SVC).map(|byte| printable(*byte)));
+            self.version += 1;
         }
     }
 
     fn prioritise(&mut self, tid: u64, priority: Option<u64>) {
         if let Some(priority) = priority
+            && self.wanted.priority
             && let Some(thread) = self.make_thread(tid)
+            && std::mem::replace(&mut thread.priority, priority) != priority
         {
-            thread.priority = priority;
+            self.version += 1;
+        }
+    }
+
+    /// A thread runs on a CPU from here on, or on none.
+    fn run_on(&mut self, tid: u64, cpu: Option<u64>) {
+        if let Some(thread) = self.make_thread(tid)
+            && std::mem::replace(&mut thread.cpu, cpu) != cpu
+        {
+            self.version += 1;
         }
     }
 
@@ -354,6 +404,7 @@ impl ContextState {
         let Some(path) = path else { return };
         let path = &path[..path.len().min(MAX_PATH)];
         let process = self.processes.get_mut(slot);
+        self.version += 1;
         process.path = path.to_vec();
         process.name = base_name(path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
         if path.is_empty() {
@@ -369,6 +420,7 @@ impl ContextState {
         let Some(slot) = self.make_slot(tid) else { return };
         let old = self.threads.get_mut(slot).process.replace((process, pid));
         if old != Some((process, pid)) {
+            self.version += 1;
             if let Some((old, _)) = old {
                 self.members.remove(&(old, slot));
             }
@@ -380,6 +432,7 @@ impl ContextState {
     fn forget(&mut self, pid: u64) {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
+        self.version += 1;
         self.last = None;
         while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
             self.members.remove(&(process, thread));
@@ -408,6 +461,14 @@ impl ContextState {
     fn make_thread(&mut self, tid: u64) -> Option<&mut Thread> {
         self.make_slot(tid).map(|slot| self.threads.get_mut(slot))
     }
+}
+
+/// What holds for a trace of the recorder `daemon`, as far as it is wanted.
+fn lookup(table: &ContextTable, daemon: &[u8], wanted: Wanted) -> Lookup {
+    let mut lookup = table.lookup(daemon, |entry| wanted.asks_for(entry));
+    // Recorders name themselves there, whatever the table says of the hook.
+    lookup.list(hooks::UTILITY);
+    lookup
 }
 
 /// Values by id, in slots that are used again.

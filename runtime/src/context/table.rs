@@ -156,16 +156,16 @@ impl ContextTable {
     }
 
     /// What holds for a trace of the recorder `daemon`. A section's entries for a hook take the place of all that
-    /// earlier sections have for it.
-    pub(super) fn lookup(&self, daemon: &[u8]) -> Lookup {
+    /// earlier sections have for it. Of these, only those that are `wanted` are kept.
+    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&Entry) -> bool) -> Lookup {
         let mut lookup = Lookup { index: vec![0; 1 << 16], lists: Vec::new() };
         let holds = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
         for section in self.sections.iter().filter(holds) {
             let mut ids: Vec<_> = section.entries.iter().map(|entry| entry.id).collect();
             ids.sort_unstable();
             ids.dedup();
-            ids.into_iter().for_each(|id| lookup.list(id).clear());
-            section.entries.iter().for_each(|entry| lookup.list(entry.id).push(*entry));
+            ids.into_iter().for_each(|id| lookup.clear(id));
+            section.entries.iter().filter(|entry| wanted(entry)).for_each(|entry| lookup.list(entry.id).push(*entry));
         }
         lookup
     }
@@ -196,6 +196,13 @@ impl Lookup {
             *at = self.lists.len() as u32;
         }
         &mut self.lists[*at as usize - 1]
+    }
+
+    /// Forgets what is listed for an id.
+    fn clear(&mut self, id: u16) {
+        if let Some(list) = self.lists.get_mut((self.index[usize::from(id)] as usize).wrapping_sub(1)) {
+            list.clear();
+        }
     }
 
     /// The list of an id, by its place; 0 for none.
@@ -288,7 +295,7 @@ mod tests {
     fn later_sections_win_hook_by_hook() {
         let table: ContextTable = "100 raise\n102 raise\n[daemon x]\n100 raise cpu=HD\n".parse().unwrap();
         let table = table.overlay("102 none".parse().unwrap());
-        let (other, own) = (table.lookup(b""), table.lookup(b"x"));
+        let (other, own) = (table.lookup(b"", |_| true), table.lookup(b"x", |_| true));
         let first = |lookup: &Lookup, id| lookup.entry(lookup.find(id), 0).unwrap();
         assert_eq!(first(&other, 0x1000).cpu, None);
         assert_eq!(first(&own, 0x1000).cpu, Some(Number::Subhook));

@@ -150,7 +150,8 @@ impl<'w> Taker<'w> {
                 Arc::clone(&options.context),
                 Arc::clone(&options.names),
                 options.tables.processes as usize,
-            ),
+            )
+            .of(plan.needs.wanted),
             settings: Settings::new(),
             layouts: if options.has_lines() { layouts(&options.columns) } else { Default::default() },
             machine: Machine::new(options.limits),
@@ -173,11 +174,8 @@ impl<'w> Taker<'w> {
             return;
         }
         let before = batch.events.len();
-        let passage = if self.by_context || self.by_facts {
-            self.ordinary_by_facts(logs, batch)
-        } else {
-            self.ordinary_alike(logs, batch)
-        };
+        let passage =
+            if self.by_context { self.ordinary_by_facts(logs, batch) } else { self.ordinary_alike(logs, batch) };
         self.n_events += passage.n_events;
         if batch.events.len() > before {
             logs.hold(&passage);
@@ -186,7 +184,7 @@ impl<'w> Taker<'w> {
     }
 
     /// Takes them where nothing is asked of the events before: they share one setting.
-    #[inline]
+    #[inline(never)]
     fn ordinary_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
         let reported_cpus = self.infos[0].cpu.map(|_| 1);
         let setting = self.settings.without_context(0, reported_cpus, &self.state, batch);
@@ -202,19 +200,24 @@ impl<'w> Taker<'w> {
         )
     }
 
+    /// Takes them, and what they tell of processes and threads.
+    #[inline(never)]
     fn ordinary_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        self.context.step_on();
-        let Self { plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
+        let Self { plan, filter, by_facts, state, context, settings, max_events, .. } = self;
         logs.ordinary(
             batch.room(),
             plan.ways(),
             #[inline(always)]
             |timed, place| {
-                // The state tells when the trace began: the filter has been told by the time that events are shown.
-                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
-                    return if filter.asks_for_dates() { Visit::Leave } else { Visit::Next };
+                // The header has not told yet when the trace began.
+                if *by_facts && filter.asks_for_dates() {
+                    return Visit::Leave;
                 }
-                let setting = settings.of(timed, by_context.then_some(&mut *context), state, batch);
+                context.advance(&timed.event);
+                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                    return Visit::Next;
+                }
+                let setting = settings.by_context(timed, context, state, batch);
                 batch.push(timed, place, setting);
                 if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
             },
@@ -295,8 +298,8 @@ impl<'w> Taker<'w> {
 
 /// Which settings of a batch hold for which events.
 struct Settings {
-    /// The one of the last event, where nothing asks for the context.
-    last: Option<(usize, Option<u32>, u32)>,
+    /// By log, where nothing asks for the context.
+    by_log: Vec<Known>,
     /// Others by a mix of thread and log: events come back to the same few.
     known: Box<[Known; N_KNOWN]>,
     /// Counts batches and states of the system: what is known of earlier ones does not hold.
@@ -314,6 +317,7 @@ struct Known {
     version: u64,
     tid: u64,
     cpu: Option<u64>,
+    depth: u32,
     log: usize,
     reported_cpus: Option<u32>,
     index: u32,
@@ -321,13 +325,13 @@ struct Known {
 
 impl Settings {
     fn new() -> Self {
-        Self { last: None, known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
+        Self { by_log: Vec::new(), known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
     }
 
     /// The batch or the state of the system is another one from here on.
     fn forget(&mut self) {
         self.generation += 1;
-        (self.last, self.system) = (None, None);
+        self.system = None;
     }
 
     /// The setting of an event that context, where anything asks for it, and state have taken in.
@@ -352,14 +356,16 @@ impl Settings {
         state: &TraceState,
         batch: &mut Batch,
     ) -> u32 {
-        match self.last {
-            Some((last_log, last_cpus, index)) if last_log == log && last_cpus == reported_cpus => index,
-            _ => {
-                let index = self.add(&Facts::default(), log, reported_cpus, state, batch);
-                self.last = Some((log, reported_cpus, index));
-                index
-            }
+        if log >= self.by_log.len() {
+            self.by_log.resize(log + 1, Known::default());
         }
+        let known = self.by_log[log];
+        if known.generation == self.generation && known.reported_cpus == reported_cpus {
+            return known.index;
+        }
+        let index = self.add(&Facts::default(), log, reported_cpus, state, batch);
+        self.by_log[log] = Known { generation: self.generation, reported_cpus, index, ..Known::default() };
+        index
     }
 
     fn by_context(
@@ -376,6 +382,7 @@ impl Settings {
             version: context.version(),
             tid: event.tid,
             cpu: event.cpu,
+            depth: context.depth_at(&timed.event),
             log,
             reported_cpus,
             index: self.known[place].index,

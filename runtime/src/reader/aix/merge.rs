@@ -12,7 +12,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 /// Bytes that the traces of a merge read in one go, all together.
-const ALL_CHUNKS: usize = 8 << 20;
+const ALL_CHUNKS: usize = 1 << 20;
 
 /// Bytes that each of so many traces reads in one go.
 pub(super) fn chunk(n_traces: usize) -> usize {
