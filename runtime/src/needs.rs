@@ -265,10 +265,18 @@ mod tests {
 014 1.0 L=0 \"\" starttimer(1,1)
 015 1.0 L=0 \"\" $TID $LOGFILE $TRACEENV
 016 1.0 L=0 \"\" endtimer(1,1)
+017 1.0 L=0 \"\" $PRI
 ";
 
     /// Whether context is needed, and which of the hooks 010 to 016 are.
     fn needs(only: Option<&str>, columns: Columns) -> (bool, Option<String>) {
+        let needs = needs_of(only, columns);
+        let digit = |id: u16| needs.ids.as_ref().unwrap().contains(0x0100 + 16 * id);
+        let ids = needs.ids.is_some().then(|| (0..7).filter(|id| digit(*id)).map(|id| id.to_string()).collect());
+        (needs.context, ids)
+    }
+
+    fn needs_of(only: Option<&str>, columns: Columns) -> Needs {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.trcfmt");
         fs::write(&path, FORMATS).unwrap();
@@ -276,10 +284,7 @@ mod tests {
         let catalog = set.catalog().unwrap();
         let mut options = ReportOptions { columns, ..ReportOptions::default() };
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
-        let needs = Needs::of(&mut Readers::new(&catalog), &options);
-        let digit = |id: u16| needs.ids.as_ref().unwrap().contains(0x0100 + 16 * id);
-        let ids = needs.ids.is_some().then(|| (0..7).filter(|id| digit(*id)).map(|id| id.to_string()).collect());
-        (needs.context, ids)
+        Needs::of(&mut Readers::new(&catalog), &options)
     }
 
     #[test]
@@ -292,6 +297,19 @@ mod tests {
             assert!(needs(Some(reader), plain.clone()).0, "{reader}");
         }
         assert_eq!(needs(None, plain), (true, None));
+    }
+
+    #[test]
+    fn facts_that_nothing_asks_for_need_not_be_known() {
+        let none = Wanted::default();
+        let (svc, priority) = (Wanted { svc: true, ..none }, Wanted { priority: true, ..none });
+        let of_template = |only| needs_of(Some(only), Columns::default()).wanted;
+        assert_eq!([of_template("011"), of_template("012"), of_template("017")], [none, svc, priority]);
+        let of_column = |column| needs_of(Some("010"), Columns::new(&[column], Timestamp::Milli)).wanted;
+        assert_eq!([of_column(Column::Cpu), of_column(Column::Svc)], [none, svc]);
+        // The depth of interrupts comes with the process.
+        assert_eq!(of_column(Column::Exec), Wanted { depth: true, ..none });
+        assert_eq!(needs_of(None, Columns::default()).wanted, svc.or(priority));
     }
 
     #[test]

@@ -669,6 +669,93 @@ mod tests {
         assert!(!state.paths.contains_key(&41));
     }
 
+    /// What is known of a thread, without its borrows.
+    type Known = (Option<u64>, Vec<u8>, Vec<u8>, Option<u64>, u32, u64, Vec<u8>);
+
+    fn known(state: &mut ContextState, tid: u64) -> Known {
+        let event = RawEvent {
+            number: 1,
+            offset: 0,
+            bytes: &[0; 8],
+            recorded: &[],
+            wide: true,
+            id: 0x0100,
+            tid,
+            ticks: None,
+            cpu: None,
+        };
+        assert_eq!(state.depth_at(&event), if state.wanted.depth { state.facts(&event).depth } else { 0 });
+        let Facts { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
+        (pid, path.to_vec(), name.to_vec(), cpu, depth, priority, svc.to_vec())
+    }
+
+    #[test]
+    fn what_is_wanted_is_known_and_a_version_has_the_same_facts() {
+        let table = "00A kind=1 process pid=U8@W2 tid=U8@W2+8 path=S@W2+16\n100 raise cpu=HD\n101 generic enter name=S@W2\n\
+                     101 plain enter address=D1\n103 lower\n104 return\n106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD\n\
+                     134 generic exec pid=D1 path=P@W2\n135 exit pid=D1\n139 fork pid=D1 tid=D2\n200 reset\n\
+                     465 thread pid=D1 tid=D2 priority=D3\n4B0 undispatch tid=D2 cpu=HD";
+        let mut seed = 1_u64;
+        let mut below = move |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % n
+        };
+        let none = Wanted::default();
+        let all_wanted = [
+            Wanted::ALL,
+            none,
+            Wanted { depth: true, ..none },
+            Wanted { priority: true, ..none },
+            Wanted { svc: true, ..none },
+        ];
+        let mut states = all_wanted.map(|wanted| state(table).of(wanted));
+        // What a state knew of each thread, and its version then.
+        let mut before: [[Option<(u64, Known)>; 4]; 5] = Default::default();
+        let ids =
+            [0x00A0, 0x1000, 0x1010, 0x1010, 0x1030, 0x1040, 0x1060, 0x1340, 0x1350, 0x1390, 0x2000, 0x4650, 0x4B00];
+        let mut n_same = 0;
+        for _ in 0..20_000 {
+            let (id, tid) = (ids[below(13) as usize], below(4));
+            let event = if matches!(id, 0x00A0 | 0x1340) || (id == 0x1010 && below(2) == 0) {
+                let path = [&b"/bin/sh\0"[..], b"/bin/ls\0", b"ls\0"][below(3) as usize];
+                let record = [&(40 + below(3)).to_be_bytes()[..], &below(4).to_be_bytes(), path].concat();
+                generic(
+                    id,
+                    tid,
+                    if id == 0x00A0 { 1 } else { 40 + below(3) },
+                    if id == 0x00A0 { &record } else { path },
+                )
+            } else {
+                words(id, below(3) as u16, tid, &[40 + below(3), below(4), below(3)])
+            };
+            for state in &mut states {
+                line(state, &event);
+            }
+            let of_all: Vec<_> = (0..4).map(|tid| known(&mut states[0], tid)).collect();
+            for (state, before) in states.iter_mut().zip(&mut before) {
+                let Wanted { depth, priority, svc } = state.wanted;
+                for (tid, expected) in of_all.iter().enumerate() {
+                    let found = known(state, tid as u64);
+                    let of = |known: &Known| (known.0, known.1.clone(), known.2.clone(), known.3);
+                    assert_eq!(of(&found), of(expected));
+                    assert!(!depth || found.4 == expected.4);
+                    assert!(!priority || found.5 == expected.5);
+                    assert!(!svc || found.6 == expected.6);
+                    let (pid, path, name, cpu, _, priority, svc) = found;
+                    let found = (pid, path, name, cpu, 0, priority, svc);
+                    if let Some((version, known)) = &before[tid]
+                        && *version == state.version()
+                    {
+                        assert_eq!(*known, found);
+                        n_same += 1;
+                    }
+                    before[tid] = Some((state.version(), found));
+                }
+            }
+        }
+        assert!(n_same > 100_000, "{n_same}");
+    }
+
     #[test]
     fn a_recorder_that_names_itself_gets_its_section() {
         let mut state = state("106 dispatch\n[daemon own]\n106 dispatch pid=D1");
