@@ -89,7 +89,7 @@ pass() {
 count() {
     local case=$1 side=$2 short='0 0' long
     case $case in
-    line/* | step/* | kev/*)
+    line/* | step/* | report/* | kev/*)
         short=$(pass "$case" "$side" $((5 * events)))
         long=$(pass "$case" "$side" $((15 * events)))
         ;;

@@ -20,7 +20,15 @@ impl ReportRun {
     /// # Panics
     /// A format file with errors, or a directory for temporary files that cannot be written.
     pub fn new(format_file: &str) -> Self {
-        let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+        Self::with(format_file, ReportOptions::default())
+    }
+
+    /// The same with other options.
+    ///
+    /// # Panics
+    /// As [`ReportRun::new`].
+    pub fn with(format_file: &str, options: ReportOptions) -> Self {
+        let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..options };
         Self { catalog: catalog("trcfmt", format_file), options }
     }
 

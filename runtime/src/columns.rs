@@ -150,6 +150,8 @@ pub struct Columns {
     /// Whether the columns are those of most reports: id, what the events before tell, elapsed seconds and delta
     /// milliseconds.
     usual: bool,
+    /// Whether some of them show what the events before tell.
+    facts: bool,
 }
 
 impl Default for Columns {
@@ -172,8 +174,19 @@ impl Columns {
             wanted.contains(column) || times.contains(column) || (of_process && *column == Column::Int)
         };
         let list: Vec<_> = Column::NAMES.iter().map(|(column, _)| *column).filter(is_shown).collect();
-        let usual = is_usual(&list, timestamp);
-        Self { list, timestamp, wide_ids: false, text: true, two_lines: false, bare: false, apart: true, usual }
+        let mut columns = Self {
+            list,
+            timestamp,
+            wide_ids: false,
+            text: true,
+            two_lines: false,
+            bare: false,
+            apart: true,
+            usual: false,
+            facts: false,
+        };
+        columns.look();
+        columns
     }
 
     /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only stand last. `text` alone has no
@@ -197,9 +210,17 @@ impl Columns {
             }
         }
         columns.bare = columns.list.is_empty();
-        columns.usual = is_usual(&columns.list, timestamp);
+        columns.look();
         columns.apart = !columns.list.windows(2).any(|pair| pair[0].is_right() && !pair[1].is_right());
         Ok(columns)
+    }
+
+    /// Sees whether they are the usual ones.
+    fn look(&mut self) {
+        let of_event = |column: &Column| matches!(column, Column::Id | Column::Elapsed | Column::Delta);
+        let ends = matches!(self.list[..], [Column::Id, .., Column::Elapsed, Column::Delta]);
+        self.usual = self.timestamp == Timestamp::Milli && ends && !self.facts().iter().any(of_event);
+        self.facts = !self.facts().is_empty();
     }
 
     /// The columns before the text.
@@ -340,18 +361,20 @@ impl Columns {
     /// Appends the columns of one event; `line` is where its line begins.
     #[inline]
     pub fn write(&self, line: usize, row: &Row<'_>, out: &mut TextBuf) {
-        let mut times = Times::new();
         if self.are_usual()
             && !self.show_facts()
             && out.len() == line
             && self.hold_id(row.id)
             && let Ok(delta_ns) = u64::try_from(row.delta_ns)
-            && let Some(last_ns) = row.elapsed_ns.checked_sub(delta_ns)
-            && times.hold(row.elapsed_ns, last_ns)
-            && let Some(room) = out.spare().first_chunk_mut()
         {
-            let n = self.put_usual(IdText::new(row.id), None, (&times, row.elapsed_ns, delta_ns), room);
-            return out.advance(n);
+            let spare = out.spare();
+            spare[..8].copy_from_slice(&IdText::new(row.id).0.to_le_bytes());
+            if let Some(times) = spare[self.id_width()..].first_chunk_mut::<{ Times::WIDTH }>()
+                && times.first_chunk_mut().is_some_and(|cell| num::fixed::<14, 9>(cell, row.elapsed_ns))
+                && times.last_chunk_mut().is_some_and(|cell| num::fixed::<15, 6>(cell, delta_ns))
+            {
+                return out.advance(self.id_width() + Times::WIDTH);
+            }
         }
         self.write_each(line, row, out);
     }
@@ -430,8 +453,9 @@ impl Columns {
     }
 
     /// Whether there are any.
+    #[inline]
     pub(crate) fn show_facts(&self) -> bool {
-        !self.facts().is_empty()
+        self.facts
     }
 
     /// Their text behind an id that leaves a blank free; `None` where it is too long.
@@ -585,12 +609,6 @@ pub(crate) struct FactsText {
 impl FactsText {
     /// Bytes of it: some more than all columns of facts are wide together.
     const MAX: usize = 80;
-}
-
-fn is_usual(list: &[Column], timestamp: Timestamp) -> bool {
-    let of_event = |column: &Column| matches!(column, Column::Id | Column::Elapsed | Column::Delta);
-    timestamp == Timestamp::Milli
-        && matches!(list, [Column::Id, facts @ .., Column::Elapsed, Column::Delta] if !facts.iter().any(of_event))
 }
 
 fn unknown_column(name: &str) -> String {
@@ -925,10 +943,10 @@ mod tests {
                 reported_cpus: n as u32,
             };
             for timestamp in [Timestamp::Milli, Timestamp::Short, Timestamp::Micro] {
-                let usual = is_usual(&list, timestamp);
                 let apart = list[0] == Column::Id;
-                let columns = Columns { list: list.clone(), apart, usual, ..Columns::new(&[], timestamp) }
-                    .with_wide_ids(n % 2 == 0);
+                let mut columns = Columns { list: list.clone(), apart, ..Columns::new(&[], timestamp) };
+                columns.look();
+                let columns = columns.with_wide_ids(n % 2 == 0);
                 let (mut quick, mut wide) = (TextBuf::new(), TextBuf::new());
                 columns.write(0, &row, &mut quick);
                 Columns { apart: false, ..columns }.write_each(0, &row, &mut wide);

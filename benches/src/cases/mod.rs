@@ -116,7 +116,7 @@ impl Measure {
 /// A phase: its name, and what makes its cases.
 type Phase = (&'static str, fn() -> Vec<Measure>);
 
-const PHASES: [Phase; 11] = [
+const PHASES: [Phase; 12] = [
     ("lex", formats::lex),
     ("compile", formats::compile),
     ("load", formats::load),
@@ -124,6 +124,7 @@ const PHASES: [Phase; 11] = [
     ("columns", columns::measures),
     ("run", run::shapes),
     ("line", report::line),
+    ("report", report::realistic),
     ("numbers", numbers::measures),
     ("switch", switch::measures),
     ("kev", kev::measures),

@@ -1,8 +1,14 @@
 //! Whole lines: from a stream's bytes to the text of a report.
 
 use super::{Case, Measure, Side, assert_same};
-use crate::{NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, mix_buffers, templates};
+use crate::{
+    Extent, Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLoad,
+    mix_buffers, templates,
+};
+use tfbc::columns::{Column, Columns, Timestamp};
+use tfbc::forms::Form;
 use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
+use tfbc::report::ReportOptions;
 
 /// Text that is kept before it is forgotten, as a report hands over a full buffer.
 const TEXT_BYTES: usize = 512 << 10;
@@ -65,6 +71,27 @@ pub(super) fn line() -> Vec<Measure> {
         ("mix4096", Pick::Mix(4096)),
     ];
     let measure = |(name, pick): (&str, Pick)| Measure::new(name, move |n_events| lines(pick, n_events));
+    loads.into_iter().map(measure).collect()
+}
+
+/// Reports of a 64-bit kernel at work: as they are by default, with columns of processes, and as a table.
+pub(super) fn realistic() -> Vec<Measure> {
+    let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
+    let loads = [
+        ("default", ReportOptions::default()),
+        ("processes", ReportOptions { columns: of_processes(), ..ReportOptions::default() }),
+        ("table", ReportOptions { form: Form::Tsv, ..ReportOptions::default() }),
+    ];
+    let measure = |(name, options): (&str, ReportOptions)| {
+        Measure::new(name, move |n_events| {
+            let extent = Extent::Events(n_events as u64);
+            let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu: 0, cpus: 1 };
+            let events = load.buffers().flatten().collect();
+            let stream: &'static [u8] = [STREAM64_MAGIC.to_vec(), load.header(Files::One), events].concat().leak();
+            let mut engine = ReportRun::with(&load.kind.format_file(), options.clone());
+            Case::new(n_events).side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
+        })
+    };
     loads.into_iter().map(measure).collect()
 }
 
