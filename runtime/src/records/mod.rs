@@ -8,7 +8,9 @@
 //! any number of threads.
 
 mod batch;
+mod clock;
 mod filter;
+mod names;
 mod print;
 mod row;
 mod run;

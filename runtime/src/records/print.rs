@@ -50,6 +50,12 @@ impl<'r> RecordPrinter<'r> {
         self.all(Space::Record, record, out)
     }
 
+    /// Whether any definitions name a record's event.
+    #[inline]
+    pub(super) fn is_named(&self, record: &KevRecord<'_>) -> bool {
+        !self.catalog.records(Space::Record, record.class, record.event).is_empty()
+    }
+
     /// Appends the fields of all definitions that apply, as [`Space::Fields`] has them.
     pub(super) fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let counted = (self.n_truncated, self.n_limited);
@@ -71,6 +77,11 @@ impl<'r> RecordPrinter<'r> {
     #[inline]
     fn all(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let entries = self.catalog.records(space, record.class, record.event);
+        if entries.is_empty() { false } else { self.each(entries, space, record, out) }
+    }
+
+    /// The texts of these entries.
+    fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         if let [entry] = entries {
             return !self.one(entry, record, out, &mut Unobserved).skipped;
         }

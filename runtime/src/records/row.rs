@@ -1,9 +1,11 @@
 //! One record's line, in each form.
 
+use super::clock::Clock;
+use super::names::{Name, Names};
 use super::print::RecordPrinter;
 use super::{RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
-use crate::events::class_name;
+use crate::events::{class_name, is_interrupt};
 use crate::forms::Form;
 use crate::json;
 use crate::reader::kev::{KevHeader, KevRecord};
@@ -43,6 +45,16 @@ impl RecordColumn {
         (RecordColumn::Id, "id", 4),
         (RecordColumn::Type, "type", 20),
         (RecordColumn::Data, "data", 0),
+    ];
+
+    /// What stands before the data, if nothing else is asked for.
+    const USUAL: [RecordColumn; 6] = [
+        RecordColumn::Event,
+        RecordColumn::Time,
+        RecordColumn::Cpu,
+        RecordColumn::Class,
+        RecordColumn::Id,
+        RecordColumn::Type,
     ];
 
     fn name(self) -> &'static str {
@@ -125,14 +137,32 @@ impl RecordColumns {
     }
 }
 
+impl RecordOptions {
+    /// The columns before the data, where lines have nothing behind it and nothing depends on what it is.
+    fn plain_columns(&self) -> Option<&[RecordColumn]> {
+        let is_plain = self.form == Form::Text && self.grep.is_none() && !self.stats;
+        match self.columns.0.split_last() {
+            Some((RecordColumn::Data, columns)) if is_plain && !columns.is_empty() => Some(columns),
+            _ => None,
+        }
+    }
+}
+
 /// Writes the lines of one log's report.
 pub(super) struct RowWriter<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r RecordOptions,
     /// Byte order and clock.
     header: KevHeader,
+    clock: Option<Clock>,
+    /// The columns before the data, where a line is written from its beginning to its end.
+    plain: Option<&'r [RecordColumn]>,
+    /// Names of events, where those columns are the usual ones.
+    names: Option<Names>,
+    /// The CPUs in their column, with the blanks around it, by number.
+    cpus: [[u8; 8]; 256],
     printer: RecordPrinter<'r>,
-    /// What is made of a record before its line; each is `None` while it is in use.
+    /// What is made of a record before its line, where that is not plain; each is `None` while it is in use.
     data: Option<TextBuf>,
     fields: Option<TextBuf>,
     /// The names of the classes, by number.
@@ -175,11 +205,20 @@ impl Clone for RowWriter<'_> {
 
 impl<'r> RowWriter<'r> {
     pub fn new(catalog: &'r Catalog<'r>, options: &'r RecordOptions, header: &KevHeader) -> Self {
+        let plain = options.plain_columns();
+        let is_usual = |columns: &[RecordColumn]| !options.colour && columns == RecordColumn::USUAL;
         RowWriter {
             catalog,
             options,
             printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
+            clock: Clock::new(header),
+            plain,
+            names: plain.is_some_and(is_usual).then(Names::new),
+            cpus: std::array::from_fn(|cpu| {
+                let [.., a, b, c] = num::right_aligned(cpu as u32);
+                [b' ', b' ', a, b, c, b' ', b' ', b' ']
+            }),
             data: None,
             fields: None,
             classes: std::array::from_fn(|class| class_name(class as u8)),
@@ -248,21 +287,130 @@ impl<'r> RowWriter<'r> {
     }
 
     fn aligned_line(&self, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
-        let columns = &self.options.columns.0;
-        for (at, column) in columns.iter().enumerate() {
-            if at > 0 {
-                out.spare()[..2].copy_from_slice(b"  ");
-                out.advance(2);
-            }
-            let steps_back = self.options.colour && !matches!(column, RecordColumn::Type | RecordColumn::Data);
-            if steps_back {
-                self.dim(true, out);
-            }
-            self.aligned_cell(*column, at + 1 == columns.len(), record, time_ns, data, out);
-            if steps_back {
-                self.dim(false, out);
-            }
+        if let Some((last, columns)) = self.options.columns.0.split_last() {
+            self.columns(columns, record, time_ns, data, out);
+            self.column(*last, true, record, time_ns, data, out);
         }
+    }
+
+    /// Appends values in their columns, with two blanks behind each.
+    fn columns(
+        &self,
+        columns: &[RecordColumn],
+        record: &KevRecord<'_>,
+        time_ns: Option<u64>,
+        data: &[u8],
+        out: &mut TextBuf,
+    ) {
+        for column in columns {
+            self.column(*column, false, record, time_ns, data, out);
+            out.spare()[..2].copy_from_slice(b"  ");
+            out.advance(2);
+        }
+    }
+
+    #[inline(always)]
+    fn column(
+        &self,
+        column: RecordColumn,
+        last: bool,
+        record: &KevRecord<'_>,
+        time_ns: Option<u64>,
+        data: &[u8],
+        out: &mut TextBuf,
+    ) {
+        let steps_back = self.options.colour && !matches!(column, RecordColumn::Type | RecordColumn::Data);
+        if steps_back {
+            self.dim(true, out);
+        }
+        self.aligned_cell(column, last, record, time_ns, data, out);
+        if steps_back {
+            self.dim(false, out);
+        }
+    }
+
+    /// Appends a record's line from its beginning to its end, where these columns stand before the data.
+    #[inline(always)]
+    fn plain_line(
+        &mut self,
+        columns: &[RecordColumn],
+        record: &KevRecord<'_>,
+        time_ns: Option<u64>,
+        out: &mut TextBuf,
+    ) {
+        if self.options.defined && !self.printer.is_named(record) {
+            return;
+        }
+        let line = out.len();
+        if self.put_usual(record, time_ns, out).is_none() {
+            self.columns(columns, record, time_ns, b"", out);
+        }
+        if self.printer.definitions(record, out) {
+            self.end_line(out);
+        } else if self.options.defined {
+            return out.truncate(line);
+        } else {
+            self.push_arguments(record, out);
+        }
+        self.n_reported += 1;
+    }
+
+    /// Appends the usual columns, with two blanks behind each; `None`, and nothing appended, where a value is wider than
+    /// its column.
+    #[inline(always)]
+    fn put_usual(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, out: &mut TextBuf) -> Option<()> {
+        const TIME: usize = 8 + 2;
+        const CPU: usize = TIME + TIME_WIDTH;
+        const NAME: usize = CPU + 2 + 3 + 2;
+        let place = match self.names.as_ref()?.find(record) {
+            Some(place) => place,
+            None => self.learn(record)?,
+        };
+        let name = self.names.as_ref()?.get(place)?;
+        let number = u32::try_from(record.number).ok().filter(|number| *number < 100_000_000)?;
+        let room = out.spare();
+        room[..8].copy_from_slice(&num::right_aligned(number));
+        room[8..TIME].copy_from_slice(b"  ");
+        let time = room[TIME..].first_chunk_mut::<TIME_WIDTH>()?;
+        match time_ns {
+            Some(ns) if num::fixed::<TIME_WIDTH, 9>(time, ns) => {}
+            Some(_) => return None,
+            None => *time = *b"                 -",
+        }
+        room[CPU..][..8].copy_from_slice(&self.cpus[usize::from(record.cpu)]);
+        room[NAME..][..Name::MAX].copy_from_slice(&name.text);
+        out.advance(NAME + usize::from(name.len));
+        if is_interrupt(record.class, record.event) {
+            self.columns(&[RecordColumn::Type], record, time_ns, b"", out);
+        }
+        Some(())
+    }
+
+    /// Puts together what a record's event is called; where that stands.
+    #[cold]
+    fn learn(&mut self, record: &KevRecord<'_>) -> Option<usize> {
+        let mut text = TextBuf::new();
+        self.columns(Name::columns(record), record, None, b"", &mut text);
+        self.names.as_mut()?.learn(record, text.as_bytes())
+    }
+
+    /// Appends a record's arguments without the blanks around them, behind columns, and ends the line.
+    #[inline(always)]
+    fn push_arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        // They begin with a blank, which serves as one of those behind the columns.
+        let start = out.len() - 1;
+        out.truncate(start);
+        self.printer.whole_arguments(record, out);
+        let text = out.as_bytes()[start..].trim_ascii_end();
+        if matches!(text, [b' ', first, ..] if !first.is_ascii_whitespace()) {
+            out.truncate(start + text.len());
+        } else {
+            let text = text.trim_ascii_start().to_vec();
+            out.truncate(start);
+            out.push(b" ");
+            out.push(&text);
+        }
+        out.push(b"\n");
     }
 
     /// A value between separators. What stands in the other columns has nothing that a form writes otherwise.
@@ -369,11 +517,14 @@ impl<'r> RowWriter<'r> {
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        let time_ns = record.cycles().filter(|_| self.timed).and_then(|cycles| self.header.ns(cycles));
+        let time_ns = record.cycles().filter(|_| self.timed).and_then(|cycles| Some(self.clock?.ns(cycles)));
         if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
             return;
         }
         let record = KevRecord { class, ..*record };
+        if let Some(columns) = self.plain {
+            return self.plain_line(columns, &record, time_ns, out);
+        }
         let mut data = self.data.take().unwrap_or_default();
         data.clear();
         let defined = self.printer.definitions(&record, &mut data);
@@ -461,6 +612,7 @@ fn aligned(column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{FormatSet, LoadOptions};
     use crate::events::Events;
 
     #[test]
@@ -470,6 +622,63 @@ mod tests {
             assert!(class_name(class).is_none_or(plain));
             for release in [None, Some((7, 1)), Some((8, 0))] {
                 assert!(Events::of(release, false).labels(class).into_iter().all(plain));
+            }
+        }
+    }
+
+    #[test]
+    fn plain_lines_are_those_that_are_put_together_from_their_columns() {
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let bytes: Vec<u8> = b"name\0 \n".iter().copied().chain(0..33).collect();
+        let numbers = [1, 99_999_999, 100_000_000, u64::MAX];
+        let clocks = [None, Some(0), Some(83_122), Some(u32::MAX)];
+        let mut n_usual = 0;
+        for (release, columns) in [None, Some((7, 1)), Some((8, 0))].into_iter().flat_map(|release| {
+            [RecordColumns::default(), RecordColumns::parse("type,cpu,data").unwrap()].map(|list| (release, list))
+        }) {
+            let options = RecordOptions { columns, ..RecordOptions::default() };
+            let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, ..KevHeader::default() };
+            let mut plain = RowWriter::new(&catalog, &options, &header);
+            let mut each = RowWriter { plain: None, ..plain.clone() };
+            for n in 0..3 << 15 {
+                let (class, event) = ((n >> 10 & 31) as u8, (n & 1023) as u16);
+                let known = Events::of(release, false).label(class, event).is_some();
+                if !known && n % 67 > 0 {
+                    continue;
+                }
+                let pick = |k: usize| n / (k + 1) + k;
+                let record = KevRecord {
+                    number: numbers[pick(0) % 4],
+                    offset: 0,
+                    class,
+                    event: if n % 5003 == 0 { 1024 + event } else { event },
+                    cpu: pick(1) as u8,
+                    wide: pick(2) % 3 == 0,
+                    stamp: pick(3) as u32 * 48_271,
+                    msb: clocks[pick(4) % 4],
+                    bytes: &bytes[..[0, 4, 8, 24, 40][pick(5) % 5]],
+                };
+                let (mut text, mut expected) = (TextBuf::new(), TextBuf::new());
+                n_usual += usize::from(plain.put_usual(&record, None, &mut text).is_some());
+                text.clear();
+                plain.record(&record, &mut text);
+                each.record(&record, &mut expected);
+                let [text, expected] =
+                    [text, expected].map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
+                assert_eq!(text, expected, "{record:?}");
+            }
+        }
+        assert!(n_usual > 3000, "{n_usual} have the usual columns");
+    }
+
+    #[test]
+    fn names_of_known_events_are_kept() {
+        for class in 0..32 {
+            for release in [None, Some((7, 1)), Some((8, 0))] {
+                // Behind a label may stand a number.
+                let width = |label: &str| 8 + 2 + 4 + 2 + label.len() + 4 + 2;
+                assert!(Events::of(release, false).labels(class).iter().all(|label| width(label) <= Name::MAX));
             }
         }
     }
