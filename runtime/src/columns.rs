@@ -320,41 +320,44 @@ impl Columns {
     }
 
     /// The value of a column that the event tells itself.
-    #[inline]
+    #[inline(never)]
     fn own_value(&self, column: Column, row: &Row<'_>) -> Option<Value> {
         let mut value = Value::new();
-        match column {
-            Column::Id => value.id(row.id),
-            Column::Elapsed if self.timestamp == Timestamp::Short => value.decimal(row.elapsed_ns / 1000, 6),
-            Column::Elapsed => value.decimal(row.elapsed_ns, 9),
-            Column::Delta => {
-                let decimals = if self.timestamp == Timestamp::Micro { 3 } else { 6 };
-                value.decimal(row.delta_ns.unsigned_abs() as u64, decimals);
-                if row.delta_ns < 0 {
-                    value.push(b'-');
-                }
-            }
-            _ => return None,
-        }
+        value.len = self.put_own(column, row, &mut value.bytes)?;
         Some(value)
     }
 
-    /// Appends a value without blanks, for tables that programs read; nothing where it is not known.
-    pub(crate) fn write_value(&self, column: Column, row: &Row<'_>, out: &mut TextBuf) {
-        let facts = &row.facts;
-        match column {
-            Column::File => out.push(row.file),
-            Column::Exec => out.push(facts.name),
-            Column::Svc => out.push(facts.svc),
-            Column::Pid => facts.pid.into_iter().for_each(|pid| out.dec(pid)),
-            Column::Cpu => facts.cpu.into_iter().for_each(|cpu| out.dec(cpu)),
-            Column::ReportedCpus => out.dec(row.reported_cpus.into()),
-            Column::Tid => out.dec(facts.tid),
-            Column::Int => out.dec(facts.depth.into()),
-            Column::Id | Column::Elapsed | Column::Delta => {
-                let value = self.own_value(column, row);
-                out.push(value.as_ref().map_or(&b""[..], Value::as_bytes));
+    /// Writes the value of a column that the event tells itself; how long it is.
+    #[inline(always)]
+    fn put_own(&self, column: Column, row: &Row<'_>, room: &mut ValueRoom) -> Option<usize> {
+        Some(match column {
+            Column::Id => {
+                room[..4].copy_from_slice(&num::hex4(row.id));
+                // A zero at the end of a canonical id is dropped.
+                if row.id & 15 == 0 { 3 } else { 4 }
             }
+            Column::Elapsed if self.timestamp == Timestamp::Short => num::decimal::<6>(room, 0, row.elapsed_ns / 1000),
+            Column::Elapsed => num::decimal::<9>(room, 0, row.elapsed_ns),
+            Column::Delta => {
+                room[0] = b'-';
+                let (at, delta_ns) = (usize::from(row.delta_ns < 0), row.delta_ns.unsigned_abs() as u64);
+                if self.timestamp == Timestamp::Micro {
+                    num::decimal::<3>(room, at, delta_ns)
+                } else {
+                    num::decimal::<6>(room, at, delta_ns)
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Appends a value without blanks, for tables that programs read; nothing where it is not known.
+    #[inline]
+    pub(crate) fn write_value(&self, column: Column, row: &Row<'_>, out: &mut TextBuf) {
+        let len = out.spare().first_chunk_mut().and_then(|room| self.put_own(column, row, room));
+        match len {
+            Some(len) => out.advance(len),
+            None => write_fact_alone(column, row, out),
         }
     }
 
@@ -716,6 +719,22 @@ fn write_fact(column: Column, width: usize, line: usize, row: &Row<'_>, out: &mu
     left(value.as_bytes(), width, line, out);
 }
 
+/// Appends the value of a column of what the events before tell, without blanks; nothing where it is not known.
+fn write_fact_alone(column: Column, row: &Row<'_>, out: &mut TextBuf) {
+    let facts = row.facts;
+    match column {
+        Column::File => out.push(row.file),
+        Column::Exec => out.push(facts.name),
+        Column::Svc => out.push(facts.svc),
+        Column::Pid => facts.pid.into_iter().for_each(|pid| out.dec(pid)),
+        Column::Cpu => facts.cpu.into_iter().for_each(|cpu| out.dec(cpu)),
+        Column::ReportedCpus => out.dec(row.reported_cpus.into()),
+        Column::Tid => out.dec(facts.tid),
+        Column::Int => out.dec(facts.depth.into()),
+        Column::Id | Column::Elapsed | Column::Delta => {}
+    }
+}
+
 /// Drops the blanks at the end of the line that begins at `line`.
 pub(crate) fn trim(line: usize, out: &mut TextBuf) {
     let text = &out.as_bytes()[line..];
@@ -749,85 +768,35 @@ fn right(value: &[u8], width: usize, line: usize, out: &mut TextBuf) {
     out.push(value);
 }
 
-/// Digits, written from the back.
-struct Value {
-    bytes: [u8; 32],
-    start: usize,
-}
+/// Room for any value in digits, and for what is stored behind it.
+type ValueRoom = [u8; 32];
 
-/// The hundred pairs of decimal digits.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
-    let mut n = 0;
-    while n < 100 {
-        pairs[2 * n] = b'0' + (n / 10) as u8;
-        pairs[2 * n + 1] = b'0' + (n % 10) as u8;
-        n += 1;
-    }
-    pairs
-};
+/// A value in digits.
+struct Value {
+    bytes: ValueRoom,
+    len: usize,
+}
 
 impl Value {
     #[inline]
     fn new() -> Self {
-        Self { bytes: [0; 32], start: 32 }
+        Self { bytes: [0; 32], len: 0 }
     }
 
     #[inline]
     fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
+        &self.bytes[..self.len]
     }
 
     #[inline]
     fn push(&mut self, byte: u8) {
-        self.start -= 1;
-        self.bytes[self.start] = byte;
-    }
-
-    /// A zero at the end of a canonical id is dropped.
-    #[inline]
-    fn id(&mut self, id: u16) {
-        let (mut rest, n) = if id & 15 == 0 { (id >> 4, 3) } else { (id, 4) };
-        for _ in 0..n {
-            self.push(b"0123456789ABCDEF"[usize::from(rest & 15)]);
-            rest >>= 4;
-        }
-    }
-
-    /// A number of units, with a point before the last `decimals` digits. At most 20 digits and the point.
-    #[inline]
-    fn decimal(&mut self, units: u64, decimals: u32) {
-        let scale = 10u64.pow(decimals);
-        let (mut fraction, whole) = (units % scale, units / scale);
-        for _ in 0..decimals / 2 {
-            self.pair(fraction % 100);
-            fraction /= 100;
-        }
-        if decimals % 2 == 1 {
-            self.push(b'0' + fraction as u8);
-        }
-        self.push(b'.');
-        self.whole(whole);
+        self.bytes[self.len] = byte;
+        self.len += 1;
     }
 
     #[inline]
-    fn whole(&mut self, mut whole: u64) {
-        while whole >= 100 {
-            self.pair(whole % 100);
-            whole /= 100;
-        }
-        if whole >= 10 {
-            self.pair(whole);
-        } else {
-            self.push(b'0' + whole as u8);
-        }
-    }
-
-    #[inline]
-    fn pair(&mut self, n: u64) {
-        let at = 2 * n as usize;
-        self.start -= 2;
-        self.bytes[self.start..self.start + 2].copy_from_slice(&PAIRS[at..at + 2]);
+    fn whole(&mut self, number: u64) {
+        self.len = num::dec(&mut self.bytes, self.len, number);
     }
 }
 
@@ -911,6 +880,34 @@ mod tests {
             }
             let short = Columns::new(&[Column::Id], Timestamp::Short);
             assert_eq!(line(&short, 0x0100, elapsed_ns, 0), format!("010 {:>10}", point(elapsed_ns / 1000, 6)));
+        }
+    }
+
+    #[test]
+    fn values_of_tables_have_no_blanks() {
+        let point = |units: u128, decimals: usize| {
+            let scale = 10u128.pow(decimals as u32);
+            format!("{}.{:0decimals$}", units / scale, units % scale)
+        };
+        for n in 0..2000u32 {
+            let elapsed_ns = 10u64.pow(n % 20).wrapping_mul(n.into()).wrapping_sub(u64::from(n % 3));
+            let delta_ns = i128::from(elapsed_ns / 7) * if n % 5 == 0 { -1 } else { 1 };
+            let id = (n.wrapping_mul(40_503) >> 4) as u16 & if n % 2 == 0 { 0xFFF0 } else { 0xFFFF };
+            let row = Row { id, elapsed_ns, delta_ns, ..NOTHING };
+            let sign = if delta_ns < 0 { "-" } else { "" };
+            for timestamp in [Timestamp::Milli, Timestamp::Short, Timestamp::Micro] {
+                let value = |column| {
+                    let mut out = TextBuf::new();
+                    Columns::new(&[], timestamp).write_value(column, &row, &mut out);
+                    String::from_utf8_lossy(out.as_bytes()).into_owned()
+                };
+                let (cut, decimals) = if timestamp == Timestamp::Short { (1000, 6) } else { (1, 9) };
+                assert_eq!(value(Column::Elapsed), point((elapsed_ns / cut).into(), decimals));
+                let decimals = if timestamp == Timestamp::Micro { 3 } else { 6 };
+                assert_eq!(value(Column::Delta), format!("{sign}{}", point(delta_ns.unsigned_abs(), decimals)));
+                let digits = if id & 15 == 0 { 3 } else { 4 };
+                assert_eq!(value(Column::Id), format!("{id:04X}")[..digits]);
+            }
         }
     }
 

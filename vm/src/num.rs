@@ -197,15 +197,37 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
     } else {
         return false;
     }
+    put_fraction::<DECIMALS>(text, point, fraction);
+    true
+}
+
+/// A number of units with a point before the last `DECIMALS` digits, which are 3, 6 or 9.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::decimal::<9>(&mut buf, 0, 1_000_105_984);
+/// assert_eq!(&buf[..end], b"1.000105984");
+/// ```
+#[inline(always)]
+pub fn decimal<const DECIMALS: usize>(buf: &mut [u8], at: usize, units: u64) -> usize {
+    const { assert!(DECIMALS <= 9 && DECIMALS.is_multiple_of(3)) };
+    let scale = const { 10u64.pow(DECIMALS as u32) };
+    let point = dec(buf, at, units / scale);
+    put_fraction::<DECIMALS>(buf, point, (units % scale) as u32);
+    point + 1 + DECIMALS
+}
+
+/// A point, and the digits of a fraction behind it.
+#[inline(always)]
+fn put_fraction<const DECIMALS: usize>(buf: &mut [u8], point: usize, fraction: u32) {
     // From the end: the byte before three digits is overwritten by those before them, or is the point.
     let mut rest = fraction;
     for three in (0..DECIMALS / 3).rev() {
         if let Some(digits) = POINT.get((rest % 1000) as usize) {
-            text[point + 3 * three..][..4].copy_from_slice(digits);
+            store(buf, point + 3 * three, *digits);
         }
         rest /= 1000;
     }
-    true
 }
 
 /// Writes a point and the last six digits of a number.
@@ -617,6 +639,9 @@ mod tests {
             let mut text = [0; WIDTH];
             assert_eq!(fixed::<WIDTH, DECIMALS>(&mut text, n), fits, "{plain}");
             assert!(!fits || text == *plain.as_bytes(), "{plain}");
+            let mut text = *b"@                               ";
+            let end = decimal::<DECIMALS>(&mut text, 1, n);
+            assert_eq!(text[..end], *format!("@{}", plain.trim_start()).as_bytes());
         }
         for n in (0..20_000).chain(numbers()) {
             check::<14, 9>(n);
