@@ -35,11 +35,67 @@ impl Form {
 
     /// Appends a value of a line.
     pub(crate) fn value(self, value: &[u8], out: &mut TextBuf) {
+        let start = self.begin_value(out);
+        if self.is_plain(value) {
+            out.push(value);
+            self.end_plain(out);
+        } else {
+            self.rewrite(value, start, out);
+        }
+    }
+
+    /// Begins a value whose text is appended next, for [`Form::end_value`]; where that starts.
+    #[inline]
+    pub(crate) fn begin_value(self, out: &mut TextBuf) -> usize {
+        if self == Form::Ndjson {
+            out.push(b"\"");
+        }
+        out.len()
+    }
+
+    /// Ends a value whose text begins at `start`.
+    #[inline]
+    pub(crate) fn end_value(self, start: usize, scratch: &mut TextBuf, out: &mut TextBuf) {
+        let text = &out.as_bytes()[start..];
+        if self.is_plain(text) {
+            self.end_plain(out);
+        } else {
+            scratch.clear();
+            scratch.push(text);
+            self.rewrite(scratch.as_bytes(), start, out);
+        }
+    }
+
+    /// Ends a value that stands as it is.
+    #[inline]
+    fn end_plain(self, out: &mut TextBuf) {
+        if self == Form::Ndjson {
+            out.push(b"\"");
+        }
+    }
+
+    /// Whether a value stands in a line as it is.
+    #[inline]
+    fn is_plain(self, value: &[u8]) -> bool {
+        match self {
+            Form::Text => true,
+            Form::Tsv => !any_byte(value, |byte| (byte == b'\t') | (byte == b'\n') | (byte == b'\\')),
+            Form::Csv => !any_byte(value, |byte| (byte == b',') | (byte == b'"') | (byte == b'\r') | (byte == b'\n')),
+            Form::Ndjson => json::is_plain(value),
+        }
+    }
+
+    /// Writes a value that does not stand in a line as it is over what begins at `start`.
+    fn rewrite(self, value: &[u8], start: usize, out: &mut TextBuf) {
+        out.truncate(start);
         match self {
             Form::Text => out.push(value),
             Form::Tsv => escaped(value, out),
             Form::Csv => quoted(value, out),
-            Form::Ndjson => json::string(value, out),
+            Form::Ndjson => {
+                out.truncate(start - 1);
+                json::string(value, out);
+            }
         }
     }
 }
@@ -47,7 +103,7 @@ impl Form {
 /// Whether any byte of a text is one of those that are told. Sixteen are looked at together, if `is` does not branch.
 #[inline]
 pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
-    let any_of = |chunk: &[u8; 16]| chunk.map(|byte| u8::from(is(byte))).into_iter().fold(0, |any, is| any | is) != 0;
+    let any_of = |chunk: &[u8; 16]| chunk.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
     match text.last_chunk() {
         Some(last) => text.as_chunks().0.iter().any(any_of) || any_of(last),
         None => text.iter().any(|byte| is(*byte)),
@@ -56,9 +112,6 @@ pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
 
 /// A value between tabs.
 fn escaped(value: &[u8], out: &mut TextBuf) {
-    if !any_byte(value, |byte| (byte == b'\t') | (byte == b'\n') | (byte == b'\\')) {
-        return out.push(value);
-    }
     let mut rest = value;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
         out.push(&rest[..at]);
@@ -74,13 +127,14 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
 
 /// A value between commas.
 fn quoted(value: &[u8], out: &mut TextBuf) {
-    if !any_byte(value, |byte| (byte == b',') | (byte == b'"') | (byte == b'\r') | (byte == b'\n')) {
-        return out.push(value);
-    }
     out.push(b"\"");
-    for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
-        out.push(if at > 0 { b"\"\"" } else { b"" });
-        out.push(part);
+    if any_byte(value, |byte| byte == b'"') {
+        for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
+            out.push(if at > 0 { b"\"\"" } else { b"" });
+            out.push(part);
+        }
+    } else {
+        out.push(value);
     }
     out.push(b"\"");
 }
@@ -143,6 +197,27 @@ mod tests {
             let mut out = TextBuf::new();
             form.value(b"a\tb\n\\,\"", &mut out);
             assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_written_where_they_stand_are_the_same() {
+        let mut scratch = TextBuf::new();
+        for form in [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson] {
+            for len in 0..40 {
+                for (at, byte) in (0..=len).flat_map(|at| b"a\t\n\r\\\",\x7f\xff".map(|byte| (at, byte))) {
+                    let mut value = vec![b'x'; len];
+                    value.iter_mut().skip(at).step_by(7).for_each(|there| *there = byte);
+                    let (mut out, mut expected) = (TextBuf::new(), TextBuf::new());
+                    out.push(b"\"\n");
+                    expected.push(b"\"\n");
+                    let start = form.begin_value(&mut out);
+                    out.push(&value);
+                    form.end_value(start, &mut scratch, &mut out);
+                    form.value(&value, &mut expected);
+                    assert_eq!(out.as_bytes(), expected.as_bytes(), "{form:?}");
+                }
+            }
         }
     }
 

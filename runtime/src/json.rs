@@ -18,9 +18,15 @@ impl Write for Into<'_> {
     }
 }
 
+/// Whether a text stands in a string as it is.
+#[inline]
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\'))
+}
+
 /// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
 pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
-    if !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\')) {
+    if is_plain(text) {
         out.push(b"\"");
         out.push(text);
         return out.push(b"\"");

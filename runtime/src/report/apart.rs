@@ -13,6 +13,9 @@ use tfbc_vm::{Layout, Level, TextBuf};
 impl LineFormat<'_> {
     /// Formats an event that the filter admits, and reports it if its text is wanted.
     pub(super) fn apart(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
+        if self.options.form != Form::Text && self.grep.is_none() && !self.options.stats {
+            return self.table_row(subject, entry, carried, out);
+        }
         let as_text = self.options.has_lines();
         let layout = if as_text { self.layouts[entry.level as usize] } else { Layout::default() };
         let outcome = self.run_unseen(subject, entry, layout);
@@ -25,7 +28,12 @@ impl LineFormat<'_> {
                 _ if self.options.stats => {}
                 Form::Text if as_text => self.take_line(subject, entry.level, carried, out),
                 Form::Text => self.columns_line(subject, entry.level, carried, out),
-                _ => self.table_row(subject, entry, carried, out),
+                _ => {
+                    self.page_break(subject, carried, out);
+                    let start = self.begin_row(subject, entry, carried, out);
+                    out.push(&without_margins(self.unseen.as_bytes(), layout));
+                    self.end_row(start, out);
+                }
             }
         }
         self.count(subject, outcome, carried);
@@ -46,16 +54,44 @@ impl LineFormat<'_> {
         self.count_lines(line, carried, out);
     }
 
+    /// Formats an event that the filter admits, as a row of a table. Its text is printed into the row, and written otherwise
+    /// where the form asks for it.
     fn table_row(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, out: &mut TextBuf) {
         self.page_break(subject, carried, out);
-        let (row, cell) = (subject.row(carried.last_elapsed_ns), &mut self.cell);
-        let text = without_margins(self.unseen.as_bytes(), Layout::default());
-        if self.options.form == Form::Ndjson {
-            let hook = self.catalog.program(entry).hook(entry.id());
-            write_object(self.columns, &row, hook.as_ref().map_or(&b""[..], |hook| hook.label), &text, cell, out);
+        let row = out.len();
+        let start = self.begin_row(subject, entry, carried, out);
+        let outcome = self.run_behind(subject, entry, out);
+        if outcome.skipped {
+            out.truncate(row);
         } else {
-            write_row(self.options.form, self.columns, &row, &text, cell, out);
+            let n_ends = usize::from(out.as_bytes()[start..].ends_with(b"\n"));
+            out.truncate(out.len() - n_ends);
+            self.end_row(start, out);
         }
+        self.count(subject, outcome, carried);
+    }
+
+    /// Appends what stands before the text in a row of a table; where the text begins.
+    fn begin_row(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &Carried, out: &mut TextBuf) -> usize {
+        let (form, row, cell) = (self.options.form, subject.row(carried.last_elapsed_ns), &mut self.cell);
+        if form == Form::Ndjson {
+            let called = self.called.of(row.id, self.catalog, entry);
+            begin_object(self.columns, &row, called, cell, out);
+        } else {
+            begin_row(form, self.columns, &row, cell, out);
+        }
+        if self.columns.has_text() { form.begin_value(out) } else { out.len() }
+    }
+
+    /// Ends a row whose text begins at `start`, if its table has texts.
+    fn end_row(&mut self, start: usize, out: &mut TextBuf) {
+        let form = self.options.form;
+        if self.columns.has_text() {
+            form.end_value(start, &mut self.cell, out);
+        } else {
+            out.truncate(start);
+        }
+        out.push(if form == Form::Ndjson { b"}\n" } else { form.line_end() });
     }
 }
 
@@ -90,48 +126,102 @@ pub(super) fn write_names(form: Form, columns: &Columns, out: &mut TextBuf) {
     out.push(form.line_end());
 }
 
-/// A row of a table; each value stands in `cell` first.
-fn write_row(form: Form, columns: &Columns, row: &Row<'_>, text: &[u8], cell: &mut TextBuf, out: &mut TextBuf) {
+/// Appends the columns of a row, and the separator behind them.
+fn begin_row(form: Form, columns: &Columns, row: &Row<'_>, scratch: &mut TextBuf, out: &mut TextBuf) {
+    let separator = [form.separator()[0]];
     for (at, column) in columns.list().iter().enumerate() {
-        out.push(if at > 0 { form.separator() } else { b"" });
-        cell.clear();
-        columns.write_value(*column, row, cell);
-        form.value(cell.as_bytes(), out);
+        if at > 0 {
+            out.push(&separator);
+        }
+        let start = out.len();
+        columns.write_value(*column, row, out);
+        if !column.is_number() && *column != Column::Id {
+            form.end_value(start, scratch, out);
+        }
     }
-    if columns.has_text() {
-        out.push(if columns.list().is_empty() { b"" } else { form.separator() });
-        form.value(text, out);
+    if columns.has_text() && !columns.list().is_empty() {
+        out.push(&separator);
     }
-    out.push(form.line_end());
 }
 
-/// `{"id":"010","label":"…","elapsed":0.000105984,…,"text":"…"}`; what is not known is null.
-fn write_object(columns: &Columns, row: &Row<'_>, label: &[u8], text: &[u8], cell: &mut TextBuf, out: &mut TextBuf) {
+/// Appends `{"id":"010","label":"…","elapsed":0.000105984,…,"text":`; what is not known is null. Id and label are given.
+fn begin_object(columns: &Columns, row: &Row<'_>, called: &[u8], scratch: &mut TextBuf, out: &mut TextBuf) {
+    let form = Form::Ndjson;
     out.push(b"{");
-    let mut separator: &[u8] = b"";
-    for column in columns.list() {
-        out.push(separator);
-        separator = b",";
-        json::string(column.name().as_bytes(), out);
-        out.push(b":");
-        cell.clear();
-        columns.write_value(*column, row, cell);
-        match cell.as_bytes() {
-            b"" => out.push(b"null"),
-            number if column.is_number() => out.push(number),
-            word => json::string(word, out),
+    for (at, column) in columns.list().iter().enumerate() {
+        if at > 0 {
+            out.push(b",");
         }
+        out.push(key(*column));
+        let start = out.len();
         if *column == Column::Id {
-            out.push(b",\"label\":");
-            json::string(label, out);
+            out.push(called);
+        } else if column.is_number() {
+            columns.write_value(*column, row, out);
+            if out.len() == start {
+                out.push(b"null");
+            }
+        } else {
+            let text = form.begin_value(out);
+            columns.write_value(*column, row, out);
+            if out.len() == text {
+                out.truncate(start);
+                out.push(b"null");
+            } else {
+                form.end_value(text, scratch, out);
+            }
         }
     }
     if columns.has_text() {
-        out.push(separator);
-        out.push(b"\"text\":");
-        json::string(text, out);
+        out.push(if columns.list().is_empty() { b"\"text\":" } else { b",\"text\":" });
     }
-    out.push(b"}\n");
+}
+
+/// What each id is called in objects, put together once.
+#[derive(Default)]
+pub(super) struct Called {
+    /// By canonical id, an index of `known` and 1; 0 where it is not known.
+    places: Vec<u32>,
+    known: Vec<Box<[u8]>>,
+}
+
+impl Called {
+    /// `"010","label":"…"`, of an id with the stanza that prints it.
+    fn of(&mut self, id: u16, catalog: &Catalog<'_>, entry: &Entry) -> &[u8] {
+        let place = self.places.get(usize::from(id)).and_then(|place| place.checked_sub(1));
+        let place = place.unwrap_or_else(|| self.learn(id, catalog, entry));
+        self.known.get(place as usize).map_or(&b""[..], |called| called)
+    }
+
+    #[cold]
+    fn learn(&mut self, id: u16, catalog: &Catalog<'_>, entry: &Entry) -> u32 {
+        let hook = catalog.program(entry).hook(entry.id());
+        let mut text = TextBuf::new();
+        json::string(display_id(id).as_bytes(), &mut text);
+        text.push(b",\"label\":");
+        json::string(hook.as_ref().map_or(&b""[..], |hook| hook.label), &mut text);
+        self.places.resize(1 << 16, 0);
+        self.known.push(text.as_bytes().into());
+        self.places[usize::from(id)] = self.known.len() as u32;
+        self.known.len() as u32 - 1
+    }
+}
+
+/// A column's name as a key of JSON.
+fn key(column: Column) -> &'static [u8] {
+    match column {
+        Column::Id => b"\"id\":",
+        Column::File => b"\"filename\":",
+        Column::Exec => b"\"exec\":",
+        Column::Cpu => b"\"cpu\":",
+        Column::ReportedCpus => b"\"reportedcpus\":",
+        Column::Pid => b"\"pid\":",
+        Column::Tid => b"\"tid\":",
+        Column::Int => b"\"int\":",
+        Column::Svc => b"\"svc\":",
+        Column::Elapsed => b"\"elapsed\":",
+        Column::Delta => b"\"delta\":",
+    }
 }
 
 /// Writes how often each hook was reported.

@@ -48,6 +48,7 @@ pub(super) struct LineFormat<'r> {
     pub(super) unseen: TextBuf,
     /// A value of a table.
     pub(super) cell: TextBuf,
+    pub(super) called: apart::Called,
     /// Index of the event that comes next.
     at: usize,
     /// What is left to be settled.
@@ -223,6 +224,7 @@ impl<'r> LineFormat<'r> {
             facts_texts: FactsTexts::default(),
             unseen: TextBuf::new(),
             cell: TextBuf::new(),
+            called: apart::Called::default(),
             at: 0,
             left: None,
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
@@ -503,6 +505,16 @@ impl<'r> LineFormat<'r> {
         }
         let program = (self.catalog, entry);
         run_apart(&mut self.machine, &mut self.timers, program, subject, (layout, 0), &mut self.unseen)
+    }
+
+    /// The same behind what stands in a text.
+    pub(super) fn run_behind(&mut self, subject: &Subject<'_>, entry: &Entry, out: &mut TextBuf) -> Outcome {
+        if let Some((outcome, text)) = subject.batch.ready(subject.event) {
+            out.push(text);
+            return outcome;
+        }
+        let (program, line) = ((self.catalog, entry), (Layout::default(), out.len()));
+        run_apart(&mut self.machine, &mut self.timers, program, subject, line, out)
     }
 
     /// The heading before the first line, and the heading line again where a page is full.
