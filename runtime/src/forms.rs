@@ -28,6 +28,12 @@ impl Form {
         }
     }
 
+    /// The same of a table, where it is one byte.
+    #[inline]
+    pub(crate) fn delimiter(self) -> [u8; 1] {
+        if self == Form::Tsv { *b"\t" } else { *b"," }
+    }
+
     /// What stands behind the last value.
     pub(crate) fn line_end(self) -> &'static [u8] {
         if self == Form::Csv { b"\r\n" } else { b"\n" }

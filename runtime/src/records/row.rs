@@ -152,8 +152,9 @@ impl RecordOptions {
 pub(super) struct RowWriter<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r RecordOptions,
-    /// Byte order and clock.
+    /// Byte order, release and clock.
     header: KevHeader,
+    /// The clock, where anything asks for times.
     clock: Option<Clock>,
     /// The columns before the data, where a line is written from its beginning to its end.
     plain: Option<&'r [RecordColumn]>,
@@ -167,8 +168,6 @@ pub(super) struct RowWriter<'r> {
     fields: Option<TextBuf>,
     /// The names of the classes, by number.
     classes: [Option<&'static str>; 32],
-    /// Whether anything asks for times.
-    timed: bool,
     n_reported: u64,
     counts: Arc<Counts>,
 }
@@ -205,6 +204,7 @@ impl Clone for RowWriter<'_> {
 
 impl<'r> RowWriter<'r> {
     pub fn new(catalog: &'r Catalog<'r>, options: &'r RecordOptions, header: &KevHeader) -> Self {
+        let is_timed = options.columns.0.contains(&RecordColumn::Time) || options.filter.is_timed();
         let plain = options.plain_columns();
         let is_usual = |columns: &[RecordColumn]| !options.colour && columns == RecordColumn::USUAL;
         RowWriter {
@@ -212,7 +212,7 @@ impl<'r> RowWriter<'r> {
             options,
             printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            clock: Clock::new(header),
+            clock: Clock::new(header).filter(|_| is_timed),
             plain,
             names: plain.is_some_and(is_usual).then(Names::new),
             cpus: std::array::from_fn(|cpu| {
@@ -222,7 +222,6 @@ impl<'r> RowWriter<'r> {
             data: None,
             fields: None,
             classes: std::array::from_fn(|class| class_name(class as u8)),
-            timed: options.columns.0.contains(&RecordColumn::Time) || options.filter.is_timed(),
             n_reported: 0,
             counts: Arc::new(Counts::new(options.stats)),
         }
@@ -242,7 +241,7 @@ impl<'r> RowWriter<'r> {
         }
         self.dim(true, out);
         for (at, column) in columns.0.iter().enumerate() {
-            self.separate(at, out);
+            out.push(if at > 0 { self.options.form.separator() } else { b"" });
             match self.options.form {
                 Form::Text => aligned(*column, at + 1 == columns.0.len(), column.name().as_bytes(), out),
                 _ => out.push(column.name().as_bytes()),
@@ -250,13 +249,6 @@ impl<'r> RowWriter<'r> {
         }
         self.dim(false, out);
         self.end_line(out);
-    }
-
-    #[inline]
-    fn separate(&self, at: usize, out: &mut TextBuf) {
-        if at > 0 {
-            out.push(self.options.form.separator());
-        }
     }
 
     fn end_line(&self, out: &mut TextBuf) {
@@ -278,8 +270,11 @@ impl<'r> RowWriter<'r> {
         if self.options.form == Form::Text {
             self.aligned_line(record, time_ns, data, out);
         } else {
+            let delimiter = self.options.form.delimiter();
             for (at, column) in self.options.columns.0.iter().enumerate() {
-                self.separate(at, out);
+                if at > 0 {
+                    out.push(&delimiter);
+                }
                 self.cell(*column, record, time_ns, data, out);
             }
         }
@@ -480,7 +475,9 @@ impl<'r> RowWriter<'r> {
     fn object(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
         out.push(b"{");
         for (at, column) in self.options.columns.0.iter().enumerate() {
-            self.separate(at, out);
+            if at > 0 {
+                out.push(b",");
+            }
             out.push(column.key());
             match column {
                 RecordColumn::Time => match time_ns {
@@ -517,7 +514,7 @@ impl<'r> RowWriter<'r> {
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        let time_ns = record.cycles().filter(|_| self.timed).and_then(|cycles| Some(self.clock?.ns(cycles)));
+        let time_ns = self.clock.zip(record.cycles()).map(|(clock, cycles)| clock.ns(cycles));
         if !self.options.filter.shows(class, record.event, record.cpu, time_ns) {
             return;
         }

@@ -126,12 +126,12 @@ pub(super) fn write_names(form: Form, columns: &Columns, out: &mut TextBuf) {
     out.push(form.line_end());
 }
 
-/// Appends the columns of a row, and the separator behind them.
+/// Appends the columns of a row, and the delimiter before the text.
 fn begin_row(form: Form, columns: &Columns, row: &Row<'_>, scratch: &mut TextBuf, out: &mut TextBuf) {
-    let separator = [form.separator()[0]];
+    let delimiter = form.delimiter();
     for (at, column) in columns.list().iter().enumerate() {
         if at > 0 {
-            out.push(&separator);
+            out.push(&delimiter);
         }
         let start = out.len();
         columns.write_value(*column, row, out);
@@ -140,7 +140,7 @@ fn begin_row(form: Form, columns: &Columns, row: &Row<'_>, scratch: &mut TextBuf
         }
     }
     if columns.has_text() && !columns.list().is_empty() {
-        out.push(&separator);
+        out.push(&delimiter);
     }
 }
 
