@@ -239,10 +239,7 @@ fn put_fraction<const DECIMALS: usize>(buf: &mut [u8], point: usize, fraction: u
 /// ```
 #[inline(always)]
 pub fn point6(text: &mut [u8; 7], n: u32) {
-    let (high, low) = (n / 1000 % 1000, n % 1000);
-    // The second point is overwritten.
-    text[3..].copy_from_slice(&POINT[low as usize]);
-    text[..4].copy_from_slice(&POINT[high as usize]);
+    put_fraction::<6>(text, 0, n);
 }
 
 /// A number below 10^8 with blanks before it.

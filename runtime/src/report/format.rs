@@ -372,7 +372,8 @@ impl<'r> LineFormat<'r> {
                     let place = (row.layout, text.len());
                     run.begun(&row.begin, &Shot { batch, event, logs }, place, put, text)
                 } else {
-                    unusual_line(&mut run, row, (batch, event, logs), (columns, last_ns), text)
+                    subject.go(event, logs);
+                    unusual_line(&mut run, row, (subject, logs), (columns, last_ns), text)
                 };
                 let mut skipped = false;
                 if !is_plain {
@@ -610,13 +611,14 @@ impl Format<Batch> for LineFormat<'_> {
 fn unusual_line<'b>(
     run: &mut Run<'b>,
     row: &PlainBegin<'b>,
-    (batch, event, logs): (&'b Batch, &'b Shown, &'b [LogInfo]),
+    (subject, logs): (&Subject<'b>, &'b [LogInfo]),
     (columns, last_ns): (&Columns, u64),
     text: &mut TextBuf,
 ) -> bool {
     let line = text.len();
-    columns.write(line, &Subject::new(batch, event, logs).row(last_ns), text);
-    run.begun(&row.begin, &Shot { batch, event, logs }, (row.layout, line), |_| 0, text)
+    columns.write(line, &subject.row(last_ns), text);
+    let shot = Shot { batch: subject.batch, event: subject.event, logs };
+    run.begun(&row.begin, &shot, (row.layout, line), |_| 0, text)
 }
 
 /// Runs the template of an event, whose text goes behind what stands from `line` on, where events are not many.
