@@ -30,6 +30,9 @@ line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.45
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.96
 step | step/events engine | step/events native | | | 8.62
 step with times | step/timed engine | step/timed native | | | 10.30
+report: realistic, instructions | report/default engine | | | | 550
+report: realistic with processes, instructions | report/processes engine | | | | 1077
+report: realistic as a table, instructions | report/table engine | | | | 1365
 columns | columns/default engine | columns/default native | | | 1.26
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05

@@ -1,4 +1,4 @@
-//! Whole lines of a report: step, columns and text, beside a report written by hand.
+//! Whole lines of a report: step, columns and text, beside a report written by hand; and reports of realistic traces.
 
 mod common;
 
@@ -6,6 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 
 fn line(criterion: &mut Criterion) {
     common::phase(criterion, "line");
+    common::phase(criterion, "report");
 }
 
 criterion_group!(benches, line);

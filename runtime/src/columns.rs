@@ -494,7 +494,9 @@ impl Columns {
             room[at..at + FactsText::MAX].copy_from_slice(&facts.text);
             at += facts.len.min(FactsText::MAX);
         }
-        room[at..].first_chunk_mut().map(|text| times.put(elapsed_ns, delta_ns, text));
+        if let Some(text) = room[at..].first_chunk_mut() {
+            times.put(elapsed_ns, delta_ns, text);
+        }
         at + Times::WIDTH
     }
 
@@ -574,12 +576,16 @@ impl Times {
     #[inline(always)]
     pub fn put(&self, elapsed_ns: u64, delta_ns: u64, text: &mut [u8; Self::WIDTH]) {
         let Some((elapsed, delta)) = text.split_first_chunk_mut::<14>() else { return };
-        elapsed.last_chunk_mut().map(|text| num::point6(text, (elapsed_ns - self.since_ns) as u32));
+        if let Some(text) = elapsed.last_chunk_mut() {
+            num::point6(text, (elapsed_ns - self.since_ns) as u32);
+        }
         elapsed[..8].copy_from_slice(&self.text);
         let Some(delta) = delta.first_chunk_mut::<15>() else { return };
         if delta_ns < MS {
             delta[..8].copy_from_slice(b"       0");
-            delta.last_chunk_mut().map(|text| num::point6(text, delta_ns as u32));
+            if let Some(text) = delta.last_chunk_mut() {
+                num::point6(text, delta_ns as u32);
+            }
         } else {
             Self::put_long(delta, delta_ns);
         }

@@ -171,13 +171,13 @@ impl<'b> Scene<'b> for Shot<'b> {
 /// What the columns show of the settings of a batch, as text.
 #[derive(Default)]
 struct FactsTexts {
-    /// By setting: the thread, and the text where it fits.
+    /// By setting: the thread, and the text where it is not too long.
     known: Vec<Option<(u64, Option<FactsText>)>>,
     scratch: TextBuf,
 }
 
 impl FactsTexts {
-    /// The text of an event; `None` where a value leaves no blank free.
+    /// The text of an event; `None` where it is too long.
     #[inline]
     fn of(&mut self, batch: &Batch, event: &Shown, columns: &Columns, logs: &[LogInfo]) -> Option<&FactsText> {
         let setting = event.setting as usize;
