@@ -23,10 +23,10 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.60
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.63
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.53
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.58
 line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 1.81
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.45
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.39
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.96
 step | step/events engine | step/events native | | | 8.62
 step with times | step/timed engine | step/timed native | | | 10.30
@@ -55,7 +55,7 @@ datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
 kev: a slot of any kind, instructions | kev/all engine | | | | 382
-kev: a user event in a table, instructions | kev/defined engine | | | | 1606
+kev: a user event in a table, instructions | kev/defined engine | | | | 1460
 compile: a template, instructions | compile/templates engine | | | | 69256
 parse: a template, instructions | lex/parse engine | | | | 22445
 load: a template verified, instructions | load/verified engine | | | | 1883
