@@ -126,13 +126,13 @@ enum Leaving {
 impl ContextState {
     /// Nothing is known yet. `names` gives system calls their names where a trace gives addresses.
     pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
-        Self::within(table, names, MAX_KNOWN)
+        Self::within(table, names, MAX_KNOWN, Wanted::ALL)
     }
 
-    /// The same with at most so many processes, and as many threads.
-    pub fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize) -> Self {
+    /// The same with at most so many processes, and as many threads, where nothing else is asked for.
+    pub(crate) fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize, wanted: Wanted) -> Self {
         Self {
-            lookup: lookup(&table, b"", Wanted::ALL),
+            lookup: lookup(&table, b"", wanted),
             table,
             names,
             symbols: Arc::default(),
@@ -144,32 +144,21 @@ impl ContextState {
             depths: vec![0],
             last: None,
             leaving: Vec::new(),
-            wanted: Wanted::ALL,
+            wanted,
             version: 0,
         }
-    }
-
-    /// The same where nothing else is asked for; before the first event.
-    pub(crate) fn of(self, wanted: Wanted) -> Self {
-        Self { lookup: lookup(&self.table, b"", wanted), wanted, ..self }
     }
 
     /// Takes in the next event. What enters (a dispatch, a system call, an interrupt) holds for the event itself; what
     /// leaves holds for those behind it.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
-        self.step_on();
+        if !self.leaving.is_empty() {
+            self.leave();
+        }
         let list = self.lookup.find(event.id);
         if list != 0 {
             self.take_in(event, list);
-        }
-    }
-
-    /// Leaves the event that was taken in last, before one whose hook tells nothing.
-    #[inline]
-    pub(crate) fn step_on(&mut self) {
-        if !self.leaving.is_empty() {
-            self.leave();
         }
     }
 
@@ -589,8 +578,12 @@ mod tests {
     }
 
     fn state(table: &str) -> ContextState {
+        state_of(table, Wanted::ALL)
+    }
+
+    fn state_of(table: &str, wanted: Wanted) -> ContextState {
         let names = AddressNames::parse(b"kread 1A2B4").unwrap();
-        ContextState::new(Arc::new(table.parse().unwrap()), Arc::new(names))
+        ContextState::within(Arc::new(table.parse().unwrap()), Arc::new(names), MAX_KNOWN, wanted)
     }
 
     /// `pid name cpu depth priority svc` of an event, `-` for what is unknown.
@@ -708,7 +701,7 @@ mod tests {
             Wanted { priority: true, ..none },
             Wanted { svc: true, ..none },
         ];
-        let mut states = all_wanted.map(|wanted| state(table).of(wanted));
+        let mut states = all_wanted.map(|wanted| state_of(table, wanted));
         // What a state knew of each thread, and its version then.
         let mut before: [[Option<(u64, Known)>; 4]; 5] = Default::default();
         let ids =

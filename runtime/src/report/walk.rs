@@ -150,8 +150,8 @@ impl<'w> Taker<'w> {
                 Arc::clone(&options.context),
                 Arc::clone(&options.names),
                 options.tables.processes as usize,
-            )
-            .of(plan.needs.wanted),
+                plan.needs.wanted,
+            ),
             settings: Settings::new(),
             layouts: if options.has_lines() { layouts(&options.columns) } else { Default::default() },
             machine: Machine::new(options.limits),
