@@ -212,6 +212,16 @@ impl<'e> Cursor<'e> {
         field
     }
 
+    /// The same where the event holds all of them, and no read went too far.
+    #[inline]
+    pub fn take_all(&mut self, len: u64) -> Option<&'e [u8]> {
+        let at = usize::try_from((self.bits.div_ceil(8) as i64).saturating_add(self.base as i64)).ok()?;
+        let field = self.bytes.get(at..)?.get(..usize::try_from(len).ok()?).filter(|_| !self.truncated)?;
+        self.ceil();
+        self.add(len, 0);
+        Some(field)
+    }
+
     /// Bytes from an offset on, as many of `len` as the event holds.
     pub fn raw(&mut self, at: i64, len: u32) -> &'e [u8] {
         let rest = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);

@@ -451,7 +451,8 @@ const fn pairs() -> [[u8; 4]; 256] {
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
     if let Some(n) = buf.get_mut(at..).and_then(|room| crate::sse::hex_run::<WIDTH>(room, bytes)) {
-        return hex_run_by_bytes::<WIDTH>(buf, at + n * WIDTH, &bytes[n..]);
+        let (end, rest) = (at + n * WIDTH, &bytes[n..]);
+        return if rest.is_empty() { end } else { hex_run_by_bytes::<WIDTH>(buf, end, rest) };
     }
     hex_run_by_bytes::<WIDTH>(buf, at, bytes)
 }

@@ -3,12 +3,13 @@
 use super::follow::Follower;
 use super::notice::Notice;
 use super::packed::{Compression, MaxRatio, Unpacker};
+use bytes::Bytes;
 #[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 #[cfg(unix)]
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -19,6 +20,9 @@ const CHUNK: usize = 128 << 10;
 /// Bytes of a buffer that is handed over that may be copied twice, so that the next one can lend its own.
 const LITTLE: usize = 4 << 10;
 
+/// Where held bytes end at most in a buffer: batches tell their places in 32 bits. Only inputs in memory have larger ones.
+const MAX_PLACE: usize = u32::MAX as usize;
+
 /// Anything that can be read and positioned, such as a file or a cursor.
 pub trait ReadSeek: Read + Seek + Send {}
 
@@ -26,8 +30,10 @@ impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// Where trace bytes come from.
 pub enum Input {
-    /// A regular file, or bytes in memory: logs are read by position, and looking ahead costs no memory.
+    /// A regular file: logs are read by position, and looking ahead costs no memory.
     Seekable(Box<dyn ReadSeek>),
+    /// Bytes in memory: the same, but for events, which are formatted where they stand.
+    Memory(Cursor<Bytes>),
     /// Anything that can be read: what is looked ahead at is kept.
     Stream(Box<dyn Read + Send>),
     /// A pipe, a terminal or a socket, which tells whether it has bytes at hand.
@@ -108,7 +114,7 @@ impl Input {
     /// Whether the next read may wait for another program.
     fn may_wait(&self) -> bool {
         match self {
-            Input::Seekable(_) => false,
+            Input::Seekable(_) | Input::Memory(_) => false,
             Input::Pipe(pipe) => pipe.may_wait(),
             Input::Packed(unpacker) => unpacker.packed_size().is_none(),
             Input::Stream(_) | Input::Growing(_) => true,
@@ -163,7 +169,7 @@ impl Input {
 
     /// Whether reading may wait for another program.
     pub(in crate::reader) fn is_live(&self) -> bool {
-        !matches!(self, Input::Seekable(_))
+        !matches!(self, Input::Seekable(_) | Input::Memory(_))
     }
 
     /// Reads at most `max` bytes, to the end where there are not so many.
@@ -198,7 +204,7 @@ impl Input {
 
     /// Bytes in memory, which stay where they are: a vector, a static slice, a mapped file.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
-        Input::Seekable(Box::new(Cursor::new(bytes)))
+        Input::Memory(Cursor::new(Bytes::from_owner(bytes)))
     }
 
     /// Total bytes, where that is known.
@@ -210,6 +216,7 @@ impl Input {
                 input.seek(SeekFrom::Start(here))?;
                 Ok(Some(size))
             }
+            Input::Memory(input) => Ok(Some(input.get_ref().len() as u64)),
             Input::Stream(_) | Input::Pipe(_) | Input::Packed(_) | Input::Growing(_) => Ok(None),
         }
     }
@@ -220,6 +227,7 @@ impl Read for Input {
         loop {
             let got = match self {
                 Input::Seekable(input) => input.read(into),
+                Input::Memory(input) => input.read(into),
                 Input::Stream(input) => input.read(into),
                 Input::Pipe(input) => input.read.read(into),
                 Input::Packed(input) => input.read(into),
@@ -253,10 +261,41 @@ impl fmt::Display for Packing {
     }
 }
 
+/// Bytes that were read, or those of an input in memory, which stay where they are.
+#[derive(Debug)]
+pub(crate) enum Buffer {
+    Own(Vec<u8>),
+    Lent(Bytes),
+}
+
+impl Buffer {
+    fn is_lent(&self) -> bool {
+        matches!(self, Buffer::Lent(_))
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Buffer::Own(Vec::new())
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Buffer::Own(bytes) => bytes,
+            Buffer::Lent(bytes) => bytes,
+        }
+    }
+}
+
 /// A window's buffer that was handed over.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Offset in the file of the first byte.
     pub offset: u64,
 }
@@ -266,11 +305,11 @@ pub(crate) struct Taken {
 /// What is consumed may be held, so that it need not be copied: events are referred to by their places in the buffer,
 /// until [`Window::hand_over`] gives the buffer away. Up to there nothing of it is moved or written over. Where reading
 /// has no more room in it, or goes on elsewhere in the file, the buffer is left as it is, and what follows is read into
-/// another one, of which nothing can be held.
+/// another one, of which nothing can be held. An input in memory is its own buffer, from some place on.
 pub(in crate::reader) struct Window {
     input: Input,
     /// Always bytes that stand in a row in the file.
-    buf: Vec<u8>,
+    buf: Buffer,
     start: usize,
     end: usize,
     /// Offset in the file of `buf[start]`.
@@ -292,9 +331,11 @@ pub(in crate::reader) struct Window {
 
 impl Window {
     pub fn new(input: Input) -> Self {
+        let buf =
+            if let Input::Memory(bytes) = &input { Buffer::Lent(bytes.get_ref().clone()) } else { Buffer::default() };
         Self {
             input,
-            buf: Vec::new(),
+            buf,
             start: 0,
             end: 0,
             offset: 0,
@@ -319,7 +360,7 @@ impl Window {
         self.chunk = bytes;
         if let Input::Seekable(input) = &mut self.input {
             input.seek(SeekFrom::Start(self.offset))?;
-            self.leave(Vec::new());
+            self.leave(Buffer::default());
             (self.start, self.end, self.ended) = (0, 0, false);
         }
         Ok(())
@@ -403,7 +444,10 @@ impl Window {
             return Ok(false);
         }
         self.make_room();
-        let n = self.input.read(&mut self.buf[self.end..])?;
+        let n = match &mut self.buf {
+            Buffer::Own(bytes) => self.input.read(&mut bytes[self.end..])?,
+            Buffer::Lent(bytes) => (bytes.len() - self.end).min(self.chunk),
+        };
         self.end += n;
         self.ended = n == 0;
         Ok(n > 0)
@@ -413,19 +457,21 @@ impl Window {
         if self.has_room() {
             return;
         }
-        if !self.is_held() {
-            let keep = self.first_kept();
-            self.buf.copy_within(keep..self.end, 0);
+        let keep = self.first_kept();
+        if !self.is_held()
+            && let Buffer::Own(bytes) = &mut self.buf
+        {
+            bytes.copy_within(keep..self.end, 0);
             self.move_to_front(keep);
         }
         if !self.has_room() {
-            self.go_on_in(Vec::new());
+            self.go_on_in(Buffer::default());
         }
     }
 
-    /// Whether there is room behind the last byte that is worth a read.
+    /// Whether there is room behind the last byte that is worth a read, or what is read stands there already.
     fn has_room(&self) -> bool {
-        self.buf.len() - self.end >= self.chunk / 2
+        self.buf.is_lent() || self.buf.len() - self.end >= self.chunk / 2
     }
 
     /// The first byte that is needed of those that are not held, as an index of `buf`.
@@ -441,26 +487,26 @@ impl Window {
     }
 
     /// Goes on in another buffer, with what is needed of this one. One that is too small is replaced.
-    fn go_on_in(&mut self, other: Vec<u8>) {
+    fn go_on_in(&mut self, other: Buffer) {
         let keep = self.first_kept();
         let n = self.end - keep;
         let mut other = self.roomy(other, n);
         other[..n].copy_from_slice(&self.buf[keep..self.end]);
-        self.leave(other);
+        self.leave(Buffer::Own(other));
         self.move_to_front(keep);
     }
 
     /// The buffer, or another one where it has no room behind `n` bytes.
-    fn roomy(&self, buffer: Vec<u8>, n: usize) -> Vec<u8> {
-        if buffer.len() >= n + self.chunk / 2 {
-            return buffer;
+    fn roomy(&self, buffer: Buffer, n: usize) -> Vec<u8> {
+        match buffer {
+            Buffer::Own(bytes) if bytes.len() >= n + self.chunk / 2 => bytes,
+            // Memory that comes zeroed from the system is not touched before it is read into.
+            _ => vec![0; (n + self.chunk / 2).next_power_of_two().max(self.chunk)],
         }
-        // Memory that comes zeroed from the system is not touched before it is read into.
-        vec![0; (n + self.chunk / 2).next_power_of_two().max(self.chunk)]
     }
 
     /// Puts another buffer in the place of this one, which stays as it is where it is held.
-    fn leave(&mut self, other: Vec<u8>) {
+    fn leave(&mut self, other: Buffer) {
         let bytes = std::mem::replace(&mut self.buf, other);
         if self.is_held() {
             self.left = Some(Taken { bytes, offset: self.first_offset() });
@@ -479,7 +525,7 @@ impl Window {
 
     /// Where [`Window::bytes`] stand in the buffer; `None` where they cannot be held.
     pub fn place(&self) -> Option<usize> {
-        if self.left.is_none() { Some(self.start) } else { None }
+        (self.left.is_none() && self.end <= MAX_PLACE).then_some(self.start)
     }
 
     /// Holds the `n` bytes that were consumed last.
@@ -503,7 +549,14 @@ impl Window {
     /// Takes the buffer of one who holds nothing, where this one was handed over: what one thread reads and looks at
     /// stands in its own cache.
     pub fn lend(&mut self, own: &mut Taken) {
-        if self.held.is_none() && self.buf.len() < self.chunk / 2 {
+        if self.held.is_some() {
+            return;
+        }
+        if let Buffer::Lent(bytes) = &mut self.buf {
+            // Places count from here on.
+            *bytes = bytes.slice(self.start..);
+            self.move_to_front(self.start);
+        } else if self.buf.len() < self.chunk / 2 {
             self.go_on_in(std::mem::take(&mut own.bytes));
         }
     }
@@ -514,19 +567,22 @@ impl Window {
         let n_left = self.end - self.start;
         if let Some(left) = self.left.take() {
             *to = left;
+        } else if let Buffer::Lent(bytes) = &self.buf {
+            *to = Taken { bytes: Buffer::Lent(bytes.clone()), offset: self.first_offset() };
         } else if held.len() < n_left {
-            if to.bytes.len() < held.end {
-                to.bytes = vec![0; self.buf.len()];
-            }
-            to.bytes[held.clone()].copy_from_slice(&self.buf[held]);
-            to.offset = self.first_offset();
+            let mut bytes = match std::mem::take(&mut to.bytes) {
+                Buffer::Own(bytes) if bytes.len() >= held.end => bytes,
+                _ => vec![0; self.buf.len()],
+            };
+            bytes[held.clone()].copy_from_slice(&self.buf[held]);
+            *to = Taken { bytes: Buffer::Own(bytes), offset: self.first_offset() };
         } else {
             let offset = self.first_offset();
             // Where little is left, the next one lends a buffer of its own; else what is left is copied but once.
             let mut other =
                 if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
-            *to = Taken { bytes: std::mem::replace(&mut self.buf, other), offset };
+            *to = Taken { bytes: std::mem::replace(&mut self.buf, Buffer::Own(other)), offset };
             (self.start, self.end) = (0, n_left);
         }
     }
@@ -564,13 +620,19 @@ impl Window {
             self.offset = to;
             return Ok(());
         }
-        if let Input::Seekable(input) = &mut self.input {
-            input.seek(SeekFrom::Start(to))?;
-            if self.is_held() {
-                self.leave(Vec::new());
+        let other = match &mut self.input {
+            Input::Seekable(input) => {
+                input.seek(SeekFrom::Start(to))?;
+                if self.is_held() { Buffer::default() } else { std::mem::take(&mut self.buf) }
             }
-            (self.start, self.end, self.offset, self.ended) = (0, 0, to, false);
-        }
+            Input::Memory(input) => {
+                let whole = input.get_ref();
+                Buffer::Lent(whole.slice(to.min(whole.len() as u64) as usize..))
+            }
+            _ => return Ok(()),
+        };
+        self.leave(other);
+        (self.start, self.end, self.offset, self.ended) = (0, 0, to, false);
         Ok(())
     }
 

@@ -202,13 +202,18 @@ impl Batch {
     }
 
     /// An event as a template sees it.
-    #[inline(always)]
     pub fn hook(&self, event: &Shown) -> Event<'_> {
+        self.hook_in(&self.taken.bytes, event)
+    }
+
+    /// The same, where [`Batch::taken`] is at hand.
+    #[inline(always)]
+    pub fn hook_in<'b>(&'b self, taken: &'b [u8], event: &Shown) -> Event<'b> {
         let (buffer, at, offset) = match event.stands {
-            Stands::InPlace => (&self.taken.bytes, event.at, self.taken.offset + u64::from(event.at)),
+            Stands::InPlace => (taken, event.at, self.taken.offset + u64::from(event.at)),
             Stands::Copied | Stands::Ready => {
                 let Copied { at, offset, .. } = self.copied[event.at as usize];
-                (&self.copies, at, offset)
+                (&self.copies[..], at, offset)
             }
         };
         let (bytes, wide) = (&buffer[at as usize..][..event.len as usize], event.env & 2 != 0);

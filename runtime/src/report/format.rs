@@ -148,6 +148,8 @@ impl<'b> Subject<'b> {
 /// An event of a batch, for its template.
 struct Shot<'b> {
     batch: &'b Batch,
+    /// [`Batch::taken`].
+    taken: &'b [u8],
     event: &'b Shown,
     logs: &'b [LogInfo],
 }
@@ -160,7 +162,7 @@ impl<'b> Scene<'b> for Shot<'b> {
 
     #[inline(always)]
     fn event(&self) -> Event<'b> {
-        self.batch.hook(self.event)
+        self.batch.hook_in(self.taken, self.event)
     }
 
     fn context(&self) -> Context<'b> {
@@ -348,6 +350,7 @@ impl<'r> LineFormat<'r> {
     {
         let LineFormat { begins, facts_texts, columns, logs, machine, timers, counted, .. } = self;
         let batch = subject.batch;
+        let taken = &batch.taken.bytes[..];
         let events = batch.events.get(self.at..).unwrap_or_default();
         let Some(first) = events.first().and_then(|event| begins.get(event)) else { return false };
         let mut run = machine.start(first.begin.program(), timers);
@@ -370,7 +373,7 @@ impl<'r> LineFormat<'r> {
                     let shown = (&times, elapsed_ns, elapsed_ns - last_ns);
                     let put = |room: &mut _| columns.put_usual(row.id, facts, shown, room);
                     let place = (row.layout, text.len());
-                    run.begun(&row.begin, &Shot { batch, event, logs }, place, put, text)
+                    run.begun(&row.begin, &Shot { batch, taken, event, logs }, place, put, text)
                 } else {
                     subject.go(event, logs);
                     unusual_line(&mut run, row, (subject, logs), (columns, last_ns), text)
@@ -617,7 +620,8 @@ fn unusual_line<'b>(
 ) -> bool {
     let line = text.len();
     columns.write(line, &subject.row(last_ns), text);
-    let shot = Shot { batch: subject.batch, event: subject.event, logs };
+    let Subject { batch, event, .. } = *subject;
+    let shot = Shot { batch, taken: &batch.taken.bytes, event, logs };
     run.begun(&row.begin, &shot, (row.layout, line), |_| 0, text)
 }
 

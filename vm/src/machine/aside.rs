@@ -3,9 +3,13 @@
 use super::texts::*;
 use super::{Line, Run, STEP};
 use crate::TextBuf;
+use crate::mem::{At, ROOM, by_rule};
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr, Op};
 use crate::table::{self, FLAG_WORDS};
+
+/// Bytes that are dumped at once, at most: what prints them stores two characters more.
+const SHORT_DUMP: usize = (ROOM - 2) / 3;
 
 impl Run<'_> {
     /// Runs an instruction that does not say where the routine goes on.
@@ -303,6 +307,26 @@ impl Run<'_> {
                 self.change().soft_end = out.len;
             }
         }
+    }
+
+    /// The same as [`Run::dump`] where the event holds all bytes and their text fits the room of an instruction; gives
+    /// where the text ends then.
+    #[inline(always)]
+    pub(super) fn short_dump(&mut self, at: At, count: u64, soft: bool, out: &mut TextBuf) -> Option<At> {
+        let end = at.add(count as usize * if soft { 3 } else { 2 });
+        if count > SHORT_DUMP as u64 || count == 0 || count > self.state().turns.into() || !self.stage.holds(end) {
+            return None;
+        }
+        let bytes = self.cursor.take_all(count)?;
+        let room = by_rule!(LOOP: self.stage.room(out, at));
+        if soft {
+            num::hex_run::<3>(room, 0, bytes);
+            self.change().soft_end = self.stage.offset(end);
+        } else {
+            num::hex_run::<2>(room, 0, bytes);
+        }
+        self.change().turns -= count as u32;
+        Some(end)
     }
 
     /// `LOOP count { X0 }` or `{ X1 }`: stops behind the first byte that the event does not hold. False where a

@@ -98,6 +98,15 @@ pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut
 }
 
 pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    match run.short_dump(at, run.reg(instr.b), instr.a == 1, out) {
+        Some(at) => (at, run.stage.after(instr)),
+        None => long_dump(run, at, instr, out),
+    }
+}
+
+/// What `dump` does where not all is at hand; a call in its midst would have it save registers.
+#[inline(never)]
+fn long_dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
     let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
     let at = run.stage.open(out, run.text_limit());

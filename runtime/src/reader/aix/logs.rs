@@ -751,8 +751,11 @@ mod tests {
             (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
             for chunk in [16, 100, 700, 5000, 1 << 20] {
                 let n_owners = 1 + noise.below(3) as usize;
-                let found = in_batches(read(Input::from_bytes(bytes.clone()), chunk), &ways, n_owners, &mut noise);
-                assert!(found == expected, "case {case}, chunk {chunk}, from a file");
+                let file = Input::Seekable(Box::new(Cursor::new(bytes.clone())));
+                for input in [file, Input::from_bytes(bytes.clone())] {
+                    let found = in_batches(read(input, chunk), &ways, n_owners, &mut noise);
+                    assert!(found == expected, "case {case}, chunk {chunk}, from a file or memory");
+                }
                 for piece in [1, 37, 3000] {
                     let pieces = Pieces(Cursor::new(bytes.clone()), Noise(chunk as u64), piece);
                     let input = Input::from_read(pieces).unwrap();
