@@ -419,6 +419,9 @@ impl<'d> Fuser<'d> {
                 return Some(Fused { instr, text, reach: asked.copied(), n_lines: next + n - at });
             }
         }
+        if let Some(instr) = self.selector(next).filter(|_| asked.is_none()) {
+            return Some(Fused { instr, text, reach: None, n_lines: 3 });
+        }
         let number = self.number(next, asked)?;
         let (instr, end) = self.used(number, next + 1)?;
         Some(Fused { instr, text, reach: asked.copied(), n_lines: end - at })
@@ -429,6 +432,17 @@ impl<'d> Fuser<'d> {
         let ((Op::PtrSet, set), (Op::TakeString, _)) = (self.op(at)?, self.op(at + 1)?) else { return None };
         let fits = set.c == 0 && set.b.checked_add(1) == Some(reach.b);
         fits.then(|| (Instr::of(Op::StringAt, &[set.b, 0, reach.d]), 2))
+    }
+
+    /// A short field that tells where to go on.
+    fn selector(&self, at: usize) -> Option<Instr> {
+        let [(Op::Mark, mark), (Op::Text, text), (Op::SwitchText, switch)] =
+            [self.op(at)?, self.op(at + 1)?, self.op(at + 2)?]
+        else {
+            return None;
+        };
+        let fits = switch.b == mark.a.into() && (1..=16).contains(&text.c) && text.d == 0;
+        fits.then(|| Instr::of(Op::SwitchTextAt, &[text.b, switch.c, text.c]))
     }
 
     /// The number that a line reads.

@@ -398,6 +398,8 @@ macro_rules! for_each_op {
             JumpDifferAt = "jump.differ.at" fused { at: A Window, value: B Num, form: C Form, to: D Target };
             /// `reach`, `ptr.set` and `take.string`.
             StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target };
+            /// `mark`, `text` of a field of up to 16 bytes, and `switch.text`.
+            SwitchTextAt = "switch.text.at" fused { at: B Off, table: C TextTable, len: D Width };
         }
     };
 }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{behind, printed};
-use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str};
+use std::collections::BTreeSet;
+use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{
     BlobBuilder, Context, EnvText, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Place, ProcessNames,
     Program, RoutineRow, Step, TextBuf, Timers, Unobserved, form,
@@ -187,6 +188,69 @@ fn texts_of_a_table_are_found_by_number() {
         assert_eq!(of_window(value, Op::CaseAt, table), text);
         assert_eq!(of_window(value, Op::HexCCaseAt, table), format!("{value:#x}{text}"));
     }
+}
+
+/// Goes on by a field of the event: prints the text that it is, if it is one of these.
+fn by_text(len: u32, select: impl Fn(u32) -> Vec<Instr>) -> impl Fn(&mut BlobBuilder) -> Vec<Instr> {
+    const TEXTS: [&str; 5] = ["", "READ", "a.b", "sixteen letters.", "READS"];
+    move |blob| {
+        let n = select(0).len() as u32;
+        let place = |at: usize| n + 2 + at as u32 * 2;
+        let mut case = |at: usize| {
+            let [offset, len] = blob.string(TEXTS[at].as_bytes());
+            (TEXTS[at].as_bytes(), pack_str(offset, len), place(at))
+        };
+        let cases: Vec<_> = (0..TEXTS.len()).filter(|at| TEXTS[*at].len() <= len as usize).map(|at| case(at)).collect();
+        let (kind, words) = text_table(&cases, n);
+        let table = blob.table(kind, &words);
+        let end = place(TEXTS.len());
+        let bodies = TEXTS
+            .iter()
+            .flat_map(|text| [printed(if text.is_empty() { "nothing" } else { text }), Instr::of(Op::Jump, &[end])]);
+        [
+            select(table),
+            vec![printed("other"), Instr::of(Op::Jump, &[end])],
+            bodies.collect(),
+            vec![Instr::new(Op::End)],
+        ]
+        .concat()
+    }
+}
+
+#[test]
+fn a_field_that_selects_is_what_it_would_print() {
+    let mut events: Vec<Vec<u8>> = [
+        "",
+        "READ",
+        "a\x01b",
+        "a.b",
+        "sixteen letters.",
+        "READS",
+        "sixteen letters.more",
+        "READ\0more",
+        "\0READ",
+        "REA",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .to_vec();
+    events.extend(events.clone().into_iter().map(|text| [&text[..], &[0; 20]].concat()));
+    let mut found = BTreeSet::new();
+    for len in 1..=16 {
+        let fused = by_text(len, |table| vec![Instr::of(Op::SwitchTextAt, &[2, table, len])]);
+        let apart = by_text(len, |table| {
+            let text = Instr::of(Op::Text, &[2, len, 0]);
+            vec![Instr::of(Op::Mark, &[0]), text, Instr::of(Op::SwitchText, &[0, table])]
+        });
+        for bytes in events.iter().map(|text| [b"..", &text[..]].concat()) {
+            let (text, outcome) = of_bytes(&bytes, &fused);
+            assert_eq!((text.clone(), outcome), of_bytes(&bytes, &apart), "{len} bytes of {bytes:?}");
+            found.insert((text, outcome.truncated));
+        }
+    }
+    let found: Vec<_> = found.iter().map(|(text, truncated)| (text.as_str(), *truncated)).collect();
+    let whole = ["nothing", "READ", "READS", "a.b", "sixteen letters."].map(|text| (text, false));
+    let cut = ["nothing", "READ", "READS", "a.b", "other"].map(|text| (text, true));
+    assert!(whole.iter().chain(&cut).all(|wanted| found.contains(wanted)), "{found:?}");
 }
 
 /// `read` for bit 0, `write` or `no write` for bit 1, `mode 2` where bits 4 to 7 are 2; a soft blank behind `write` and

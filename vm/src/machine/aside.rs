@@ -313,8 +313,11 @@ impl Run<'_> {
     /// where the text ends then.
     #[inline(always)]
     pub(super) fn short_dump(&mut self, at: At, count: u64, soft: bool, out: &mut TextBuf) -> Option<At> {
+        if !(1..=SHORT_DUMP.min(self.state().turns as usize) as u64).contains(&count) {
+            return None;
+        }
         let end = at.add(count as usize * if soft { 3 } else { 2 });
-        if count > SHORT_DUMP as u64 || count == 0 || count > self.state().turns.into() || !self.stage.holds(end) {
+        if !self.stage.holds(end) {
             return None;
         }
         let bytes = self.cursor.take_all(count)?;

@@ -7,6 +7,7 @@ use super::{Run, STEP};
 use crate::TextBuf;
 use crate::mem::{At, Pc, by_rule};
 use crate::op::Instr;
+use crate::table;
 
 pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.c <= 16 && instr.d == 0 {
@@ -36,6 +37,19 @@ fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf)
     run.stage.close(out, at);
     run.put_text(out, text, instr.d as usize);
     (run.stage.open(out, run.text_limit()), run.stage.after(instr))
+}
+
+pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    // What is written there stays behind the text's end.
+    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
+    let n = copied.unwrap_or_else(|| copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into())));
+    let text = room.get(..n).unwrap_or_default();
+    let to = match table::find_text(run.program.table(instr.c).1, run.program.strings(), text) {
+        Some(to) => by_rule!(V9: run.stage.place(to)),
+        None => run.stage.end(),
+    };
+    (at, to)
 }
 
 pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {

@@ -100,6 +100,7 @@ handlers! {
     JumpDiffer = jump_differ,
     Switch = switch,
     SwitchText = switch_text,
+    SwitchTextAt = switch_text_at,
     PutCase = put_case,
     FlagsAny = flags_any,
     Nibbles = nibbles,

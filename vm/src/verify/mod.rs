@@ -121,7 +121,7 @@ impl Looks {
             Op::Get | Op::HexAt | Op::HexLowAt | Op::HexFullAt | Op::HexLowFullAt | Op::HexCAt => Looks::Nowhere,
             Op::HexMinAt | Op::OctCAt | Op::DecAt | Op::IntAt | Op::LitAt | Op::HexCLitAt => Looks::Nowhere,
             Op::LitHexAt | Op::CaseAt | Op::HexCCaseAt | Op::NibblesAt | Op::HexCNibblesAt => Looks::Nowhere,
-            Op::JumpEqualAt | Op::JumpDifferAt => Looks::Nowhere,
+            Op::JumpEqualAt | Op::JumpDifferAt | Op::SwitchTextAt => Looks::Nowhere,
             Op::PtrSet | Op::PtrAdd | Op::PtrBack | Op::PtrFloor | Op::PtrCeil | Op::PtrGet => Looks::AtPointer,
             Op::PtrTo | Op::BaseGet | Op::BaseTo | Op::Take | Op::TakeLe | Op::TakeBits => Looks::AtPointer,
             Op::TakeReach | Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString => Looks::AtPointer,

@@ -124,7 +124,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> Registers> Flow<'f, T, C> {
                 (self.targets)(table).iter().for_each(|to| ways.come(*to, written));
                 ways.n_walked += (self.targets)(table).len();
             }
-            if matches!(op, Op::Jump | Op::Back | Op::Switch | Op::SwitchText | Op::Ret | Op::End | Op::Skip) {
+            if table(instr).is_some() || matches!(op, Op::Jump | Op::Back | Op::Ret | Op::End | Op::Skip) {
                 return;
             }
             written = written.or(registers(instr, op, Kind::Dst));
@@ -176,7 +176,8 @@ fn jumps(instr: &Instr) -> impl Iterator<Item = u32> {
 
 /// The table by which an instruction jumps.
 pub(super) fn table(instr: &Instr) -> Option<u32> {
-    (instr.op == Op::Switch as u8 || instr.op == Op::SwitchText as u8).then_some(instr.c)
+    let jumps = [Op::Switch, Op::SwitchText, Op::SwitchTextAt].map(|op| op as u8).contains(&instr.op);
+    jumps.then_some(instr.c)
 }
 
 fn registers(instr: &Instr, op: Op, kind: Kind) -> Registers {

@@ -87,10 +87,13 @@ fn v8_each_instruction_has_its_kind_of_table() {
     let hash = number_table(&[(1, 1), (1 << 40, 1)], 1);
     let text = text_table(&[(b"text", pack_str(0, 4), 1)], 1);
     let flags = (TableKind::Flags, vec![1, 1, pack_str(0, 4), pack_str(4, 0), 0]);
-    let given = |op: Op, slot, table: &(TableKind, Vec<u64>)| with_table(Instr::new(op), slot, table.0, &table.1);
+    let given = |op: Op, slot, table: &(TableKind, Vec<u64>)| {
+        with_table(Instr::new(op).with(Slot::D, 1), slot, table.0, &table.1)
+    };
     for (op, own) in [
         (Op::Switch, &[&dense, &hash][..]),
         (Op::SwitchText, &[&text]),
+        (Op::SwitchTextAt, &[&text]),
         (Op::Flags, &[&flags]),
         (Op::FlagsAny, &[&flags]),
         (Op::FlagsList, &[&flags]),
@@ -183,5 +186,7 @@ fn v9_all_targets_of_a_table_keep_the_rules() {
     let hash = [1, 63, 63, 1, 1, 1, 0, 1, 0, 9];
     assert_eq!(with_table(Instr::of(Op::Switch, &[0]), Slot::C, TableKind::Hash, &hash), broken(9, 0, 0));
     let text = [1, 63, 63, 1, 1, 1, 0, 1, 0, 0, 9, 0];
-    assert_eq!(with_table(Instr::of(Op::SwitchText, &[0]), Slot::C, TableKind::Text, &text), broken(9, 0, 0));
+    for switch in [Instr::of(Op::SwitchText, &[0]), Instr::of(Op::SwitchTextAt, &[0]).with(Slot::D, 16)] {
+        assert_eq!(with_table(switch, Slot::C, TableKind::Text, &text), broken(9, 0, 0));
+    }
 }
