@@ -171,6 +171,8 @@ impl<'w> Taker<'w> {
     /// Takes ordinary events in a row, as far as they are at hand.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
         if logs.is_merged() {
+            self.n_events +=
+                if self.by_context { self.merged_by_facts(logs, batch) } else { self.merged_alike(logs, batch) };
             return;
         }
         let before = batch.events.len();
@@ -219,6 +221,44 @@ impl<'w> Taker<'w> {
                 }
                 let setting = settings.by_context(timed, context, state, batch);
                 batch.push(timed, place, setting);
+                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
+            },
+        )
+    }
+
+    /// Takes those of several logs where nothing is asked of the events before.
+    #[inline(never)]
+    fn merged_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> u64 {
+        let Self { plan, state, settings, max_events, .. } = self;
+        logs.ordinary_merged(
+            plan.ways(),
+            #[inline(always)]
+            |timed| {
+                let setting = settings.without_context(timed.log, timed.reported_cpus, state, batch);
+                batch.push_copy(timed, setting);
+                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
+            },
+        )
+    }
+
+    /// Takes those of several logs, and what they tell of processes and threads.
+    #[inline(never)]
+    fn merged_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> u64 {
+        let Self { plan, filter, by_facts, state, context, settings, max_events, .. } = self;
+        logs.ordinary_merged(
+            plan.ways(),
+            #[inline(always)]
+            |timed| {
+                // The header has not told yet when the trace began.
+                if *by_facts && filter.asks_for_dates() {
+                    return Visit::Leave;
+                }
+                context.advance(&timed.event);
+                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                    return Visit::Next;
+                }
+                let setting = settings.by_context(timed, context, state, batch);
+                batch.push_copy(timed, setting);
                 if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
             },
         )

@@ -8,7 +8,7 @@ use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::internal::Record;
-use super::merge::{Lane, Merge, Turn, chunk};
+use super::merge::{Head, Lane, Merge, Turn, chunk};
 use super::sniff::Kind;
 use super::step::{Kernel, StepRules};
 use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace, Visit, Way, Ways};
@@ -420,6 +420,42 @@ impl Logs {
         Passage { n_events: trace.n_events() - before, n_bytes }
     }
 
+    /// Takes in ordinary events of several traces in a row, by time, as far as they are at hand: those that `ways` takes are
+    /// shown to `visit`. What follows is for [`Logs::next`]. Gives how many there were.
+    #[inline(always)]
+    pub(crate) fn ordinary_merged(&mut self, ways: &Ways, mut visit: impl FnMut(&TimedEvent<'_>) -> Visit) -> u64 {
+        let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return 0 };
+        let mut n_events = 0;
+        while let Some((Head { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
+            let lane = &mut lanes[log];
+            let way =
+                if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) { ways.of(found.id) } else { Way::Pass };
+            let visited = match way {
+                Way::Leave => Visit::Leave,
+                Way::Pass => {
+                    elapsed.pass(log, &lane.clock, found.id);
+                    Visit::Next
+                }
+                Way::Take => {
+                    let mut event = lane.trace.ordinary_event(&found);
+                    event.cpu = event.cpu.or(lane.cpu.map(u64::from));
+                    let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &lane.clock, event.id, time_ns) };
+                    let reported_cpus = has_cpus.then_some(merge.n_reporting);
+                    visit(&TimedEvent { event, time, log, reported_cpus })
+                }
+            };
+            if visited == Visit::Leave {
+                break;
+            }
+            merge.hand_out(lane, found.id);
+            n_events += 1;
+            if visited == Visit::Last {
+                break;
+            }
+        }
+        n_events
+    }
+
     /// Holds the ordinary events that were taken in last at their places, until [`Logs::hand_over`].
     pub(crate) fn hold(&mut self, passage: &Passage) {
         self.lanes[0].trace.hold(passage.n_bytes);
@@ -763,6 +799,83 @@ mod tests {
                     assert!(events == expected.0, "case {case}, chunk {chunk}, from a pipe by {piece}");
                 }
             }
+        }
+    }
+
+    /// Several traces of one kernel, some of which are files of processors: with all kinds of events, ends and beginnings of
+    /// tracing, and a damaged place.
+    fn several(wide: bool, seed: u64, chunk: usize) -> Logs {
+        let mut noise = Noise(seed);
+        let options = |kind| ReadOptions { format: Some(kind), ..ReadOptions::default() };
+        let lane = |at: u32, noise: &mut Noise| {
+            let magic = &[0xEF, 0xDF, 0x11, 0x14][..if wide { 4 } else { 0 }];
+            let mut bytes = [magic, &events(wide, 100 + noise.below(100), noise)].concat();
+            let off_and_on = |id: u64| match wide {
+                true => be64(&[0x8000_0000_0000_0000 | id << 20, 6, 90 + id]),
+                false => be32(&[(id as u32) << 20 | 0x9_0000, 6, 90 + id as u32]),
+            };
+            bytes.extend([off_and_on(2), off_and_on(1), events(wide, 100, noise)].concat());
+            if at == 1 {
+                let middle = bytes.len() / 2;
+                bytes[middle..middle + 50].fill(0xFF);
+            }
+            let window = Window::in_pieces(Input::from_bytes(bytes), chunk);
+            let kind = if wide { Kind::Stream64 } else { Kind::Stream32 };
+            let trace = Trace::from_window("x", window, &options(kind)).unwrap();
+            let clock = clock_of(&trace, None);
+            Lane::new(trace, clock, (at > 1).then_some(at))
+        };
+        let lanes = (0..5).map(|at| lane(at, &mut noise)).collect();
+        Logs::new("several".to_owned(), lanes, Vec::new())
+    }
+
+    #[test]
+    fn several_traces_are_merged_alike_in_rows_and_one_by_one() {
+        type Merged = (usize, Option<u64>, Option<u32>, Told);
+        let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, told(timed));
+        let mut noise = Noise(3);
+        for case in 0..40 {
+            let (wide, chunk) = (case % 2 == 0, [64, 700, 1 << 20][case as usize % 3]);
+            let needed = (case % 4 == 3).then(|| {
+                let mut ids = IdSet::default();
+                [0x0010, 0x0020, 0x5001, 0x5010, 0x5003, 0x5030].into_iter().for_each(|id| ids.insert(id));
+                ids
+            });
+            let read = |ways: Option<&Ways>, noise: &mut Noise| {
+                let mut logs = several(wide, case, chunk);
+                if let Some(ids) = &needed {
+                    logs.need(ids.clone());
+                }
+                let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
+                loop {
+                    if let Some(ways) = ways {
+                        n_in_rows += logs.ordinary_merged(ways, |timed| {
+                            if noise.below(20) == 0 {
+                                return Visit::Leave;
+                            }
+                            all.push(of(timed));
+                            if noise.below(20) == 0 { Visit::Last } else { Visit::Next }
+                        });
+                    }
+                    match logs.next().unwrap() {
+                        Some(LogItem::Event(timed)) => all.push(of(&timed)),
+                        Some(LogItem::Notice { notice, .. }) => notices.push((all.len(), notice.message)),
+                        Some(LogItem::Passed) => {}
+                        None => break,
+                    }
+                }
+                assert!(logs.tally().check().is_ok());
+                let (n_events, _) = logs.n_events();
+                (all, notices, n_events, n_in_rows)
+            };
+            let expected = read(None, &mut noise);
+            assert!(expected.0.len() > 100, "case {case}");
+            assert!(expected.0.iter().any(|(_, _, cpus, _)| *cpus < Some(3)), "case {case}");
+            let mut ways = Ways::default();
+            (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
+            let found = read(Some(&ways), &mut noise);
+            assert!(found.3 > expected.2 / 2, "case {case}: {} of {} in rows", found.3, expected.2);
+            assert!((found.0, found.1, found.2) == (expected.0, expected.1, expected.2), "case {case}");
         }
     }
 

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::step::Parts;
-use super::trace::{Found, Trace};
+use super::trace::{Found, FoundOrdinary, Trace};
 use crate::reader::Notice;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -27,8 +27,8 @@ pub(super) struct Lane {
     pub cpu: Option<u32>,
     /// Index of the log that it is a part of: a base file and the files of its processors are one.
     pub log: usize,
-    /// The event at which the trace stands.
-    parts: Option<Parts>,
+    /// What is known of the event at which the trace stands.
+    stands: Stands,
     /// Id of the event that was handed out last.
     last_id: u16,
     /// Whether the processor's events go on.
@@ -37,8 +37,26 @@ pub(super) struct Lane {
 
 impl Lane {
     pub fn new(trace: Trace, clock: Clock, cpu: Option<u32>) -> Self {
-        Self { trace, clock, cpu, log: 0, parts: None, last_id: 0, reports: cpu.is_some() }
+        Self { trace, clock, cpu, log: 0, stands: Stands::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
+
+    /// Where the next event stands in the order, of which stamp and cpu id are these.
+    #[inline(always)]
+    fn head(&mut self, lane: usize, ticks: Option<u64>, cpu: Option<u64>) -> Head {
+        let cpu = cpu.or(self.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
+        Head { time_ns: self.clock.advance(ticks), cpu, lane }
+    }
+}
+
+/// What is known of the event at which a trace stands.
+#[derive(Debug, Clone, Copy)]
+enum Stands {
+    /// There is none.
+    Nowhere,
+    /// Any event.
+    At(Parts),
+    /// An ordinary one.
+    AtOrdinary(FoundOrdinary),
 }
 
 /// A trace's next event. The order is that of the merge: by time, then by processor, where events without one come
@@ -93,9 +111,14 @@ impl Merge {
                 continue;
             }
             let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(Turn::End) };
-            self.taken = true;
             let lane = &mut lanes[head.lane];
-            let Some(parts) = lane.parts else { return Ok(Turn::End) };
+            let parts = match lane.stands {
+                Stands::At(parts) => Some(parts),
+                Stands::AtOrdinary(_) => lane.trace.parts(),
+                Stands::Nowhere => None,
+            };
+            let Some(parts) = parts else { return Ok(Turn::End) };
+            self.taken = true;
             if self.is_duplicate(head, &parts, lane) {
                 self.n_duplicates += 1;
                 continue;
@@ -107,6 +130,39 @@ impl Merge {
             }
             return Ok(Turn::Event(head, parts));
         }
+    }
+
+    /// The next event where it is ordinary and at hand, and there is nothing else to be done; [`Merge::hand_out_ordinary`]
+    /// comes next where it is handed out.
+    #[inline(always)]
+    pub fn next_ordinary(&mut self, lanes: &mut [Lane]) -> Option<(Head, FoundOrdinary)> {
+        if self.n_begun < lanes.len() || !self.notices.is_empty() || self.duplicates.is_some() {
+            return None;
+        }
+        if self.taken {
+            let mut top = self.heads.peek_mut()?;
+            let lane = &mut lanes[top.0.lane];
+            if lane.last_id == hooks::TRACE_OFF {
+                return None;
+            }
+            let found = lane.trace.find_ordinary()?;
+            lane.stands = Stands::AtOrdinary(found);
+            *top = Reverse(lane.head(top.0.lane, found.ticks, found.cpu));
+            self.taken = false;
+        }
+        let Reverse(head) = self.heads.peek()?;
+        let lane = &lanes[head.lane];
+        match lane.stands {
+            Stands::AtOrdinary(found) if lane.reports || lane.cpu.is_none() => Some((*head, found)),
+            _ => None,
+        }
+    }
+
+    /// The event of [`Merge::next_ordinary`] is handed out.
+    #[inline(always)]
+    pub fn hand_out(&mut self, lane: &mut Lane, id: u16) {
+        self.taken = true;
+        lane.last_id = id;
     }
 
     /// Traces that stand at an event that was not handed out.
@@ -152,10 +208,9 @@ impl Merge {
             Found::Notice(notice) => return Ok(Err(notice)),
             Found::End => return Ok(Ok(None)),
         };
-        lane.parts = Some(parts);
+        lane.stands = Stands::At(parts);
         let (ticks, cpu) = lane.trace.stamp_and_cpu(&parts);
-        let cpu = cpu.or(lane.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
-        Ok(Ok(Some(Head { time_ns: lane.clock.advance(ticks), cpu, lane: at })))
+        Ok(Ok(Some(lane.head(at, ticks, cpu))))
     }
 
     fn is_duplicate(&mut self, head: Head, parts: &Parts, lane: &mut Lane) -> bool {

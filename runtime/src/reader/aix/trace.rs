@@ -3,6 +3,7 @@
 mod ordinary;
 mod resync;
 
+pub(super) use ordinary::Found as FoundOrdinary;
 pub(crate) use ordinary::{Visit, Way, Ways};
 
 use super::clock::Factors;

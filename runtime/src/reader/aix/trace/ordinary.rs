@@ -1,7 +1,7 @@
 //! Ordinary events: plain or generic ones of their kernel, of which whole runs are stepped over without looking back.
 
-use super::{LARGE_EVENT, Trace};
-use crate::reader::aix::step::{CpuidWord, MAX_GENERIC, Step};
+use super::{LARGE_EVENT, RawEvent, Trace};
+use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC, Parts, Step};
 use crate::reader::window::Taken;
 use tfbc_vm::Env;
 
@@ -172,6 +172,17 @@ pub(in crate::reader::aix) struct Stand {
     pub place: usize,
 }
 
+/// What is known of an ordinary event at which a trace stands.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::reader::aix) struct Found {
+    n_presented: u32,
+    pub id: u16,
+    wide: bool,
+    tid: u64,
+    pub ticks: Option<u64>,
+    pub cpu: Option<u64>,
+}
+
 /// Where stepping over ordinary events is.
 struct Stepping<'t> {
     left: &'t [u8],
@@ -233,6 +244,41 @@ impl Trace {
         self.tally.read += n_bytes as u64;
         self.tally.events += n_bytes as u64;
         n_bytes
+    }
+
+    /// Goes to the next event as [`Trace::find`] does, where it is ordinary and at hand.
+    #[inline(always)]
+    pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<Found> {
+        self.step_on();
+        if !self.in_area {
+            return None;
+        }
+        let bytes = self.window.bytes();
+        let wide = self.rules.kernel == Kernel::Bits64;
+        let event = if wide {
+            let usual = bytes.first_chunk().and_then(Ordinary::usual64);
+            usual.or_else(|| Ordinary::first64(bytes, self.rules.cpuid_word == CpuidWord::Last))
+        } else {
+            Ordinary::first32(bytes)
+        }?;
+        let Ordinary { recorded, n_presented, id, tid, ticks, cpu, .. } = event;
+        self.pending = recorded.len();
+        self.number += 1;
+        Some(Found { n_presented: n_presented as u32, id, wide, tid, ticks, cpu })
+    }
+
+    /// The ordinary event that was found.
+    #[inline(always)]
+    pub(in crate::reader::aix) fn ordinary_event(&self, found: &Found) -> RawEvent<'_> {
+        let Found { n_presented, id, wide, tid, ticks, cpu } = *found;
+        let recorded = &self.window.bytes()[..self.pending];
+        let bytes = &recorded[..n_presented as usize];
+        RawEvent { number: self.number, offset: self.window.offset(), bytes, wide, id, tid, ticks, cpu, recorded }
+    }
+
+    /// The parts of the event that was found.
+    pub(in crate::reader::aix) fn parts(&self) -> Option<Parts> {
+        if let Step::Whole(parts) = self.rules.step(self.window.bytes()) { Some(parts) } else { None }
     }
 
     /// Holds the last so many bytes of the events that were visited.
