@@ -23,16 +23,17 @@ body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.30
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.53
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.58
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 1.81
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.39
-line: dump | line/dump engine | line/dump native | | 1.20 | 1.96
-step | step/events engine | step/events native | | | 8.62
-step with times | step/timed engine | step/timed native | | | 10.30
-report: realistic, instructions | report/default engine | | | | 550
-report: realistic with processes, instructions | report/processes engine | | | | 1077
-report: realistic as a table, instructions | report/table engine | | | | 1365
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.36
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.34
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 1.60
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.20
+line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
+step | step/events engine | step/events native | | | 7.48
+step with times | step/timed engine | step/timed native | | | 9.16
+report: realistic, instructions | report/default engine | | | | 492
+report: realistic with processes, instructions | report/processes engine | | | | 1022
+report: realistic as a table, instructions | report/table engine | | | | 1313
+report: realistic, 64 logs, instructions | report/merged engine | | | | 983
 columns | columns/default engine | columns/default native | | | 1.26
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
@@ -41,13 +42,13 @@ number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.80 | 1.
 number: octal | numbers/octal engine | numbers/octal native | | 1.80 | 1.80
 number: binary | numbers/binary engine | numbers/binary native | | 1.80 | 1.80
 8 flags | numbers/flags engine | numbers/flags native | | 1.80 | 2.74
-dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.80 | 2.01
+dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.80 | 1.80
 dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.80 | 1.80
 switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.80 | 2.24
 switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.80 | 2.24
 switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.80 | 2.32
 switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.80 | 2.51
-switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 6.07
+switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 3.80
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
 datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 2.11

@@ -42,8 +42,16 @@ impl ReportRun {
     /// # Panics
     /// A stream that is no trace, or has damaged places.
     pub fn run(&mut self, stream: &'static [u8], out: &mut (impl Write + Send)) -> usize {
-        let trace = Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default());
-        self.report(Logs::from(trace.expect("the load is a trace")), out)
+        self.report(logs(stream), out)
+    }
+
+    /// Writes the report of several streams, merged by time; gives the bytes of its text.
+    ///
+    /// # Panics
+    /// As [`ReportRun::run`].
+    pub fn run_merged(&mut self, streams: &[&'static [u8]], out: &mut (impl Write + Send)) -> usize {
+        let logs = streams.iter().map(|stream| logs(stream)).collect();
+        self.report(Logs::merged(logs, false).expect("memory can be read"), out)
     }
 
     /// Writes the report of a file; gives the bytes of its text.
@@ -60,6 +68,11 @@ impl ReportRun {
         report(&mut logs, &self.catalog, &self.options, &mut out, &mut hear).expect("memory can be read and written");
         out.n_bytes
     }
+}
+
+fn logs(stream: &'static [u8]) -> Logs {
+    let trace = Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default());
+    Logs::from(trace.expect("the load is a trace"))
 }
 
 /// Compiles a format file, or event definitions.

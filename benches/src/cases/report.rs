@@ -10,6 +10,9 @@ use tfbc::forms::Form;
 use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
 use tfbc::report::ReportOptions;
 
+/// Logs that are merged.
+const N_MERGED: u32 = 64;
+
 /// Text that is kept before it is forgotten, as a report hands over a full buffer.
 const TEXT_BYTES: usize = 512 << 10;
 
@@ -74,7 +77,7 @@ pub(super) fn line() -> Vec<Measure> {
     loads.into_iter().map(measure).collect()
 }
 
-/// Reports of a 64-bit kernel at work: as they are by default, with columns of processes, and as a table.
+/// Reports of a 64-bit kernel at work: as they are by default, with columns of processes, as a table, and of 64 logs.
 pub(super) fn realistic() -> Vec<Measure> {
     let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
     let loads = [
@@ -84,15 +87,25 @@ pub(super) fn realistic() -> Vec<Measure> {
     ];
     let measure = |(name, options): (&str, ReportOptions)| {
         Measure::new(name, move |n_events| {
-            let extent = Extent::Events(n_events as u64);
-            let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu: 0, cpus: 1 };
-            let events = load.buffers().flatten().collect();
-            let stream: &'static [u8] = [STREAM64_MAGIC.to_vec(), load.header(Files::One), events].concat().leak();
-            let mut engine = ReportRun::with(&load.kind.format_file(), options.clone());
+            let stream = realistic_stream(n_events, 0, 1);
+            let mut engine = ReportRun::with(&TraceKind::Realistic.format_file(), options.clone());
             Case::new(n_events).side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
         })
     };
-    loads.into_iter().map(measure).collect()
+    let merged = Measure::new("merged", |n_events| {
+        let streams: Vec<_> = (0..N_MERGED).map(|cpu| realistic_stream(n_events, cpu, N_MERGED)).collect();
+        let mut engine = ReportRun::new(&TraceKind::Realistic.format_file());
+        Case::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
+    });
+    loads.into_iter().map(measure).chain([merged]).collect()
+}
+
+/// The stream of one of the CPUs that trace so many events.
+fn realistic_stream(n_events: usize, cpu: u32, cpus: u32) -> &'static [u8] {
+    let extent = Extent::Events(n_events as u64).share(cpu.into(), cpus.into());
+    let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu, cpus };
+    let events = load.buffers().flatten().collect();
+    [STREAM64_MAGIC.to_vec(), load.header(Files::One), events].concat().leak()
 }
 
 fn lines(pick: Pick, n_events: usize) -> Case {
