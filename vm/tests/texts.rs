@@ -200,7 +200,7 @@ fn by_text(len: u32, select: impl Fn(u32) -> Vec<Instr>) -> impl Fn(&mut BlobBui
             let [offset, len] = blob.string(TEXTS[at].as_bytes());
             (TEXTS[at].as_bytes(), pack_str(offset, len), place(at))
         };
-        let cases: Vec<_> = (0..TEXTS.len()).filter(|at| TEXTS[*at].len() <= len as usize).map(|at| case(at)).collect();
+        let cases: Vec<_> = (0..TEXTS.len()).filter(|at| TEXTS[*at].len() <= len as usize).map(&mut case).collect();
         let (kind, words) = text_table(&cases, n);
         let table = blob.table(kind, &words);
         let end = place(TEXTS.len());
