@@ -451,8 +451,8 @@ const fn pairs() -> [[u8; 4]; 256] {
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
     if let Some(n) = buf.get_mut(at..).and_then(|room| crate::sse::hex_run::<WIDTH>(room, bytes)) {
-        let (end, rest) = (at + n * WIDTH, &bytes[n..]);
-        return if rest.is_empty() { end } else { hex_run_by_bytes::<WIDTH>(buf, end, rest) };
+        let end = at + n * WIDTH;
+        return if n == bytes.len() { end } else { hex_run_by_bytes::<WIDTH>(buf, end, &bytes[n..]) };
     }
     hex_run_by_bytes::<WIDTH>(buf, at, bytes)
 }

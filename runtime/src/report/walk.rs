@@ -9,8 +9,9 @@ use crate::context::{ContextState, Facts};
 use crate::engine::{Portion, Walk, ends_portion};
 use crate::filter::Filter;
 use crate::needs::{Deed, Plan};
-use crate::reader::aix::{LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit};
+use crate::reader::aix::{InPlace, LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit};
 use crate::selection;
+use std::convert::identity;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tfbc_vm::{Event, Job, Layout, Machine, Outcome, TextBuf, Timers};
@@ -170,16 +171,15 @@ impl<'w> Taker<'w> {
 
     /// Takes ordinary events in a row, as far as they are at hand.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
-        if logs.is_merged() {
-            self.n_events +=
-                if self.by_context { self.merged_by_facts(logs, batch) } else { self.merged_alike(logs, batch) };
-            return;
-        }
         let before = batch.events.len();
-        let passage =
-            if self.by_context { self.ordinary_by_facts(logs, batch) } else { self.ordinary_alike(logs, batch) };
+        let is_merged = logs.is_merged();
+        let passage = match (self.by_context, is_merged) {
+            (true, _) => self.ordinary_by_facts(logs, batch),
+            (false, true) => self.merged_alike(logs, batch),
+            (false, false) => self.ordinary_alike(logs, batch),
+        };
         self.n_events += passage.n_events;
-        if batch.events.len() > before {
+        if batch.events.len() > before && !is_merged {
             logs.hold(&passage);
             batch.n_held += passage.n_bytes;
         }
@@ -202,33 +202,9 @@ impl<'w> Taker<'w> {
         )
     }
 
-    /// Takes them, and what they tell of processes and threads.
+    /// The same of several logs: those of each share one setting.
     #[inline(never)]
-    fn ordinary_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        let Self { plan, filter, by_facts, state, context, settings, max_events, .. } = self;
-        logs.ordinary(
-            batch.room(),
-            plan.ways(),
-            #[inline(always)]
-            |timed, place| {
-                // The header has not told yet when the trace began.
-                if *by_facts && filter.asks_for_dates() {
-                    return Visit::Leave;
-                }
-                context.advance(&timed.event);
-                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
-                    return Visit::Next;
-                }
-                let setting = settings.by_context(timed, context, state, batch);
-                batch.push(timed, place, setting);
-                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
-            },
-        )
-    }
-
-    /// Takes those of several logs where nothing is asked of the events before.
-    #[inline(never)]
-    fn merged_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> u64 {
+    fn merged_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
         let Self { plan, state, settings, max_events, .. } = self;
         logs.ordinary_merged(
             plan.ways(),
@@ -241,14 +217,15 @@ impl<'w> Taker<'w> {
         )
     }
 
-    /// Takes those of several logs, and what they tell of processes and threads.
+    /// Takes them, and what they tell of processes and threads.
     #[inline(never)]
-    fn merged_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> u64 {
+    fn ordinary_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
         let Self { plan, filter, by_facts, state, context, settings, max_events, .. } = self;
-        logs.ordinary_merged(
-            plan.ways(),
+        let room = batch.room();
+        // It is an argument since closures may be marked there only.
+        let mut visit = identity(
             #[inline(always)]
-            |timed| {
+            |timed: &TimedEvent<'_>, place: Option<InPlace>| {
                 // The header has not told yet when the trace began.
                 if *by_facts && filter.asks_for_dates() {
                     return Visit::Leave;
@@ -258,10 +235,27 @@ impl<'w> Taker<'w> {
                     return Visit::Next;
                 }
                 let setting = settings.by_context(timed, context, state, batch);
-                batch.push_copy(timed, setting);
+                match place {
+                    Some(place) => batch.push(timed, place, setting),
+                    None => batch.push_copy(timed, setting),
+                }
                 if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
             },
-        )
+        );
+        if logs.is_merged() {
+            logs.ordinary_merged(
+                plan.ways(),
+                #[inline(always)]
+                |timed| visit(timed, None),
+            )
+        } else {
+            logs.ordinary(
+                room,
+                plan.ways(),
+                #[inline(always)]
+                |timed, place| visit(timed, Some(place)),
+            )
+        }
     }
 
     /// Takes in any event.

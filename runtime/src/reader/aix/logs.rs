@@ -421,11 +421,11 @@ impl Logs {
     }
 
     /// Takes in ordinary events of several traces in a row, by time, as far as they are at hand: those that `ways` takes are
-    /// shown to `visit`. What follows is for [`Logs::next`]. Gives how many there were.
+    /// shown to `visit`. What follows is for [`Logs::next`].
     #[inline(always)]
-    pub(crate) fn ordinary_merged(&mut self, ways: &Ways, mut visit: impl FnMut(&TimedEvent<'_>) -> Visit) -> u64 {
-        let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return 0 };
-        let mut n_events = 0;
+    pub(crate) fn ordinary_merged(&mut self, ways: &Ways, mut visit: impl FnMut(&TimedEvent<'_>) -> Visit) -> Passage {
+        let mut passage = Passage::default();
+        let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return passage };
         while let Some((Head { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
             let lane = &mut lanes[log];
             let way =
@@ -448,12 +448,12 @@ impl Logs {
                 break;
             }
             merge.hand_out(lane, found.id);
-            n_events += 1;
+            passage.n_events += 1;
             if visited == Visit::Last {
                 break;
             }
         }
-        n_events
+        passage
     }
 
     /// Holds the ordinary events that were taken in last at their places, until [`Logs::hand_over`].
@@ -849,13 +849,14 @@ mod tests {
                 let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
                 loop {
                     if let Some(ways) = ways {
-                        n_in_rows += logs.ordinary_merged(ways, |timed| {
+                        let passage = logs.ordinary_merged(ways, |timed| {
                             if noise.below(20) == 0 {
                                 return Visit::Leave;
                             }
                             all.push(of(timed));
                             if noise.below(20) == 0 { Visit::Last } else { Visit::Next }
                         });
+                        n_in_rows += passage.n_events;
                     }
                     match logs.next().unwrap() {
                         Some(LogItem::Event(timed)) => all.push(of(&timed)),

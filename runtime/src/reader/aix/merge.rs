@@ -132,8 +132,8 @@ impl Merge {
         }
     }
 
-    /// The next event where it is ordinary and at hand, and there is nothing else to be done; [`Merge::hand_out_ordinary`]
-    /// comes next where it is handed out.
+    /// The next event where it is ordinary and at hand, and there is nothing else to be done; [`Merge::hand_out`] comes
+    /// next where it is handed out.
     #[inline(always)]
     pub fn next_ordinary(&mut self, lanes: &mut [Lane]) -> Option<(Head, FoundOrdinary)> {
         if self.n_begun < lanes.len() || !self.notices.is_empty() || self.duplicates.is_some() {
