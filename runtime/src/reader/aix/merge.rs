@@ -132,11 +132,11 @@ impl Merge {
         }
     }
 
-    /// The next event where it is ordinary and at hand, and there is nothing else to be done; [`Merge::hand_out`] comes
-    /// next where it is handed out.
+    /// The next event where it is ordinary and at hand, and no duplicates are looked for; [`Merge::hand_out`] comes next
+    /// where it is handed out.
     #[inline(always)]
     pub fn next_ordinary(&mut self, lanes: &mut [Lane]) -> Option<(Head, FoundOrdinary)> {
-        if self.n_begun < lanes.len() || !self.notices.is_empty() || self.duplicates.is_some() {
+        if self.duplicates.is_some() {
             return None;
         }
         if self.taken {
@@ -151,11 +151,8 @@ impl Merge {
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
-        let lane = &lanes[head.lane];
-        match lane.stands {
-            Stands::AtOrdinary(found) if lane.reports || lane.cpu.is_none() => Some((*head, found)),
-            _ => None,
-        }
+        // Where a trace stands at one, all have begun, nothing is to be said, and its processor's events go on.
+        if let Stands::AtOrdinary(found) = lanes[head.lane].stands { Some((*head, found)) } else { None }
     }
 
     /// The event of [`Merge::next_ordinary`] is handed out.

@@ -460,15 +460,20 @@ mod tests {
             let event = if cpuid_word == CpuidWord::None { &event[..24] } else { &event };
             let bytes = [&[0xEF, 0xDF, 0x11, 0x14], event, event].concat();
             let options = ReadOptions { cpuid_word, ..ReadOptions::default() };
-            let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &options).unwrap();
-            while !matches!(trace.next().unwrap(), Some(Item::Event(_))) {}
-            let mut cpus = Vec::new();
+            let begun = || {
+                let mut trace = Trace::from_input("x", Input::from_bytes(bytes.clone()), &options).unwrap();
+                while !matches!(trace.next().unwrap(), Some(Item::Event(_))) {}
+                trace
+            };
+            let (mut trace, mut cpus) = (begun(), Vec::new());
             trace.ordinary::<true>(usize::MAX, |event, _| {
                 cpus.push(event.cpu);
                 Visit::Next
             });
             let expected: &[_] = if cpuid_word == CpuidWord::Last { &[Some(3)] } else { &[] };
             assert_eq!(cpus, expected, "{cpuid_word:?}");
+            let found = begun().find_ordinary().map(|found| found.cpu);
+            assert_eq!(found.as_slice(), expected, "{cpuid_word:?}");
         }
     }
 }
