@@ -1,6 +1,7 @@
-//! Blob bytes: any, with the checksum put right, and valid ones with changes.
+//! Blobs: any bytes, small programs made from the instruction table, and compiled ones with edits.
 
-use crate::{printing, seed_of};
+use crate::oracle;
+use crate::programs::{Draft, edit, generate};
 use std::sync::LazyLock;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
@@ -8,8 +9,14 @@ use tfbc_snapshots::generate::datakey::definitions;
 use tfbc_snapshots::generate::{Rng, template};
 use tfbc_vm::{Program, seal};
 
-/// Valid blobs: of generated format files, then of generated event definitions.
-static VALID: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+/// Edits of one program, at most.
+const EDITS: usize = 4;
+
+/// Bytes of a blob that takes too long.
+const LARGE: usize = 6000;
+
+/// Compiled programs of one hook or record.
+static COMPILED: LazyLock<Vec<Draft>> = LazyLock::new(|| {
     let compiled = |name: &str, file: &str| {
         let mut sources = Sources::new();
         sources.add(Source::new(name, file));
@@ -18,69 +25,93 @@ static VALID: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let templates =
         (0..24).filter_map(|seed| compiled("a.trcfmt", &template(&mut Rng::new(seed), 1 + seed as usize).source));
     let files = (0..8).flat_map(|seed| definitions(&mut Rng::new(seed)).files);
-    templates.chain(files.filter_map(|file| compiled("a.xml", &file))).collect()
+    let blobs = templates.chain(files.filter_map(|file| compiled("a.xml", &file)));
+    let own = |blob: Vec<u8>| {
+        let program = Draft::read(&blob);
+        // Built-in stanzas are part of every blob.
+        let hooks = program.hooks.iter().filter(|hook| hook.flags & 2 == 0);
+        hooks.map(|hook| program.with_hooks(&[*hook]).compact()).collect::<Vec<_>>()
+    };
+    blobs.flat_map(own).filter(|program| program.write().len() < LARGE).collect()
 });
 
-/// Bytes of one change.
-const CHANGE: usize = 4;
-/// Bytes of an instruction.
-const INSTR: usize = 32;
-
-/// Opens what the bytes are or make: a blob is refused, or it runs within limits, in the fast loop as in its twin, opened
-/// whole as opened lazily.
+/// Opens the blob that the bytes are or make. It is refused, or what its programs print keeps the promises of `oracle.rs`.
 ///
-/// The first byte says what the others are: a blob, one whose checksum is to be put right, or changes to a valid one,
-/// which the second byte chooses.
+/// The first byte chooses what the others are: a blob, one to be sealed, a small program, or edits of a compiled one. The
+/// second chooses the events, the next two are the seed of whatever the rest does not choose.
 pub fn blob(data: &[u8]) {
-    let Some((mode, rest)) = data.split_first() else { return };
-    match (mode % 4, rest.split_first()) {
-        (0, _) => runs_or_is_refused(rest),
-        (1, _) => {
-            let mut bytes = rest.to_vec();
+    let Some((&[kind, events, low, high], choices)) = data.split_first_chunk() else { return };
+    let events = &mut Rng::new(events.into());
+    match kind % 16 {
+        0 => open(choices, events),
+        1 => {
+            let mut bytes = choices.to_vec();
             seal(&mut bytes);
-            runs_or_is_refused(&bytes);
+            open(&bytes, events);
         }
-        (2.., Some((which, changes))) => {
-            let mut bytes = VALID[usize::from(*which) % VALID.len()].clone();
-            changes.as_chunks::<CHANGE>().0.iter().for_each(|change| apply(&mut bytes, *change));
-            seal(&mut bytes);
-            runs_or_is_refused(&bytes);
-        }
-        _ => {}
-    }
-}
-
-/// Changes a blob: a byte, a bit, a number, or an instruction that is put in the place of another.
-fn apply(bytes: &mut [u8], [low, high, how, value]: [u8; CHANGE]) {
-    let at = usize::from(u16::from_le_bytes([low, high])) % bytes.len();
-    match how % 5 {
-        0 => bytes[at] = value,
-        1 => bytes[at] ^= 1 << (value & 7),
-        2 => bytes[at] = bytes[at].wrapping_add(value),
-        3 => {
-            let number = u32::from(value) << (8 * (how >> 6 & 3));
-            if let Some(word) = bytes.get_mut(at & !3..).and_then(<[u8]>::first_chunk_mut) {
-                *word = number.to_le_bytes();
-            }
-        }
-        _ => {
-            let (from, to) = (at & !7, (at & !7) + INSTR * (usize::from(value) + 1));
-            if to + INSTR <= bytes.len() {
-                bytes.copy_within(from..from + INSTR, to);
+        2.. => {
+            let rng = &mut Rng::of_choices(u16::from_le_bytes([low, high]).into(), choices);
+            let (program, refused) = edited(kind, rng);
+            open(&program, events);
+            if let Some(refused) = refused.filter(|_| events.below(8) == 0) {
+                oracle::check_refused(&refused, events);
             }
         }
     }
 }
 
-fn runs_or_is_refused(bytes: &[u8]) {
-    let seed = seed_of(bytes);
-    let verified = Program::open(bytes);
-    if let Ok(program) = &verified {
-        printing::run(program, &mut Rng::new(seed));
+/// A program with edits that the verifier accepts, and the last that it refused.
+fn edited(kind: u8, rng: &mut Rng) -> (Vec<u8>, Option<Vec<u8>>) {
+    let mut program = if kind % 16 < 4 { rng.pick(&COMPILED).clone() } else { generate(rng) };
+    let mut blob = program.write();
+    let mut refused = None;
+    for _ in 0..rng.below(EDITS) {
+        let mut next = program.clone();
+        edit(&mut next, rng);
+        let bytes = next.write();
+        match Program::open(&bytes) {
+            Ok(_) => (program, blob) = (next, bytes),
+            Err(_) => refused = Some(bytes),
+        }
     }
-    let lazy = Program::open_lazily(bytes);
-    assert!(lazy.is_ok() || verified.is_err(), "what is verified as a whole is opened lazily");
-    if let Ok(lazy) = &lazy {
-        printing::run_lazily(lazy, verified.as_ref().ok(), &mut Rng::new(seed));
+    (blob, refused)
+}
+
+fn open(blob: &[u8], events: &mut Rng) {
+    match Program::open(blob) {
+        Ok(program) => oracle::check(&program, blob, events),
+        Err(_) => oracle::check_refused(blob, events),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tfbc_vm::Op;
+
+    /// Inputs of one kind.
+    const CASES: u64 = 500;
+
+    #[test]
+    fn most_programs_keep_the_rules() {
+        // Kinds 2 and 6: compiled programs with edits, and small ones.
+        for (kind, at_least) in [(2, CASES), (6, CASES * 3 / 4)] {
+            let accepted = |seed: &u64| Program::open(&edited(kind, &mut Rng::new(*seed)).0).is_ok();
+            let n_accepted = (0..CASES).filter(accepted).count() as u64;
+            assert!(n_accepted >= at_least, "the verifier accepts {n_accepted} of {CASES} programs of kind {kind}");
+        }
+    }
+
+    #[test]
+    fn every_instruction_is_run() {
+        let mut ops: Vec<u8> = Vec::new();
+        for seed in 0..CASES {
+            let (blob, _) = edited(6, &mut Rng::new(seed));
+            if Program::open(&blob).is_ok() {
+                ops.extend(Draft::read(&blob).routines.iter().flat_map(|routine| &routine.code).map(|instr| instr.op));
+            }
+        }
+        let missing: Vec<_> = Op::ALL.iter().filter(|op| !ops.contains(&(**op as u8))).collect();
+        assert!(missing.is_empty(), "no accepted program has {missing:?}");
     }
 }

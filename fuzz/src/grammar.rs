@@ -1,6 +1,6 @@
 //! Templates and event definitions that the bytes choose, with nothing wrong in them or little.
 
-use crate::printing;
+use crate::oracle;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::generate::datakey::definitions;
@@ -23,6 +23,6 @@ pub fn grammar(data: &[u8]) {
     let compiled = compile(&sources, &Options::default());
     assert!(compiled.blob.is_some() || !is_sound, "a generated template compiles: {:?}", compiled.diagnostics);
     if let Some(blob) = compiled.blob {
-        printing::run(&Program::open(&blob).expect("what compiles verifies"), &mut rng);
+        oracle::check(&Program::open(&blob).expect("what compiles verifies"), &blob, &mut rng);
     }
 }

@@ -1,47 +1,65 @@
 //! Logs of QNX.
 
-use crate::reports::{DEFINITIONS, LIMITS, Ran, Way};
+use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
-use regex::bytes::Regex;
+use tfbc::catalog::Catalog;
 use tfbc::forms::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{self, RecordColumns, RecordOptions, RecordSummary};
+use tfbc::records::{self, RecordColumns, RecordFilter, RecordOptions, RecordSummary};
+use tfbc::report::MaxWork;
 use tfbc::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
 
-/// Reports and prints a log: every byte is formatted or named, and both are the same from a file and a pipe, by one thread
-/// and by two.
+/// Reports and prints a log: every byte is formatted or named, both are the same from a file and a pipe, by one thread and
+/// by two, and a record's text is the same if others are filtered out.
 ///
 /// The first byte chooses how it is reported.
 pub fn kev(data: &[u8]) {
     let Some((choice, bytes)) = data.split_first() else { return };
-    let other = Way::other(seed_of(bytes));
+    let seed = seed_of(bytes);
+    let (other, catalog) = (Way::other(seed), catalog(&DEFINITIONS, seed));
     if choice & 1 == 0 {
-        compare(|way| reported(*choice, bytes, way), other);
+        let all = RecordFilter::default();
+        let whole = compare(|way| reported(*choice, bytes, catalog, &all, way), other);
+        let is_text = choice >> 3 & 3 == 0 && choice >> 5 != 4;
+        if let Some(whole) = whole.filter(|_| is_text && seed >> 44 & 7 == 0) {
+            let some = RecordFilter { cpus: Some(seed), ..RecordFilter::default() };
+            let part = reported(*choice, bytes, catalog, &some, Way::File).expect("a log that opened");
+            is_part_of(&whole.text, &part.text);
+        }
     } else {
-        compare(|way| printed(*choice, bytes, way), other);
+        compare(|way| printed(*choice, bytes, catalog, way), other);
     }
 }
 
-fn compare(run: impl Fn(Way) -> Option<Ran<RecordSummary>>, other: Option<Way>) {
+/// Runs a report from a file, and in another way. Gives the one from a file.
+fn compare(run: impl Fn(Way) -> Option<Ran<RecordSummary>>, other: Option<Way>) -> Option<Ran<RecordSummary>> {
     let from_file = run(Way::File);
     if let Some(Ran { summary: Ok(summary), notices, .. }) = &from_file {
         assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, summary.n_damaged, "{notices:?}");
     }
-    let Some(way) = other else { return };
+    let Some(way) = other else { return from_file };
     let found = run(way);
     if way == Way::Threads {
-        return assert_eq!(found, from_file, "two threads");
+        assert_eq!(found, from_file, "two threads");
+    } else {
+        let text = |ran: &Option<Ran<RecordSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
+        assert_eq!(text(&found), text(&from_file), "from a pipe");
     }
-    let text = |ran: &Option<Ran<RecordSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
-    assert_eq!(text(&found), text(&from_file), "from a pipe");
+    from_file
 }
 
 fn open(bytes: &[u8], way: Way, slots: bool) -> Option<KevLog> {
     KevLog::from_input("fuzzed.kev", way.input(bytes), &KevOptions { slots, ..KevOptions::default() }).ok()
 }
 
-fn reported(choice: u8, bytes: &[u8], way: Way) -> Option<Ran<RecordSummary>> {
+fn reported(
+    choice: u8,
+    bytes: &[u8],
+    catalog: &Catalog<'_>,
+    filter: &RecordFilter,
+    way: Way,
+) -> Option<Ran<RecordSummary>> {
     let mut log = open(bytes, way, false)?;
     let options = RecordOptions {
         columns: match choice >> 1 & 3 {
@@ -51,7 +69,8 @@ fn reported(choice: u8, bytes: &[u8], way: Way) -> Option<Ran<RecordSummary>> {
         },
         form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][usize::from(choice >> 3 & 3)],
         defined: choice & 32 != 0,
-        grep: (choice & 64 != 0).then(|| Regex::new("1|[a-c]").expect("a pattern")),
+        grep: (choice & 64 != 0).then(|| PATTERN.clone()),
+        filter: filter.clone(),
         stats: choice >> 5 == 4,
         limits: LIMITS,
         threads: way.threads(),
@@ -59,11 +78,13 @@ fn reported(choice: u8, bytes: &[u8], way: Way) -> Option<Ran<RecordSummary>> {
     };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
-    let summary = records::report(&mut log, &DEFINITIONS, &options, &mut text, &mut monitor);
-    Some(Ran::new(text, notices, summary, |summary| summary.imbalance))
+    let summary = records::report(&mut log, catalog, &options, &mut text, &mut monitor);
+    let ran = Ran::new(text, notices, summary, |summary| summary.imbalance);
+    is_well_formed(options.form, &ran.text);
+    Some(ran)
 }
 
-fn printed(choice: u8, bytes: &[u8], way: Way) -> Option<Ran<RecordSummary>> {
+fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: Way) -> Option<Ran<RecordSummary>> {
     let verbose = choice & 16 != 0;
     let mut log = open(bytes, way, verbose)?;
     let format = if choice & 8 != 0 { "%t %02C %e %-8.3Z|%20.5z|%#c%%" } else { DEFAULT };
@@ -71,13 +92,17 @@ fn printed(choice: u8, bytes: &[u8], way: Way) -> Option<Ran<RecordSummary>> {
         layout: match choice >> 1 & 3 {
             0 => Layout::Compat { one_line: false },
             1 => Layout::Compat { one_line: true },
-            _ => Layout::Default(LineFormat::parse(format).expect("a line format")),
+            layout => {
+                Layout::Default { format: LineFormat::parse(format).expect("a line format"), one_line: layout == 3 }
+            }
         },
         verbose,
+        sort: choice & 64 != 0,
         limits: LIMITS,
+        max_work: MaxWork::default(),
         threads: way.threads(),
     };
-    let catalog = (choice & 32 != 0).then(|| &*DEFINITIONS);
+    let catalog = (choice & 32 != 0).then_some(catalog);
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
     let summary = print(&mut log, catalog, &options, &mut text, &mut monitor);

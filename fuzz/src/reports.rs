@@ -1,13 +1,19 @@
-//! What the reports of both systems share: the ways to read one input, and what is compared of them.
+//! What the reports of both systems share: the ways to read one input, the templates, and what must hold of each form.
 
+use crate::programs::{Draft, generate};
+use regex::bytes::Regex;
+use serde::de::IgnoredAny;
+use std::fs;
 use std::io::{self, Cursor, Read};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
+use tfbc::forms::Form;
 use tfbc::reader::{Compression, Imbalance, Input, Notice};
 use tfbc::report::ReportError;
-use tfbc_vm::Limits;
+use tfbc_snapshots::generate::Rng;
+use tfbc_vm::{HookRow, Limits, Program, Space};
 
 /// What an event may cost.
 pub const LIMITS: Limits = Limits { turns: 500, steps: 1 << 20, text: 2000 };
@@ -23,9 +29,9 @@ pub enum Way {
 impl Way {
     /// The way, beside that of a file and one thread, that an input is read: threads cost the most.
     pub fn other(seed: u64) -> Option<Self> {
-        match seed >> 40 & 7 {
+        match seed >> 40 & 15 {
             0 => Some(Way::Threads),
-            1..=3 => Some(Way::Pipe),
+            1..=4 => Some(Way::Pipe),
             _ => None,
         }
     }
@@ -45,6 +51,9 @@ impl Way {
         NonZeroUsize::new(if self == Way::Threads { 2 } else { 1 })
     }
 }
+
+/// A pattern that the text of some events matches.
+pub static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?m)[13]|[a-c]|^more").expect("a pattern"));
 
 /// A pipe that gives few bytes at a time.
 struct Trickle {
@@ -89,16 +98,111 @@ impl<S> Ran<S> {
     }
 }
 
-/// The format files of a report, loaded once.
-fn load(path: &str) -> Catalog<'static> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    let set = FormatSet::load(&[path], &LoadOptions::default()).expect("the fuzzed reports' format file compiles");
+/// The format file of a report, loaded once.
+fn load(path: &Path) -> Catalog<'static> {
+    let set = FormatSet::load(&[path.to_owned()], &LoadOptions::default()).expect("the fuzzed reports' formats load");
     let set: &'static FormatSet = Box::leak(Box::new(set));
     set.catalog().expect("what compiles verifies")
 }
 
+fn bundled(name: &str) -> Catalog<'static> {
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name))
+}
+
 /// Templates of everything that reports treat alike or not.
-pub static TEMPLATES: LazyLock<Catalog<'static>> = LazyLock::new(|| load("data/all.trcfmt"));
+pub static TEMPLATES: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.trcfmt"));
 
 /// Event definitions.
-pub static DEFINITIONS: LazyLock<Catalog<'static>> = LazyLock::new(|| load("data/all.xml"));
+pub static DEFINITIONS: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.xml"));
+
+/// Programs that no compiler makes, for all ids that logs have.
+static HOSTILE: LazyLock<[Catalog<'static>; 4]> = LazyLock::new(|| [0, 1, 2, 3].map(hostile));
+
+/// Templates for an input: programs that no compiler makes for one in four.
+pub fn catalog(usual: &'static Catalog<'static>, seed: u64) -> &'static Catalog<'static> {
+    if seed >> 48 & 3 == 0 { &HOSTILE[(seed >> 50 & 3) as usize] } else { usual }
+}
+
+/// Small programs that the verifier accepts, for AIX hooks, QNX records and their fields.
+fn hostile(seed: u64) -> Catalog<'static> {
+    let rng = &mut Rng::new(seed);
+    let mut all = Draft::default();
+    let hooks = (0x001..0x140).map(|id: u16| (Space::Hook, id << 4));
+    let records = (0..32).flat_map(|class| (0..17).chain([65, 100, 101, 102, 111]).map(move |event| (class, event)));
+    let records = records.map(|(class, event)| Space::record_id(class, event));
+    let records = records.flat_map(|id| [Space::Record, Space::Fields].map(|space| (space, id)));
+    let mut entries: Vec<_> = hooks.chain(records).collect();
+    entries.sort_by_key(|(space, id)| (*space as u8, *id));
+    let mut known: Vec<HookRow> = Vec::new();
+    for (space, id) in entries {
+        let in_space = |row: &&HookRow| row.flags >> 3 == space as u8;
+        if rng.below(16) == 0 || !known.iter().any(|row| in_space(&row)) {
+            all.add(&accepted(space, rng));
+            known.extend(all.hooks.pop());
+        }
+        let of_space: Vec<_> = known.iter().filter(in_space).collect();
+        all.hooks.push(HookRow { id, ..**rng.pick(&of_space) });
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("hostile.tfbc");
+    fs::write(&path, all.write()).expect("a temporary file");
+    load(&path)
+}
+
+/// A small program of one hook or record.
+fn accepted(space: Space, rng: &mut Rng) -> Draft {
+    loop {
+        let mut program = generate(rng);
+        let effects = if space == Space::Hook { program.hooks[0].flags & 4 } else { 0 };
+        program.hooks.truncate(1);
+        program.hooks[0].flags = (space as u8) << 3 | effects;
+        if Program::open(&program.write()).is_ok() {
+            return program;
+        }
+    }
+}
+
+/// A report in a form for programs is well-formed: no text of an event begins a row or a value of its own.
+pub fn is_well_formed(form: Form, text: &str) {
+    match form {
+        Form::Text => {}
+        Form::Ndjson => {
+            for line in text.lines() {
+                let is_json = serde_json::from_str::<IgnoredAny>(line).is_ok();
+                assert!(is_json && line.starts_with('{'), "no object of JSON: {line:?}");
+            }
+        }
+        Form::Tsv => is_rectangular(text.lines().map(|line| line.split('\t').count())),
+        Form::Csv => is_rectangular(csv(text).into_iter()),
+    }
+    assert!(form == Form::Text || text.is_empty() || text.ends_with('\n'), "the last row ends");
+}
+
+/// The lines of a report are lines of another one, in its order.
+pub fn is_part_of(whole: &str, part: &str) {
+    let mut others = whole.lines();
+    for line in part.lines() {
+        assert!(others.any(|other| other == line), "what is filtered out changes other events: {line:?}\n{whole}");
+    }
+}
+
+/// Each row has as many values as the first.
+fn is_rectangular(mut rows: impl Iterator<Item = usize>) {
+    let first = rows.next();
+    assert!(rows.all(|n| Some(n) == first), "a row has more or fewer values than the first");
+}
+
+/// Values of each row of RFC 4180.
+fn csv(text: &str) -> Vec<usize> {
+    let (mut rows, mut n, mut quoted) = (Vec::new(), 1, false);
+    for byte in text.bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => n += 1,
+            b'\n' if !quoted => rows.push(std::mem::replace(&mut n, 1)),
+            _ => {}
+        }
+    }
+    assert!(!quoted, "a quote is not closed");
+    rows
+}

@@ -1,9 +1,10 @@
-//! Every target over the committed corpus, every past finding, and a few changes to them.
+//! Every target over the committed corpus, the seeds, every past finding, and a few changes to them.
 //!
 //! `TFBC_CASES=100000` tries that many changes of each target.
 
+use flate2::read::GzDecoder;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,10 +29,30 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn inputs(target: &Target) -> Vec<PathBuf> {
-    let corpus = files(&directory("corpus", target.name));
-    assert!(!corpus.is_empty(), "{} has no corpus", target.name);
-    corpus.into_iter().chain(files(&directory("findings", target.name))).collect()
+/// An input of a target, with the name that a failure shows.
+struct Input {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The corpus, the seeds and the findings of a target.
+fn inputs(target: &Target) -> Vec<Input> {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{}.tar.gz", target.name));
+    let file = fs::File::open(&archive).unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
+    let mut inputs = Vec::new();
+    for entry in tar::Archive::new(GzDecoder::new(file)).entries().expect("an archive") {
+        let mut entry = entry.expect("a file in the archive");
+        let name = format!("{} in {}", entry.path().expect("a name").display(), archive.display());
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("a file in the archive");
+        inputs.push(Input { name, bytes });
+    }
+    assert!(!inputs.is_empty(), "{} has no corpus", target.name);
+    for path in ["seeds", "findings"].into_iter().flat_map(|kind| files(&directory(kind, target.name))) {
+        let bytes = fs::read(&path).expect("a file that can be read");
+        inputs.push(Input { name: path.display().to_string(), bytes });
+    }
+    inputs
 }
 
 /// Calls a target with many inputs, on all cores; gives how many.
@@ -90,10 +111,9 @@ fn changed(rng: &mut Rng, inputs: &[Vec<u8>]) -> Vec<u8> {
 /// Replays and changes the inputs of one target.
 fn replay(name: &str) {
     let target = tfbc_fuzz::target(name).expect("a target");
-    let paths = inputs(target);
-    let read = |path: &PathBuf| fs::read(path).expect("a file that can be read");
-    call_all(target, &paths, read, |path| path.display().to_string());
-    let inputs: Vec<Vec<u8>> = paths.iter().map(read).filter(|bytes| !bytes.is_empty()).collect();
+    let inputs = inputs(target);
+    call_all(target, &inputs, |input| input.bytes.clone(), |input| input.name.clone());
+    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|input| input.bytes).filter(|bytes| !bytes.is_empty()).collect();
     let n = std::env::var("TFBC_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CHANGED);
     let seeds: Vec<u64> = (0..n as u64).collect();
     let bytes = |seed: &u64| changed(&mut Rng::new(*seed), &inputs);
@@ -120,9 +140,9 @@ macro_rules! replayed {
             let bins = files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/targets")));
             let bins: Vec<_> = bins.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
             assert_eq!(bins, all, "each target has a program around libFuzzer");
-            for kind in ["corpus", "findings"] {
+            for kind in ["corpus", "seeds", "findings"] {
                 for path in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(kind)) {
-                    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    let name = path.file_name().unwrap_or_default().to_string_lossy().replace(".tar.gz", "");
                     assert!(all.contains(&name.as_str()), "{} is of no target", path.display());
                 }
             }
@@ -136,20 +156,22 @@ replayed! { template grammar xml blob reference aix kev packed }
 #[test]
 fn command() {
     let target = tfbc_fuzz::target("command").expect("a target");
-    let mut paths = inputs(target);
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let inputs: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("a file that can be read")).collect();
-    for seed in 0..CHANGED as u64 {
-        let path = directory.path().join(seed.to_string());
-        fs::write(&path, changed(&mut Rng::new(seed), &inputs)).expect("a temporary file");
-        paths.push(path);
-    }
+    let mut inputs: Vec<Vec<u8>> = inputs(target).into_iter().map(|input| input.bytes).collect();
+    let changed: Vec<_> = (0..CHANGED as u64).map(|seed| changed(&mut Rng::new(seed), &inputs)).collect();
+    inputs.extend(changed);
+    let write = |(at, bytes): (usize, &Vec<u8>)| {
+        let path = directory.path().join(at.to_string());
+        fs::write(&path, bytes).expect("a temporary file");
+        path
+    };
+    let paths: Vec<PathBuf> = inputs.iter().enumerate().map(write).collect();
     let mut child = Command::new(env!("CARGO_BIN_EXE_replay"));
     child.arg("command").args(&paths).env("TFBC_CACHE", "off").stdout(Stdio::null()).stdin(Stdio::null());
     let output = child.output().expect("the program that replays");
     if !output.status.success() {
         let _ = std::io::stderr().write_all(&output.stderr);
         let kept = directory.keep();
-        panic!("a promise is broken for the last file that is named above; changed files are in {}", kept.display());
+        panic!("a promise is broken for the last file that is named above; the files are in {}", kept.display());
     }
 }

@@ -1,0 +1,504 @@
+//! Promises about what a verified program prints.
+//!
+//! Several events are printed into one buffer, and each of them alone. The text of an event is the same both ways: it does
+//! not depend on other events, on their text, on registers that they wrote, or on bytes that the buffers held before.
+
+use crate::programs::{Draft, Routine, strings_len, table_lens};
+use std::sync::LazyLock;
+use tfbc_snapshots::generate::{Facts, Rng, facts};
+use tfbc_vm::{
+    COLUMNS, Context, Event, Hook, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Program, Record,
+    Run, Space, Step, Straight, TextBuf, Timers, list_instr,
+};
+
+/// Bytes after the text limit that a text may have: ` [limit]` and the line's end.
+const AFTER_LIMIT: usize = 9;
+/// Text of a selector, which does not count towards the limit.
+const SELECTOR: usize = 1 << 20;
+/// Room that a buffer has beyond its text.
+const SLACK: usize = 512;
+/// Room of a buffer that holds all but the longest texts.
+const ROOM: usize = 8000;
+/// Room of a new buffer.
+const FIRST_ROOM: usize = 3600;
+/// Bytes that buffers hold after their text.
+static STALE: [u8; ROOM] = [0xaa; ROOM];
+static OTHER_STALE: [u8; ROOM] = [0x55; ROOM];
+/// Words of an entry of a BITFLAGS table.
+const FLAG_WORDS: usize = 5;
+/// Bytes of text that cost one step.
+const STEP: usize = 32;
+/// Bytes of text that one instruction prints without paying for them.
+const FREE: usize = 256;
+/// Entries of a program that print.
+const ENTRIES: usize = 3;
+/// Bytes that an event has for its routine's need, at most.
+const MOST_NEEDED: u32 = 4096;
+/// Events of a case, at most.
+const EVENTS: usize = 6;
+
+/// Bytes of events: numbers of every width, texts, floats.
+static MATERIAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    const EXTREMES: [u64; 6] = [1, 0x7f, 0xffff, 0x8000_0000, i64::MIN as u64, u64::MAX];
+    let rng = &mut Rng::new(1);
+    let mut bytes = Vec::new();
+    let texts: [&[u8]; 8] =
+        [b"hello\0", b"a", b"/bin/ksh\0", b"\x05hello", b"two words\0", b"READ\0", b"b\0c\n", b"\xe9t\x7f"];
+    while bytes.len() < 12 << 10 {
+        match rng.below(8) {
+            0 => bytes.extend(rng.pick(&EXTREMES).to_be_bytes()),
+            1 => bytes.extend((rng.below(300) as u32).to_be_bytes()),
+            2 => bytes.extend((rng.below(300) as u16).to_le_bytes()),
+            3 => bytes.extend([0; 5]),
+            4 => bytes.extend((rng.below(1000) as f64 / 8.0).to_be_bytes()),
+            _ => bytes.extend(*rng.pick(&texts)),
+        }
+    }
+    bytes
+});
+
+/// Contexts that differ in everything.
+static CONTEXTS: LazyLock<Vec<Facts>> = LazyLock::new(|| (0..8).map(|seed| facts(&mut Rng::new(seed))).collect());
+
+/// An event with all that its text depends on.
+struct Job<'p> {
+    entry: Hook<'p>,
+    bytes: Vec<u8>,
+    wide: bool,
+    record: Option<Record>,
+    time_ns: u64,
+    offset: u64,
+    context: Context<'static>,
+    layout: Layout,
+    columns: &'static [u8],
+}
+
+impl<'p> Job<'p> {
+    fn new(entry: Hook<'p>, need: usize, rng: &mut Rng) -> Self {
+        let len = match rng.below(16) {
+            0 => 0,
+            1 => rng.below(9),
+            2 => need.saturating_sub(1),
+            3..=6 => need,
+            15 => need + rng.below(1200),
+            _ => need + rng.below(33),
+        };
+        let mut bytes = MATERIAL[rng.below(MATERIAL.len() / 2)..][..len].to_vec();
+        let (wide, other) = (rng.below(2) == 1, rng.below(2) == 1);
+        let record = (entry.space != Space::Hook).then_some(Record { event: entry.id & 1023, big_endian: other });
+        if record.is_none() {
+            let head = match (wide, other) {
+                (false, false) => [(entry.id >> 8) as u8, entry.id as u8 & 0xf0 | 9],
+                (false, true) => [(entry.id >> 8) as u8, entry.id as u8 & 0xf0 | 8],
+                (true, generic) => [if generic { 0x40 } else { 0 }, 0],
+            };
+            bytes.iter_mut().zip(head).for_each(|(byte, of_head)| *byte = of_head);
+            if wide {
+                bytes.iter_mut().skip(4).zip(entry.id.to_be_bytes()).for_each(|(byte, of_id)| *byte = of_id);
+            }
+        }
+        Job {
+            entry,
+            bytes,
+            wide,
+            record,
+            time_ns: rng.below(100) as u64 * 50_000,
+            offset: rng.below(256) as u64 * 0x1234,
+            context: CONTEXTS[rng.below(CONTEXTS.len())].context(),
+            layout: Layout { first: *rng.pick(&[0, 0, 1, 5, 33, 40]), further: *rng.pick(&[0, 9, 33]) },
+            columns: rng.pick::<&[u8]>(&[b"", b"010 ", b"010   ", b"columns\n"]),
+        }
+    }
+
+    fn event(&self) -> Event<'_> {
+        let Job { bytes, wide, record, time_ns, offset, .. } = self;
+        Event { bytes, wide: *wide, record: *record, time_ns: *time_ns, offset: *offset }
+    }
+}
+
+/// A program with the events that it prints, and the limits of each.
+struct Case<'p> {
+    program: &'p Program<'p>,
+    limits: Limits,
+    jobs: Vec<Job<'p>>,
+    blob: &'p [u8],
+    /// Text that the shared buffer begins with.
+    before: &'static [u8],
+}
+
+/// An event's text with its columns, and its outcome.
+type Printed = (Vec<u8>, Outcome);
+
+/// Checks what a verified program prints, in `blob`, for events that `rng` chooses. Comparisons that take longer are chosen
+/// by it, too.
+pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
+    let case = Case::new(program, blob, rng);
+    let expected = case.each_alone();
+    case.in_one_buffer(&expected);
+    match rng.below(8) {
+        0 => case.watched(&expected),
+        1 => case.lazily(blob, &expected, rng.below(2) == 1),
+        2 => case.between_others(&expected),
+        3 => case.flat(&expected),
+        4 if rng.below(4) == 0 => case.listed(),
+        _ => {}
+    }
+}
+
+/// Runs a program that the verifier refuses as a whole: some of its routines may run all the same.
+pub fn check_refused(blob: &[u8], rng: &mut Rng) {
+    let Ok(program) = Program::open_lazily(blob) else { return };
+    let case = Case::new(&program, blob, rng);
+    let (mut machine, mut timers) = (Machine::new(case.limits), Timers::new());
+    let mut run = machine.start(&program, &mut timers);
+    for job in &case.jobs {
+        let mut out = TextBuf::new();
+        let outcome = run.event(job.entry.index, (&job.event(), &job.context), (job.layout, 0), &mut out);
+        case.keeps_limits(job, (out.as_bytes(), outcome));
+    }
+    if rng.below(8) == 0 {
+        program.disassemble(None);
+    }
+}
+
+impl<'p> Case<'p> {
+    fn new(program: &'p Program<'p>, blob: &'p [u8], rng: &mut Rng) -> Self {
+        let limits = Limits {
+            turns: *rng.pick(&[0, 3, 40, 300]),
+            steps: *rng.pick(&[0, 20, 100, 1000, 1 << 16]),
+            text: *rng.pick(&[0, 1, 7, 40, 200, 1000, 3000, 3000]),
+        };
+        let entries = entries(program, rng);
+        let job = |rng: &mut Rng| {
+            let (entry, need) = *entries.get(rng.below(entries.len()))?;
+            Some(Job::new(entry, need, rng))
+        };
+        let jobs = (0..2 + rng.below(EVENTS - 1)).map_while(|_| job(rng)).collect();
+        let before = *rng.pick(&[b"" as &[u8], b"ANOTHER event\n", b"  ", b"No line end"]);
+        Case { program, limits, jobs, blob, before }
+    }
+
+    /// Each event by the checked machine, into a buffer that holds nothing else, and after other events than in the shared
+    /// buffer: an event sees the timers of those before it alone that are run even if they are filtered out.
+    fn each_alone(&self) -> Vec<Printed> {
+        let (mut machine, mut timers, mut out) = (Machine::checked(self.limits), Timers::new(), TextBuf::new());
+        let mut all = vec![Printed::default(); self.jobs.len()];
+        let carries_timers = |job: &Job<'_>| job.entry.space == Space::Hook && job.entry.has_effects;
+        let (first, rest): (Vec<_>, Vec<_>) = self.jobs.iter().zip(&mut all).partition(|(job, _)| carries_timers(job));
+        for (job, printed) in first.into_iter().chain(rest.into_iter().rev()) {
+            self.fill(&mut out, &OTHER_STALE);
+            out.push(job.columns);
+            let run = tfbc_vm::Job {
+                event: &job.event(),
+                context: &job.context,
+                timers: if carries_timers(job) { &mut timers } else { &mut Timers::new() },
+                layout: job.layout,
+                line: 0,
+                out: &mut out,
+            };
+            let outcome = machine.run(self.program, job.entry.index, run);
+            self.keeps_limits(job, (out.as_bytes(), outcome));
+            self.is_bounded(job, &out);
+            assert!(!outcome.refused, "a verified program is refused as it runs");
+            *printed = (out.as_bytes().to_vec(), outcome);
+        }
+        all
+    }
+
+    /// What holds for each event's text.
+    fn keeps_limits(&self, job: &Job<'_>, (text, outcome): (&[u8], Outcome)) {
+        if outcome.refused {
+            return;
+        }
+        let n = text.len().saturating_sub(job.columns.len());
+        // Margins do not count.
+        let n_further = text.iter().filter(|byte| **byte == b'\n').count();
+        let margins = usize::from(job.layout.first) + n_further * usize::from(job.layout.further);
+        assert!(
+            n <= self.limits.text as usize + AFTER_LIMIT + margins,
+            "an event prints {n} bytes: {}",
+            self.shown(job)
+        );
+        assert_eq!(
+            outcome.skipped,
+            text.is_empty(),
+            "what is skipped prints nothing, all else a line: {}",
+            self.shown(job)
+        );
+        assert!(outcome.skipped || text.ends_with(b"\n"), "an event's last line ends: {}", self.shown(job));
+        assert!(!outcome.limited || text.ends_with(b" [limit]\n"), "a limited event says so: {}", self.shown(job));
+        let stops = outcome.stop && job.entry.space == Space::Hook;
+        assert!(!stops || job.entry.has_effects, "`stop` is an effect beyond text: {}", self.shown(job));
+    }
+
+    /// Empties a buffer, and fills its room for the events' text with a byte.
+    fn fill(&self, out: &mut TextBuf, bytes: &[u8; ROOM]) {
+        out.clear();
+        out.push(&bytes[..if self.limits.text > 1000 { ROOM } else { FIRST_ROOM }]);
+        out.clear();
+    }
+
+    fn instrs(&self) -> impl Iterator<Item = &Instr> {
+        self.program.routines().flat_map(|routine| routine.code)
+    }
+
+    /// A buffer has grown by no more than a text at its limit and one instruction's needs.
+    fn is_bounded(&self, job: &Job<'_>, out: &TextBuf) {
+        if out.capacity() <= (ROOM + SLACK).next_power_of_two() {
+            return;
+        }
+        let Context { svc, exec_path, log_file, .. } = job.context;
+        let names = [svc, exec_path, log_file].map(<[u8]>::len).iter().sum::<usize>();
+        let piece = strings_len(self.blob) + 4 * job.bytes.len() + names + SLACK;
+        let selects = self.instrs().any(|instr| instr.op == Op::Mark as u8);
+        let selector = if selects { SELECTOR } else { 0 };
+        let most = out.len() + self.limits.text as usize + selector + 2 * piece;
+        let most = most.max(ROOM + SLACK).next_power_of_two();
+        assert!(out.capacity() <= most, "an event takes {} bytes: {}", out.capacity(), self.shown(job));
+    }
+
+    /// All events by one run of the fast machine, into one buffer.
+    fn in_one_buffer(&self, expected: &[Printed]) {
+        let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
+        let mut shared = Shared::new(self);
+        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut run = machine.start(self.program, &mut timers);
+        for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
+            shared.print(job, expected, |line, out| {
+                out.push(job.columns);
+                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+            });
+        }
+    }
+
+    /// By one run of the program as it is opened lazily, with entries that are looked up.
+    fn lazily(&self, blob: &[u8], expected: &[Printed], looked_up: bool) {
+        let lazy = Program::open_lazily(blob).expect("what is verified as a whole is opened lazily");
+        let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
+        let mut shared = Shared::new(self);
+        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut run = machine.start(&lazy, &mut timers);
+        for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
+            shared.print(job, expected, |line, out| {
+                if looked_up {
+                    return begun(&mut run, &lazy, job, event, line, out);
+                }
+                out.push(job.columns);
+                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+            });
+        }
+    }
+
+    /// By one run that prints events of another program in between.
+    fn between_others(&self, expected: &[Printed]) {
+        let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
+        let mut shared = Shared::new(self);
+        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let other = Program::open(&OTHER).expect("a sound program");
+        let theirs = Job::new(other.hooks().next().expect("a hook"), 16, &mut Rng::new(0));
+        let their_event = theirs.event();
+        let mut run = machine.start(self.program, &mut timers);
+        let mut their_out = TextBuf::new();
+        for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
+            their_out.clear();
+            begun(&mut run, &other, &theirs, &their_event, 0, &mut their_out);
+            shared.print(job, expected, |line, out| {
+                if event.time_ns % 100_000 == 0 {
+                    return begun(&mut run, self.program, job, event, line, out);
+                }
+                out.push(job.columns);
+                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+            });
+        }
+    }
+
+    /// Instruction by instruction, each of which is counted.
+    fn watched(&self, expected: &[Printed]) {
+        let (tables, uncounted) = (table_lens(self.blob), self.instrs().count());
+        let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
+        let mut shared = Shared::new(self);
+        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut run = machine.start(self.program, &mut timers);
+        for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
+            let mut meter =
+                Meter { case: self, job, tables: &tables, uncounted, steps: 0, last: 0, len: 0, pads: false, turns: 0 };
+            shared.print(job, expected, |line, out| {
+                out.push(job.columns);
+                run.observed(job.entry.index, (event, &job.context), (job.layout, line), out, &mut meter)
+            });
+        }
+    }
+
+    /// By the routine that is laid out once, if there is one.
+    fn flat(&self, expected: &[Printed]) {
+        for (job, (text, outcome)) in self.jobs.iter().zip(expected) {
+            let event = job.event();
+            let (is_bare, room) = (job.layout.first == 0, self.limits.text >= Straight::MAX_TEXT);
+            let Some(flat) = self.program.straight(&job.entry, event.env(), b"").filter(|_| is_bare && room) else {
+                continue;
+            };
+            let mut out = TextBuf::new();
+            self.fill(&mut out, &STALE);
+            if flat.write([], event.bytes, &mut out) && out.len() > 1 {
+                let expected = (&text[job.columns.len()..], false);
+                assert_eq!((out.as_bytes(), outcome.truncated), expected, "what is laid out once: {}", self.shown(job));
+            }
+        }
+    }
+
+    fn listed(&self) {
+        let n_instrs: usize = self.program.routines().map(|routine| routine.code.len()).sum();
+        let listing = self.program.disassemble(None);
+        assert!(listing.lines().count() >= n_instrs, "every instruction is listed");
+    }
+
+    /// The program and an event, for whoever reads a finding.
+    #[cold]
+    fn shown(&self, job: &Job<'_>) -> String {
+        let Job { entry, bytes, wide, record, layout, .. } = job;
+        let routines = self.program.disassemble(Some(entry));
+        format!("{entry:?} {layout:?} {:?}\nwide {wide} {record:?} {bytes:02x?}\n{routines}", self.limits)
+    }
+}
+
+/// Prints an event by an entry that is looked up, after columns that are written with its text.
+fn begun<'r>(
+    run: &mut Run<'r>,
+    program: &'r Program<'r>,
+    job: &'r Job<'_>,
+    event: &'r Event<'r>,
+    line: usize,
+    out: &mut TextBuf,
+) -> Outcome {
+    let begin = program.begin(job.entry.index, event.env_index()).expect("a routine of a verified program");
+    let columns = |room: &mut [u8; COLUMNS]| {
+        room[..job.columns.len()].copy_from_slice(job.columns);
+        job.columns.len()
+    };
+    let is_usual = run.begun(&begin, &(event, &job.context), (job.layout, line), columns, out);
+    if is_usual { Outcome::default() } else { run.outcome() }
+}
+
+/// A buffer that events are printed into, one after the other, and what it must hold.
+struct Shared<'c> {
+    case: &'c Case<'c>,
+    out: TextBuf,
+    expected: Vec<u8>,
+}
+
+impl<'c> Shared<'c> {
+    fn new(case: &'c Case<'_>) -> Self {
+        let mut out = TextBuf::new();
+        case.fill(&mut out, &STALE);
+        out.push(case.before);
+        Shared { case, out, expected: case.before.to_vec() }
+    }
+
+    /// Prints an event as `print` does, which is told where its line begins.
+    fn print(&mut self, job: &Job<'_>, expected: &Printed, print: impl FnOnce(usize, &mut TextBuf) -> Outcome) {
+        let outcome = print(self.out.len(), &mut self.out);
+        self.expected.extend_from_slice(&expected.0);
+        let differs = self.out.as_bytes() != self.expected || comparable(outcome) != comparable(expected.1);
+        if differs {
+            panic!(
+                "text depends on more than the event: {outcome:?}\n{}\n--- alone: {:?}\n{}\n---\n{}",
+                self.out.as_bytes().escape_ascii(),
+                expected.1,
+                self.expected.escape_ascii(),
+                self.case.shown(job)
+            );
+        }
+    }
+}
+
+/// Blob of a program that leaves as much behind as an event can: registers, pointers, a soft blank, a call.
+static OTHER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut code: Vec<Instr> = (0..9).chain([1023]).map(|register| Instr::of(Op::Const, &[register, 7])).collect();
+    code.extend([
+        Instr::of(Op::PtrSet, &[5, 3]),
+        Instr::of(Op::BaseTo, &[0]),
+        Instr::new(Op::Newline),
+        Instr::new(Op::Stop),
+        Instr::new(Op::Soft),
+        Instr::of(Op::Mark, &[1022]),
+        Instr::of(Op::Call, &[0]),
+    ]);
+    let called = [Instr::of(Op::Take, &[0, 16]), Instr::new(Op::End)];
+    let routine = |called, code: &[Instr]| Routine {
+        need: 16,
+        zeroed: 0,
+        called,
+        shape: 0,
+        body: code.len() as u32,
+        code: code.to_vec(),
+    };
+    let hook = HookRow { id: 0x0200, flags: 4, tab_origin: 3, routines: [1; 4], ..HookRow::default() };
+    let routines = vec![routine(1, &called), routine(0, &code)];
+    Draft { routines, hooks: vec![hook], ..Draft::default() }.write()
+});
+
+/// Where a limit ended an event, what the rest of it would have met does not count.
+fn comparable(outcome: Outcome) -> Outcome {
+    let ended = outcome.limited;
+    Outcome { truncated: outcome.truncated && !ended, divided_by_zero: outcome.divided_by_zero && !ended, ..outcome }
+}
+
+/// Some entries of a program with the bytes that they need: its own, and one of the built-in ones if there are any.
+fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)> {
+    let all = || Space::ALL.into_iter().flat_map(|space| program.entries(space));
+    let own: Vec<_> = all().filter(|entry| !entry.builtin).collect();
+    let built_in: Vec<_> = all().filter(|entry| entry.builtin).collect();
+    let from = if own.len() > ENTRIES { rng.below(own.len() - ENTRIES) } else { 0 };
+    let one = built_in.get(rng.below(built_in.len()));
+    let some = own.into_iter().skip(from).take(ENTRIES).chain(one.copied());
+    some.map(|entry| {
+        let envs = entry.space.envs().into_iter();
+        let need = envs.filter_map(|env| program.routine_of(&entry, env)).map(|routine| routine.need).max();
+        (entry, need.unwrap_or(0).min(MOST_NEEDED) as usize)
+    })
+    .collect()
+}
+
+/// Counts what an event costs, and panics if that is more than its limits allow.
+struct Meter<'c> {
+    case: &'c Case<'c>,
+    job: &'c Job<'c>,
+    /// Words of each table.
+    tables: &'c [usize],
+    /// Steps that no limit has seen yet, at most: those since the last jump, call or return.
+    uncounted: usize,
+    /// Steps of the instructions that have run, and those of the last one.
+    steps: usize,
+    last: usize,
+    /// Bytes of text before the last instruction.
+    len: usize,
+    /// True if the last instruction prints padding, which costs no steps.
+    pads: bool,
+    turns: usize,
+}
+
+impl Meter<'_> {
+    /// Steps of an instruction, without those for its text: one, and the entries of the BITFLAGS table that it looks through.
+    fn steps_of(&self, instr: &Instr) -> usize {
+        let flags = [Op::Flags, Op::FlagsAny, Op::FlagsList].map(|op| op as u8).contains(&instr.op);
+        1 + if flags { self.tables[instr.c as usize] / FLAG_WORDS } else { 0 }
+    }
+}
+
+impl Observer for Meter<'_> {
+    fn before(&mut self, step: Step<'_>) {
+        let Case { program, limits, .. } = self.case;
+        let shown = || format!("{}\n{}", list_instr(step.instr, Some(program)), self.case.shown(self.job));
+        if !self.pads {
+            self.last += step.text.len().saturating_sub(self.len + FREE) / STEP;
+        }
+        self.len = step.text.len();
+        self.pads = step.instr.op == Op::Text as u8;
+        self.steps += self.last;
+        let most = limits.steps as usize + self.uncounted + self.last;
+        assert!(self.steps <= most, "{} steps before {}", self.steps, shown());
+        assert!(self.turns <= limits.turns as usize + 1, "{} turns before {}", self.turns, shown());
+        self.last = self.steps_of(step.instr);
+        self.turns += usize::from([Op::Back, Op::Call].map(|op| op as u8).contains(&step.instr.op));
+    }
+}

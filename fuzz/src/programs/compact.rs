@@ -1,0 +1,104 @@
+//! Programs joined, without the tables, words and strings that no instruction names.
+
+use super::{Draft, Table};
+use std::collections::BTreeMap;
+use tfbc_vm::table::{LONG_TEXTS, TableKind, pack_str, unpack_str};
+use tfbc_vm::{Instr, Kind, Op};
+
+/// Places of tables and words in the program that they were copied to, by their places in the other one.
+#[derive(Default)]
+struct Copied {
+    /// By index, and if their targets are texts.
+    tables: BTreeMap<(u32, bool), u32>,
+    words: BTreeMap<u32, u32>,
+}
+
+impl Draft {
+    /// The program without what its instructions do not name.
+    pub fn compact(&self) -> Draft {
+        let mut small = Draft { dialect: self.dialect.clone(), ..Draft::default() };
+        small.add(self);
+        small
+    }
+
+    /// Adds the routines and hooks of a program that keeps the verifier's rules. Hooks lose their labels.
+    pub fn add(&mut self, other: &Draft) {
+        let mut copied = Copied::default();
+        let first = self.routines.len() as u32;
+        for routine in &other.routines {
+            let mut routine = routine.clone();
+            for instr in &mut routine.code {
+                self.add_operands(other, instr, first, &mut copied);
+            }
+            self.routines.push(routine);
+        }
+        for hook in &other.hooks {
+            let mut hook = *hook;
+            (hook.label, hook.source) = ([0; 2], 0);
+            hook.routines = hook.routines.map(|routine| routine + first);
+            self.hooks.push(hook);
+        }
+    }
+
+    fn add_operands(&mut self, other: &Draft, instr: &mut Instr, first: u32, copied: &mut Copied) {
+        let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
+        for (_, slot, kind) in operands {
+            let old = instr.slot(*slot);
+            let new = match kind {
+                Kind::Str => self.add_string(other, [old, instr.c]),
+                Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags => {
+                    let of_texts = *kind == Kind::CaseTexts;
+                    *copied.tables.entry((old, of_texts)).or_insert_with(|| self.add_table(other, old, of_texts))
+                }
+                Kind::Lits | Kind::Nibbles => {
+                    *copied.words.entry(old).or_insert_with(|| self.add_words(other, old as usize, *kind))
+                }
+                Kind::Routine => old + first,
+                _ => continue,
+            };
+            *instr = instr.with(*slot, new);
+        }
+    }
+
+    fn add_string(&mut self, other: &Draft, [offset, len]: [u32; 2]) -> u32 {
+        let at = self.strings.len() as u32;
+        self.strings.extend_from_slice(&other.strings[offset as usize..][..len as usize]);
+        at
+    }
+
+    fn add_words(&mut self, other: &Draft, at: usize, kind: Kind) -> u32 {
+        let head = other.words[at];
+        let n = match kind {
+            Kind::Nibbles => 5 + (head & 0xff) * 64,
+            _ => 1 + ((head & !LONG_TEXTS) + 1) * if head & LONG_TEXTS != 0 { 4 } else { 2 },
+        };
+        self.words.extend_from_slice(&other.words[at..][..n as usize]);
+        self.words.len() as u32 - n as u32
+    }
+
+    /// Adds a table. Its targets are texts if `of_texts`.
+    fn add_table(&mut self, other: &Draft, index: u32, of_texts: bool) -> u32 {
+        let Table { kind, mut words } = other.tables[index as usize].clone();
+        for word in strings(kind, &mut words, of_texts) {
+            let (offset, len) = unpack_str(*word);
+            *word = pack_str(self.add_string(other, [offset as u32, len as u32]), len as u32);
+        }
+        self.tables.push(Table { kind, words });
+        self.tables.len() as u32 - 1
+    }
+}
+
+/// Words of a table that name strings.
+fn strings(kind: u32, words: &mut [u64], of_texts: bool) -> impl Iterator<Item = &mut u64> {
+    let n_buckets = words.get(1).map_or(0, |shift| 1usize << (64 - shift.clamp(&32, &63)));
+    let slots = 4 + n_buckets;
+    let in_slot = move |at: usize, width: usize, word: usize| at >= slots && (at - slots) % width == word;
+    let names = move |at: usize| match TableKind::from_u32(kind) {
+        Some(TableKind::Dense) => of_texts && at >= 2,
+        Some(TableKind::Hash) => of_texts && (at == 3 || in_slot(at, 2, 1)),
+        Some(TableKind::Text) => in_slot(at, 3, 2),
+        Some(TableKind::Flags) => [2, 3].contains(&(at % 5)),
+        None => false,
+    };
+    words.iter_mut().enumerate().filter(move |(at, _)| names(*at)).map(|(_, word)| word)
+}
