@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
-use tfbc::render;
+use tfbc_authoring::render;
 use tfbc_compiler::{Compiled, Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};

@@ -95,8 +95,13 @@ fn one_clock(syspage: &[u8], big_endian: bool) -> bool {
     if syspage.len() < 36 {
         return false;
     }
-    let at = usize::from(half(syspage, 32, big_endian)) + 60;
-    at > 60 && at + 4 <= syspage.len() && word(syspage, at, big_endian) & 8 != 0
+    let is_versioned = half(syspage, 4, big_endian) & 0x1000 != 0;
+    if is_versioned && half(syspage, 12, big_endian) != 2 {
+        return false;
+    }
+    let (entry, flags) = if is_versioned { (20, 48) } else { (32, 60) };
+    let at = usize::from(half(syspage, entry, big_endian)) + flags;
+    at > flags && at + 4 <= syspage.len() && word(syspage, at, big_endian) & 8 != 0
 }
 
 /// Reads a log.

@@ -2,7 +2,7 @@
 //!
 //! `INSTA_GLOB_FILTER='*enum*' cargo test -p tfbc-snapshots --test datakey` runs some of the cases.
 
-use tfbc::render;
+use tfbc_authoring::render;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::case::Case;

@@ -1,7 +1,7 @@
 //! What fixes of findings do to generated and damaged format files: a safe one takes its finding away, makes no other, and
 //! leaves what events print as it is; fixing comes to an end, where nothing is left to fix.
 
-use tfbc::authoring::fix::{Wanted, fix};
+use tfbc_authoring::fix::{Wanted, fix};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
 use tfbc_snapshots::differential::{Case, Reach, as_event};
@@ -161,7 +161,7 @@ fn guesses_come_to_an_end_and_make_no_more_errors() {
         let text = damaged(&mut rng, case.template.source.as_bytes());
         let n_errors = |text: &[u8]| {
             let found = compile(&sources(text), &Options::default()).diagnostics;
-            found.iter().filter(|found| found.code.severity() == tfbc_grammar::Severity::Error).count()
+            found.iter().filter(|found| found.code.severity == tfbc_grammar::Severity::Error).count()
         };
         let fixed = check_all(&text, Wanted::All);
         assert!(n_errors(&fixed) <= n_errors(&text).max(1) + 1, "seed {seed}: {}", fixed.escape_ascii());

@@ -1,4 +1,4 @@
-//! The corpus: each case against what it asks for, and every stage's output against the kept one.
+//! The corpus: each case against what it asks for, and the output of every stage against the kept one.
 //!
 //! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases,
 //! `INSTA_UPDATE=always` accepts their output.
@@ -6,43 +6,52 @@
 use std::path::Path;
 
 use insta::{Settings, assert_snapshot};
-use tfbc::render;
+use tfbc_authoring::render;
 use tfbc_compiler::{Compiled, Options, Stage, compile, emit};
 use tfbc_grammar::{Arena, Sources};
 use tfbc_snapshots::case::{Case, Expect};
+use tfbc_snapshots::datakey;
 use tfbc_snapshots::reference::{Line, Reference, layout_without_columns};
 use tfbc_snapshots::runner::Runner;
-use tfbc_vm::{Limits, Machine};
+use tfbc_vm::{Limits, Machine, Program, Space};
 
-/// Compares one stage's text with the kept one; a stage that gave no text has none.
-fn show(stage: &str, text: &str) {
-    if !text.is_empty() {
-        assert_snapshot!(stage, text);
-    }
-}
-
-/// The settings of one case's snapshots: `golden/<stage>@<folder>__<case>.case.snap`.
-fn settings(path: &Path, case: &Case) -> Settings {
+/// Compares the output of a case's stages with the kept file `golden/<language>@<case>.snap`, one labelled part a stage.
+fn compare(language: &str, name: &str, comment: &str, stages: &[(&str, String)]) {
     let mut settings = Settings::clone_current();
-    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     settings.set_snapshot_path("../golden");
-    settings.set_snapshot_suffix(format!("{folder}__{}.case", case.name));
+    settings.set_snapshot_suffix(name);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.set_description(case.comment.clone());
-    settings
+    settings.set_description(comment);
+    let shown = stages.iter().filter(|(_, text)| !text.is_empty());
+    let text: String = shown.map(|(stage, text)| format!("==== {stage}\n{}\n", text.trim_end_matches('\n'))).collect();
+    settings.bind(|| assert_snapshot!(language, text));
 }
 
-fn stages(case: &Case, sources: &Sources, compiled: &Compiled) {
+/// The stages of the compiler, and the linked code.
+fn compiler_stages(sources: &Sources, compiled: &Compiled) -> Vec<(&'static str, String)> {
     let options = Options::default();
-    let rendered: Vec<String> = compiled.diagnostics.iter().map(|found| render::human(sources, found, false)).collect();
-    show("diagnostics", &rendered.join("\n"));
-    show("ast", &emit(sources, &options, Stage::Ast).0);
-    show("ir", &emit(sources, &options, Stage::Ir).0);
-    show("bytecode", &emit(sources, &options, Stage::Bytecode).0);
-    if let Some(expect) = &case.expect {
-        show("report", &String::from_utf8_lossy(&expect.text));
-    }
+    let diagnostics = compiled.diagnostics.iter().map(|found| render::human(sources, found, false)).collect::<Vec<_>>();
+    vec![
+        ("diagnostics", diagnostics.join("\n")),
+        ("ast", emit(sources, &options, Stage::Ast).0),
+        ("ir", emit(sources, &options, Stage::Ir).0),
+        ("bytecode", emit(sources, &options, Stage::Bytecode).0),
+        ("linked", compiled.blob.as_deref().map_or(String::new(), linked)),
+    ]
+}
+
+/// The linked code of a blob, without that of the built-in stanzas.
+fn linked(blob: &[u8]) -> String {
+    let program = Program::open(blob).expect("a blob of the compiler opens");
+    let entries = [Space::Hook, Space::Record, Space::Fields].map(|space| program.entries(space));
+    let own = entries.into_iter().flatten().filter(|entry| !entry.builtin);
+    own.map(|entry| program.disassemble(Some(&entry))).collect::<Vec<_>>().join("")
+}
+
+/// A text whose lines are closed by `|` if a blank at a line's end would be lost to the eye.
+fn marked(text: &str) -> String {
+    if text.lines().any(|line| line.ends_with(' ')) { text.replace('\n', "|\n") } else { text.to_owned() }
 }
 
 /// What a machine prints for a case.
@@ -70,14 +79,20 @@ fn check(path: &Path) -> Result<(), String> {
     let case = Case::read(path);
     let sources = case.sources();
     let compiled = compile(&sources, &Options::default());
-    settings(path, &case).bind(|| stages(&case, &sources, &compiled));
+    let mut stages = compiler_stages(&sources, &compiled);
+    let arena = Arena::new();
+    let reference = Reference::parse(&arena, &sources);
+    if let (Some(blob), Ok(reference)) = (&compiled.blob, &reference) {
+        let report = machine_report(&case, reference, blob, Machine::default())?;
+        stages.push(("report", marked(&String::from_utf8_lossy(&report.text))));
+    }
+    compare("trcfmt", &case.name, &case.comment, &stages);
     case.check_diagnostics(&sources, &compiled.diagnostics).map_err(|difference| {
         let found: String = compiled.diagnostics.iter().map(|found| render::short(&sources, found)).collect();
         format!("{}: {difference}; found\n{found}", case.name)
     })?;
     let Some(blob) = &compiled.blob else { return Ok(()) };
-    let arena = Arena::new();
-    let reference = Reference::parse(&arena, &sources).map_err(|found| format!("{}: {found:?}", case.name))?;
+    let reference = reference.map_err(|found| format!("{}: {found:?}", case.name))?;
     check_report("the reference", &case, &case.reference_report(&reference))?;
     for (who, machine) in [("the machine", Machine::default()), ("its twin", Machine::checked(Limits::default()))] {
         check_report(who, &case, &machine_report(&case, &reference, blob, machine)?)?;
@@ -85,9 +100,36 @@ fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn golden() {
+/// Compares the stages of an event definition's case; `tests/datakey.rs` compares its report with what it asks for.
+fn check_datakey(path: &Path) -> Result<(), String> {
+    let case = datakey::case::Case::read(path);
+    let sources = case.sources();
+    let compiled = compile(&sources, &Options::default());
+    let mut stages = compiler_stages(&sources, &compiled);
+    if let Some(blob) = &compiled.blob {
+        let mut runner = Runner::new(blob, Machine::default()).map_err(|error| format!("{}: {error}", case.name))?;
+        let lines = case.events.iter().map(|event| match runner.show(&event.record()) {
+            Some((text, _)) => String::from_utf8_lossy(&text).into_owned() + "\n",
+            None => "(none)\n".to_owned(),
+        });
+        stages.push(("report", marked(&lines.collect::<String>())));
+    }
+    compare("datakey", &case.name, &case.comment, &stages);
+    Ok(())
+}
+
+fn on_all(pattern: &str, check: fn(&Path) -> Result<(), String>) {
     let mut failures = Vec::new();
-    insta::glob!("../corpus", "trcfmt/*.case", |path| failures.extend(check(path).err()));
+    insta::glob!("../corpus", pattern, |path| failures.extend(check(path).err()));
     assert!(failures.is_empty(), "{}\n{} failures", failures.join("\n"), failures.len());
+}
+
+#[test]
+fn templates() {
+    on_all("trcfmt/*.case", check);
+}
+
+#[test]
+fn event_definitions() {
+    on_all("datakey/*.case", check_datakey);
 }

@@ -435,7 +435,7 @@ impl Reader<'_> {
     fn condition(&mut self, element: &Element, key: &mut Key) {
         self.look_around(element, &["name", "key", "value", "mask"], &[]);
         let label = self.label(element);
-        if label.is_none() {
+        if label.is_none() && key.fields.len() > 1 {
             self.error(element.place, "a condition without a name");
         }
         if element.attribute("value").is_none() && element.attribute("mask").is_none() {
@@ -445,7 +445,8 @@ impl Reader<'_> {
         if value.is_some_and(|value| value.not) && mask.is_some_and(|mask| mask.not) {
             self.warn(element.place, "two ! cancel");
         }
-        let Some(label) = label else { return };
+        let only = (key.fields.len() == 1).then(|| key.fields[0].field.label.clone());
+        let Some(label) = label.or(only) else { return };
         if key.fields.iter().any(|field| field.field.label == label) {
             return self.warn(element.place, "a condition on its own field");
         }

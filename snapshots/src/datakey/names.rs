@@ -3,22 +3,45 @@
 const CLASSES: [&str; 12] =
     ["EMPTY", "CONTROL", "KER_CALL", "INT", "PR_TH", "SYSTEM", "USER", "COMM", "QUIP", "SEC", "QVM", "PMU"];
 
+/// Some further names of classes.
+const MORE_CLASSES: [(&str, u8); 10] = [
+    ("THREAD", 4),
+    ("VTHREAD", 4),
+    ("PROCESS", 4),
+    ("KERCALL", 2),
+    ("KERCALLEXIT", 2),
+    ("INTENTER", 3),
+    ("INTERRUPT", 3),
+    ("USREVENT", 6),
+    ("SYS", 5),
+    ("CONTAINER", 5),
+];
+
 /// Class, name and number of some events; kernel calls as they are entered.
-const EVENTS: [(u8, &str, u16); 9] = [
-    (1, "_NTO_TRACE_CONTROLTIME", 1),
+const EVENTS: [(u8, &str, u16); 10] = [
+    (1, "CONTROLTIME", 1),
     (1, "TIME", 1),
-    (2, "__KER_MSG_SENDV", 11),
     (2, "MSG_SENDV", 11),
+    (4, "THRUNNING", 1),
     (4, "THREADY", 2),
     (4, "PROCCREATE_NAME", 192),
-    (5, "_NTO_TRACE_SYS_ADDRESS", 9),
+    (5, "SYS_ADDRESS", 9),
+    (5, "SYS_COMPACTION", 13),
     (7, "REC_PULSE", 3),
-    (7, "_NTO_TRACE_COMM_RPULSE", 3),
+    (7, "COMM_RPULSE", 3),
 ];
+
+/// A name in upper case, without the beginning of QNX's constants.
+fn plain(name: &str) -> String {
+    let name = name.to_uppercase();
+    name.strip_prefix("_NTO_TRACE_").or(name.strip_prefix("__KER_")).unwrap_or(&name).to_owned()
+}
 
 /// The number of a class.
 pub fn class(name: &str) -> Option<u8> {
-    CLASSES.iter().position(|class| *class == name).map(|at| at as u8)
+    let name = plain(name);
+    let more = MORE_CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class);
+    CLASSES.iter().position(|class| *class == name).map(|at| at as u8).or(more)
 }
 
 /// The name of a class, as reports show it.
@@ -29,14 +52,16 @@ pub fn class_name(class: u8) -> String {
 
 /// The number of an event.
 pub fn event(class: u8, name: &str) -> Option<u16> {
-    let (name, more) = match name.split_once(':') {
-        Some((name, "enter")) => (name, 0),
-        Some((name, "exit")) => (name, 128),
-        Some((name, "int")) => (name, 256),
-        Some((name, "enter64")) => (name, 512),
-        Some((name, "exit64")) => (name, 128 + 512),
-        _ => (name, 0),
+    let (name, kind) = name.split_once(':').unwrap_or((name, "enter"));
+    let more = match kind.to_lowercase().as_str() {
+        "enter" => 0,
+        "exit" => 128,
+        "int" => 256,
+        "enter64" => 512,
+        "exit64" => 128 + 512,
+        _ => return None,
     };
+    let name = plain(name);
     let found = EVENTS.iter().find(|event| event.0 == class && event.1 == name)?;
     Some(found.2 + more)
 }

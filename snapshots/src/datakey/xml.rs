@@ -55,15 +55,15 @@ pub const MAX_ATTRIBUTES: usize = 64;
 /// Reads a file.
 ///
 /// # Errors
-/// What is not well-formed, not UTF-8, beyond a limit, or declares entities.
+/// What is not well-formed, in no known encoding, beyond a limit, or declares entities.
 pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
     let whole = |reason| Malformed { place: (1, 1), reason };
     if bytes.len() > MAX_BYTES {
         return Err(whole("more than 16 MiB"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| whole("not UTF-8"))?;
+    let text = &decoded(bytes).map_err(whole)?;
     let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-    let mut reader = Reader { text, at: 0, lines: [0].into_iter().chain(newlines).collect() };
+    let mut reader = Reader { text, at: 0, lines: [0].into_iter().chain(newlines).collect(), prefixes: Vec::new() };
     reader.take("\u{feff}");
     reader.declaration()?;
     let mut document = Document::default();
@@ -88,6 +88,60 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
         }
     }
     if reader.rest().is_empty() { Ok(document) } else { reader.fail("something behind the root") }
+}
+
+/// The characters of windows-1252 from 0x80 to 0x9f; `\0` for none.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
+    '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
+];
+
+/// The text of a file, in whatever encoding.
+fn decoded(bytes: &[u8]) -> Result<String, &'static str> {
+    let utf16 = |unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes[2..].as_chunks();
+        let units: Vec<u16> = pairs.iter().copied().map(unit).collect();
+        String::from_utf16(&units).ok().filter(|_| rest.is_empty()).ok_or("not UTF-16")
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => return utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return utf16(u16::from_be_bytes),
+        [b'<', 0, ..] | [0, b'<', ..] => return Err("UTF-16 without a mark"),
+        _ => {}
+    }
+    let utf8 = std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "not UTF-8");
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        return utf8;
+    }
+    let narrow: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+    match declared_encoding(&narrow).unwrap_or("utf-8").to_ascii_lowercase().as_str() {
+        "utf-8" | "utf8" => utf8,
+        "us-ascii" | "ascii" => {
+            if bytes.is_ascii() {
+                utf8
+            } else {
+                Err("not ASCII")
+            }
+        }
+        "iso-8859-1" | "latin1" => Ok(narrow),
+        "windows-1252" | "cp1252" => {
+            let wide = |c: char| match c as usize {
+                code @ 0x80..=0x9f => Some(WINDOWS_1252[code - 0x80]).filter(|c| *c != '\0'),
+                _ => Some(c),
+            };
+            narrow.chars().map(wide).collect::<Option<String>>().ok_or("not windows-1252")
+        }
+        _ => Err("another encoding"),
+    }
+}
+
+/// The encoding that a declaration names.
+fn declared_encoding(text: &str) -> Option<&str> {
+    let (declaration, _) = text.strip_prefix("<?xml")?.split_once("?>")?;
+    let (before, value) = declaration.split_once("encoding")?;
+    let value = value.trim_start_matches(is_blank).strip_prefix('=')?.trim_start_matches(is_blank);
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    value[1..].split_once(quote).map(|(name, _)| name).filter(|_| before.ends_with(is_blank))
 }
 
 /// A character that XML allows.
@@ -119,6 +173,8 @@ struct Reader<'t> {
     at: usize,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// The prefixes that open elements bind.
+    prefixes: Vec<String>,
 }
 
 impl<'t> Reader<'t> {
@@ -193,8 +249,7 @@ impl<'t> Reader<'t> {
             _ => return self.fail("no version"),
         };
         let rest = match rest {
-            [("encoding", encoding), rest @ ..] if encoding.eq_ignore_ascii_case("utf-8") => rest,
-            [("encoding", _), ..] => return self.fail("another encoding"),
+            [("encoding", _), rest @ ..] => rest,
             rest => rest,
         };
         match rest {
@@ -324,14 +379,46 @@ impl<'t> Reader<'t> {
             }
         };
         element.tag = start..self.at;
+        let written = element.name.clone();
+        let n_prefixes = self.prefixes.len();
+        self.resolve_prefixes(&mut element)?;
         if !closed {
-            self.content(&mut element, depth)?;
+            self.content(&mut element, &written, depth)?;
         }
+        self.prefixes.truncate(n_prefixes);
         Ok(element)
     }
 
-    /// What stands in an element, and its end tag.
-    fn content(&mut self, element: &mut Element, depth: usize) -> Result<(), Malformed> {
+    /// Takes prefixes off an element's names, and drops its attributes about namespaces.
+    fn resolve_prefixes(&mut self, element: &mut Element) -> Result<(), Malformed> {
+        let prefix = |name: &str| name.split_once(':').map(|(prefix, _)| prefix.to_owned());
+        let mut attributes: Vec<(String, String)> = Vec::new();
+        for (name, value) in std::mem::take(&mut element.attributes) {
+            match (name.as_str(), prefix(&name).as_deref()) {
+                (_, Some("xmlns")) => self.prefixes.push(name["xmlns:".len()..].into()),
+                ("xmlns", None) | (_, Some("xml" | "xsi")) => {}
+                _ => attributes.push((name, value)),
+            }
+        }
+        for name in attributes.iter_mut().map(|(name, _)| name).chain([&mut element.name]) {
+            if let Some(prefix) = prefix(name) {
+                if prefix != "xml" && !self.prefixes.contains(&prefix) {
+                    return self.fail("a prefix that is not bound");
+                }
+                name.drain(..=prefix.len());
+            }
+        }
+        for (name, value) in attributes {
+            if element.attribute(&name).is_some() {
+                return self.fail("an attribute twice");
+            }
+            element.attributes.push((name, value));
+        }
+        Ok(())
+    }
+
+    /// What stands in an element, and its end tag, with the name as it is written.
+    fn content(&mut self, element: &mut Element, written: &str, depth: usize) -> Result<(), Malformed> {
         loop {
             let rest = self.rest();
             if self.comment_or_instruction()? {
@@ -340,7 +427,7 @@ impl<'t> Reader<'t> {
                 let text = self.until("]]>")?.into();
                 self.note_text(element, at, text);
             } else if self.take("</") {
-                if self.name()? != element.name {
+                if self.name()? != written {
                     return self.fail("an end tag of another name");
                 }
                 self.blanks();

@@ -518,7 +518,9 @@ impl Writer<'_> {
                 attributes.push((name, self.literal(value, 50)));
             }
         }
-        if self.fault() {
+        // Without a name, a condition is good only if the format has one label.
+        let may_lack_name = key.fields.len() == 1 && self.rng.chance(10);
+        if may_lack_name || self.fault() {
             attributes.swap_remove(0);
         }
         self.empty("condition", attributes)

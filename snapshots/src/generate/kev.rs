@@ -124,18 +124,30 @@ fn header(rng: &mut Rng, big_endian: bool) -> Vec<u8> {
     file
 }
 
-/// A syspage of which only size and qtime say something.
+/// A syspage of which only size, type and qtime say something. Some are versioned, as 8.0 writes them.
 fn syspage(rng: &mut Rng, big_endian: bool) -> Vec<u8> {
-    let mut page = vec![0; 64 + 64];
+    let mut page = vec![0; 260];
     let mut put = |at: usize, half: u16| {
         let bytes = if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
         page[at..at + 2].copy_from_slice(&bytes);
     };
-    for (at, half) in [(0, 128), (2, 128), (6, 4), (32, 64), (34, 64)] {
+    let is_versioned = rng.chance(30);
+    for (at, half) in [(0, 260), (2, 260), (6, 4)] {
         put(at, half);
     }
+    let (start, flags_at) = if is_versioned {
+        for (at, half) in [(4, 0x1104), (12, *rng.pick(&[2, 2, 3])), (20, 160), (22, 80)] {
+            put(at, half);
+        }
+        (160, 48)
+    } else {
+        for (at, half) in [(32, 64), (34, 64)] {
+            put(at, half);
+        }
+        (64, 60)
+    };
     let flags: u32 = *rng.pick(&[0, 7, 8, 0xf]);
     let flags = if big_endian { flags.to_be_bytes() } else { flags.to_le_bytes() };
-    page[124..128].copy_from_slice(&flags);
+    page[start + flags_at..][..4].copy_from_slice(&flags);
     page
 }

@@ -22,12 +22,15 @@ const MAX_MACROS: usize = 255;
 pub const BUILTIN: &str = r#"
 001 1.0 L=KERN "TRACE ON" "channel " $HD%U2
 002 1.0 L=KERN "TRACE OFF" "channel " $HD%U2
+003 1.0 L=KERN "TRACE HEADER" "kind=" $D1%X2 "data=" W2 LOOP $HL { X0 }
 004 1.0 L=KERN "TRACEID IS ZERO" "hookword=" W0 XW "file=" $LOGFILE " index=" $LOGIDX0
 005 1.0 L=KERN "LOGFILE WRAPAROUND" $D1%UW
 006 1.0 L=KERN "TRACEBUFFER WRAPAROUND" $D1%UW $D2%UW "missed entries"
 007 1.0 L=KERN "UNDEFINED TRACE ID" "idx=" $LOGIDX0 "traceid=" $TRACEID " hookword=" W0 XW "data=" \
     {{ $n = $HL + $GENERIC * $WORDSIZE }} W1 LOOP $n { X0 }
 008 1.0 L=KERN "@DEFAULT TEMPLATE" "hookword=" W0 XW "data=" {{ $n = $HL + $GENERIC * $WORDSIZE }} W1 LOOP $n { X0 }
+00A 1.0 L=KERN "TRACE_UTIL" $GENERIC, 1 { "kind=" $D1%X2 "data=" W2 LOOP $HL { X0 } }, \
+    \* { "subhook=" $HD "data=" W1 LOOP $HL { X0 } }
 "#;
 
 /// The running timers of a report.

@@ -23,8 +23,10 @@ pub(super) struct Page {
     pending: bool,
     /// Number of the current line, from 1.
     line: u64,
-    /// The most bytes of text, margins counted.
+    /// The most bytes of text, margins not counted.
     limit: usize,
+    /// Bytes of text so far, margins not counted.
+    n_bytes: usize,
     /// The text limit was passed; whatever comes is dropped.
     full: bool,
 }
@@ -40,6 +42,7 @@ impl Page {
             pending: false,
             line: 1,
             limit,
+            n_bytes: 0,
             full: false,
         }
     }
@@ -130,7 +133,7 @@ impl Page {
         if !self.started {
             self.started = true;
             let margin = if self.line == 1 { self.layout.first } else { self.layout.further };
-            self.store(&vec![b' '; margin as usize]);
+            self.text.extend(std::iter::repeat_n(b' ', margin as usize));
         }
         self.store(bytes);
         self.column += bytes.len();
@@ -138,10 +141,11 @@ impl Page {
 
     fn store(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            if self.text.len() == self.limit {
+            if self.n_bytes == self.limit {
                 self.full = true;
                 return;
             }
+            self.n_bytes += 1;
             self.text.push(*byte);
         }
     }
