@@ -44,9 +44,8 @@ fn event(row: &Table, table: &Table) -> String {
         let found = rows.iter().find(|row| text(row, "name") == name);
         number(found.unwrap_or_else(|| panic!("{list} {name} is in the table")), key)
     };
-    let wide = row.get("print_only_args").or(row.get("wide"));
-    // A missing list says that fast records hold the words of wide ones.
-    let fast = row.get("fast").or(wide);
+    let print_only = row.get("print_only_args");
+    let wide = print_only.or(row.get("wide"));
     let first = number(row, "number");
     let fields = [
         format!("class: {}", named("class", text(row, "class"), "internal")),
@@ -55,13 +54,15 @@ fn event(row: &Table, table: &Table) -> String {
         format!("last_number: {}", row.get("last_number").map_or(first, integer)),
         format!("name: {:?}", text(row, "name")),
         format!("label: {:?}", optional(row, "traceprinter")),
+        format!("aliases: &{:?}", texts(row, "aliases")),
         format!("ide: {:?}", optional(row, "ide")),
         format!("label_6_4: {:?}", optional(row, "label_6_4")),
+        format!("class_text: {:?}", optional(row, "class_text")),
         format!("since: {}", release(text(row, "since"))),
         format!("until: {}", optional(row, "until").map_or("None".into(), |until| format!("Some({})", release(until)))),
-        format!("fast: {}", arguments(fast)),
+        format!("fast: {}", arguments(row.get("fast"))),
         format!("wide: {}", arguments(wide)),
-        format!("wide_from_7: {}", arguments(row.get("wide_71"))),
+        format!("wide_from_7: {}", arguments(row.get("wide_71").filter(|_| print_only.is_none()))),
         format!("known_prefix: {}", arguments(row.get("known_prefix"))),
     ];
     format!("EventRow {{ {} }}", fields.join(", "))
@@ -87,12 +88,13 @@ fn call(row: &Table, calls: &[&Table]) -> String {
 
 fn side(row: &Table, same: Option<&Table>, side: &str) -> String {
     let own = |key: &str| row.get(side).and_then(|lists| lists.get(key));
-    let shared = |key: &str| {
-        let lists = same.and_then(|same| same.get(side));
-        own(key).or(lists.and_then(|lists| lists.get(key)))
+    let shared = |key: &str| same?.get(side)?.get(key);
+    let either = |keys: [&str; 2]| {
+        let [print, plain] = keys;
+        own(print).or(own(plain)).or(shared(print)).or(shared(plain))
     };
-    let fast = shared("fast_print").or(shared("fast"));
-    let wide = shared("print").or(shared("wide")).or(fast);
+    let fast = either(["fast_print", "fast"]);
+    let wide = either(["print", "wide"]).or(fast);
     let fields = [
         format!("fast: {}", arguments(fast)),
         format!("wide: {}", arguments(wide)),
@@ -149,6 +151,11 @@ fn optional<'t>(row: &'t Table, key: &str) -> Option<&'t str> {
 
 fn text<'t>(row: &'t Table, key: &str) -> &'t str {
     optional(row, key).unwrap_or_else(|| panic!("{key} is missing in {row:?}"))
+}
+
+fn texts<'t>(row: &'t Table, key: &str) -> Vec<&'t str> {
+    let list = row.get(key).map_or(&[][..], |value| value.as_array().expect("a list"));
+    list.iter().map(|text| text.as_str().expect("a list of texts")).collect()
 }
 
 fn integer(value: &Value) -> i64 {

@@ -1,7 +1,7 @@
 //! Fixes of what `lower` finds, and the names that were probably meant.
 
 use crate::names::Names;
-use crate::predefined::NAMES;
+use crate::predefined::{NAMES, predefined};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Edit, Fix, Span, nearest};
 
@@ -86,6 +86,12 @@ pub(crate) fn macro_meant<'n>(name: &[u8], variables: impl Iterator<Item = &'n [
     // Short names are all near each other.
     let near = nearest(name, known.filter(|known| known.len() > 2))?;
     Some(String::from_utf8_lossy(near).into_owned())
+}
+
+/// The predefined macro that a name is in another letter case.
+pub(crate) fn predefined_in_another_case(name: &[u8]) -> Option<String> {
+    let upper = name.to_ascii_uppercase();
+    predefined(&upper).map(|_| String::from_utf8_lossy(&upper).into_owned())
 }
 
 /// Puts the macro `meant` in place of the one at `node`, whose cast stays.

@@ -6,13 +6,11 @@
 //! machine sees is exact for every construct, in all environments together; and what is printed is the same.
 
 use crate::build::Form;
+use crate::ir::PROBE_REGISTER;
 use crate::{Built, Compiled, Options, run};
 use std::collections::HashMap;
 use tfbc_grammar::{SourceId, Sources, Span};
-use tfbc_vm::{Instr, N_REGS, Op, Slot};
-
-/// The register that probes write.
-pub(crate) const REGISTER: u32 = N_REGS as u32 - 1;
+use tfbc_vm::{Instr, Op, Slot};
 
 /// What a part of a format file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,13 +82,13 @@ pub struct Instrumented {
 pub fn instrument(sources: &Sources, options: &Options) -> Instrumented {
     let mut probes = Probes::new(true);
     let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
-    let (blob, diagnostics) = run(sources, options, Form::Linked, &mut probes, take);
-    Instrumented { compiled: Compiled { blob, diagnostics }, points: probes.points }
+    let (blob, diagnostics, left_out) = run(sources, options, Form::Linked, &mut probes, take);
+    Instrumented { compiled: Compiled { blob, diagnostics, left_out }, points: probes.points }
 }
 
 /// The number of the point whose probe an instruction of an instrumented program is.
 pub fn probe(instr: &Instr) -> Option<usize> {
-    let is_probe = instr.op == Op::Const as u8 && instr.slot(Slot::A) == REGISTER;
+    let is_probe = instr.op == Op::Const as u8 && instr.slot(Slot::A) == PROBE_REGISTER;
     is_probe.then(|| instr.slot(Slot::B) as usize)
 }
 

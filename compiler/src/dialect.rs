@@ -14,6 +14,16 @@ use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
+    /// True if a narrow cast takes the first bytes of a macro, otherwise the last.
+    pub(crate) high_casts: bool,
+    /// True if `F8` prints eight decimals.
+    pub(crate) long_f8: bool,
+    /// True if codes in back quotes need not be whole words.
+    pub(crate) codes_anywhere: bool,
+    /// True if a LOOP takes all its turns, though the data has ended.
+    pub(crate) loop_counts: bool,
+    /// True if tab stops count from the line's first column, otherwise from the margin.
+    pub(crate) line_tabs: bool,
     /// Base of unprefixed match values on uncast selectors that print in hex.
     pub(crate) decimal_matches: bool,
     /// Which kinds print a soft blank.
@@ -81,6 +91,11 @@ impl std::error::Error for DialectError {}
 impl Default for Dialect {
     fn default() -> Self {
         Dialect {
+            high_casts: false,
+            long_f8: false,
+            codes_anywhere: false,
+            loop_counts: false,
+            line_tabs: false,
             decimal_matches: false,
             soft: Soft::Numbers,
             subroutine_labels: true,
@@ -102,15 +117,32 @@ impl Default for Dialect {
 impl Dialect {
     /// The settings: name, values with the default first, what it decides.
     pub const SETTINGS: &[(&str, &[&str], &str)] = &[
-        ("match-base", &["hex", "decimal"], "base of match values on uncast macros that print in hex"),
-        ("soft-blank", &["numbers", "all", "none"], "which codes a soft blank follows"),
+        ("cast-bytes", &["low", "high"], "which bytes of a macro a cast takes that is narrower than it"),
+        ("f8", &["4", "8"], "how many decimals F8 has"),
+        (
+            "backquote",
+            &["words", "anywhere"],
+            "which codes in back quotes are expanded: whole words, or wherever no letter, digit or _ touches them",
+        ),
+        (
+            "loop-end",
+            &["data", "count"],
+            "where LOOP ends when the data ends: there, or after all its turns, which read zeros",
+        ),
+        (
+            "tabs",
+            &["margin", "line"],
+            "from where tab stops are counted: the level's margin, or the line's first column",
+        ),
+        ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),
+        ("match-base", &["hex", "decimal"], "base of unprefixed match values on macros that print in hex"),
+        ("soft-blank", &["numbers", "all", "none"], "which codes a soft blank follows; numbers: words and labels too"),
         ("subroutine-labels", &["print", "omit"], "whether the label of a template subroutine prints"),
         ("level", &["KERN", "APPL", "SVC", "INT"], "text column of a stanza without L="),
         ("msec", &["1000", "NUMBER"], "timers print milliseconds from this many microseconds on (whole blob)"),
         ("timer-key", &["id", "thread"], "whether each thread has timers of its own (whole blob)"),
         ("errno", &["names", "number"], "whether E prints AIX error names (whole blob)"),
         ("hex", &["upper", "lower"], "case of hex digits"),
-        ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),
         ("bare-s", &["string", "number"], "what `%s label` is in event definitions"),
         ("plain-number", &["decimal", "hex"], "how a number without a format shows in event definitions"),
         (
@@ -126,13 +158,90 @@ impl Dialect {
         ("char-array", &["text", "list"], "how an array of characters shows in event definitions"),
     ];
 
+    /// Settings of commands that read traces: `--dialect` takes them, but no format file and no blob contains them.
+    pub const REPORT_SETTINGS: &[(&str, &[&str], &str)] = &[
+        (
+            "b-generic-word",
+            &["8", "4"],
+            "bytes of the data word of a 32-bit program's generic hook in a 64-bit trace; the bytes follow at offset 16, or 12",
+        ),
+        (
+            "delta",
+            &["reported", "all"],
+            "the event from which the delta of a filtered report is measured: the previous reported one, or the previous one",
+        ),
+    ];
+
+    /// Decisions that have another switch: the question, and the values of the switch, default first.
+    pub const OTHER_SWITCHES: &[(&str, &str)] = &[
+        ("position of the CPU number in an event of trace -p", "--cpuid-word=last, first, after-tid, none"),
+        ("which words of which hooks name process, thread, CPU", "--context FILE (docs/context.md)"),
+        (
+            "where a report continues after damage",
+            "--after-damage=next-entry (trcrpt), --after-damage=resync (tfbc report, tfbc info and the rest)",
+        ),
+        ("zone of the heading's date, of -s and -e", "TZ; --utc"),
+        ("what happens to a stanza that cannot be read", "it is left out; --strict refuses the whole"),
+        (
+            "what the words of hooks 100 to 106, 10C, 134, 135, 139, 15B, 200, 465 and 4B0 contain",
+            "our guess (docs/hooks.md); a format file with -t",
+        ),
+        (
+            "limits of one event, and what counts as text",
+            "1 MiB of its own text, without margins, and 1048576 turns; --max-text, --max-turns",
+        ),
+    ];
+
+    /// Decisions without a switch, since nobody is known to need one: the question, and what is done.
+    pub const WITHOUT_SWITCH: &[(&str, &str)] = &[
+        ("what %W alone and an unknown cast print", "as an uncast user macro: X2"),
+        ("when a bare word like X17 counts as text", "never in check; in reports if a bare word is allowed there"),
+        ("words of $ERROR", "ERROR: log file NAME, offset 0xHEX, traceid HHH"),
+        ("labels and texts of 003 to 00A", "the built-in stanzas, unless a file has its own"),
+        ("unprintable bytes", "."),
+        ("where A ends", "at NUL"),
+        ("An longer than its field", "not cut"),
+        ("what endtimer does to its start", "it is forgotten"),
+        ("timers of events that are filtered out or skipped", "they act"),
+        ("timers of 003 and 00A", "they do not act"),
+        ("time of an event without stamp", "the last one known"),
+        (
+            "which event is elapsed 0",
+            "the first 001 if only 003 and 00A come before it, otherwise the first stamped event",
+        ),
+        ("timestamp=1: rounding", "truncated, 6 decimals"),
+        ("timestamp=2: decimals", "3"),
+        ("width of the CPU column", "4"),
+        ("width of the ID column if ids have four digits", "5"),
+        ("2line", "columns on one line, the text on the next; no such line without text"),
+        ("hist", "after the report, with any other option"),
+        ("whether pagesize counts the heading", "no"),
+        ("what a template sees after an event's data", "zeros; the event counts as truncated"),
+        ("which functions exist: {{ f(x) ... }}", "as production files use them"),
+        (
+            "logs: offsets, order of entries, bytes of 00A's kinds",
+            "offsets from file start; entries in currentry order; docs/recorded-logs.md",
+        ),
+    ];
+
+    /// True if `name` is one of [`Dialect::REPORT_SETTINGS`].
+    pub fn is_of_report(name: &str) -> bool {
+        Self::REPORT_SETTINGS.iter().any(|(known, ..)| *known == name)
+    }
+
     /// Sets `name` to `value`.
     ///
     /// # Errors
     /// An unknown name or value, with what is known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DialectError> {
+        if Self::is_of_report(name) {
+            let text =
+                format!("dialect setting `{name}` belongs to the command: give it with `--dialect {name}={value}`");
+            return Err(DialectError(text));
+        }
         let Some((_, values, _)) = Self::SETTINGS.iter().find(|(known, ..)| *known == name) else {
-            let known: Vec<_> = Self::SETTINGS.iter().map(|(known, ..)| *known).collect();
+            let all = Self::REPORT_SETTINGS.iter().chain(Self::SETTINGS);
+            let known: Vec<_> = all.map(|(known, ..)| *known).collect();
             let hint = hint(name, &known);
             return Err(DialectError(format!(
                 "unknown dialect setting `{name}`; there are {}{hint}",
@@ -146,6 +255,11 @@ impl Dialect {
             return Err(DialectError(format!("dialect setting `{name}` takes {known}, found `{value}`{hint}")));
         }
         match name {
+            "cast-bytes" => self.high_casts = value == "high",
+            "f8" => self.long_f8 = value == "8",
+            "backquote" => self.codes_anywhere = value == "anywhere",
+            "loop-end" => self.loop_counts = value == "count",
+            "tabs" => self.line_tabs = value == "line",
             "match-base" => self.decimal_matches = value == "decimal",
             "soft-blank" => {
                 self.soft = match value {
@@ -194,6 +308,11 @@ impl Dialect {
     fn value(&self, name: &str) -> String {
         let either = |second: bool, first: &str, other: &str| if second { other.into() } else { first.into() };
         match name {
+            "cast-bytes" => either(self.high_casts, "low", "high"),
+            "f8" => either(self.long_f8, "4", "8"),
+            "backquote" => either(self.codes_anywhere, "words", "anywhere"),
+            "loop-end" => either(self.loop_counts, "data", "count"),
+            "tabs" => either(self.line_tabs, "margin", "line"),
             "match-base" => either(self.decimal_matches, "hex", "decimal"),
             "soft-blank" => match self.soft {
                 Soft::Numbers => "numbers".into(),

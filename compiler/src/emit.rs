@@ -5,7 +5,6 @@
 //! *soft blank*: while it is known whether one is due, it becomes a blank of the text that follows or nothing; where
 //! it is not, it is printed and taken back.
 
-use crate::coverage::REGISTER;
 use crate::ir::*;
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::borrow::Cow;
@@ -433,7 +432,7 @@ impl<'p> Emitter<'p, '_> {
         match inst {
             Inst::Text(text) => self.text(text),
             Inst::Soft => self.soft = Soft::Due,
-            Inst::Probe(point) => self.op(Op::Const, &[REGISTER, *point]),
+            Inst::Probe(point) => self.op(Op::Const, &[PROBE_REGISTER, *point]),
             Inst::Newline => {
                 self.end_line();
                 self.op(Op::Newline, &[]);
@@ -508,7 +507,7 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::BaseTo, &[src.into()]);
             }
             Inst::Switch(switch) => self.switch(switch),
-            Inst::Loop(node) => self.repeat(&node.count, &node.body),
+            Inst::Loop(node) => self.repeat(node),
             Inst::Flags(flags) => self.flags(flags),
             Inst::CallStanza(id) => {
                 let callee = self.around.stanzas[id][self.around.env.index()];
@@ -804,7 +803,10 @@ impl<'p> Emitter<'p, '_> {
             How::Int => self.op(Op::PutInt, &[src]),
             How::Oct => self.op(Op::PutOct, &[src]),
             How::Bin(count) => self.op(Op::PutBin, &[src, count.into()]),
-            How::Float(n) => self.op(Op::PutFloat, &[src, n.into()]),
+            How::Float(n, decimals) => {
+                let decimals = if decimals == 4 { 0 } else { decimals };
+                self.op(Op::PutFloat, &[src, n.into(), decimals.into()]);
+            }
             How::Errno(size) => {
                 let n = self.bytes(size);
                 self.op(Op::PutErrno, &[src, n]);
@@ -844,6 +846,10 @@ impl<'p> Emitter<'p, '_> {
                 let value = self.fold(value)?;
                 let spare = 64 - self.bytes(*size).min(8) * 8;
                 Some(if *signed { ((value << spare) as i64 >> spare) as u64 } else { value << spare >> spare })
+            }
+            Value::First { value, of, taken } => {
+                let (low, count) = self.first_bits(*of, *taken);
+                Some((self.fold(value)? >> low) & crate::number::low_mask(count))
             }
             Value::Bits { value, low, count } => {
                 Some((self.fold(value)? >> low) & crate::number::low_mask((*count).into()))
@@ -899,6 +905,11 @@ impl<'p> Emitter<'p, '_> {
             Value::Pointer => self.op(Op::PtrGet, &[to]),
             Value::Base => self.op(Op::BaseGet, &[to]),
             Value::Low { value, size, signed } => self.low(dst, value, self.bytes(*size), *signed),
+            Value::First { value, of, taken } => {
+                let (low, count) = self.first_bits(*of, *taken);
+                let src = self.eval(value);
+                self.op(Op::Bits, &[to, src.into(), low, count]);
+            }
             Value::Bits { value, low, count } => {
                 let src = self.eval(value);
                 self.op(Op::Bits, &[to, src.into(), (*low).into(), (*count).into()]);
@@ -940,6 +951,16 @@ impl<'p> Emitter<'p, '_> {
         } else {
             self.op(Op::Bits, &[dst.into(), src.into(), 0, n * 8]);
         }
+    }
+
+    /// The lowest bit of a number's first bytes or bits, and how many there are.
+    fn first_bits(&self, of: Size, taken: Taken) -> (u32, u32) {
+        let all = self.bytes(of).min(8) * 8;
+        let taken = match taken {
+            Taken::Bytes(size) => self.bytes(size).min(8) * 8,
+            Taken::Bits(bits) => u32::from(bits),
+        };
+        if taken < all { (all - taken, taken) } else { (0, 64) }
     }
 
     fn log_index(&mut self, dst: u16) {
@@ -1183,9 +1204,10 @@ impl<'p> Emitter<'p, '_> {
         self.dead = dead || live.is_empty();
     }
 
-    fn repeat(&mut self, count: &'p Value, body: &'p Block) {
+    fn repeat(&mut self, Loop { all, count, body }: &'p Loop) {
+        let all = *all;
         let src = self.eval(count);
-        if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex) {
+        if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex && !all) {
             self.before_maybe();
             self.go_live();
             self.op(Op::Dump, &[src.into(), soft.into()]);
@@ -1212,14 +1234,14 @@ impl<'p> Emitter<'p, '_> {
         }
         let (pointer, soft, dead) = (self.pointer, self.soft, self.dead);
         let (top, exit, turn) = (self.label(), self.label(), self.temp());
-        self.op(Op::Loop, &[turn.into(), src.into(), exit]);
+        self.op(Op::Loop, &[turn.into(), src.into(), exit, all.into()]);
         self.push(Plain::Label(top));
         self.block(body);
         if moves {
             self.go_live();
         }
         self.print_soft();
-        self.op(Op::LoopNext, &[turn.into(), top]);
+        self.op(Op::LoopNext, &[turn.into(), top, all.into()]);
         self.push(Plain::Label(exit));
         // What the body left is a blank printed, if any: the state in which it began.
         (self.pointer, self.soft, self.dead) = (pointer, soft, dead);

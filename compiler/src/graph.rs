@@ -1,8 +1,8 @@
 //! Who calls whom: circles, nesting, and what a routine does by way of those it calls.
 
 use crate::codes::{NESTING, RECURSION};
+use crate::ir::ShowId;
 use crate::ir::{Block, Inst, Program, walk};
-use crate::lower::ShowId;
 use foldhash::HashMap;
 use tfbc_grammar::{Diagnostic, SourceId, Span};
 use tfbc_vm::Space;

@@ -4,9 +4,23 @@
 //! After lowering no stage asks which language a routine came from.
 
 use crate::number::Number;
+use std::fmt;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{SourceId, Span};
 use tfbc_vm::{EnvText, EnvValue, Space};
+
+/// The register that probes write.
+pub(crate) const PROBE_REGISTER: u32 = tfbc_vm::N_REGS as u32 - 1;
+
+/// An id as reports print it: `hhh` for `hhh0`.
+pub(crate) struct ShowId(pub u16);
+
+impl fmt::Display for ShowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(id) = *self;
+        if id.is_multiple_of(16) { write!(f, "{:03X}", id >> 4) } else { write!(f, "{id:04X}") }
+    }
+}
 
 /// Everything of one file set.
 #[derive(Debug, Default)]
@@ -179,6 +193,12 @@ pub(crate) enum Value {
         low: u8,
         count: u8,
     },
+    /// The first bytes, or bits, of a number that is as wide as `of`; all of it if it is no wider.
+    First {
+        value: Box<Value>,
+        of: Size,
+        taken: Taken,
+    },
     Binary(BinaryOp, Box<Value>, Box<Value>),
     /// 1 where both are equal (or differ), else 0.
     Compare {
@@ -188,6 +208,13 @@ pub(crate) enum Value {
     },
     /// 1 where the value meets an entry that prints text, else 0.
     AnyFlag(Box<Flags>),
+}
+
+/// How much is taken of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Bytes(Size),
+    Bits(u8),
 }
 
 /// A field of the event's buffer.
@@ -221,8 +248,8 @@ pub(crate) enum How {
     Oct,
     /// So many binary digits.
     Bin(u8),
-    /// A float of so many bytes.
-    Float(u8),
+    /// A float of so many bytes, with so many decimals.
+    Float(u8, u8),
     Errno(Size),
     Time,
     Path,
@@ -260,6 +287,8 @@ pub(crate) struct If {
 /// A block that runs so many times.
 #[derive(Debug)]
 pub(crate) struct Loop {
+    /// True if it takes all its turns, though the event has no more data.
+    pub all: bool,
     pub count: Value,
     pub body: Block,
 }
@@ -338,7 +367,9 @@ impl Value {
     pub fn touches_pointer(&self) -> bool {
         match self {
             Value::Read(_) | Value::Pointer | Value::Env(EnvValue::LogIndex) => true,
-            Value::Low { value, .. } | Value::Bits { value, .. } => value.touches_pointer(),
+            Value::Low { value, .. } | Value::Bits { value, .. } | Value::First { value, .. } => {
+                value.touches_pointer()
+            }
             Value::AnyFlag(flags) => flags.value.touches_pointer(),
             Value::Binary(_, left, right) | Value::Compare { left, right, .. } => {
                 left.touches_pointer() || right.touches_pointer()

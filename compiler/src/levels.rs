@@ -43,13 +43,13 @@ impl Levels {
     pub fn set(&mut self, code: &str, level: Level) -> Result<(), String> {
         let start = if code == "all" { "" } else { code.trim_end_matches('x') };
         if let Some(known) = known().find(|known| known.code == code) {
-            if known.severity() == Severity::Error && level != Level::Deny {
+            if known.severity == Severity::Error && level != Level::Deny {
                 let verb = if level == Level::Allow { "allowed" } else { "made a warning" };
                 return Err(format!("{code} is an error and cannot be {verb}"));
             }
         } else {
             let is_group = code == "all" || start.len() < 3 && code.len() <= 3 && !start.is_empty();
-            let has_warning = |known: &CodeInfo| known.code.starts_with(start) && known.severity() == Severity::Warning;
+            let has_warning = |known: &CodeInfo| known.code.starts_with(start) && known.severity == Severity::Warning;
             if !is_group || !known().any(has_warning) {
                 return Err(format!("there is no code `{code}`{}", did_you_mean(code.as_bytes())));
             }
@@ -93,7 +93,7 @@ fn find(code: &[u8]) -> Option<&'static CodeInfo> {
 }
 
 fn near(code: &[u8]) -> Option<&'static CodeInfo> {
-    let warnings = || known().filter(|known| known.severity() == Severity::Warning);
+    let warnings = || known().filter(|known| known.severity == Severity::Warning);
     let near = nearest(code, warnings().map(|known| known.code.as_bytes()))?;
     find(near)
 }
@@ -119,7 +119,7 @@ pub(crate) fn allow(source: SourceId, allows: &[Allow<'_>], diagnostics: &mut Ve
     for rule in &rules {
         match rule.known {
             None => found.push(rule.unknown(source)),
-            Some(known) if known.severity() == Severity::Error => found.push(rule.is_error(source, known)),
+            Some(known) if known.severity == Severity::Error => found.push(rule.is_error(source, known)),
             // What a stanza with errors would be warned of is not known.
             Some(known) if !scopes.is_used(rule) && !has_errors && !OF_THE_SET.contains(&known.code) => {
                 found.push(rule.unused(source, known));

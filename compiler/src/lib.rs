@@ -26,6 +26,7 @@ mod emit;
 pub mod events;
 mod graph;
 mod ir;
+mod left_out;
 mod levels;
 mod link;
 mod lower;
@@ -35,16 +36,18 @@ mod predefined;
 mod reach;
 mod show;
 
+pub use codes::DEFINES_NOTHING;
 pub use convert::{ConvertOptions, Converted, convert};
 pub use dialect::{Dialect, DialectError};
+pub use left_out::LeftOut;
 pub use levels::{Level, Levels};
 
 use build::{Built, Form};
-use codes::BAD_SETTING;
+use codes::{BAD_SETTING, NO_FUNCTION, NO_SUBROUTINE};
 use coverage::Probes;
 use datakey::XmlUnit;
 use names::{Names, Unit};
-use tfbc_grammar::codes::{LEFT_OUT, TOO_MANY_TEMPLATES};
+use tfbc_grammar::codes::{LEFT_OUT, SOURCE_TOO_LARGE, TOO_MANY_TEMPLATES};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;
 use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, SourceLimits, Sources, Span};
@@ -61,24 +64,33 @@ pub struct Options {
     pub limits: SourceLimits,
     /// Which warnings are said, and as what.
     pub levels: Levels,
+    /// True if stanzas with errors are left out, so that the others can be used; otherwise they refuse the whole.
+    pub keep_going: bool,
+    /// True if an undefined format code is text, with a warning, if a bare word is allowed at its place.
+    pub codes_as_text: bool,
+    /// True if an update file may call stanzas and functions that no source contains: they may be in the format file that
+    /// it updates. No blob comes of such calls.
+    pub updates_call_out: bool,
 }
 
 /// What a compilation gave.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// The blob; `None` where there is an error in a trcfmt file, or an XML file of which nothing can be used. A datakey
-    /// or event of an XML file that is in error is left out alone.
+    /// The blob; `None` if there is an error in a trcfmt file that is not left out, or an XML file of which nothing can be
+    /// used. A datakey or event of an XML file that is in error is left out alone.
     pub blob: Option<Vec<u8>>,
     /// Everything found, by source and place. What [`Options::levels`] makes an error of a warning leaves the blob as it is.
     pub diagnostics: Vec<Diagnostic>,
+    /// Stanzas that were left out because of errors ([`Options::keep_going`]), by source and place.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Parses and compiles a set of sources into one blob. Of trcfmt stanzas with one id the last wins; all definitions of
 /// XML files act together. The built-in stanzas of the reserved hooks are part of every blob.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
     let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
-    let (blob, diagnostics) = run(sources, options, Form::Linked, &mut Probes::default(), take);
-    Compiled { blob, diagnostics }
+    let (blob, diagnostics, left_out) = run(sources, options, Form::Linked, &mut Probes::default(), take);
+    Compiled { blob, diagnostics, left_out }
 }
 
 /// What [`compile_plainly`] gave.
@@ -114,8 +126,8 @@ pub fn compile_plainly(sources: &Sources, options: &Options) -> Plain {
             built.blob.finish()
         })
     };
-    let (blob, diagnostics) = run(sources, options, Form::Plain, &mut Probes::default(), take);
-    Plain { compiled: Compiled { blob, diagnostics }, places }
+    let (blob, diagnostics, left_out) = run(sources, options, Form::Plain, &mut Probes::default(), take);
+    Plain { compiled: Compiled { blob, diagnostics, left_out }, places }
 }
 
 /// One stage of the compiler, for looking at.
@@ -165,7 +177,8 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
                 Stage::Ir => show::ir(program),
                 _ => built.map_or(String::new(), |built| show::bytecode(&built)),
             };
-            run(sources, options, Form::Listed, &mut Probes::default(), show)
+            let (text, diagnostics, _) = run(sources, options, Form::Listed, &mut Probes::default(), show);
+            (text, diagnostics)
         }
     }
 }
@@ -180,7 +193,7 @@ enum Language {
 impl Language {
     /// The language, by content.
     fn of(source: &Source) -> Self {
-        if datakey_tree::looks_like_xml(source.bytes()) { Language::Xml } else { Language::Trcfmt }
+        if datakey_tree::is_xml(source) { Language::Xml } else { Language::Trcfmt }
     }
 }
 
@@ -192,7 +205,7 @@ fn run<T>(
     form: Form,
     probes: &mut Probes,
     take: impl FnOnce(&ir::Program, Option<Built<'_>>) -> T,
-) -> (T, Vec<Diagnostic>) {
+) -> (T, Vec<Diagnostic>, Vec<LeftOut>) {
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
@@ -208,14 +221,19 @@ fn run<T>(
         builtin: true,
     }];
     let mut n_templates = 0usize;
+    let mut empty = Vec::new();
     let mut allows: Vec<(SourceId, &[trcfmt::ast::Allow<'_>])> = Vec::new();
     for (id, source) in sources.iter() {
         let n_before = n_templates;
         match Language::of(source) {
             Language::Trcfmt => {
-                let (file, found) = trcfmt::parse_within(&arena, id, source, &options.limits);
+                let (codes_as_text, codes_anywhere) = (options.codes_as_text, options.dialect.codes_anywhere);
+                let reading = trcfmt::Reading { codes_as_text, codes_anywhere };
+                let (file, found) = trcfmt::parse_with(&arena, id, source, &options.limits, reading);
                 diagnostics.extend(found);
                 n_templates += file.stanzas.len();
+                let is_empty = file.stanzas.is_empty() && file.broken.is_empty() && !trcfmt::is_update(source);
+                empty.extend(is_empty.then_some((id, "no stanza")));
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
                 allows.push((id, file.allows));
                 units.push(Unit { id, text: source.bytes(), file, dialect, builtin: false });
@@ -224,6 +242,7 @@ fn run<T>(
                 let (file, found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
                 if file.refused { &mut diagnostics } else { &mut alone }.extend(found);
                 n_templates += file.n_templates();
+                empty.extend((file.n_templates() == 0).then_some((id, "neither `datakey` nor `eventclass`")));
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
                 allows.push((id, file.allows));
                 xml_units.push(XmlUnit { id, file, dialect });
@@ -231,41 +250,78 @@ fn run<T>(
         }
         diagnostics.extend(too_many(id, n_before, n_templates, &options.limits));
     }
-    let names = Names::collect(&units);
-    let (mut program, found) = lower::lower(&units, &names, probes);
-    diagnostics.extend(found);
-    diagnostics.extend(reach::check(&units, &names));
     let (model, found) = datakey::check(&xml_units);
     alone.extend(found);
-    let (records, found) = datakey::lower(&model, probes);
-    alone.extend(found);
-    program.stanzas.extend(records);
-    program.probed = probes.wanted;
-    let (graph, found) = graph::Graph::new(&program);
-    diagnostics.extend(found);
     let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
-    let mut built = None;
-    if !has_errors(&diagnostics) {
-        let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), form);
-        diagnostics.append(&mut done.diagnostics);
-        built = Some(done).filter(|_| !has_errors(&diagnostics));
-    }
-    let taken = take(&program, built);
+    let mut is_refused =
+        if options.keep_going { diagnostics.iter().any(refuses_file) } else { has_errors(&diagnostics) };
+    let mut left_out = Vec::new();
+    let mut round = 0;
+    let taken = loop {
+        round += 1;
+        let names = Names::collect(&units);
+        let (mut program, mut found) = lower::lower(&units, &names, probes);
+        found.extend(reach::check(&units, &names));
+        let (records, of_records) = datakey::lower(&model, probes);
+        program.stanzas.extend(records);
+        program.probed = probes.wanted;
+        let (graph, of_graph) = graph::Graph::new(&program);
+        found.extend(of_graph);
+        let is_broken = options.keep_going && units.iter().any(|unit| !unit.file.broken.is_empty());
+        let mut built = None;
+        if !is_refused && !is_broken && !has_errors(&found) {
+            let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), form);
+            found.append(&mut done.diagnostics);
+            built = Some(done).filter(|_| !has_errors(&found));
+        }
+        if built.is_none() && !is_refused && options.keep_going {
+            let callers = left_out::leave_out(&arena, &mut units, &names, &found, &mut left_out);
+            is_refused = callers.is_none() || round == left_out::MAX_ROUNDS;
+            found.extend(callers.unwrap_or_default());
+            diagnostics.extend(found.into_iter().filter(|found| round == 1 || found.severity == Severity::Error));
+            continue;
+        }
+        // Later rounds say of the rest what the first has said of all.
+        diagnostics.extend(found.into_iter().filter(|_| round == 1));
+        alone.extend(of_records);
+        break take(&program, built);
+    };
+    left_out.sort_by_key(|left_out| (left_out.source, left_out.span));
     diagnostics.append(&mut alone);
     for (id, allows) in allows {
         levels::allow(id, allows, &mut diagnostics);
     }
+    for (id, what) in empty {
+        // Errors tell why.
+        let is_error = |found: &Diagnostic| found.primary.source == id && found.severity == Severity::Error;
+        if !diagnostics.iter().any(is_error) {
+            let message = format!("file defines nothing: it has {what}");
+            diagnostics.push(Diagnostic::warning(&DEFINES_NOTHING, id, Span::default(), message));
+        }
+    }
+    if options.updates_call_out {
+        let is_update = |id| sources.get(id).is_some_and(trcfmt::is_update);
+        let is_missing = |found: &Diagnostic| [&NO_SUBROUTINE, &NO_FUNCTION].contains(&found.code);
+        diagnostics.retain(|found| !(is_missing(found) && is_update(found.primary.source)));
+    }
     options.levels.apply(&mut diagnostics);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
-    leave_out(&mut diagnostics);
-    (taken, diagnostics)
+    drop_surplus(&mut diagnostics);
+    (taken, diagnostics, left_out)
+}
+
+/// True if an error is about a whole file, so that no stanza of it can be used.
+fn refuses_file(found: &Diagnostic) -> bool {
+    let of_file = [&SOURCE_TOO_LARGE, &TOO_MANY_TEMPLATES, &LEFT_OUT];
+    let is_xml = found.code.code.starts_with('X');
+    found.severity == Severity::Error && (is_xml || of_file.contains(&found.code))
 }
 
 /// The most errors, and the most warnings, that are shown of one source.
 const MAX_FINDINGS: usize = 10_000;
 
 /// Drops what is too much of a source's findings, which stand together, and says how many these are.
-fn leave_out(diagnostics: &mut Vec<Diagnostic>) {
+fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     if diagnostics.len() <= MAX_FINDINGS {
         return;
     }
@@ -331,8 +387,15 @@ fn settings(
     dialect
 }
 
-/// The dialect that the blob records: of the settings that act on a whole blob, the last source's.
+/// The dialect that the blob records: that of its sources if they have the same; otherwise the given one, with the last
+/// source's settings that act on a whole blob.
 fn blob_dialect(given: &Dialect, units: &[Unit<'_>]) -> Dialect {
+    let mut own = units.iter().filter(|unit| !unit.builtin).map(|unit| &unit.dialect);
+    if let Some(first) = own.next()
+        && own.all(|dialect| dialect == first)
+    {
+        return first.clone();
+    }
     let mut dialect = given.clone();
     for unit in units.iter().filter(|unit| !unit.builtin && !unit.file.settings.is_empty()) {
         dialect.msec = unit.dialect.msec;

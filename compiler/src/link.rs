@@ -593,10 +593,12 @@ impl Number {
     }
 }
 
-/// The registers that an instruction reads or writes.
+/// The registers that an instruction reads ([`Kind::Src`]) or writes ([`Kind::Dst`]), marks among them.
 fn registers(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
+    let mark = if kind == Kind::Src { Kind::Mark } else { Kind::NewMark };
     // A loop's own count is read, too.
     let counts = kind == Kind::Src && instr.op == Op::LoopNext as u8;
-    operands.iter().filter(move |(_, _, of)| *of == kind || counts).map(|(_, slot, _)| instr.slot(*slot))
+    let wanted = move |of: Kind| of == kind || of == mark || counts;
+    operands.iter().filter(move |(_, _, of)| wanted(*of)).map(|(_, slot, _)| instr.slot(*slot))
 }

@@ -4,12 +4,11 @@
 use crate::advice;
 use crate::codes::*;
 use crate::coverage::{PointKind, Probes};
-use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, Slot, Value};
+use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, ShowId, Slot, Taken, Value};
 use crate::names::{Meaning, Names, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
-use std::fmt;
 use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span, Spanned};
 use tfbc_vm::{EnvValue, Space};
@@ -90,16 +89,6 @@ fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found
 
 fn show(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
-}
-
-/// An id as reports print it: `hhh` for `hhh0`.
-pub(crate) struct ShowId(pub u16);
-
-impl fmt::Display for ShowId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(id) = *self;
-        if id.is_multiple_of(16) { write!(f, "{:03X}", id >> 4) } else { write!(f, "{id:04X}") }
-    }
 }
 
 /// One stanza or function on its way to IR.
@@ -184,7 +173,11 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let dialect = &self.unit.dialect;
         let level = stanza.level.map_or(dialect.level, |level| level.node);
         let zero = level == ast::Level::Zero;
-        let tab_origin = if zero { 8 - dialect.first_tab } else { 0 };
+        let tab_origin = match dialect.line_tabs {
+            _ if zero => 8 - dialect.first_tab,
+            true => tfbc_vm::TABS_FROM_LINE,
+            false => 0,
+        };
         let subroutine_labels = dialect.subroutine_labels;
         let lower_hex = dialect.lower_hex;
         let name = if self.probes.on { ShowId(id).to_string() } else { String::new() };
@@ -346,10 +339,10 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Call(call) => self.call(call, out),
             Item::Switch(switch) => self.switch(switch, out),
             Item::Loop(node) => {
-                let count = self.number_of(&node.count);
+                let (all, count) = (self.unit.dialect.loop_counts, self.number_of(&node.count));
                 let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
                 let body = behind(probe, self.group(node.body.items));
-                push(out, node.span, Inst::Loop(ir::Loop { count, body }.into()));
+                push(out, node.span, Inst::Loop(ir::Loop { all, count, body }.into()));
             }
             Item::Bitflags(node) => self.bitflags(node, out),
             Item::Timer(timer) => {
@@ -397,7 +390,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Signed(size) => Inst::Put(read(size, true), How::Int),
             Code::Unsigned(size) => Inst::Put(read(size, false), How::Dec),
             Code::Octal(size) => Inst::Put(read(size, false), How::Oct),
-            Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), How::Float(n)),
+            Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), How::Float(n, self.decimals(n))),
             Code::HookBytes => Inst::Put(Value::Env(EnvValue::HookLen), How::Dec),
             // A digit for a 32-bit hook, four for a 64-bit one.
             Code::HookType => return self.hook_type(span, out, soft),
@@ -483,7 +476,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     Code::Signed(size) => Inst::Put(low(size, true), How::Int),
                     Code::Unsigned(size) => Inst::Put(low(size, false), How::Dec),
                     Code::Octal(size) => Inst::Put(low(size, false), How::Oct),
-                    Code::Float(n) => Inst::Put(low(Size::Bytes(n), false), How::Float(n)),
+                    Code::Float(n) => Inst::Put(low(Size::Bytes(n), false), How::Float(n, self.decimals(n))),
                     Code::Time(size) => Inst::Put(low(size, false), How::Time),
                     Code::Errno(size) => Inst::Put(low(size, false), How::Errno(size)),
                     Code::Path(size) => Inst::Put(low(size, false), How::Path),
@@ -502,7 +495,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn never_assigned(&mut self, node: &MacroRef<'ast>) {
         let text = format!("macro `${}` is never assigned: it is 0", show(node.name));
         let variables = self.variables.keys().copied();
-        let meant = self.names.suggestion(|| advice::macro_meant(node.name, variables));
+        let meant = advice::predefined_in_another_case(node.name)
+            .or_else(|| self.names.suggestion(|| advice::macro_meant(node.name, variables)));
         let warning = self.warn(&NEVER_ASSIGNED, node.span, text);
         if let Some(meant) = meant {
             warning.help = Some(format!("did you mean `${meant}`?"));
@@ -522,8 +516,39 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
+    /// Decimals of a float of so many bytes.
+    fn decimals(&self, n_bytes: u8) -> u8 {
+        if n_bytes == 8 && self.unit.dialect.long_f8 { 8 } else { 4 }
+    }
+
     /// The number behind a macro that carries a cast.
     fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
+        let value = self.whole_castable(node)?;
+        let code = match node.cast {
+            Some(Spanned { node: Cast::Code(code), .. }) if self.unit.dialect.high_casts => code,
+            _ => return Some(value),
+        };
+        let taken = match code {
+            Code::Ascii { len: 0, .. } | Code::HookBytes | Code::HookType => return Some(value),
+            Code::Ascii { len, .. } => Taken::Bytes(Size::Bytes(len.min(8) as u8)),
+            Code::Binary { bits } => Taken::Bits(bits),
+            Code::HexByte => Taken::Bytes(Size::Bytes(1)),
+            Code::Float(n) => Taken::Bytes(Size::Bytes(n)),
+            Code::Counted(size)
+            | Code::Hex(size)
+            | Code::Signed(size)
+            | Code::Unsigned(size)
+            | Code::Octal(size)
+            | Code::Time(size)
+            | Code::Errno(size)
+            | Code::Path(size) => Taken::Bytes(size),
+        };
+        let of = if matches!(node.name, [b'D', b'1'..=b'5']) { Size::Word } else { Size::Bytes(8) };
+        Some(Value::First { value: Box::new(value), of, taken })
+    }
+
+    /// The number behind a macro, before its cast.
+    fn whole_castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         match self.resolve(node.name) {
             Resolved::Variable(slot) => Some(Value::Slot(slot)),
             Resolved::Unassigned => {
@@ -668,7 +693,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             if !self.names.broken_functions.contains(name.node) {
                 let meant = self.names.suggestion(|| advice::function_meant(name.node, self.names));
                 let error = self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
-                if let Some(meant) = meant {
+                if let Some(help) = tfbc_grammar::trcfmt::foreign_word(name.node) {
+                    error.help = Some(help.into());
+                } else if let Some(meant) = meant {
                     error.help = Some(format!("did you mean `{meant}`?"));
                     error.fix = Some(Fix::guess(format!("write `{meant}`"), [Edit::replace(name.span, meant)]));
                 }
@@ -898,7 +925,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         hex
     }
 
-    /// `9` and `10` together, and no letter among the digits: probably meant as decimal.
+    /// Values of decimal digits alone, one of them `10`, another of one digit, and not all of one bit, as flags are: probably
+    /// meant as decimal.
     fn decimal_looking(&mut self, switch: &ast::Switch<'ast>) {
         let words = || {
             switch.cases.iter().filter_map(|case| match &case.value {
@@ -908,7 +936,10 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         };
         let decimal = words().all(|word| word.node.iter().all(u8::is_ascii_digit));
         let has = |text: &[u8]| words().any(|word| word.node == text);
-        if decimal && has(b"9") && has(b"10") {
+        let hex = |word: &ast::Value<'_>| number::parse(word.node, Base::Hex).map_or(0, |number| number.magnitude);
+        let is_flag = |value: u64| value == 0 || value.is_power_of_two();
+        let has_digit = words().any(|word| matches!(word.node, [b'3'..=b'9']));
+        if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {
             let span = switch.selector.span();
             let decimal = advice::decimal_selector(&switch.selector);
             let text = "the values of this hex selector look decimal: `10` is sixteen here";

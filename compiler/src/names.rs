@@ -4,8 +4,8 @@ use crate::Dialect;
 use crate::predefined::{Predefined, predefined};
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::Cell;
-use tfbc_grammar::SourceId;
 use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{SourceId, Span};
 
 /// One parsed source.
 pub(crate) struct Unit<'ast> {
@@ -57,7 +57,7 @@ impl<'ast> Names<'ast> {
     pub fn collect(units: &[Unit<'ast>]) -> Self {
         let mut names = Names::default();
         for (at, unit) in units.iter().enumerate() {
-            names.broken.extend(unit.file.broken.iter().map(|id| id.0));
+            names.broken.extend(unit.file.broken.iter().filter_map(|broken| broken.id).map(|id| id.0));
             names.broken_functions.extend(unit.file.broken_functions);
             for (index, stanza) in unit.file.stanzas.iter().enumerate() {
                 names.stanzas.insert(stanza.id.node.0, (at, index));
@@ -79,9 +79,16 @@ impl<'ast> Names<'ast> {
 
     /// Adds the ids of the template subroutines that an item calls.
     pub fn insertions(&self, item: &Item<'ast>, inserted: &mut HashSet<u16>) {
+        self.each_insertion(item, &mut |id, _| {
+            inserted.insert(id);
+        });
+    }
+
+    /// Calls `visit` with the id and place of each template subroutine that an item calls.
+    pub fn each_insertion(&self, item: &Item<'ast>, visit: &mut impl FnMut(u16, Span)) {
         let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
-            Meaning::Subroutine(id) => drop(inserted.insert(id)),
-            Meaning::Predefined(Predefined::Default) => drop(inserted.insert(0x0080)),
+            Meaning::Subroutine(id) => visit(id, node.span),
+            Meaning::Predefined(Predefined::Default) => visit(0x0080, node.span),
             _ => {}
         };
         let mut parts = |text: &Backquoted<'_>| {

@@ -5,7 +5,7 @@
 //! 24 reads nothing in the smaller of the two, so it should ask how large the event is.
 
 use crate::codes::PAST_SMALLEST;
-use crate::lower::ShowId;
+use crate::ir::ShowId;
 use crate::names::{Names, Unit, for_each_item};
 use foldhash::{HashSet, HashSetExt};
 use tfbc_grammar::trcfmt::ast::*;

@@ -3,7 +3,6 @@
 use crate::build::{Built, entry_name};
 use crate::emit::{Draft, Plain, TableDraft};
 use crate::ir::*;
-use crate::lower::ShowId;
 use std::fmt::Write;
 use tfbc_vm::{Space, list_instr};
 
@@ -149,6 +148,7 @@ fn value(of: &Value) -> String {
         Value::Low { value: of, size, signed } => {
             format!("{}low {size:?} of {}", if *signed { "signed " } else { "" }, value(of))
         }
+        Value::First { value: of, taken, .. } => format!("first {taken:?} of {}", value(of)),
         Value::Bits { value: of, low, count } => format!("{count} bits from {low} of {}", value(of)),
         Value::Compare { equal, left, right } => {
             format!("({} {} {})", value(left), if *equal { "==" } else { "!=" }, value(right))

@@ -1,7 +1,7 @@
 //! The example of every code triggers that code, and no other; the fixes of findings do what they say.
 
 use tfbc_compiler::{CODES, Compiled, Options, compile};
-use tfbc_grammar::{Diagnostic, Source, Sources};
+use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
 
 fn check_sources(texts: &[&str]) -> Compiled {
     let mut sources = Sources::new();
@@ -32,7 +32,7 @@ fn each_example_triggers_its_code() {
         let found = check_sources(&[&text]).diagnostics;
         let mut codes: Vec<&str> = found.iter().map(|found| found.code.code).collect();
         codes.dedup();
-        let has_severity = found.iter().all(|found| found.severity == found.code.severity());
+        let has_severity = found.iter().all(|found| found.severity == found.code.severity);
         if codes != [info.code] || !has_severity {
             wrong.push((info.code, codes, text));
         }
@@ -233,5 +233,18 @@ fn what_need_not_be_allowed_is_said() {
     check_codes("# tfbc: allow=C50\n010 1.0 \"E\"\n", &[]);
     check_codes("# tfbc: allow=C53\n# tfbc: allow=S47\n010 1.0 \"E\"\n", &[]);
     check_codes("# tfbc: allow=S47\n010 1.0 \"E\" X17\n", &["S07"]);
-    check_codes("<!-- tfbc: allow=X98 --><eventdefinitions/>", &["C53"]);
+    check_codes("<!-- tfbc: allow=X98 --><eventdefinitions/>", &["C54", "C53"]);
+}
+
+#[test]
+fn a_file_that_defines_nothing_is_named() {
+    for text in ["", "\n\n", "# 010 1.0 X4\n", "<eventdefinitions/>"] {
+        check_codes(text, &["C54"]);
+    }
+    // An error tells why.
+    check_codes("010 1.0 X17\n", &["S07"]);
+    let two = check_sources(&["010 1.0 \"E\"\n", "# nothing\n"]);
+    assert!(two.blob.is_some());
+    let place = two.diagnostics[0].primary.source;
+    assert_eq!((two.diagnostics.len(), place), (1, SourceId(1)));
 }

@@ -36,9 +36,5 @@ impl Formatted {
 
 /// Lays out a source of either language, told by its content: [`trcfmt::format`] or [`datakey::format`].
 pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted {
-    if datakey::looks_like_xml(source.bytes()) {
-        datakey::format(id, source, limits)
-    } else {
-        trcfmt::format(id, source, limits)
-    }
+    if datakey::is_xml(source) { datakey::format(id, source, limits) } else { trcfmt::format(id, source, limits) }
 }

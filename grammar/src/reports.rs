@@ -20,6 +20,14 @@ pub(crate) struct Reports<'s> {
     n_warnings: Cell<usize>,
 }
 
+/// How much has been found at some time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    n_found: usize,
+    n_errors: usize,
+    n_warnings: usize,
+}
+
 impl<'s> Reports<'s> {
     /// For a source that is given up when it has too many errors.
     pub fn new(id: SourceId, source: &'s Source) -> Self {
@@ -63,6 +71,20 @@ impl<'s> Reports<'s> {
         if count.get() <= MAX_FINDINGS {
             self.found.borrow_mut().push(diagnostic);
         }
+    }
+
+    /// The place in the findings where those begin that are still to come.
+    pub fn mark(&self) -> Mark {
+        Mark { n_found: self.found.borrow().len(), n_errors: self.n_errors.get(), n_warnings: self.n_warnings.get() }
+    }
+
+    /// Takes the findings since a mark back.
+    pub fn take_since(&self, mark: Mark) -> Vec<Diagnostic> {
+        self.n_errors.set(mark.n_errors);
+        self.n_warnings.set(mark.n_warnings);
+        let mut found = self.found.borrow_mut();
+        let kept = mark.n_found.min(found.len());
+        found.split_off(kept)
     }
 
     /// Whether there are so many errors that reading on is of no use.

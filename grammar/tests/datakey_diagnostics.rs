@@ -80,12 +80,65 @@ fn encodings() {
     check("\u{feff}<eventdefinitions/>", &[]);
     check("<?xml version='1.0'?><eventdefinitions/>", &[]);
     check("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\" standalone='yes' ?>\n<eventdefinitions/>", &[]);
-    refused("<?xml version='1.0' encoding='ISO-8859-1'?>\n<eventdefinitions/>", "1:21 X02");
-    refused_bytes(b"<?xml version='1.0' encoding='latin1'?><eventdefinitions a='\xe4'/>", "1:21 X02");
+    check("<?xml version='1.0' encoding='ISO-8859-1'?>\n<eventdefinitions/>", &[]);
+    refused("<?xml version='1.0' encoding='KOI8-R'?>\n<eventdefinitions/>", "1:31 X02");
+    refused("<?xml version='1.0' encoding='UTF-16'?>\n<eventdefinitions/>", "1:31 X02");
+    refused_bytes(b"<?xml version='1.0' encoding='ascii'?>\n<eventdefinitions a='\xe4'/>", "2:22 X02");
+    refused_bytes(b"<?xml version='1.0' encoding='cp1252'?>\n<eventdefinitions a='\x81'/>", "2:22 X02");
     refused_bytes(b"<eventdefinitions\n a='\xe4'/>", "2:5 X02");
-    refused_bytes(b"\xff\xfe<\0e\0", "1:1 X02");
-    refused_bytes(b"\xfe\xff\0<\0e", "1:1 X02");
+    refused_bytes(b"\xff\xfe<\0e\0/", "1:7 X02");
     refused_bytes(b"<\0e\0", "1:1 X02");
+    check("\u{feff}<?xml version='1.0' encoding='KOI8-R'?>\n<eventdefinitions/>", &["1:24 X50?"]);
+}
+
+#[test]
+fn other_encodings_are_decoded() {
+    for (name, encode) in [
+        ("latin1", (|text| text.chars().map(|c| c as u8).collect()) as fn(&str) -> Vec<u8>),
+        ("UTF-16", |text| "\u{feff}".chars().chain(text.chars()).flat_map(|c| (c as u16).to_le_bytes()).collect()),
+        ("UTF-16BE", |text| "\u{feff}".chars().chain(text.chars()).flat_map(|c| (c as u16).to_be_bytes()).collect()),
+    ] {
+        let text = format!("<?xml version='1.0' encoding='{name}'?>\n<eventdefinitions a='\u{e9}'/>");
+        assert_eq!(findings(&encode(&text)), ["2:1 X41?"], "{name}");
+        let source = Source::new("test", encode(&text));
+        assert_eq!(source.bytes(), text.as_bytes());
+        assert_eq!(*source.encode(source.bytes()), encode(&text));
+    }
+    let little: Vec<u8> = "\u{feff}<?xml version='1.0' encoding='UTF-16BE'?><eventdefinitions/>"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert_eq!(findings(&little), ["1:21 X50?"]);
+}
+
+#[test]
+fn prefixes_of_names() {
+    check("<q:eventdefinitions xmlns:q='urn:q'/>", &[]);
+    check("<eventdefinitions xmlns='urn:q' xml:lang='en' xsi:schemaLocation='a' xmlns:xsi='b'/>", &[]);
+    let prefixed = "<q:datakey q:format='%x a' xmlns:q='urn:q'><q:event class='6' q:id='1'/></q:datakey>";
+    items(prefixed, &[]);
+}
+
+#[test]
+fn prefixes_are_bound_in_their_element_alone() {
+    refused("<q:eventdefinitions/>", "1:1 X03");
+    refused("<eventdefinitions q:a='1'/>", "1:19 X03");
+    refused(
+        "<eventdefinitions><eventclass id='6' xmlns:q='u'><event id='1' sformat='%x a'/></eventclass><q:a/></eventdefinitions>",
+        "1:93 X03",
+    );
+    refused("<eventdefinitions xmlns:q='u' q:a='1' a='2'/>", "1:39 X03");
+}
+
+#[test]
+fn a_fix_of_a_prefixed_name_replaces_all_of_it() {
+    let text = "<q:eventdefinitions xmlns:q='u'><q:datakye></q:datakye></q:eventdefinitions>";
+    let fix = parse(text.as_bytes()).1.into_iter().find_map(|found| found.fix).expect("a fix");
+    let mut mended = text.to_owned();
+    for edit in fix.edits.iter().rev() {
+        mended.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.text);
+    }
+    assert_eq!(mended, "<q:eventdefinitions xmlns:q='u'><datakey></datakey></q:eventdefinitions>");
 }
 
 #[test]
@@ -220,7 +273,7 @@ fn required_attributes() {
     items("<datakey format='%x a'><event/></datakey>", &["2:24 X07", "2:24 X07"]);
     items("<eventclass name='User'>\n<event id='1' sformat='%x a'/></eventclass>", &["2:1 X07"]);
     items("<eventclass id='6'>\n<event sformat='%x a'/>\n<event id='1'/></eventclass>", &["3:1 X07", "4:1 X07"]);
-    inside("<bitmask name='a'/>\n<condition value='1'/>", &["3:1 X07", "4:1 X07"]);
+    inside("<bitmask name='a'/>", &["3:1 X07"]);
     items("<datakey format='%x a'/>", &["2:1 X11"]);
     items("<eventclass id='6'/>", &["2:1 X48?"]);
     let (message, help, _) = first("<eventdefinitions><eventclass name='User Events'/></eventdefinitions>");
@@ -331,6 +384,11 @@ fn what_is_wrong_with_a_format() {
     message("%3u1x a", "size must be 1, 2, 4 or 8 bytes, found 3", "%3u1x");
     message("%x a %16s a", "size must be 1, 2, 4 or 8 bytes, found 16", "%16s");
     message("%2u1xipicmd", "no blank between spec `%2u1x` and label `ipicmd`", "%2u1xipicmd");
+    for (spec, meant) in [("%4u1x state %4x1d", "%4s1d"), ("%4d1x", "%4u1x"), ("%4d1", "%4s1d")] {
+        let (message, help, _) = first_format(&format!("{spec} frame"));
+        assert!(message.starts_with("format before the count in spec `%4"), "{message}");
+        assert!(help.starts_with(&format!("write `{meant}`: ")), "{help}");
+    }
     message("%2uz a", "`z` cannot follow `%2u` in a spec", "%2uz");
     message("%z a", "`z` is no spec", "%z");
     message("a %x b", "text before the first `%` of a format", "a");
@@ -371,7 +429,21 @@ fn conditions() {
     inside("<condition name='b'/>", &["3:1 X18"]);
     inside("<condition name='b' value='x'/>", &["3:1 X08"]);
     inside("<condition key='b' value='!1' mask='1'/>", &[]);
+    inside("<condition mask='1'/>", &[]);
     inside("<condition name='b' value='!1' mask='!1'/>", &["3:1 X49?"]);
+}
+
+#[test]
+fn conditions_without_name_need_a_format_of_one_label() {
+    let of_format = |format: &str, expected: &[&str]| {
+        let condition = "<condition mask='1'/>";
+        items(&format!("<datakey format='{format}'><event class='6' id='1'/>\n{condition}</datakey>"), expected);
+    };
+    of_format("%1u1x a", &[]);
+    of_format("%1s0 a", &[]);
+    of_format("%1u1x a %1u1x b", &["3:1 X07"]);
+    // How many labels a bad format has, nobody knows.
+    of_format("%3u1x a", &["2:1 X12"]);
 }
 
 #[test]

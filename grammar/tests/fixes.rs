@@ -94,7 +94,14 @@ fn keywords_casts_and_levels() {
 #[test]
 fn newlines_in_quotes() {
     check("S49", false, "010 1.0 \"E\" \"a\\n\"", "010 1.0 \"E\" \"a\" \\n");
-    check("S49", false, "010 1.0 \"E\" \"\\na\\nb\"", "010 1.0 \"E\" \\n \"a\" \\n \"b\"");
+    check("S49", false, "010 1.0 \"E\" \"a\\tb\"", "010 1.0 \"E\" \"a\" \\t \"b\"");
+    // Each of them is found, and one fix mends the string.
+    let source = Source::new("test", "010 1.0 \"E\" \"\\na\\nb\"");
+    let arena = Arena::new();
+    let found = trcfmt::parse(&arena, SourceId(0), &source).1;
+    assert_eq!(found.iter().map(|found| found.primary.span.start).collect::<Vec<_>>(), [13, 16]);
+    let n_edits: Vec<usize> = found.iter().map(|found| found.fix.as_ref().map_or(0, |fix| fix.edits.len())).collect();
+    assert_eq!(n_edits, [2, 0]);
 }
 
 #[test]

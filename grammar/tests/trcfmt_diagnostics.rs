@@ -67,7 +67,10 @@ fn what_broke_is_known() {
     let arena = Arena::new();
     let (file, _) = trcfmt::parse(&arena, SourceId(0), &Source::new("test", text));
     assert_eq!(file.stanzas.iter().map(|stanza| stanza.id.node.0).collect::<Vec<_>>(), [0x0300]);
-    assert_eq!(file.broken.iter().map(|id| id.0).collect::<Vec<_>>(), [0x0100, 0x0200, 0x0FE0]);
+    assert_eq!(
+        file.broken.iter().filter_map(|broken| broken.id).map(|id| id.0).collect::<Vec<_>>(),
+        [0x0100, 0x0200, 0x0FE0]
+    );
     assert_eq!(file.broken_functions, [b"f", b"g"]);
 }
 
@@ -150,10 +153,42 @@ fn hints_say_how_to_mend() {
     assert_eq!(message("{{ $x = foo }}").1.unwrap(), "a macro is written with `$`: `$foo`");
     assert_eq!(message("{{ $x = -1 }}").1.unwrap(), "there is no unary minus: write `0 - …`");
     assert_eq!(message("foo (X4)").1.unwrap(), "a call is written without a blank: `foo(`");
+    for (text, word) in [
+        ("if ($D1 = 1) \"x\"", "if"),
+        ("if($D1 = 1) \"x\"", "if"),
+        ("if (X4) { \"x\" } else { \"y\" }", "if"),
+        ("while ($D1) { X4 }", "while"),
+        ("printf (\"%d\", $D1)", "printf"),
+    ] {
+        let (found, help) = message(text);
+        assert_eq!(found, format!("trcfmt has no `{word}`"), "{text}");
+        let help = help.unwrap();
+        let expected = match word {
+            "if" => "`$D1%U4, 0 \"off\"",
+            "while" => "`LOOP $D1 { X4 }`",
+            _ => "`\"pid=\" $D1%U4`",
+        };
+        assert!(help.contains(expected), "{text}: {help}");
+    }
+    assert!(message("{{ if ($D1 == 1) }}").1.unwrap().contains("a switch chooses"));
     assert_eq!(message("LOOP 5 {X0}").1.unwrap(), "assign it first: `{{ $n = 5 }}`, and use `$n`");
     assert_eq!(message("{{ $x = 1 2 }}").0, "expected an operator or `}}`, found `2`");
     assert_eq!(message("X4, 1, 2 a").0, "expected a case's body, found `,`");
     assert_eq!(message("X4, \\n").0, "expected a match value, found `\\n`");
+}
+
+#[test]
+fn a_comma_forgotten_before_a_brace_is_named() {
+    for (text, help) in [
+        ("$D1, 1 \"a\" 2 { X4 }", "a comma is missing before a case's match value: write `, 2 { … }`"),
+        ("$D1 1 { X4 }", "a comma is missing before a case's match value: write `, 1 { … }`"),
+        ("$D1, 1 { X4 } 2 { X4 }", "a comma is missing before a case's match value: write `, 2 { … }`"),
+        ("$D1 { X4 }", "a comma and a match value are missing before a case's body: `$D1, 1 { … }`"),
+        ("X4, 1 \"a\", 2 \"b\" { X4 }", "a case has one body: move the text into the braces: `{ \"b\" … }`"),
+    ] {
+        assert_eq!(message(text).1.unwrap(), help, "{text}");
+    }
+    assert!(message("$D1, 1 \"a\" \\* { X4 }").1.unwrap().contains("after a comma: `, \\*`"));
 }
 
 #[test]
@@ -270,4 +305,25 @@ fn too_many_findings() {
         (10_001, "source has 10000 errors or more: the rest of it is not read".into())
     );
     assert_eq!(last("010 1.0 Loop\n".repeat(10_005)), (10_001, "5 more warnings are not shown".into()));
+}
+
+#[test]
+fn remarks_after_an_item_are_named() {
+    let remarks = |text: &str| -> Vec<u32> {
+        let arena = Arena::new();
+        let (_, found) = trcfmt::parse(&arena, SourceId(0), &Source::new("test", text));
+        found.iter().filter(|found| found.code.code == "S53").map(|found| found.primary.span.start).collect()
+    };
+    for remark in ["# the process", "#process", "// the process", "//process", "/* the process", "; the process"] {
+        assert_eq!(remarks(&format!("010 1.0 \"A\" X4 {remark}\n")), [15], "{remark}");
+    }
+    for text in [
+        "010 1.0 \"A\" X4 \"# the process\"\n",
+        "010 1.0 \"A\" #1 X4\n",
+        "010 1.0 \"A\" a/b X4\n",
+        "010 1.0 \"A\" X4 # \"no remark\"\n",
+        "# the process\n010 1.0 \"A\" X4\n",
+    ] {
+        assert_eq!(remarks(text), [0; 0], "{text}");
+    }
 }

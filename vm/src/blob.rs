@@ -13,6 +13,7 @@
 //!
 //! A section's rows are the structures of this module, byte by byte; `docs/blob.md` draws them.
 
+use crate::rule::Rule;
 use crate::table::TableKind;
 use crate::{Instr, Space};
 use bytemuck::{Pod, Zeroable, cast_slice};
@@ -89,16 +90,25 @@ pub struct HookRow {
     pub line: u32,
     /// Index of its source.
     pub source: u16,
-    /// Columns that a tab stop is off, at `L=0`.
+    /// Columns that a tab stop is off, at `L=0`; with [`TABS_FROM_LINE`], stops count from the line's first column.
     pub tab_origin: u16,
     /// The routine for each environment, in the order of [`Space::envs`].
     pub routines: [u32; 4],
 }
 
+/// Bit of [`HookRow::tab_origin`]: tab stops count from the line's first column instead of the margin.
+pub const TABS_FROM_LINE: u16 = 0x8000;
+
 impl HookRow {
     /// What the id counts. Spaces that do not exist are refused by rule V12.
     pub(crate) fn space(&self) -> Space {
         Space::ALL.get(usize::from(self.flags >> 3 & 3)).copied().unwrap_or(Space::Fields)
+    }
+
+    /// True if the entry's routines may set or end timers, or stop the report. The verifier refuses such a routine under
+    /// a row that denies it.
+    pub fn has_effects(&self) -> bool {
+        self.flags & 4 != 0
     }
 }
 
@@ -164,8 +174,8 @@ pub enum BlobError {
     },
     /// An instruction breaks a rule of the verifier.
     Instr {
-        /// The rule's number: V1, V2, …
-        rule: u8,
+        /// The rule.
+        rule: Rule,
         /// The routine.
         routine: u32,
         /// The instruction, counted from the program's first.
@@ -224,7 +234,7 @@ impl BlobError {
         (
             "B08",
             "instruction refused by the verifier",
-            "An instruction breaks one of the rules V1 to V14 that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
+            "An instruction breaks one of the rules that the machine relies on (see `docs/blob.md`).\n`tfbc verify X.tfbc` names the rule, the routine and the instruction.",
         ),
     ];
 }
@@ -244,7 +254,7 @@ impl std::fmt::Display for BlobError {
             }
             BlobError::Row { section, row } => write!(f, "row {row} of section {section} points outside"),
             BlobError::Instr { rule, routine, at } => {
-                write!(f, "instruction {at} of routine {routine} breaks rule V{rule}")
+                write!(f, "instruction {at} of routine {routine} breaks rule {rule}")
             }
         }
     }
@@ -275,6 +285,11 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.update(&bytes[..CRC_AT]);
     hasher.update(&bytes[CRC_AT + 4..]);
     hasher.finalize()
+}
+
+/// True if the checksum in a blob's header fits its bytes.
+pub fn is_intact(blob: &[u8]) -> bool {
+    blob.len() >= HEAD_LEN && u32_at(blob, CRC_AT) == checksum(blob)
 }
 
 /// Writes the checksum that fits a blob's bytes into its header: for tools that alter blobs. Shorter bytes than a header
@@ -521,27 +536,20 @@ impl BlobBuilder {
             cast_slice(&self.sources),
             &self.dialect,
         ];
-        let body_start = HEAD_LEN + N_SECTIONS * ROW_LEN;
-        let len = sections.iter().fold(body_start, |at, section| at.next_multiple_of(8) + section.len());
-        let mut blob = Vec::with_capacity(len);
-        blob.extend_from_slice(&LABEL);
-        blob.extend_from_slice(&VERSION.to_le_bytes());
-        blob.extend_from_slice(&ORDER_MARK.to_ne_bytes());
-        blob.extend_from_slice(&(N_SECTIONS as u32).to_le_bytes());
-        blob.extend_from_slice(&(len as u64).to_le_bytes());
-        blob.extend_from_slice(&[0; 8]);
-        let mut at = body_start;
-        for (kind, section) in (1u32..).zip(sections) {
-            at = at.next_multiple_of(8);
-            for field in [kind, at as u32, section.len() as u32, 0] {
-                blob.extend_from_slice(&field.to_le_bytes());
-            }
-            at += section.len();
-        }
-        for section in sections {
+        let mut blob = vec![0; HEAD_LEN + N_SECTIONS * ROW_LEN];
+        blob[..8].copy_from_slice(&LABEL);
+        blob[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        blob[10..12].copy_from_slice(&ORDER_MARK.to_ne_bytes());
+        blob[12..16].copy_from_slice(&(N_SECTIONS as u32).to_le_bytes());
+        for (index, section) in sections.into_iter().enumerate() {
             blob.resize(blob.len().next_multiple_of(8), 0);
+            let row = [index as u32 + 1, blob.len() as u32, section.len() as u32, 0];
+            let at = HEAD_LEN + index * ROW_LEN;
+            blob[at..at + ROW_LEN].copy_from_slice(cast_slice(&row.map(u32::to_le)));
             blob.extend_from_slice(section);
         }
+        let len = blob.len() as u64;
+        blob[16..24].copy_from_slice(&len.to_le_bytes());
         seal(&mut blob);
         blob
     }

@@ -98,8 +98,8 @@ impl<'e> Cursor<'e> {
     /// Whether the event holds `len` bytes from the pointer on.
     #[inline]
     pub fn reaches(&self, len: u32) -> bool {
-        let end = self.bits.div_ceil(8).saturating_add(self.base).saturating_add(len.into());
-        end <= self.bytes.len() as u64
+        let place = (self.bits.div_ceil(8) as i64).saturating_add(self.base as i64);
+        (0..=self.bytes.len() as i64 - i64::from(len)).contains(&place)
     }
 
     /// What the event holds from the pointer on.

@@ -100,7 +100,7 @@ fn quote(out: &mut String, text: &[u8]) {
 fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program: Option<&Program<'_>>) -> fmt::Result {
     let value = instr.slot(slot);
     match kind {
-        Kind::Dst | Kind::Src => write!(out, "r{value}"),
+        Kind::Dst | Kind::Src | Kind::NewMark | Kind::Mark => write!(out, "r{value}"),
         Kind::Wide => write!(out, "{:#x}", instr.wide()),
         Kind::Off => write!(out, "@{value}"),
         Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
@@ -127,9 +127,8 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
             }
             Ok(())
         }
-        Kind::Num | Kind::Width | Kind::WideWidth | Kind::Bits | Kind::Bit | Kind::Len | Kind::Digits => {
-            write!(out, "{value}")
-        }
+        Kind::Num | Kind::Width | Kind::WideWidth | Kind::Bits | Kind::Bit | Kind::Len => write!(out, "{value}"),
+        Kind::Digits | Kind::FirstDigits => write!(out, "{value}"),
     }
 }
 
@@ -141,10 +140,9 @@ fn unsaid(out: &mut String) -> fmt::Result {
 
 /// The bits of a window in reading order, `first..end`, and how it is read.
 fn list_form(out: &mut String, form: u32) -> fmt::Result {
-    let (left, count) = (form & form::LEFT, 64 - (form >> form::RIGHT & 63));
-    let little = form & form::LITTLE != 0;
-    let low = if little { 64u32.saturating_sub(left + count) } else { left };
-    write!(out, "{low}..{}{}", low + count, if little { "le" } else { "be" })?;
+    let bits = form::bits(form);
+    let order = if form & form::LITTLE != 0 { "le" } else { "be" };
+    write!(out, "{}..{}{order}", bits.start, bits.end)?;
     out.push_str(match form::mode(form) {
         form::LOAD => "",
         form::WORD => " word",

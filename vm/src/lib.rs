@@ -43,6 +43,7 @@ pub mod num;
 mod observe;
 mod op;
 mod program;
+mod rule;
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 mod sse;
 mod straight;
@@ -51,16 +52,20 @@ mod text;
 mod timers;
 mod verify;
 
-pub use blob::{BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TableRow, VERSION, seal};
+pub use blob::{
+    BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TABS_FROM_LINE, TableRow, VERSION, is_intact,
+    seal,
+};
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, Record, Space};
-pub use machine::{Begin, COLUMNS, Job, Layout, Limits, Machine, Outcome, Run, Scene};
+pub use machine::{Job, Layout, Limits, Machine, Outcome, Run, Scene};
 pub use observe::{Observer, Step, Unobserved};
-pub use op::{EnvText, EnvValue, Instr, Kind, Op, OpInfo, Slot, form};
-pub use program::{Hook, Level, Program, Routine};
+pub use op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, OpInfo, RETIRED, Reads, Slot, StateUse, form};
+pub use program::{Hook, Level, PreparedEntry, Program, Routine};
+pub use rule::{Rule, rules_table};
 pub use straight::Straight;
-pub use text::TextBuf;
+pub use text::{COLUMNS, TextBuf};
 pub use timers::Timers;
-pub use verify::{MAX_DEPTH, N_REGS};
+pub use verify::MAX_DEPTH;

@@ -29,10 +29,16 @@ const fn three() -> [[u8; 4]; 1000] {
     let mut table = [[0; 4]; 1000];
     let mut n = 0;
     while n < 1000 {
-        table[n] = [(n / 100) as u8 + b'0', (n / 10 % 10) as u8 + b'0', (n % 10) as u8 + b'0', 0];
+        let [hundreds, tens, ones] = three_digits(n);
+        table[n] = [hundreds, tens, ones, 0];
         n += 1;
     }
     table
+}
+
+/// Three decimal digits of a number below 1000.
+const fn three_digits(n: usize) -> [u8; 3] {
+    [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
 }
 
 /// Stores a fixed number of bytes: one or two machine stores.
@@ -282,8 +288,8 @@ const fn point() -> [[u8; 4]; 1000] {
     let mut table = [[b'.'; 4]; 1000];
     let mut n = 0;
     while n < 1000 {
-        let digits = [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8];
-        (table[n][1], table[n][2], table[n][3]) = (digits[0], digits[1], digits[2]);
+        let [hundreds, tens, ones] = three_digits(n);
+        table[n] = [b'.', hundreds, tens, ones];
         n += 1;
     }
     table
@@ -535,6 +541,11 @@ pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
 /// assert_eq!(&buf[..end], b"1.5000E+00");
 /// ```
 pub fn float(buf: &mut [u8], at: usize, x: f64) -> usize {
+    float_with(buf, at, x, 4)
+}
+
+/// C's `%.nE` of up to eight decimals, with `NAN`, `INF` and `-INF`.
+pub(crate) fn float_with(buf: &mut [u8], at: usize, x: f64, n_decimals: usize) -> usize {
     use std::io::Write;
     if x.is_nan() {
         return store_slice(buf, at, b"NAN");
@@ -544,9 +555,10 @@ pub fn float(buf: &mut [u8], at: usize, x: f64) -> usize {
     }
     let mut text = [0u8; 16];
     let mut rest = &mut text[..];
-    let fits = write!(rest, "{x:.4E}").is_ok();
+    let n_decimals = n_decimals.min(8);
+    let fits = write!(rest, "{x:.n_decimals$E}").is_ok();
     let left = rest.len();
-    debug_assert!(fits, "sign, digit, point, four digits, E, sign and three digits are 12 bytes");
+    debug_assert!(fits, "sign, digit, point, eight digits, E, sign and three digits are 16 bytes");
     let text = &text[..16 - left];
     // Rust writes `1.5000E0`, C at least two digits and always a sign.
     let split = text.iter().position(|byte| *byte == b'E').unwrap_or(text.len());

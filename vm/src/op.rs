@@ -2,10 +2,17 @@
 //!
 //! An instruction is 32 bytes: opcode, literal length, four operand slots, and up to 16 bytes of literal text. Every
 //! instruction prints its literal first, then does its work; so a template's fixed text costs no instruction of its
-//! own. Rows marked `plain` are what the compiler emits; `fused` rows are what the link pass makes of runs of plain
-//! ones. From the rows come the opcodes, the encoder, the listing, the verifier's walk and `docs/bytecode.md`.
+//! own. The compiler emits `plain` rows; the link pass makes `fused` rows from runs of plain ones.
+//!
+//! A row names the number, the mnemonic, the operands, the part of the event that the instruction `reads`, the machine
+//! state that it `uses`, and the function that runs it (`by`). `effects` at the end says that it acts on more than the
+//! event's text. The opcodes, the encoder, the listing, the dispatch table, the verifier's walk over operands and
+//! `docs/bytecode.md` come from the rows.
 
 use bytemuck::{Pod, Zeroable};
+
+/// Registers of the machine.
+pub const N_REGS: usize = 1024;
 
 /// One instruction as it is stored (little-endian) and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
@@ -47,6 +54,10 @@ pub enum Kind {
     Dst,
     /// A register that is read.
     Src,
+    /// A register that a mark is written to: a place in the event's own text.
+    NewMark,
+    /// A register that a mark is read from.
+    Mark,
     /// A number without further meaning.
     Num,
     /// The low half of a 64-bit number; the high half is slot c.
@@ -71,10 +82,12 @@ pub enum Kind {
     BitOff,
     /// Bytes of text, any number.
     Len,
-    /// 1: a soft blank after every byte; 0: none.
+    /// 0 or 1: a soft blank after every byte, or all turns of a loop.
     Soft,
     /// Hex digits, 1 to 32.
     Digits,
+    /// The first hex digits of the number that the form takes, from 1 on.
+    FirstDigits,
     /// Bytes of the literal that go again where the event is too short.
     Back,
     /// A run of the string pool: offset here, length in slot c.
@@ -112,6 +125,82 @@ pub struct OpInfo {
     pub fused: bool,
     /// The operands, in the order in which they are listed.
     pub operands: &'static [(&'static str, Slot, Kind)],
+    /// The part of the event that it reads.
+    pub reads: Reads,
+    /// The machine state that it needs.
+    pub uses: StateUse,
+    /// True if it acts on more than the event's text: it sets or ends a timer, or stops the report.
+    pub has_effects: bool,
+}
+
+/// Part of an event that an instruction reads. `Next…` begins at the data pointer, the others at a fixed place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reads {
+    /// Nothing of the event.
+    Nothing,
+    /// As many bytes as the [`Kind::Width`] or [`Kind::WideWidth`] operand says, at the [`Kind::Off`] operand.
+    Bytes,
+    /// As many bits as the [`Kind::Bits`] operand says, at the [`Kind::BitOff`] operand.
+    Bits,
+    /// A data word, or nothing if the event does not hold all of it.
+    Word,
+    /// The bits that the [`Kind::Form`] operand takes from the [`Kind::Window`] operand.
+    Window,
+    /// Text at the [`Kind::Off`] operand, at most as long as the first [`Kind::Len`] or [`Kind::Width`] operand says.
+    Text,
+    /// Text up to a NUL, at slot b.
+    String,
+    /// As many bytes as the width operand says.
+    NextBytes,
+    /// As many bits as the [`Kind::Bits`] operand says.
+    NextBits,
+    /// Text, at most as long as the first [`Kind::Len`] operand says.
+    NextText,
+    /// Text, at most as long as the [`Kind::Src`] operand says.
+    NextTextBy,
+    /// A length, and as many bytes of text after it.
+    NextCounted,
+    /// Text up to a NUL.
+    NextString,
+    /// Text up to a NUL, but not the last bytes, of which slot b tells the number.
+    NextName,
+    /// As many words of 4 bytes as slot b says.
+    NextWords,
+    /// As many bytes as the [`Kind::Src`] operand says.
+    NextDump,
+    /// The part of the header that the [`Kind::Value`] operand names.
+    Value,
+    /// The part of the header that the [`Kind::Name`] operand names.
+    Name,
+    /// The hook id.
+    HookId,
+}
+
+/// Machine state that an instruction needs, besides the event's bytes at fixed places and the registers that its routine
+/// has written. Each value includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateUse {
+    /// No other state.
+    Nothing,
+    /// The data pointer.
+    Pointer,
+    /// The event's header, its hook, the margin of further lines, zeroed registers.
+    Event,
+    /// The event's context, and calls.
+    Context,
+}
+
+impl StateUse {
+    /// The value with the number in the two low bits.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u8) -> StateUse {
+        match bits & 3 {
+            0 => StateUse::Nothing,
+            1 => StateUse::Pointer,
+            2 => StateUse::Event,
+            _ => StateUse::Context,
+        }
+    }
 }
 
 /// How a number is taken from a window, the eight bytes of an event at a fixed place: they are read in the record's
@@ -160,6 +249,19 @@ pub mod form {
         form >> MORE
     }
 
+    /// Bits of the window that the form takes, counted from the first byte's highest bit, or its lowest in a little-endian
+    /// window.
+    pub const fn bits(form: u32) -> std::ops::Range<u32> {
+        let (left, count) = (form & LEFT, 64 - (form >> RIGHT & 63));
+        let first = if form & LITTLE != 0 { 64u32.saturating_sub(left + count) } else { left };
+        first..first + count
+    }
+
+    /// Hex digits of the number that the form takes, 0 to 16.
+    pub const fn n_digits(form: u32) -> u32 {
+        (64 - (form >> RIGHT & 63)) / 4
+    }
+
     /// Whether instructions of an opcode are run together.
     pub const fn together(op: super::Op) -> bool {
         matches!(op, super::Op::HexFullAt | super::Op::HexLowFullAt)
@@ -170,273 +272,272 @@ macro_rules! for_each_op {
     ($emit:ident) => {
         $emit! {
             /// Prints its literal.
-            Print = "print" fused {};
+            0 Print = "print" fused {} reads Nothing, uses Nothing, by print;
             /// Prints a run of the string pool.
-            Lit = "lit" plain { text: B Str };
+            1 Lit = "lit" plain { text: B Str } reads Nothing, uses Nothing, by slow_ops::lit;
             /// Prints a soft blank: it goes again when a line end, a tab or text with a leading blank follows.
-            Soft = "soft" plain {};
+            2 Soft = "soft" plain {} reads Nothing, uses Nothing, by soft;
             /// Takes back a soft blank that stands last.
-            SoftDrop = "soft.drop" plain {};
+            3 SoftDrop = "soft.drop" plain {} reads Nothing, uses Nothing, by soft_drop;
             /// Ends the line and prints the margin of the next one.
-            Newline = "nl" plain {};
+            4 Newline = "nl" plain {} reads Nothing, uses Event, by slow_ops::newline;
             /// Prints blanks up to the next tab stop.
-            Tab = "tab" plain {};
+            5 Tab = "tab" plain {} reads Nothing, uses Event, by slow_ops::tab;
 
             /// Sets `dst` to a 64-bit number.
-            Const = "const" plain { dst: A Dst, value: B Wide };
+            6 Const = "const" plain { dst: A Dst, value: B Wide } reads Nothing, uses Nothing, by const_;
             /// Copies `src` to `dst`.
-            Move = "move" plain { dst: A Dst, src: B Src };
+            7 Move = "move" plain { dst: A Dst, src: B Src } reads Nothing, uses Nothing, by move_;
             /// Sets `dst` to a number that the event or its surroundings tell.
-            Env = "env" plain { dst: A Dst, what: B Value };
+            8 Env = "env" plain { dst: A Dst, what: B Value } reads Value, uses Event, by env;
             /// Reads `width` big-endian bytes at a fixed offset, zero-extended. Bytes past the event's end read as zero and mark it truncated.
-            Load = "load" plain { dst: A Dst, at: B Off, width: C Width };
+            9 Load = "load" plain { dst: A Dst, at: B Off, width: C Width } reads Bytes, uses Nothing, by load<MODE, ORDER>;
             /// Reads `count` bits at a fixed bit offset, the first bit most significant.
-            LoadBits = "load.bits" plain { dst: A Dst, at: B BitOff, count: C Bits };
+            10 LoadBits = "load.bits" plain { dst: A Dst, at: B BitOff, count: C Bits } reads Bits, uses Nothing, by load_bits;
             /// Reads a data word at a fixed offset: 0 where the event does not hold it whole, without a mark.
-            Word = "word" plain { dst: A Dst, at: B Off, width: C Width };
+            11 Word = "word" plain { dst: A Dst, at: B Off, width: C Width } reads Word, uses Nothing, by word;
             /// Rounds the data pointer up to a byte, reads `width` bytes there and moves past them.
-            Take = "take" plain { dst: A Dst, width: C Width };
+            12 Take = "take" plain { dst: A Dst, width: C Width } reads NextBytes, uses Pointer, by take;
             /// Reads `count` bits at the data pointer and moves past them.
-            TakeBits = "take.bits" plain { dst: A Dst, count: C Bits };
+            13 TakeBits = "take.bits" plain { dst: A Dst, count: C Bits } reads NextBits, uses Pointer, by take_bits;
             /// Reads `width` little-endian bytes at a fixed offset, as `load` does.
-            LoadLe = "load.le" plain { dst: A Dst, at: B Off, width: C Width };
+            14 LoadLe = "load.le" plain { dst: A Dst, at: B Off, width: C Width } reads Bytes, uses Nothing, by load_le<MODE, ORDER>;
             /// Reads `width` little-endian bytes at the data pointer, as `take` does.
-            TakeLe = "take.le" plain { dst: A Dst, width: C Width };
+            15 TakeLe = "take.le" plain { dst: A Dst, width: C Width } reads NextBytes, uses Pointer, by take_le;
             /// Goes on at `short` where the event has fewer than `end` bytes.
-            Reach = "reach" plain { end: B Num, short: D Target };
+            16 Reach = "reach" plain { end: B Num, short: D Target } reads Nothing, uses Nothing, by reach;
             /// Goes on at `short` where the event has fewer than `bytes` bytes from the data pointer on.
-            TakeReach = "take.reach" plain { bytes: B Num, short: D Target };
+            17 TakeReach = "take.reach" plain { bytes: B Num, short: D Target } reads Nothing, uses Pointer, by take_reach;
             /// Extends the low `count` bits of `src` by their sign.
-            Sext = "sext" plain { dst: A Dst, src: B Src, count: C Bits };
+            18 Sext = "sext" plain { dst: A Dst, src: B Src, count: C Bits } reads Nothing, uses Nothing, by sext_;
             /// Takes `count` bits of `src` from bit `low` up, bit 0 the least significant.
-            Bits = "bits" plain { dst: A Dst, src: B Src, low: C Bit, count: D Bits };
+            19 Bits = "bits" plain { dst: A Dst, src: B Src, low: C Bit, count: D Bits } reads Nothing, uses Nothing, by bits;
             /// Adds, wrapping at 64 bits.
-            Add = "add" plain { dst: A Dst, left: B Src, right: C Src };
+            20 Add = "add" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by add;
             /// Subtracts, wrapping at 64 bits.
-            Sub = "sub" plain { dst: A Dst, left: B Src, right: C Src };
+            21 Sub = "sub" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by sub;
             /// Multiplies, wrapping at 64 bits.
-            Mul = "mul" plain { dst: A Dst, left: B Src, right: C Src };
+            22 Mul = "mul" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by mul;
             /// Divides signed numbers toward zero; by zero gives 0 and is counted.
-            Div = "div" plain { dst: A Dst, left: B Src, right: C Src };
+            23 Div = "div" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by slow_ops::div;
             /// Bitwise and.
-            And = "and" plain { dst: A Dst, left: B Src, right: C Src };
+            24 And = "and" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by and;
             /// 1 where both are equal, else 0.
-            Equal = "equal" plain { dst: A Dst, left: B Src, right: C Src };
+            25 Equal = "equal" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by equal;
             /// 1 where they differ, else 0.
-            Differ = "differ" plain { dst: A Dst, left: B Src, right: C Src };
+            26 Differ = "differ" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by differ;
 
             /// Sets the data pointer to a byte and bit.
-            PtrSet = "ptr.set" plain { bytes: B Num, bits: C Num };
+            27 PtrSet = "ptr.set" plain { bytes: B Num, bits: C Num } reads Nothing, uses Pointer, by ptr_set;
             /// Moves the data pointer forward.
-            PtrAdd = "ptr.add" plain { bytes: B Num, bits: C Num };
+            28 PtrAdd = "ptr.add" plain { bytes: B Num, bits: C Num } reads Nothing, uses Pointer, by ptr_add;
             /// Moves the data pointer back, not below the first bit.
-            PtrBack = "ptr.back" plain { bytes: B Num };
+            29 PtrBack = "ptr.back" plain { bytes: B Num } reads Nothing, uses Pointer, by ptr_back;
             /// Rounds the data pointer down to a byte.
-            PtrFloor = "ptr.floor" plain {};
+            30 PtrFloor = "ptr.floor" plain {} reads Nothing, uses Pointer, by ptr_floor;
             /// Rounds the data pointer up to a byte.
-            PtrCeil = "ptr.ceil" plain {};
+            31 PtrCeil = "ptr.ceil" plain {} reads Nothing, uses Pointer, by ptr_ceil;
             /// Sets `dst` to the data pointer's byte.
-            PtrGet = "ptr.get" plain { dst: A Dst };
+            32 PtrGet = "ptr.get" plain { dst: A Dst } reads Nothing, uses Pointer, by ptr_get;
             /// Sets the data pointer to byte `src`; a negative number is 0.
-            PtrTo = "ptr.to" plain { src: B Src };
+            33 PtrTo = "ptr.to" plain { src: B Src } reads Nothing, uses Pointer, by ptr_to;
             /// Sets `dst` to the base pointer.
-            BaseGet = "base.get" plain { dst: A Dst };
+            34 BaseGet = "base.get" plain { dst: A Dst } reads Nothing, uses Pointer, by base_get;
             /// Sets the base pointer.
-            BaseTo = "base.to" plain { src: B Src };
+            35 BaseTo = "base.to" plain { src: B Src } reads Nothing, uses Pointer, by base_to;
 
             /// Prints the low digits of `src` in hex, zero-padded.
-            PutHex = "put.hex" plain { src: B Src, digits: C Digits };
+            36 PutHex = "put.hex" plain { src: B Src, digits: C Digits } reads Nothing, uses Nothing, by put_hex;
             /// Prints `src` in 4, 8 or 16 hex digits, as many as it needs.
-            PutHexFit = "put.hexfit" plain { src: B Src };
+            37 PutHexFit = "put.hexfit" plain { src: B Src } reads Nothing, uses Nothing, by put_hex_fit;
             /// Prints `src` as unsigned decimal.
-            PutDec = "put.dec" plain { src: B Src };
+            38 PutDec = "put.dec" plain { src: B Src } reads Nothing, uses Nothing, by put_dec;
             /// Prints `src` as signed decimal.
-            PutInt = "put.int" plain { src: B Src };
+            39 PutInt = "put.int" plain { src: B Src } reads Nothing, uses Nothing, by put_int;
             /// Prints the low digits of `src` in lower-case hex, zero-padded.
-            PutHexLow = "put.hexlow" plain { src: B Src, digits: C Digits };
+            40 PutHexLow = "put.hexlow" plain { src: B Src, digits: C Digits } reads Nothing, uses Nothing, by put_hex_low;
             /// Prints `src` in lower-case hex, without leading zeros.
-            PutHexMin = "put.hexmin" plain { src: B Src };
+            41 PutHexMin = "put.hexmin" plain { src: B Src } reads Nothing, uses Nothing, by put_hex_min;
             /// Prints `0x` and `src` as `put.hexmin` does.
-            PutHexC = "put.hexc" plain { src: B Src };
+            42 PutHexC = "put.hexc" plain { src: B Src } reads Nothing, uses Nothing, by put_hexc;
             /// Prints `src` in octal behind a `0`; zero as `0`.
-            PutOctC = "put.octc" plain { src: B Src };
+            43 PutOctC = "put.octc" plain { src: B Src } reads Nothing, uses Nothing, by put_octc;
             /// Prints `src` as the ASCII character that it is; where it is none that prints, as `0x` and `put.hexmin` do.
-            PutAscii = "put.ascii" plain { src: B Src };
+            44 PutAscii = "put.ascii" plain { src: B Src } reads Nothing, uses Nothing, by put_ascii_;
             /// Prints `src` in octal.
-            PutOct = "put.oct" plain { src: B Src };
+            45 PutOct = "put.oct" plain { src: B Src } reads Nothing, uses Nothing, by put_oct;
             /// Prints the low bits of `src` as binary digits.
-            PutBin = "put.bin" plain { src: B Src, count: C Bits };
-            /// Prints `src` as the bits of a 4- or 8-byte float, in C's `%.4E`.
-            PutFloat = "put.float" plain { src: B Src, width: C Width };
+            46 PutBin = "put.bin" plain { src: B Src, count: C Bits } reads Nothing, uses Nothing, by put_bin;
+            /// Prints `src` as the bits of a 4- or 8-byte float, in C's `%.4E`, or with `decimals` if that is not 0.
+            47 PutFloat = "put.float" plain { src: B Src, width: C Width, decimals: D Bit } reads Nothing, uses Nothing, by slow_ops::put_float;
             /// Prints the AIX error name of the low `width` bytes of `src`; as signed decimal where there is none.
-            PutErrno = "put.errno" plain { src: B Src, width: C Width };
+            48 PutErrno = "put.errno" plain { src: B Src, width: C Width } reads Nothing, uses Nothing, by slow_ops::put_errno;
             /// Prints the low 32 bits of `src`, seconds since 1970, as GMT date and time.
-            PutTime = "put.time" plain { src: B Src };
+            49 PutTime = "put.time" plain { src: B Src } reads Nothing, uses Nothing, by slow_ops::put_time;
             /// Prints the executable's path of process `src`.
-            PutPath = "put.path" plain { src: B Src };
+            50 PutPath = "put.path" plain { src: B Src } reads Nothing, uses Context, by slow_ops::put_path;
             /// Prints the low `len` bytes of `src` as text, padded to `pad`.
-            PutChars = "put.chars" plain { src: B Src, len: C Width, pad: D Len };
+            51 PutChars = "put.chars" plain { src: B Src, len: C Width, pad: D Len } reads Nothing, uses Nothing, by slow_ops::put_chars;
             /// Prints up to `len` bytes of text at a fixed offset, ending at a NUL, padded to `pad`.
-            Text = "text" plain { at: B Off, len: C Len, pad: D Len };
+            52 Text = "text" plain { at: B Off, len: C Len, pad: D Len } reads Text, uses Nothing, by text;
             /// Prints up to `len` bytes of text at the data pointer, padded to `pad`, and moves past `len` bytes.
-            TakeText = "take.text" plain { len: C Len, pad: D Len };
+            53 TakeText = "take.text" plain { len: C Len, pad: D Len } reads NextText, uses Pointer, by slow_ops::take_text;
             /// Reads a length of `width` bytes at the data pointer, then prints that many bytes of text and moves past them.
-            TakeCounted = "take.counted" plain { width: C Width };
+            54 TakeCounted = "take.counted" plain { width: C Width } reads NextCounted, uses Pointer, by slow_ops::take_counted;
             /// Prints `src` bytes of text at the data pointer and moves past them.
-            TextBy = "text.by" plain { src: B Src };
+            55 TextBy = "text.by" plain { src: B Src } reads NextTextBy, uses Pointer, by slow_ops::text_by;
             /// Prints the text at the data pointer up to a NUL or the event's end, unprintable bytes as escapes, and moves behind the NUL.
-            TakeString = "take.string" plain {};
+            56 TakeString = "take.string" plain {} reads NextString, uses Pointer, by slow_ops::take_string;
             /// Moves behind the NUL of the text at the data pointer.
-            PassString = "pass.string" plain {};
+            57 PassString = "pass.string" plain {} reads NextString, uses Pointer, by slow_ops::pass_string;
             /// Prints up to `len` bytes of text at the data pointer, ending at a NUL, unprintable bytes as escapes, and moves past `len` bytes.
-            TakeEscaped = "take.escaped" plain { len: B Len };
+            58 TakeEscaped = "take.escaped" plain { len: B Len } reads NextText, uses Pointer, by slow_ops::take_escaped;
             /// Prints up to `count` words of 4 bytes at the data pointer, as many as there are, as a quoted text and hex words, and moves past them.
-            TakeWords = "take.words" plain { count: B Num };
+            59 TakeWords = "take.words" plain { count: B Num } reads NextWords, uses Pointer, by take_words;
             /// Prints the text at the data pointer up to a NUL or `spare` bytes before the event's end, nothing where a byte of it does not print, and moves to the end.
-            TakeName = "take.name" plain { spare: B Num };
+            60 TakeName = "take.name" plain { spare: B Num } reads NextName, uses Pointer, by take_name;
             /// Prints `len` bytes at a fixed offset as hex digits.
-            HexBytes = "hex.bytes" plain { at: B Off, len: C WideWidth };
+            61 HexBytes = "hex.bytes" plain { at: B Off, len: C WideWidth } reads Bytes, uses Nothing, by slow_ops::hex_bytes;
             /// Prints `len` bytes at the data pointer as hex digits and moves past them.
-            TakeHexBytes = "take.hexbytes" plain { len: C WideWidth };
+            62 TakeHexBytes = "take.hexbytes" plain { len: C WideWidth } reads NextBytes, uses Pointer, by slow_ops::take_hex_bytes;
             /// Prints a text that the surroundings tell.
-            PutName = "put.name" plain { what: B Name };
+            63 PutName = "put.name" plain { what: B Name } reads Name, uses Context, by slow_ops::put_name;
 
             /// Goes on at `to`.
-            Jump = "jump" plain { to: D Target };
+            64 Jump = "jump" plain { to: D Target } reads Nothing, uses Nothing, by jump;
             /// Goes on at `to` where `src` is 0.
-            JumpZero = "jump.zero" plain { src: B Src, to: D Target };
+            65 JumpZero = "jump.zero" plain { src: B Src, to: D Target } reads Nothing, uses Nothing, by jump_zero;
             /// Goes on at `to` where `src` is `value`.
-            JumpEqual = "jump.equal" plain { src: A Src, value: B Num, to: D Target };
+            66 JumpEqual = "jump.equal" plain { src: A Src, value: B Num, to: D Target } reads Nothing, uses Nothing, by jump_equal;
             /// Goes on at `to` where `src` is not `value`.
-            JumpDiffer = "jump.differ" plain { src: A Src, value: B Num, to: D Target };
+            67 JumpDiffer = "jump.differ" plain { src: A Src, value: B Num, to: D Target } reads Nothing, uses Nothing, by jump_differ;
             /// Goes on at `to`, further back or ahead, for the price of a loop's turn.
-            Back = "back" plain { to: D Target };
+            68 Back = "back" plain { to: D Target } reads Nothing, uses Nothing, by back;
             /// Goes on where the table sends `src`.
-            Switch = "switch" plain { src: B Src, table: C Table };
+            69 Switch = "switch" plain { src: B Src, table: C Table } reads Nothing, uses Nothing, by switch;
             /// Turns the hex digits printed since `mark` to lower case.
-            Lower = "lower" plain { mark: B Src };
-            /// Notes in `dst` where the text ends, for `switch.text` and `lower`.
-            Mark = "mark" plain { dst: A Dst };
+            70 Lower = "lower" plain { mark: B Mark } reads Nothing, uses Event, by slow_ops::lower;
+            /// Notes in `dst` where the event's text ends, for `switch.text` and `lower`; no other instruction reads it.
+            71 Mark = "mark" plain { dst: A NewMark } reads Nothing, uses Event, by slow_ops::mark;
             /// Takes back the text printed since `mark` and goes on where the table sends it.
-            SwitchText = "switch.text" plain { mark: B Src, table: C TextTable };
+            72 SwitchText = "switch.text" plain { mark: B Mark, table: C TextTable } reads Nothing, uses Event, by switch_text;
             /// Prints the text with index `src`, or the default behind the last.
-            SwitchLit = "switch.lit" plain { src: B Src, table: C Lits };
+            73 SwitchLit = "switch.lit" plain { src: B Src, table: C Lits } reads Nothing, uses Nothing, by switch_lit;
             /// Prints the text with index `src`; where it is empty, `src` as `put.hexc` does.
-            SwitchLitHex = "switch.lit.hex" plain { src: B Src, table: C Lits };
+            74 SwitchLitHex = "switch.lit.hex" plain { src: B Src, table: C Lits } reads Nothing, uses Nothing, by switch_lit_hex;
             /// Prints the text that the table has for `src`.
-            PutCase = "put.case" plain { src: B Src, table: C CaseTexts };
+            75 PutCase = "put.case" plain { src: B Src, table: C CaseTexts } reads Nothing, uses Nothing, by put_case;
             /// Prints the texts of the BITFLAGS entries that `src` meets.
-            Flags = "flags" plain { src: B Src, table: C Flags };
+            76 Flags = "flags" plain { src: B Src, table: C Flags } reads Nothing, uses Nothing, by slow_ops::flags;
             /// 1 where `src` meets an entry that prints text, else 0.
-            FlagsAny = "flags.any" plain { dst: A Dst, src: B Src, table: C Flags };
+            77 FlagsAny = "flags.any" plain { dst: A Dst, src: B Src, table: C Flags } reads Nothing, uses Nothing, by flags_any;
             /// Prints the texts of the entries that `src` meets, each behind a blank but the very first.
-            FlagsList = "flags.list" plain { src: B Src, table: C Flags };
+            78 FlagsList = "flags.list" plain { src: B Src, table: C Flags } reads Nothing, uses Nothing, by slow_ops::flags_list;
             /// Prints the texts of the nibbles of `src`, low nibble first, or the table's own where there are none; `soft`: they end in soft blanks.
-            Nibbles = "nibbles" plain { src: B Src, table: C Nibbles, soft: A Soft };
-            /// Starts `src` turns with `turn` counting down, or goes on at `exit` when there are none or the event is truncated.
-            Loop = "loop" plain { turn: A Dst, src: B Src, exit: D Target };
-            /// Goes back to `top` while turns are left and the event is not truncated.
-            LoopNext = "loop.next" plain { turn: A Dst, top: D Target };
+            79 Nibbles = "nibbles" plain { src: B Src, table: C Nibbles, soft: A Soft } reads Nothing, uses Nothing, by nibbles;
+            /// Starts `src` turns with `turn` counting down, or goes on at `exit` when there are none, or the event is truncated and
+            /// `all` is 0.
+            80 Loop = "loop" plain { turn: A Dst, src: B Src, exit: D Target, all: C Soft } reads Nothing, uses Nothing, by loop_;
+            /// Goes back to `top` while turns are left, and the event is not truncated or `all` is 1.
+            81 LoopNext = "loop.next" plain { turn: A Dst, top: D Target, all: C Soft } reads Nothing, uses Nothing, by loop_next;
             /// Prints `src` bytes at the data pointer as hex pairs: `LOOP src { X0 }`, or `X1` with soft blanks.
-            Dump = "dump" plain { src: B Src, soft: A Soft };
+            82 Dump = "dump" plain { src: B Src, soft: A Soft } reads NextDump, uses Pointer, by dump;
             /// Calls a routine with a lower number.
-            Call = "call" plain { to: B Routine };
+            83 Call = "call" plain { to: B Routine } reads Nothing, uses Context, by call;
             /// Returns from a call.
-            Ret = "ret" plain {};
+            84 Ret = "ret" plain {} reads Nothing, uses Context, by ret;
             /// Ends the event.
-            End = "end" plain {};
+            85 End = "end" plain {} reads Nothing, uses Nothing, by end;
             /// Ends the event and drops it.
-            Skip = "skip" plain {};
+            86 Skip = "skip" plain {} reads Nothing, uses Nothing, by skip;
             /// Lets no later event be read.
-            Stop = "stop" plain {};
+            87 Stop = "stop" plain {} reads Nothing, uses Nothing, by slow_ops::stop, effects;
             /// Marks the event truncated.
-            Cut = "cut" plain {};
+            88 Cut = "cut" plain {} reads Nothing, uses Nothing, by slow_ops::cut;
             /// Prints the `$ERROR` message.
-            Error = "error" plain {};
+            89 Error = "error" plain {} reads HookId, uses Context, by slow_ops::error;
             /// Stores the event's time under a pair of numbers.
-            TimerStart = "timer.start" plain { first: B Src, second: C Src };
+            90 TimerStart = "timer.start" plain { first: B Src, second: C Src } reads Nothing, uses Context, by slow_ops::timer_start, effects;
             /// Prints the time since the pair was stored, in brackets, and forgets it.
-            TimerEnd = "timer.end" plain { first: B Src, second: C Src };
+            91 TimerEnd = "timer.end" plain { first: B Src, second: C Src } reads Nothing, uses Context, by slow_ops::timer_end, effects;
 
             /// Takes a number from a window.
-            Get = "get" fused { dst: A Dst, at: B Window, form: C Form, short: D Short };
+            92 Get = "get" fused { dst: A Dst, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by get<MODE, ORDER>;
             /// `get` and `put.hex`.
-            HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            93 HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_at<MODE, ORDER>;
             /// `get` and `put.hexlow`.
-            HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            94 HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_low_at<MODE, ORDER>;
             /// `hex.at` of a number that has as many digits, and begins with a byte.
-            HexFullAt = "hex.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            95 HexFullAt = "hex.full.at" fused { digits: A FirstDigits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_full_at<MODE, ORDER>;
             /// `hexlow.at` of a number that has as many digits, and begins with a byte.
-            HexLowFullAt = "hexlow.full.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short };
+            96 HexLowFullAt = "hexlow.full.at" fused { digits: A FirstDigits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_low_full_at<MODE, ORDER>;
             /// `get` and `put.hexc`.
-            HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short };
+            97 HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_at<MODE, ORDER>;
             /// `get` and `put.hexmin`.
-            HexMinAt = "hexmin.at" fused { at: B Window, form: C Form, short: D Short };
+            98 HexMinAt = "hexmin.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_min_at<MODE, ORDER>;
             /// `get` and `put.octc`.
-            OctCAt = "octc.at" fused { at: B Window, form: C Form, short: D Short };
+            99 OctCAt = "octc.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by octc_at<MODE, ORDER>;
             /// `get` and `put.dec`.
-            DecAt = "dec.at" fused { at: B Window, form: C Form, short: D Short };
+            100 DecAt = "dec.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by dec_at<MODE, ORDER>;
             /// `get`, extended by its sign, and `put.int`.
-            IntAt = "int.at" fused { at: B Window, form: C Form, short: D Short };
+            101 IntAt = "int.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by int_at<MODE, ORDER>;
             /// `get` and `switch.lit`.
-            LitAt = "lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            102 LitAt = "lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short } reads Window, uses Nothing, by lit_at<MODE, ORDER>;
             /// `get`, `put.hexc` and `switch.lit`.
-            HexCLitAt = "hexc.lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            103 HexCLitAt = "hexc.lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_lit_at<MODE, ORDER>;
             /// `get` and `switch.lit.hex`.
-            LitHexAt = "lit.hex.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short };
+            104 LitHexAt = "lit.hex.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short } reads Window, uses Nothing, by lit_hex_at<MODE, ORDER>;
             /// `get` and `put.case`.
-            CaseAt = "case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short };
+            105 CaseAt = "case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short } reads Window, uses Nothing, by case_at<MODE, ORDER>;
             /// `get`, `put.hexc` and `put.case`.
-            HexCCaseAt = "hexc.case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short };
+            106 HexCCaseAt = "hexc.case.at" fused { at: A Window, table: B CaseTexts, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_case_at<MODE, ORDER>;
             /// `get` and `nibbles` without soft blanks.
-            NibblesAt = "nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short };
+            107 NibblesAt = "nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short } reads Window, uses Nothing, by nibbles_at<MODE, ORDER>;
             /// `get`, `put.hexc` and `nibbles` without soft blanks.
-            HexCNibblesAt = "hexc.nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short };
+            108 HexCNibblesAt = "hexc.nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_nibbles_at<MODE, ORDER>;
             /// `get` and `jump.equal`; goes on at `to` where the event is too short, too.
-            JumpEqualAt = "jump.equal.at" fused { at: A Window, value: B Num, form: C Form, to: D Target };
+            109 JumpEqualAt = "jump.equal.at" fused { at: A Window, value: B Num, form: C Form, to: D Target } reads Window, uses Nothing, by jump_equal_at<MODE, ORDER>;
             /// `get` and `jump.differ`; goes on at `to` where the event is too short, too.
-            JumpDifferAt = "jump.differ.at" fused { at: A Window, value: B Num, form: C Form, to: D Target };
+            110 JumpDifferAt = "jump.differ.at" fused { at: A Window, value: B Num, form: C Form, to: D Target } reads Window, uses Nothing, by jump_differ_at<MODE, ORDER>;
             /// `reach`, `ptr.set` and `take.string`.
-            StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target };
+            111 StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target } reads String, uses Nothing, by string_at;
             /// `mark`, `text` of a field of up to 16 bytes, and `switch.text`.
-            SwitchTextAt = "switch.text.at" fused { at: B Off, table: C TextTable, len: D Width };
+            112 SwitchTextAt = "switch.text.at" fused { at: B Off, table: C TextTable, len: D Width } reads Text, uses Nothing, by switch_text_at;
         }
     };
 }
 
 macro_rules! define_ops {
-    ($($(#[doc = $doc:literal])* $name:ident = $mnemonic:literal $form:ident { $($operand:ident: $slot:ident $kind:ident),* };)*) => {
+    ($($(#[doc = $doc:literal])* $number:literal $name:ident = $mnemonic:literal $form:ident
+        { $($operand:ident: $slot:ident $kind:ident),* }
+        reads $reads:ident, uses $uses:ident, by $($handler:ident)::+ $(<$mode:ident, $order:ident>)? $(, $effects:ident)?;)*) => {
         /// The opcodes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum Op { $($(#[doc = $doc])* $name,)* }
-
-        /// The opcodes' numbers, for matching an instruction's without decoding it first.
-        #[expect(non_upper_case_globals, dead_code, reason = "named as the opcodes are; the loop matches some of them")]
-        pub(crate) mod number {
-            use super::Op;
-            $(pub const $name: u8 = Op::$name as u8;)*
-        }
+        pub enum Op { $($(#[doc = $doc])* $name = $number,)* }
 
         impl Op {
-            /// Every opcode, by number.
+            /// Every opcode, in the table's order.
             pub const ALL: &[Op] = &[$(Op::$name),*];
 
             /// The opcode with a number.
             #[inline]
             pub const fn from_u8(number: u8) -> Option<Op> {
-                $(if number == Op::$name as u8 { return Some(Op::$name); })*
+                $(if number == $number { return Some(Op::$name); })*
                 None
             }
 
             /// The opcode's row.
             pub const fn info(self) -> &'static OpInfo {
-                match self { $(Op::$name => &OpInfo {
+                match self { $(Op::$name => const { &OpInfo {
                     mnemonic: $mnemonic,
                     doc: concat!($($doc),*),
                     fused: is_fused!($form),
                     operands: &[$((stringify!($operand), Slot::$slot, Kind::$kind)),*],
-                },)* }
+                    reads: Reads::$reads,
+                    uses: StateUse::$uses,
+                    has_effects: false $(|| has_effects!($effects))?,
+                } },)* }
             }
         }
     };
@@ -451,7 +552,26 @@ macro_rules! is_fused {
     };
 }
 
+macro_rules! has_effects {
+    (effects) => {
+        true
+    };
+}
+
 for_each_op!(define_ops);
+
+/// Numbers of instructions that were removed after a release. A number is never used again: an old blob would run another
+/// instruction under it.
+pub const RETIRED: &[u8] = &[];
+
+const _: () = {
+    let mut at = 0;
+    while at < RETIRED.len() {
+        assert!(Op::from_u8(RETIRED[at]).is_none(), "an instruction has the number of a removed one");
+        at += 1;
+    }
+};
+
 pub(crate) use for_each_op;
 
 impl Instr {

@@ -1,8 +1,8 @@
 use crate::blob::{self, HookRow, RoutineRow, Sections};
-use crate::machine::Begin;
-use crate::mem::{behind, by_rule, part, row_at};
+use crate::mem::{behind, part, prefetch, row_at, unchecked};
+use crate::op::StateUse;
 use crate::table::TableKind;
-use crate::verify::{self, Looks, Orders, Proofs};
+use crate::verify::{self, Orders, Proofs};
 use crate::{BlobError, Env, Instr, Place, Space};
 use std::sync::Arc;
 
@@ -128,28 +128,103 @@ pub(crate) struct Start {
     pub zeroed: u16,
     /// The byte orders of its numbers.
     pub orders: Orders,
-    /// What it looks at, and in the higher bits its shape.
-    sight: u8,
+    /// The state that it uses, and in the higher bits its shape.
+    uses_and_shape: u8,
 }
 
 impl Start {
     /// The start of a sound routine.
     fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
         let RoutineRow { start, body, need, zeroed, shape, .. } = sections.routines[routine as usize];
-        let (orders, looks) = proofs.facts(routine);
-        Start { start, body, need, zeroed, orders, sight: looks as u8 | shape << 2 }
+        let (orders, uses) = proofs.facts(routine);
+        Start { start, body, need, zeroed, orders, uses_and_shape: uses as u8 | shape << 2 }
     }
 
-    /// What the routine looks at.
+    /// The state that the routine uses.
     #[inline(always)]
-    pub fn looks(&self) -> Looks {
-        Looks::of_bits(self.sight)
+    pub fn uses(&self) -> StateUse {
+        StateUse::from_bits(self.uses_and_shape)
     }
 
     /// Its shape, of [`SHAPES`].
     #[inline(always)]
     pub fn shape(&self) -> u8 {
-        self.sight >> 2
+        self.uses_and_shape >> 2
+    }
+}
+
+/// Routine of a hook in one environment, resolved once for all its events ([`Program::begin`]).
+///
+/// ```
+/// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
+/// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
+/// # let mut blob = BlobBuilder::new();
+/// # blob.source("doc", b"");
+/// # let code = [Instr::of(Op::Take, &[0, 4]), Instr::of(Op::PutHex, &[0, 8])];
+/// # let routine = blob.routine(RoutineRow { need: 4, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+/// # blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+/// # let blob = blob.finish();
+/// # let program = Program::open(&blob).unwrap();
+/// let hook = program.hook(0x0100).unwrap().index;
+/// let events = [b"\x10\x0a\0\x01", b"\x10\x0a\0\x02"]
+///     .map(|bytes| Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 });
+/// let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
+/// let prepared = program.begin(hook, events[0].env_index()).unwrap();
+/// let mut run = machine.start(&program, &mut timers);
+/// for event in &events {
+///     let line = text.len();
+///     let number = |room: &mut [u8; tfbc_vm::COLUMNS]| {
+///         room[..2].copy_from_slice(b"# ");
+///         2
+///     };
+///     assert!(run.begun(&prepared, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
+/// }
+/// assert_eq!(text.as_bytes(), b"# 100A0001\n# 100A0002\n");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct PreparedEntry<'r> {
+    pub(crate) program: &'r Program<'r>,
+    /// The instructions from the routine's first one on.
+    pub(crate) code: &'r [Instr],
+    /// The number of the routine's shape, of [`SHAPES`].
+    pub(crate) shape: u8,
+    /// How many instructions are the routine's body.
+    pub(crate) body: u32,
+    /// Event bytes that its fixed reads need.
+    pub(crate) need: u32,
+    /// As of [`Program::beginning`].
+    pub(crate) beginning: u32,
+    /// Registers to be zeroed.
+    pub(crate) zeroed: u16,
+    pub(crate) orders: Orders,
+    pub(crate) uses: StateUse,
+}
+
+impl<'r> PreparedEntry<'r> {
+    #[inline(always)]
+    pub(crate) fn of(program: &'r Program<'r>, beginning: usize, start: &Start) -> Self {
+        let (code, body) = program.code_at(start);
+        let &Start { need, zeroed, orders, .. } = start;
+        let (shape, uses) = (start.shape(), start.uses());
+        Self { program, code, shape, body: body as u32, need, beginning: beginning as u32, zeroed, orders, uses }
+    }
+
+    /// Prefetches the entry, which is used some events later.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(self);
+    }
+
+    /// Prefetches the routine's first instructions.
+    #[inline(always)]
+    pub fn prefetch_code(&self) {
+        prefetch(self.code.as_ptr());
+        prefetch(self.code.as_ptr().wrapping_add(2));
+    }
+
+    /// The program of the routine.
+    pub fn program(&self) -> &'r Program<'r> {
+        self.program
     }
 }
 
@@ -229,7 +304,7 @@ impl<'b> Program<'b> {
             label: self.string(row.label),
             hidden: row.flags & 1 != 0,
             builtin: row.flags & 2 != 0,
-            has_effects: row.flags & 4 != 0,
+            has_effects: row.has_effects(),
             source: self.source_name(row.source),
             line: row.line,
             index: index as u32,
@@ -296,15 +371,15 @@ impl<'b> Program<'b> {
     /// The instructions from a routine's first one on, and how many of them are its body.
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
-        (by_rule!(V12: behind(&self.sections.code, start.start as usize)), start.body as usize)
+        (unchecked!(Rows: behind(&self.sections.code, start.start as usize)), start.body as usize)
     }
 
     /// What the events of a hook begin with in the environment with an index among those of its space
     /// ([`Event::env_index`](crate::Event::env_index)); `None` for a hook that the program does not have, or one whose
     /// routine is refused.
-    pub fn begin(&self, hook: u32, env: usize) -> Option<Begin<'_>> {
+    pub fn begin(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
         let beginning = Program::beginning(hook, env);
-        Some(Begin::of(self, beginning, &self.proved(beginning)?))
+        Some(PreparedEntry::of(self, beginning, &self.proved(beginning)?))
     }
 
     /// What an event begins with, of a routine that is proved now where it was not before.
@@ -367,8 +442,8 @@ impl<'b> Program<'b> {
     /// A table's kind and words, by the number that an instruction has.
     #[inline]
     pub(crate) fn table(&self, index: u32) -> (TableKind, &[u64]) {
-        let row = by_rule!(V8: row_at(&self.sections.tables, index as usize));
-        let words = by_rule!(V8: part(self.words(), row.start as usize, row.len as usize));
+        let row = unchecked!(Tables: row_at(&self.sections.tables, index as usize));
+        let words = unchecked!(Tables: part(self.words(), row.start as usize, row.len as usize));
         (TableKind::from_u32(row.kind).unwrap_or(TableKind::Dense), words)
     }
 }

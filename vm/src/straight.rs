@@ -9,7 +9,7 @@
 //! ```
 
 use crate::machine::prints;
-use crate::mem::{by_rule, window};
+use crate::mem::{unchecked, window};
 use crate::op::form;
 use crate::{Env, Hook, Instr, Op, Program, TextBuf, num};
 
@@ -85,7 +85,7 @@ impl Window {
     /// The number at the high end of its word. The event is as long as its routine needs.
     #[inline(always)]
     fn left_aligned(self, bytes: &[u8], big_endian: bool) -> u64 {
-        let number = u64::from_le_bytes(by_rule!(V6: window(bytes, self.at)));
+        let number = u64::from_le_bytes(unchecked!(FixedReads: window(bytes, self.at)));
         let number = if big_endian { number.swap_bytes() } else { number };
         number << (self.left & 63)
     }

@@ -17,6 +17,9 @@ pub struct TextBuf {
     pub(crate) end: usize,
 }
 
+/// Bytes of columns that are printed with an event's text.
+pub const COLUMNS: usize = 128;
+
 impl Default for TextBuf {
     fn default() -> Self {
         Self::new()
@@ -49,6 +52,11 @@ impl TextBuf {
     /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Bytes that the text may come to without more memory.
+    pub fn capacity(&self) -> usize {
+        self.buf.len()
     }
 
     /// Forgets the text and keeps the room.

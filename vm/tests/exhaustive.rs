@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use tfbc_vm::{
     BlobBuilder, BlobError, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Place, Program, RoutineRow,
-    Slot, TextBuf, Timers,
+    Rule, Slot, TextBuf, Timers,
 };
 
 /// Registers that a program may name, beside those that do not exist.
@@ -306,8 +306,11 @@ fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Seen) {
         (Ok(_), None) => seen.accepted += 1,
         // What else it breaks may be found first.
         (Err(BlobError::Instr { .. }), Some(Fault::Said)) => seen.said += 1,
-        (Err(BlobError::Instr { rule: 3 | 4 | 5 | 9, .. }), Some(Fault::Goes)) => seen.goes += 1,
-        (Err(BlobError::Instr { rule: 14, .. }), Some(Fault::Reads)) => seen.reads += 1,
+        (
+            Err(BlobError::Instr { rule: Rule::Targets | Rule::Loops | Rule::Ends | Rule::TableTargets, .. }),
+            Some(Fault::Goes),
+        ) => seen.goes += 1,
+        (Err(BlobError::Instr { rule: Rule::Initialized, .. }), Some(Fault::Reads)) => seen.reads += 1,
         _ => panic!("{code:?}: {fault:?}, and the verifier says {:?}", verdict.err()),
     }
     let Ok(program) = verdict else { return };

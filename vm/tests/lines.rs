@@ -33,7 +33,7 @@ fn blob(make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> Vec<u8> {
     let code = make(&mut blob);
     let row = RoutineRow { zeroed: 8, ..RoutineRow::default() };
     let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
-    blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+    blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
 }
 
@@ -373,7 +373,7 @@ fn timers_are_told_apart_by_both_numbers_and_where_asked_by_thread() {
             let constants = [Instr::of(Op::Const, &[0, first]), Instr::of(Op::Const, &[1, second])];
             let code = [constants[0], constants[1], Instr::of(op, &[0, 1])];
             let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 3]);
-            blob.hook(HookRow { id, routines: [routine; 4], ..HookRow::default() });
+            blob.hook(HookRow { id, flags: 4, routines: [routine; 4], ..HookRow::default() });
         }
         let bytes = blob.finish();
         let program = Program::open(&bytes).expect("sound code");
@@ -483,7 +483,7 @@ fn columns_that_are_written_with_an_event_stand_as_those_before_it() {
     }
     let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 100, true);
     assert_eq!((&text[..], is_usual), (&b"010    text0000000000000007\n"[..], true));
-    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 10, true);
+    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 7, true);
     assert_eq!((&text[..], is_usual), (&b"010    text000 [limit]\n"[..], false));
 }
 

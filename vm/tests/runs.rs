@@ -4,8 +4,8 @@ mod common;
 
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    Begin, BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
-    Place, ProcessNames, Program, Record, RoutineRow, Run, Space, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place,
+    PreparedEntry, ProcessNames, Program, Record, RoutineRow, Run, Space, Step, TextBuf, Timers, Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -21,7 +21,7 @@ fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
         let row = RoutineRow { need: 16, zeroed, ..RoutineRow::default() };
         let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
         let tab_origin = if id == FIRST { 3 } else { 0 };
-        blob.hook(HookRow { id, tab_origin, routines: [routine; 4], ..HookRow::default() });
+        blob.hook(HookRow { id, flags: 4, tab_origin, routines: [routine; 4], ..HookRow::default() });
     }
     blob.finish()
 }
@@ -123,7 +123,7 @@ fn print(
 }
 
 /// The same of an event that was looked up.
-fn print_begun<'r>(run: &mut Run<'r>, begin: Begin<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
+fn print_begun<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
     let (event, context, layout) = surrounded(of);
     let mut out = TextBuf::new();
     let is_usual = run.begun(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
@@ -131,7 +131,7 @@ fn print_begun<'r>(run: &mut Run<'r>, begin: Begin<'r>, of: (u16, &'static [u8])
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
 
-fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> Begin<'r> {
+fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> PreparedEntry<'r> {
     let hook = program.hook(of.0).expect("a hook of the program").index;
     program.begin(hook, surrounded(of).0.env_index()).expect("a routine that is sound")
 }

@@ -13,7 +13,7 @@ fn run(code: &[Instr], text: u32) -> (String, Outcome) {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let routine = blob.routine(RoutineRow::default(), code, &vec![Place::default(); code.len()]);
-    blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
+    blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], ..HookRow::default() });
     let bytes = blob.finish();
     let program = Program::open(&bytes).expect("sound code");
     let limits = Limits { text, ..Limits::default() };

@@ -30,7 +30,7 @@ fn print_all(
         let code = make(&mut blob);
         let row = RoutineRow { zeroed: 8, need, ..RoutineRow::default() };
         let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
-        blob.hook(HookRow { id: 0x0100, routines: [routine; 4], tab_origin: 3, ..HookRow::default() });
+        blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], tab_origin: 3, ..HookRow::default() });
         blob.finish()
     });
     // With no longer events than the rules ask for.

@@ -416,7 +416,7 @@ impl<'m> Lowering<'m> {
             }
         } else {
             let body = std::iter::once(comma()).chain(item()).collect();
-            let again = Loop { count: Value::Const(count - 1), body };
+            let again = Loop { all: false, count: Value::Const(count - 1), body };
             block.push(Node { inst: Inst::Loop(again.into()), span: self.span });
         }
         self.block.extend(block);

@@ -23,7 +23,7 @@ pub fn listing() -> String {
             row.label(),
             row.ide,
             &releases.map(|release| name(*release)).collect::<Vec<_>>().join(" "),
-            [row.fast, row.wide],
+            [row.fast.or(row.wide), row.wide],
         );
         rows.push((row.class, row.number, line));
     }

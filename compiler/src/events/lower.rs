@@ -4,20 +4,17 @@
 //! first: where they are missing, the line ends.
 
 use super::Layout;
-use super::table::{Arg, Args, CallRow, EventRow, Letter, Release, Side, call};
-use crate::ir::{Block, ByForm, Field, Guarded, How, If, Inst, Loop, Node, Select, Slot, Switch, Value};
+use super::table::{Arg, Args, CallRow, EventRow, Letter, PROCESS, Release, THREAD, VTHREAD, call};
+use crate::ir::{Block, ByForm, Field, Guarded, How, If, Inst, Node, Select, Slot, Switch, Value};
 use crate::number::Number;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
-use tfbc_vm::EnvValue;
 
 /// What one event prints, and what it is called.
 #[derive(Debug)]
 pub(super) struct Routine {
-    /// Its name; in the layouts of 1.02, what its lines begin with.
+    /// Text at the start of its lines.
     pub label: String,
-    /// The release whose row it is.
-    pub release: Release,
     /// Variables that `body` uses.
     pub n_locals: u16,
     pub body: Block,
@@ -31,9 +28,9 @@ const FIRST: Slot = Slot::Local(0);
 const SECOND: Slot = Slot::Local(1);
 
 /// A call's record: what is added to the call's number in the event number.
-const EXIT: u16 = 128;
-const INTERRUPTED: u16 = 256;
-const WITH_64_BITS: u16 = 512;
+pub(super) const EXIT: u16 = 128;
+pub(super) const INTERRUPTED: u16 = 256;
+pub(super) const WITH_64_BITS: u16 = 512;
 
 /// Collects the instructions of a block.
 struct Printer {
@@ -175,93 +172,55 @@ impl Printer {
             Letter::Decimal64 => self.put(SIGNED_TWO_WORDS, How::Int),
             Letter::Hex64 => {
                 self.text("0x");
-                let how = if self.layout.compatible() { How::HexMin } else { How::HexLow(Size::Bytes(8)) };
-                self.put(TWO_WORDS, how);
+                self.put(TWO_WORDS, How::HexMin);
             }
             Letter::Text | Letter::MoreText => self.push(Inst::Words(n_words)),
             Letter::Name => self.push(Inst::NameText { spare: 0 }),
         }
     }
 
-    /// The list of a record, by its form: words in hex where it is not known.
+    /// The list of a record, by its form.
     fn arguments(&mut self, fast: Args, wide: Args) {
         let lines = self.list_lines();
         self.by_form(|simple| simple.known(fast, Lines::One), |combine| combine.known(wide, lines));
     }
 
     fn known(&mut self, args: Args, lines: Lines) {
-        match args {
-            Some(args) => self.list(args, lines),
-            None => self.words_from(0),
-        }
-    }
-
-    /// The words from a place on in hex.
-    fn words_from(&mut self, at: u64) {
-        self.guarded(|words| {
-            words.go_to(at as u32);
-            words.demand(4);
-            let rest = Value::Binary(
-                tfbc_grammar::trcfmt::ast::BinaryOp::Sub,
-                Box::new(Value::Env(EnvValue::PayloadLen)),
-                Box::new(Value::Const(at)),
-            );
-            let count = Value::Bits { value: Box::new(rest), low: 2, count: 32 };
-            let body = words.nested(|word| {
-                word.text(" 0x");
-                word.put(WORD, How::HexLow(Size::Bytes(4)));
-            });
-            words.push(Inst::Loop(Loop { count, body }.into()));
-        });
+        self.list(args.unwrap_or_default(), lines);
     }
 }
 
 // Kernel calls.
 
-/// The record of a kernel call with an event number; `None` where the layout prints none.
-pub(super) fn ker_call(layout: Layout, release: Release, number: u16) -> Option<Routine> {
+/// The record of a kernel call with an event number; `None` if 1.02 prints none.
+pub(super) fn ker_call(layout: Layout, number: u16) -> Option<Routine> {
     let record = number & (EXIT | INTERRUPTED);
-    let wide_values = number & WITH_64_BITS != 0;
-    let row = call(release, number & 127)?;
-    if layout.compatible() && (wide_values || row.release > release) {
+    let row = call(Release::Qnx6_4, number & 127)?;
+    if number & WITH_64_BITS != 0 || row.release > Release::Qnx6_4 {
         return None;
     }
-    // Calls with 64-bit values came with 7.0.
-    let release_known = if wide_values { row.release.max(Release::Qnx7_1) } else { row.release };
     let mut printer = Printer::new(layout);
     let label = match record {
-        0 | EXIT => format!("{}/{:02}", call_label(layout, row, record == EXIT), row.number),
-        INTERRUPTED if layout.compatible() => format!("KER_{}/{}", row.label(), row.number),
-        INTERRUPTED => format!("{}/{:02}", row.label(), row.number),
+        0 | EXIT => format!("{}/{:02}", call_label(row, record == EXIT), row.number),
+        INTERRUPTED => format!("KER_{}/{}", row.label(), row.number),
         _ => return None,
     };
-    let label = if layout.compatible() {
-        let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
-        format!("{class}:{label}")
-    } else {
-        label
-    };
+    let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
+    let label = format!("{class}:{label}");
     if layout == Layout::CompatHeading {
-        return Some(Routine { label, release: release_known, n_locals: 0, body: printer.block });
+        return Some(Routine { label, n_locals: 0, body: printer.block });
     }
-    let side = |row: &CallRow| if record == EXIT { row.exit } else { row.enter };
-    let arguments = |printer: &mut Printer| match wide_values {
-        false => printer.arguments(side(row).fast, side(row).wide),
-        true => printer.arguments_64(release, row, side),
-    };
+    let side = if record == EXIT { row.exit } else { row.enter };
     match record {
-        0 => arguments(&mut printer),
-        EXIT => printer.unless_failed(arguments),
+        0 => printer.arguments(side.fast, side.wide),
+        EXIT => printer.unless_failed(|printer| printer.arguments(side.fast, side.wide)),
         _ => {}
     }
-    Some(Routine { label, release: release_known, n_locals: 0, body: printer.block })
+    Some(Routine { label, n_locals: 0, body: printer.block })
 }
 
-fn call_label(layout: Layout, row: &CallRow, exit: bool) -> &'static str {
-    match row.exit_label_6_4 {
-        Some(label) if exit && layout.compatible() => label,
-        _ => row.label(),
-    }
+fn call_label(row: &CallRow, exit: bool) -> &'static str {
+    row.exit_label_6_4.filter(|_| exit).unwrap_or(row.label())
 }
 
 impl Printer {
@@ -275,31 +234,13 @@ impl Printer {
         };
         self.if_else(Value::Compare { equal: true, left, right }, failed, print);
     }
-
-    /// The list with 64-bit values whose words, made even, are the record's.
-    fn arguments_64(&mut self, release: Release, row: &CallRow, side: impl Fn(&CallRow) -> Side) {
-        let known = |row: &CallRow| side(row).fast_64.is_some() || side(row).wide_64.is_some();
-        // No record of 6.4 has such values: the first release that has them tells.
-        let newer = Release::ALL.into_iter().filter(|_| release == Release::Qnx6_4 && !known(row));
-        let first = newer.filter_map(|release| call(release, row.number)).find(|row| known(row));
-        let side = first.map_or(side(row), side);
-        let otherwise = |printer: &mut Printer| printer.known(side.wide_64, Lines::One);
-        let Some(fast) = side.fast_64 else { return otherwise(self) };
-        let n_words: u64 = fast.iter().map(|arg| arg.letter.words()).sum();
-        let is_fast = Value::Compare {
-            equal: true,
-            left: Box::new(Value::Env(EnvValue::PayloadLen)),
-            right: Box::new(Value::Const(n_words.next_multiple_of(2) * 4)),
-        };
-        self.if_else(is_fast, |printer| printer.list(fast, Lines::One), otherwise);
-    }
 }
 
 // Everything else.
 
-/// The event of a row; `None` where the layout prints none.
-pub(super) fn event(layout: Layout, release: Release, row: &EventRow, number: u16) -> Option<Routine> {
-    if layout.compatible() && (row.since > Release::Qnx6_4 || row.label.is_none()) {
+/// The event of a row; `None` if 1.02 prints none.
+pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routine> {
+    if row.since > Release::Qnx6_4 || row.label.is_none() {
         return None;
     }
     let mut printer = Printer::new(layout);
@@ -308,18 +249,10 @@ pub(super) fn event(layout: Layout, release: Release, row: &EventRow, number: u1
         Kind::Interrupt(event) => printer.interrupt(event),
         Kind::User => printer.user(),
         Kind::State => printer.state(),
-        Kind::Listed => printer.listed(release, row),
+        Kind::Listed => printer.listed(row),
     }
     let n_locals = if matches!(Kind::of(row), Kind::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
-    let label = if layout.compatible() { heading(row, number) } else { row.label().into() };
-    Some(Routine { label, release: row.since, n_locals, body: printer.block })
-}
-
-/// What an event without a row prints.
-pub(super) fn unknown() -> Routine {
-    let mut printer = Printer::new(Layout::Arguments);
-    printer.words_from(0);
-    Routine { label: "EVENT".into(), release: Release::Qnx6_4, n_locals: 0, body: printer.block }
+    Some(Routine { label: heading(row, number), n_locals, body: printer.block })
 }
 
 /// The ways in which events are printed.
@@ -340,8 +273,6 @@ enum Interrupt {
     Exit,
     HandlerEntry,
     HandlerExit,
-    Entry64,
-    HandlerEntry64,
 }
 
 impl Kind {
@@ -352,8 +283,6 @@ impl Kind {
             "_TRACE_INT_EXIT" => Kind::Interrupt(Interrupt::Exit),
             "_TRACE_INT_HANDLER_ENTRY" => Kind::Interrupt(Interrupt::HandlerEntry),
             "_TRACE_INT_HANDLER_EXIT" => Kind::Interrupt(Interrupt::HandlerExit),
-            "_TRACE_INT_ENTRY_64" => Kind::Interrupt(Interrupt::Entry64),
-            "_TRACE_INT_HANDLER_ENTRY_64" => Kind::Interrupt(Interrupt::HandlerEntry64),
             "_NTO_TRACE_USERFIRST" => Kind::User,
             name if row.external_class == THREAD => {
                 let whole_life = name.ends_with("CREATE") || name.ends_with("DESTROY");
@@ -363,11 +292,6 @@ impl Kind {
         }
     }
 }
-
-/// External classes that share a class of records.
-const PROCESS: u8 = 9;
-const THREAD: u8 = 10;
-const VTHREAD: u8 = 11;
 
 /// What the lines of an event begin with in the layouts of 1.02: its class and label.
 fn heading(row: &EventRow, number: u16) -> String {
@@ -389,27 +313,25 @@ fn heading(row: &EventRow, number: u16) -> String {
     };
     let label = row.label_6_4.unwrap_or(row.label());
     let unpadded = ["ADDRESS", "FUNC_ENTER", "FUNC_EXIT", "SLOG", "MSG_ERROR"];
-    let width = if unpadded.contains(&label) || label.ends_with("_NAME") { 0 } else { width };
+    let width = if unpadded.contains(&label) || (row.external_class == PROCESS && label.ends_with("_NAME")) {
+        0
+    } else {
+        width
+    };
     format!("{class:<8}:{label:<width$}")
 }
 
 impl Printer {
-    fn listed(&mut self, release: Release, row: &EventRow) {
+    fn listed(&mut self, row: &EventRow) {
         if self.layout == Layout::CompatHeading {
             return;
-        }
-        let newer = row.wide_from_7.filter(|_| release >= Release::Qnx7_1);
-        let wide = newer.or(row.wide);
-        if let Some(prefix) = row.known_prefix.filter(|_| wide.is_none()) {
-            self.list(prefix, Lines::One);
-            return self.words_from(prefix.len() as u64 * 4);
         }
         // A partition's name follows in the second word.
         let always_list = row.name == "_NTO_TRACE_SYS_APS_NAME";
         if always_list {
-            return self.known(wide, self.list_lines());
+            return self.known(row.wide, self.list_lines());
         }
-        self.arguments(row.fast, wide);
+        self.arguments(row.fast.or(row.wide), row.wide);
     }
 
     /// Pid, tid and a blank, then what combines add, on the event's line.
@@ -432,29 +354,26 @@ impl Printer {
     }
 
     fn buffer(&mut self) {
-        let (sequence, events) = match self.layout {
-            Layout::Arguments => (" sequence:", " num_events:"),
-            Layout::CompatHeading => return,
-            Layout::Compat | Layout::CompatOneLine => (" sequence = ", ", num_events = "),
-        };
+        if self.layout == Layout::CompatHeading {
+            return;
+        }
         self.guarded(|buffer| {
             buffer.demand(4);
-            buffer.text(sequence);
+            buffer.text(" sequence = ");
             // The bits above are the buffer's index.
             buffer.put(Value::Bits { value: Box::new(WORD), low: 0, count: 11 }, How::Dec);
-            buffer.decimal(4, events);
+            buffer.decimal(4, ", num_events = ");
         });
     }
 
     fn user(&mut self) {
-        let data = if self.layout.compatible() { ", d0:" } else { " d0:" };
         if self.layout == Layout::CompatHeading {
             return;
         }
         self.by_form(
             |simple| {
                 simple.guarded(|simple| {
-                    simple.hex(0, data);
+                    simple.hex(0, ", d0:");
                     simple.hex(4, " d1:");
                 });
             },
@@ -473,15 +392,13 @@ impl Printer {
 impl Printer {
     fn interrupt(&mut self, event: Interrupt) {
         let vector = match event {
-            Interrupt::HandlerEntry | Interrupt::HandlerEntry64 => 4,
+            Interrupt::HandlerEntry => 4,
             _ => 0,
         };
         self.guarded(|printer| {
-            if printer.layout.compatible() {
-                printer.hex(vector, "");
-                printer.decimal(vector, " (");
-                printer.text(")");
-            }
+            printer.hex(vector, "");
+            printer.decimal(vector, " (");
+            printer.text(")");
             if printer.layout != Layout::CompatHeading {
                 printer.interrupt_arguments(event);
             }
@@ -501,20 +418,7 @@ impl Printer {
                 self.text(" SIGEVENT:");
                 self.sigevent();
             }
-            Interrupt::Entry64 => self.hex_64(8, "       IP:"),
-            Interrupt::HandlerEntry64 => {
-                self.decimal(0, "       PID:");
-                self.hex_64(8, " IP:");
-                self.hex_64(16, " AREA:");
-            }
         }
-    }
-
-    fn hex_64(&mut self, at: u32, before: &str) {
-        self.go_to(at);
-        self.demand(8);
-        self.text(format!("{before}0x"));
-        self.put(TWO_WORDS, How::HexLow(Size::Bytes(8)));
     }
 
     /// The sigevent behind the interrupt's number. Of a record that lost a slot, what is missing is 0.

@@ -1,23 +1,28 @@
 //! The built-in events of QNX's kernel: classes, events and kernel calls of 6.4, 7.1 and 8.0 with their arguments.
 //!
-//! The table, `qnx-events.toml`, becomes static rows when this package is built; [`compile`] makes blobs of the one
-//! bytecode from them, which print whole events as `traceprinter` does.
+//! The table, `qnx-events.toml`, becomes static rows when this package is built. [`compile`] makes blobs of the one
+//! bytecode from those of 6.4, which print whole events as `traceprinter` 1.02 does; [`lists`] is the table for the
+//! default layout.
 //!
 //! ```
-//! use tfbc_compiler::events::{Layout, Release, compile};
-//! let blob = compile(Layout::Arguments, Release::Qnx6_4);
+//! use tfbc_compiler::events::{Layout, compile};
+//! let blob = compile(Layout::CompatOneLine);
 //! let program = tfbc_vm::Program::open(&blob)?;
-//! assert_eq!(program.record(2, 11).unwrap().label, b"MSG_SENDV/11");
+//! assert_eq!(program.record(2, 11).unwrap().label, b"KER_CALL:MSG_SENDV/11");
 //! # Ok::<(), tfbc_vm::BlobError>(())
 //! ```
 
 mod listing;
+mod lists;
 mod lower;
+mod spelling;
 mod table;
 
 pub use listing::listing;
+pub use lists::lists;
+pub use spelling::{EventSpelling, Part, canonical, class_spellings, event_spellings};
+pub(crate) use spelling::{class_number, event_labels, event_numbers};
 pub use table::Release;
-pub(crate) use table::{class_number, event_numbers};
 
 use crate::Dialect;
 use crate::build::{Form, build};
@@ -27,8 +32,7 @@ use lower::Routine;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Level, Space};
 
-/// What of an event's line a blob prints. In the layouts of 1.02, the entry's label is what the line begins with, and the
-/// routine prints what follows.
+/// Part of an event's line that a blob prints. The entry's label begins the line, and the routine prints what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// What traceprinter 1.02 prints behind time and CPU, each argument of a combine on a line of its own. Events that
@@ -38,16 +42,6 @@ pub enum Layout {
     CompatOneLine,
     /// Of that, class and event alone.
     CompatHeading,
-    /// The arguments alone, each behind a blank; on one line. Entry 0:0 prints the words of a record that has no other
-    /// entry.
-    Arguments,
-}
-
-impl Layout {
-    /// Whether it is one of 1.02's.
-    pub(crate) const fn compatible(self) -> bool {
-        !matches!(self, Layout::Arguments)
-    }
 }
 
 /// The class names of the table by the number in records, in ascending order.
@@ -55,13 +49,12 @@ pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {
     table::CLASSES.iter().map(|class| (class.number, class.name))
 }
 
-/// The blob that prints the events of a release's logs: entries of [`Space::Record`], whose versions are the first
-/// releases that name the events so, and whose labels are these names in the layout of arguments.
+/// The blob that prints the events of 6.4's logs: entries of [`Space::Record`].
 ///
 /// # Panics
-/// Never: a test compiles every layout and release.
-pub fn compile(layout: Layout, release: Release) -> Vec<u8> {
-    let stanzas = entries(layout, release).map(|(class, event, routine)| stanza(class, event, routine));
+/// Never: a test compiles every layout.
+pub fn compile(layout: Layout) -> Vec<u8> {
+    let stanzas = entries(layout).map(|(class, event, routine)| stanza(class, event, routine));
     let program = Program { stanzas: stanzas.collect(), ..Program::default() };
     let (graph, _) = Graph::new(&program);
     let source = Source::new("built-in events", "");
@@ -69,14 +62,12 @@ pub fn compile(layout: Layout, release: Release) -> Vec<u8> {
 }
 
 /// Class, event and routine of every entry.
-fn entries(layout: Layout, release: Release) -> impl Iterator<Item = (u8, u16, Routine)> {
-    let classes = 0..32;
-    let events = classes.flat_map(|class| (0..1024).map(move |event| (class, event)));
+fn entries(layout: Layout) -> impl Iterator<Item = (u8, u16, Routine)> {
+    let events = (0..32).flat_map(|class| (0..1024).map(move |event| (class, event)));
     events.filter_map(move |(class, event)| {
-        let routine = match (class, event) {
-            (0, 0) => (!layout.compatible()).then(lower::unknown),
-            (table::KER_CALL, _) => lower::ker_call(layout, release, event),
-            _ => table::event(release, class, event).and_then(|row| lower::event(layout, release, row, event)),
+        let routine = match class {
+            table::KER_CALL => lower::ker_call(layout, event),
+            _ => table::event(Release::Qnx6_4, class, event).and_then(|row| lower::event(layout, row, event)),
         };
         Some((class, event, routine?))
     })
@@ -88,7 +79,7 @@ fn stanza(class: u8, event: u16, routine: Routine) -> Stanza {
         id: Space::record_id(class, event),
         source: SourceId(0),
         span: Span::default(),
-        version: routine.release.version(),
+        version: Release::Qnx6_4.version(),
         level: Level::Appl,
         label: routine.label.into_bytes(),
         hidden: false,
@@ -108,9 +99,8 @@ mod tests {
     use super::*;
     use tfbc_vm::{Context, Event, Job, Machine, Record, TextBuf, Timers};
 
-    /// What a blob prints for a record, behind its label where that begins the line, and without the line end; `None` where it has no entry.
-    fn print(blob: (&[u8], bool), class: u8, event: u16, words: &[u32], big_endian: bool) -> Option<String> {
-        let (blob, begins) = blob;
+    /// Line of a record, without the line end; `None` if the blob has no entry for it.
+    fn print(blob: &[u8], class: u8, event: u16, words: &[u32], big_endian: bool) -> Option<String> {
         let program = tfbc_vm::Program::open(blob).unwrap();
         let bytes = |word: &u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
         let payload: Vec<u8> = words.iter().flat_map(bytes).collect();
@@ -120,9 +110,7 @@ mod tests {
         let (event, timers_, out_) = (&event_, &mut timers, &mut out);
         let layout = tfbc_vm::Layout::default();
         let hook = program.record(class, record?.event)?;
-        if begins {
-            out_.push(hook.label);
-        }
+        out_.push(hook.label);
         let job = Job { event, context: &Context::EMPTY, timers: timers_, layout, line: out_.len(), out: out_ };
         Machine::default().run(&program, hook.index, job);
         let text = String::from_utf8(out.as_bytes().to_vec()).unwrap();
@@ -130,23 +118,21 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_and_release_compiles() {
-        for release in Release::ALL {
-            for layout in [Layout::Compat, Layout::CompatOneLine, Layout::CompatHeading, Layout::Arguments] {
-                let blob = compile(layout, release);
-                let program = tfbc_vm::Program::open(&blob).unwrap();
-                assert!(program.entries(Space::Record).count() > 1024);
-                // Labels are stored in this room.
-                assert!(program.entries(Space::Record).all(|entry| entry.label.len() <= 44));
-            }
+    fn every_layout_compiles() {
+        for layout in [Layout::Compat, Layout::CompatOneLine, Layout::CompatHeading] {
+            let blob = compile(layout);
+            let program = tfbc_vm::Program::open(&blob).unwrap();
+            assert!(program.entries(Space::Record).count() > 1024);
+            // Labels are stored in this room.
+            assert!(program.entries(Space::Record).all(|entry| entry.label.len() <= 44));
         }
     }
 
     #[test]
     fn lines_of_6_4() {
-        let blob = compile(Layout::CompatOneLine, Release::Qnx6_4);
+        let blob = compile(Layout::CompatOneLine);
         for big_endian in [false, true] {
-            let line = |class, event, words: &[u32]| print((&blob, true), class, event, words, big_endian);
+            let line = |class, event, words: &[u32]| print(&blob, class, event, words, big_endian);
             let has = |class, event, words: &[u32], expected: &str| {
                 assert_eq!(line(class, event, words).as_deref(), Some(expected));
             };
@@ -183,9 +169,9 @@ mod tests {
 
     #[test]
     fn headings_of_6_4() {
-        let blob = compile(Layout::CompatHeading, Release::Qnx6_4);
+        let blob = compile(Layout::CompatHeading);
         let has = |class, event, words: &[u32], expected: &str| {
-            assert_eq!(print((&blob, true), class, event, words, true).as_deref(), Some(expected));
+            assert_eq!(print(&blob, class, event, words, true).as_deref(), Some(expected));
         };
         has(1, 2, &[33, 714], "CONTROL: BUFFER");
         has(2, 128 + 14, &[u32::MAX, 4], "KER_EXIT:MSG_RECEIVEV/14");
@@ -197,10 +183,10 @@ mod tests {
 
     #[test]
     fn sigevents() {
-        let blob = compile(Layout::CompatOneLine, Release::Qnx6_4);
+        let blob = compile(Layout::CompatOneLine);
         let line = |notify: u32, signo: u32, value: u32, code: i16, priority: i16| {
             let both = u32::from(code as u16) | u32::from(priority as u16) << 16;
-            let text = print((&blob, true), 3, 4, &[77, notify, signo, value, both, 0], false).unwrap();
+            let text = print(&blob, 3, 4, &[77, notify, signo, value, both, 0], false).unwrap();
             text.strip_prefix("INT_HANDLER_EXIT:0x0000004d (77) SIGEVENT:").unwrap().to_owned()
         };
         assert_eq!(line(0, 0, 0, 0, 0), "NONE");
@@ -211,25 +197,5 @@ mod tests {
         assert_eq!((line(5, 0, 0, 0, 0), line(6, 0, 0, 0, 0)), ("UNBLOCK".into(), "INTR".into()));
         assert_eq!(line(7, 0, 0xab, -2, 0), "THREAD fffffffe:ab");
         assert_eq!(line(0x1ff, 0, 0, 0, 0), "UNKNOWN(0xff) CRITICAL");
-    }
-
-    #[test]
-    fn arguments_of_newer_releases() {
-        let blob = compile(Layout::Arguments, Release::Qnx7_1);
-        let has = |class, event, words: &[u32], expected: &str| {
-            assert_eq!(print((&blob, false), class, event, words, false).as_deref(), Some(expected));
-        };
-        has(2, 11, &[1, 0x64636261], " coid:0x00000001 msg:\"abcd\" (0x64636261)");
-        has(2, 512 + 80, &[1, 0, 7, 0], " sync_p:0x0000000000000001 owner:7");
-        has(2, 512 + 80, &[1, 0, 7, 8, 0, 0], " sync_p:0x0000000000000001 count:7 owner:8");
-        has(2, 512 + 30, &[1, 2], " 0x00000001 0x00000002");
-        has(2, 512 + 128 + 11, &[u32::MAX, 3], " ret_val:-1, errno:3");
-        has(3, 5, &[77, 0, 0x1234, 1], "       IP:0x0000000100001234");
-        has(1, 2, &[33, 714], " sequence:33 num_events:714");
-        has(5, 22, &[1, 2, 3, 4], " partition_id:1 flags:0x00000002 0x00000003 0x00000004");
-        has(8, 0, &[1, 2, 3, 4], " 0x00000001 0x00000002 0x00000003 0x00000004");
-        has(0, 0, &[1, 2], " 0x00000001 0x00000002");
-        has(6, 5, &[1, 2], " d0:0x00000001 d1:0x00000002");
-        has(6, 5, &[0x64636261, 0, 0, 0], " STR:\"abcd\"");
     }
 }

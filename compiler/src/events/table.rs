@@ -72,13 +72,17 @@ pub(crate) struct EventRow {
     pub name: &'static str,
     /// What traceprinter calls it.
     pub label: Option<&'static str>,
+    /// Further constants of QNX's header with this number.
+    pub aliases: &'static [&'static str],
     /// What the System Profiler of the IDE calls it.
     pub ide: Option<&'static str>,
     /// What the traceprinter of 6.4 calls it, where that differs.
     pub label_6_4: Option<&'static str>,
+    /// Class text of the default layout, if it is not the usual one.
+    pub class_text: Option<&'static str>,
     pub since: Release,
     pub until: Option<Release>,
-    /// Arguments of a simple record.
+    /// Arguments of a simple record, if they are not those of a combine.
     pub fast: Args,
     /// Arguments of a combine.
     pub wide: Args,
@@ -168,37 +172,13 @@ pub(crate) fn call(release: Release, number: u16) -> Option<&'static CallRow> {
     rows().filter(has).max_by_key(|row| row.release).or_else(|| rows().min_by_key(|row| row.release))
 }
 
-/// The number of a class by its name in the table.
-pub(crate) fn class_number(name: &str) -> Option<u8> {
-    CLASSES.iter().find(|class| class.name == name).map(|class| class.number)
-}
-
 /// The class of kernel calls.
 pub(crate) const KER_CALL: u8 = 2;
 
-/// What is added to a call's number for each of its records.
-const CALL_RECORDS: [(&str, u16); 5] =
-    [("enter", 0), ("exit", 128), ("int", 256), ("enter64", 512), ("exit64", 512 + 128)];
-
-/// All numbers of a class that a symbolic name stands for, in ascending order: for a kernel call its label or name,
-/// which one of `:enter` (the default), `:exit`, `:int`, `:enter64` and `:exit64` may follow; for other events the name
-/// or label.
-pub(crate) fn event_numbers(class: u8, name: &str) -> Vec<u16> {
-    let mut numbers: Vec<u16> = if class == KER_CALL {
-        let (call, record) = name.split_once(':').unwrap_or((name, "enter"));
-        let Some((_, add)) = CALL_RECORDS.iter().find(|(known, _)| *known == record) else { return Vec::new() };
-        let named = CALLS.iter().filter(|row| row.name == call || row.label() == call);
-        named.map(|row| row.number + add).collect()
-    } else {
-        let labelled = |row: &&EventRow| row.class == class && row.label == Some(name);
-        let named = EVENTS.iter().filter(|row| row.class == class && row.name == name);
-        let first = named.map(|row| row.number);
-        first.chain(EVENTS.iter().filter(labelled).flat_map(|row| row.number..=row.last_number)).collect()
-    };
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
-}
+/// External classes that share a class of records.
+pub(crate) const PROCESS: u8 = 9;
+pub(crate) const THREAD: u8 = 10;
+pub(crate) const VTHREAD: u8 = 11;
 
 #[cfg(test)]
 mod tests {
@@ -209,32 +189,6 @@ mod tests {
         assert_eq!((CLASSES.len(), EVENTS.len(), CALLS.len()), (12, 171, 302));
         assert!(EVENTS.iter().all(|row| CLASSES.iter().any(|class| class.number == row.class)));
         assert!(EVENTS.iter().all(|row| row.class != 6 || row.external_class == 12));
-    }
-
-    #[test]
-    fn symbolic_names_give_numbers() {
-        assert_eq!((class_number("USER"), class_number("QVM"), class_number("user")), (Some(6), Some(10), None));
-        for (class, name, numbers) in [
-            (2, "MSG_SENDV", &[11][..]),
-            (2, "__KER_MSG_SENDV:enter", &[11]),
-            (2, "MSG_SENDV:exit", &[139]),
-            (2, "MSG_SENDV:int", &[267]),
-            (2, "MSG_SENDV:enter64", &[523]),
-            (2, "MSG_SENDV:exit64", &[651]),
-            (2, "MSG_SENDV:into", &[]),
-            // 6.4 ends its table with it at another number than 7.1.
-            (2, "__KER_BAD", &[100, 107]),
-            (4, "_NTO_TRACE_THREADY", &[2]),
-            (4, "THREADY", &[2]),
-            (4, "VTHREADY", &[28]),
-            (5, "MAPNAME", &[8, 21]),
-            (5, "_NTO_TRACE_SYS_MAPNAME_64", &[21]),
-            (7, "THREADY", &[]),
-            (6, "_NTO_TRACE_USERFIRST", &[0]),
-        ] {
-            assert_eq!(event_numbers(class, name), numbers, "{name}");
-        }
-        assert_eq!(event_numbers(6, "USREVENT").len(), 1024);
     }
 
     #[test]
@@ -260,7 +214,13 @@ mod tests {
     fn lists_of_older_releases_are_shared() {
         let old = call(Release::Qnx6_4, 11).unwrap();
         let new = call(Release::Qnx8_0, 11).unwrap();
-        assert_eq!(old.enter.wide, new.enter.wide);
+        // 8.0 has lists of its own for this call, and shares those of the first.
+        let names = |list: Args| list.unwrap().iter().map(|arg| arg.name).collect::<Vec<_>>();
+        assert_eq!(names(old.enter.wide), ["coid", "sparts", "rparts", "msg", "msg[1]", "msg[2]"]);
+        assert_eq!(names(new.enter.wide), ["coid", "sparts", "rparts", "msg[0]", "msg[1]", "msg[2]"]);
+        assert_eq!(names(new.enter.fast), ["coid", "msg[0]"]);
+        let nop = |release| call(release, 0).unwrap().enter.wide;
+        assert!(nop(Release::Qnx6_4).is_some() && nop(Release::Qnx6_4) == nop(Release::Qnx8_0));
         assert!(old.enter.wide_64.is_none() && new.enter.wide_64.is_some());
         assert_eq!(new.label(), "MSG_SENDV");
         let first = old.enter.fast.unwrap()[0];

@@ -202,7 +202,7 @@ pub enum EnumTest {
 pub struct Condition<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// The label of a field of another datakey.
+    /// Label of a field of another datakey. Without a `name`, the datakey's only label, at the place of the tag.
     pub name: Name<'ast>,
     /// Present where `mask` is not.
     pub value: Option<Literal>,

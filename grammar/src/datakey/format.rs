@@ -321,6 +321,12 @@ impl Context<'_> {
         let (good, rest) = word.split_at(len);
         let digits = good.trim_start_matches('%');
         let is_size = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) && rest.starts_with(['s', 'u']);
+        if let Some(meant) = with_sign(good, rest) {
+            let message = format!("format before the count in spec `{}`", excerpt(word.as_bytes()));
+            let error = self.error(&codes::FORMAT, message, whole, "no sign");
+            return error
+                .with_help(format!("write `{meant}`: a spec is a size, a sign (s or u), a count and a format"));
+        }
         let (good, rest) = (excerpt(good.as_bytes()), excerpt(rest.as_bytes()));
         if is_size {
             let message = format!("size must be 1, 2, 4 or 8 bytes, found {}", excerpt(digits.as_bytes()));
@@ -337,6 +343,20 @@ impl Context<'_> {
         };
         self.error(&codes::FORMAT, message, whole, "spec").with_help(HELP)
     }
+}
+
+/// The spec that is meant by one with a format in the sign's place, such as `%4s1d` by `%4x1d`; `good` is `%4x`.
+fn with_sign(good: &str, rest: &str) -> Option<String> {
+    let size = good.trim_end_matches(['d', 'x', 'o', 'c']);
+    let count = rest.trim_end_matches(['d', 'x', 'o', 'c']);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let formats = good.len() - size.len();
+    if formats != 1 || rest.len() - count.len() > 1 || !is_number(count) || !is_number(size.strip_prefix('%')?) {
+        return None;
+    }
+    let format = if count.len() < rest.len() { &rest[count.len()..] } else { &good[size.len()..] };
+    let sign = if format == "d" { "s" } else { "u" };
+    Some(format!("{size}{sign}{count}{format}"))
 }
 
 #[cfg(test)]
@@ -374,6 +394,22 @@ mod tests {
     fn labels_reach_to_the_next_percent() {
         let labels = |text| specs(text).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
         assert_eq!(labels(" %x  a \t b%d\nlen= %o étage "), ["a \t b", "len=", "étage"]);
+    }
+
+    #[test]
+    fn a_format_in_the_place_of_the_sign_is_seen() {
+        for (good, rest, meant) in [
+            ("%4x", "1d", Some("%4s1d")),
+            ("%4d", "1x", Some("%4u1x")),
+            ("%4d", "1", Some("%4s1d")),
+            ("%1c", "8", Some("%1u8c")),
+            ("%4x", "frame", None),
+            ("%4u1x", "2", None),
+            ("%x", "1d", None),
+            ("%4ux", "d", None),
+        ] {
+            assert_eq!(with_sign(good, rest).as_deref(), meant, "{good} {rest}");
+        }
     }
 
     #[test]

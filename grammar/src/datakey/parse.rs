@@ -220,9 +220,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mut warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
             if let Some(known) = near(attribute.name, known) {
                 warning.help = Some(format!("did you mean `{known}`?"));
-                let place = Span::new(attribute.span.start, attribute.span.start + attribute.name.len() as u32);
                 // Two attributes of one name are no XML.
-                warning.fix = tag.get(known).is_none().then(|| write(place, known));
+                warning.fix = tag.get(known).is_none().then(|| write(attribute.name_span, known));
             }
             self.reports.add(warning);
         }
@@ -274,7 +273,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 }
                 "bitmask" => bitmasks.extend(self.bitmask(&child)?),
                 "enum" => enums.extend(self.enumeration(&child)?),
-                "condition" => conditions.extend(self.condition(&child)?),
+                "condition" => conditions.extend(self.condition(&child, format.as_ref())?),
                 _ => self.unknown_element(&child, tag.name, &["event", "bitmask", "enum", "condition"])?,
             }
         }
@@ -348,11 +347,14 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
     }
 
-    fn condition(&mut self, tag: &Tag<'s>) -> Result<Option<Condition<'ast>>, Fault> {
+    /// Reads a condition of a datakey with that format, `None` if the format is in error.
+    fn condition(&mut self, tag: &Tag<'s>, format: Option<&Format<'ast>>) -> Result<Option<Condition<'ast>>, Fault> {
         self.warn_unknown(tag, CONDITION);
-        let name = self.name(tag);
-        if name.is_none() {
-            self.missing(tag, "name", "it is the label of a field of another datakey");
+        let mut name = self.name(tag);
+        match format.map(|format| format.fields) {
+            Some([only]) => name = name.or(Some(Spanned::new(only.label.node, tag.span))),
+            Some(_) if name.is_none() => self.missing(tag, "name", "it is the label of a field of another datakey"),
+            _ => {}
         }
         let n_errors = self.reports.n_errors();
         let (value, mask) = (self.number(tag, "value", true), self.number(tag, "mask", true));
@@ -449,8 +451,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (Some(_), Some(other)) => Some(self.delete(other)),
             // An array stands in an `sformat` only.
             (None, Some(other)) if right == "sformat" || !may_hold_array(&other.value.text) => {
-                let name = Span::new(other.span.start, other.span.start + other.name.len() as u32);
-                Some(Fix { safe: true, ..write(name, right) })
+                Some(Fix { safe: true, ..write(other.name_span, right) })
             }
             _ => None,
         };

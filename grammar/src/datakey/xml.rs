@@ -5,6 +5,7 @@
 //! the pieces meets at most [`SourceLimits::nesting`] open elements of [`MAX_ATTRIBUTES`] attributes.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError, SyntaxError};
@@ -14,10 +15,11 @@ use quick_xml::events::attributes::{AttrError, Attributes};
 use smallvec::SmallVec;
 
 use super::codes;
+use super::encoding::{Encoding, EncodingError, decode};
 use super::number::is_blank;
 use crate::limits;
 use crate::reports::{Reports, excerpt};
-use crate::{CodeInfo, Diagnostic, SourceLimits, Span};
+use crate::{CodeInfo, Diagnostic, Source, SourceLimits, Span};
 
 /// The most attributes of an element.
 pub(crate) const MAX_ATTRIBUTES: usize = 64;
@@ -45,8 +47,9 @@ pub(crate) enum Piece<'s> {
 /// A start tag.
 #[derive(Debug)]
 pub(crate) struct Tag<'s> {
+    /// The name without a prefix.
     pub name: &'s str,
-    /// `<` and the name.
+    /// `<` and the name as it is written.
     pub span: Span,
     pub attributes: Vec<Attribute<'s>>,
 }
@@ -61,7 +64,10 @@ impl<'s> Tag<'s> {
 /// `name="value"`
 #[derive(Debug)]
 pub(crate) struct Attribute<'s> {
+    /// The name without a prefix.
     pub name: &'s str,
+    /// The name as it is written.
+    pub name_span: Span,
     /// The whole attribute.
     pub span: Span,
     pub value: Value<'s>,
@@ -109,6 +115,8 @@ pub(crate) struct Xml<'s> {
     reader: Reader<&'s [u8]>,
     /// The open elements' start tags.
     open: SmallVec<[Span; 8]>,
+    /// Prefixes of names that open elements bind, each with the number of elements around its own.
+    prefixes: SmallVec<[(usize, &'s str); 2]>,
     has_root: bool,
     has_doctype: bool,
 }
@@ -125,11 +133,8 @@ impl<'s> Xml<'s> {
             let error = reports.error(&codes::TOO_LARGE, Span::default(), message);
             return Err(Box::new(error.with_help("split the file, or raise the limit by `--max-xml`")));
         }
-        if is_utf16(bytes) {
-            return Err(encoding(reports, Span::default(), "source is UTF-16, expected UTF-8"));
-        }
         let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
-        let (text, bad) = valid_prefix(rest);
+        let text = valid_prefix(rest);
         let base = (bytes.len() - rest.len()) as u32;
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
@@ -142,14 +147,16 @@ impl<'s> Xml<'s> {
             base,
             reader,
             open: SmallVec::new(),
+            prefixes: SmallVec::new(),
             has_root: false,
             has_doctype: false,
         };
         xml.check_declaration()?;
-        if let Some(at) = bad {
-            let span = Span::new(base + at as u32, base + at as u32 + 1);
-            let message = format!("byte 0x{:02x} is not UTF-8 here", rest[at]);
-            return Err(encoding(reports, span, &message));
+        if reports.source.encoding().is_none()
+            && let Err(EncodingError { place, message }) = decode(bytes)
+        {
+            let error = reports.error(&codes::ENCODING, Span::new(place.start as u32, place.end as u32), message);
+            return Err(Box::new(error.with_help("save the file as UTF-8 and declare that or nothing")));
         }
         xml.check_characters()?;
         Ok(xml)
@@ -170,6 +177,8 @@ impl<'s> Xml<'s> {
                 Ok(Event::Start(_)) => Some(self.start(span)?),
                 Ok(Event::End(_)) => {
                     self.open.pop();
+                    let n_open = self.open.len();
+                    self.prefixes.retain(|(depth, _)| *depth < n_open);
                     Some(Piece::End)
                 }
                 Ok(Event::Text(_)) => self.text(span)?,
@@ -222,7 +231,8 @@ impl<'s> Xml<'s> {
             let error = self.ill_formed(Span::new(span.start, span.start + 1), "second root element");
             return Err(Box::new(error.with_help("move it into the first")));
         }
-        let tag = self.tag(span)?;
+        let mut tag = self.tag(span)?;
+        self.drop_prefixes(&mut tag)?;
         if self.open.len() >= self.max_nesting.min(SourceLimits::MAX_NESTING) {
             let message = format!("elements nest deeper than {}", self.max_nesting);
             let error = self.error(&codes::LIMIT, tag.span, message);
@@ -231,6 +241,41 @@ impl<'s> Xml<'s> {
         self.has_root = true;
         self.open.push(tag.span);
         Ok(Piece::Start(tag))
+    }
+
+    /// Takes the prefixes off names, and leaves out the attributes that are about namespaces and schemas.
+    fn drop_prefixes(&mut self, tag: &mut Tag<'s>) -> Result<(), Fault> {
+        let is_about =
+            |name: &str| name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|start| name.starts_with(start));
+        let is_plain = |name: &str| !name.contains(':') && name != "xmlns";
+        if is_plain(tag.name) && tag.attributes.iter().all(|attribute| is_plain(attribute.name)) {
+            return Ok(());
+        }
+        let bound = tag.attributes.iter().filter_map(|attribute| attribute.name.strip_prefix("xmlns:"));
+        self.prefixes.extend(bound.map(|prefix| (self.open.len(), prefix)));
+        tag.name = self.local(tag.name, tag.span)?;
+        tag.attributes.retain(|attribute| !is_about(attribute.name));
+        for at in 0..tag.attributes.len() {
+            let Attribute { name, name_span, .. } = tag.attributes[at];
+            let name = self.local(name, name_span)?;
+            if let Some(first) = tag.attributes[..at].iter().find(|other| other.name == name) {
+                let error = self.ill_formed(name_span, "the same attribute twice in one tag");
+                return Err(Box::new(self.secondary(error, first.name_span, "first here")));
+            }
+            tag.attributes[at].name = name;
+        }
+        Ok(())
+    }
+
+    /// A name without its prefix, which must be bound.
+    fn local(&self, name: &'s str, place: Span) -> Result<&'s str, Fault> {
+        let Some((prefix, local)) = name.split_once(':') else { return Ok(name) };
+        if prefix == "xml" || self.prefixes.iter().any(|(_, bound)| *bound == prefix) {
+            return Ok(local);
+        }
+        let prefix = excerpt(prefix.as_bytes());
+        let error = self.ill_formed(place, format!("prefix `{prefix}` is not bound"));
+        Err(Box::new(error.with_help(format!("leave `{prefix}:` out, or bind it by `xmlns:{prefix}=\"…\"`"))))
     }
 
     /// Reads `<name …>` or `<name …/>`.
@@ -275,7 +320,7 @@ impl<'s> Xml<'s> {
                 let message = format!("element has more than {MAX_ATTRIBUTES} attributes");
                 return Err(Box::new(self.error(&codes::LIMIT, name_span, message)));
             }
-            list.push(Attribute { name, span, value: self.value(raw, value_at)? });
+            list.push(Attribute { name, name_span, span, value: self.value(raw, value_at)? });
         }
         Ok(list)
     }
@@ -406,7 +451,7 @@ impl<'s> Xml<'s> {
     fn instruction(&self, span: Span) -> Result<(), Fault> {
         let text = self.slice(span);
         let inside = text.strip_prefix("<?").and_then(|rest| rest.strip_suffix("?>")).unwrap_or(text);
-        let name = inside.split(is_blank).next().unwrap_or("");
+        let name = instruction_name(inside);
         if name.eq_ignore_ascii_case("xml") && span.start > self.base {
             let error = self.ill_formed(span, "XML declaration is not at the document's start");
             return Err(Box::new(error.with_help("nothing can stand before it, not even a blank")));
@@ -452,13 +497,24 @@ impl<'s> Xml<'s> {
             return Err(Box::new(error));
         }
         let declared = attributes.iter().find(|attribute| attribute.name == "encoding");
-        match declared {
-            Some(declared) if !is_utf8_name(&declared.value.text) => {
-                let name = excerpt(declared.value.text.as_bytes());
-                Err(encoding(self.reports, declared.span, &format!("declared encoding is `{name}`, expected UTF-8")))
-            }
-            _ => Ok(()),
+        if let (Some(declared), Some(marked)) = (declared, self.marked_encoding())
+            && !marked.is_named(&declared.value.text)
+        {
+            let name = excerpt(declared.value.text.as_bytes());
+            let message =
+                format!("declared encoding is `{name}`, but the byte order mark is of {0}: {0} it is", marked.name());
+            let warning = self.reports.warning(&codes::OTHER_MARK, declared.span, message);
+            let help = format!("declare `encoding=\"{}\"` or nothing", marked.name());
+            self.reports.add(warning.with_help(help));
         }
+        Ok(())
+    }
+
+    /// The encoding that the file's byte order mark tells.
+    fn marked_encoding(&self) -> Option<Encoding> {
+        let utf16 = self.reports.source.encoding();
+        let utf16 = utf16.filter(|encoding| matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be));
+        utf16.or_else(|| (self.base > 0).then_some(Encoding::Utf8))
     }
 
     /// Checks that the document holds only characters that XML knows.
@@ -518,7 +574,7 @@ fn unclosed(error: SyntaxError) -> &'static str {
     }
 }
 
-/// Whether bytes look like XML: white space or a byte order mark, then `<`. UTF-16 counts, to be refused by name.
+/// True if bytes look like XML: white space or a byte order mark, then `<`, in UTF-8 or UTF-16.
 ///
 /// ```
 /// use tfbc_grammar::datakey::looks_like_xml;
@@ -526,34 +582,51 @@ fn unclosed(error: SyntaxError) -> &'static str {
 /// assert!(!looks_like_xml(b"010 1.0 \"EVENT\" X4\n"));
 /// ```
 pub fn looks_like_xml(bytes: &[u8]) -> bool {
-    let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let first = rest.iter().find(|byte| !is_blank(char::from(**byte)));
-    first == Some(&b'<') || is_utf16(bytes)
+    first_character(bytes) == Some(b'<')
 }
 
-/// Whether a document begins as UTF-16 does, with or without a byte order mark.
-fn is_utf16(bytes: &[u8]) -> bool {
-    [b"\xff\xfe<\0".as_slice(), b"\xfe\xff\0<", b"<\0", b"\0<"].iter().any(|start| bytes.starts_with(start))
-}
-
-fn encoding(reports: &Reports, span: Span, message: &str) -> Fault {
-    let error = reports.error(&codes::ENCODING, span, message);
-    Box::new(error.with_help("save the file as UTF-8 and declare that or nothing"))
-}
-
-/// The longest valid prefix, and the offset of the byte behind it if it is not all.
-fn valid_prefix(bytes: &[u8]) -> (&str, Option<usize>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (text, None),
-        Err(error) => {
-            let len = error.valid_up_to();
-            (std::str::from_utf8(&bytes[..len]).unwrap_or(""), Some(len))
-        }
+/// True if a source is event definitions: it looks like XML; or its name ends in `.xml`, and there is nothing in it that
+/// tells its language.
+///
+/// ```
+/// use tfbc_grammar::{Source, datakey::is_xml};
+/// assert!(is_xml(&Source::new("a.xml", "\n")));
+/// assert!(!is_xml(&Source::new("a.trcfmt", "\n")) && !is_xml(&Source::new("a.xml", "010 1.0")));
+/// ```
+pub fn is_xml(source: &Source) -> bool {
+    let extension = Path::new(source.name()).extension();
+    let has_name = || extension.is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+    match first_character(source.bytes()) {
+        Some(first) => first == b'<',
+        None => has_name(),
     }
 }
 
-fn is_utf8_name(name: &str) -> bool {
-    name.eq_ignore_ascii_case("UTF-8") || name.eq_ignore_ascii_case("UTF8")
+/// The first character after a byte order mark that is no white space, if it is one of ASCII; another counts as 0xff.
+fn first_character(bytes: &[u8]) -> Option<u8> {
+    let is_dark = |byte: &&u8| !is_blank(char::from(**byte));
+    let units = |low: usize| {
+        let mut units = bytes.chunks(2).skip(1).map(move |unit| match unit {
+            [0, byte] if low == 1 => *byte,
+            [byte, 0] if low == 0 => *byte,
+            _ => 0xff,
+        });
+        units.find(|byte| is_dark(&byte))
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => units(0),
+        [0xfe, 0xff, ..] => units(1),
+        [0, b'<', ..] => Some(b'<'),
+        _ => bytes.strip_prefix(BOM).unwrap_or(bytes).iter().find(is_dark).copied(),
+    }
+}
+
+/// The longest prefix that is UTF-8.
+fn valid_prefix(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""),
+    }
 }
 
 /// Whether XML knows the character.
@@ -609,6 +682,11 @@ fn behind_literal(text: &str) -> Result<&str, &str> {
     inner.map(|(_, behind)| behind).ok_or(literal)
 }
 
+/// Name of an instruction, of the text between `<?` and `?>`.
+fn instruction_name(text: &str) -> &str {
+    text.split(is_blank).next().unwrap_or("")
+}
+
 /// What follows the `]` of an internal subset. Its declarations are skipped, but for those of entities.
 fn behind_subset(mut rest: &str) -> Result<&str, &str> {
     loop {
@@ -620,7 +698,7 @@ fn behind_subset(mut rest: &str) -> Result<&str, &str> {
             behind.strip_prefix('>').ok_or(behind)?
         } else if let Some(instruction) = rest.strip_prefix("<?") {
             let (inner, behind) = instruction.split_once("?>").ok_or(rest)?;
-            let name = inner.split(is_blank).next().unwrap_or("");
+            let name = instruction_name(inner);
             if is_name(name) && !name.eq_ignore_ascii_case("xml") { behind } else { return Err(instruction) }
         } else if let Some(element) = rest.strip_prefix("<!ELEMENT") {
             behind_declaration(element, &['<', '"', '\''])?

@@ -3,12 +3,12 @@
 //! A check that fails reports and gives a stand-in, so that the rest of the stanza is still read; the stanza is then
 //! left out of the tree.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use bumpalo::collections::Vec;
 
 use super::ast::*;
-use super::lines::join_len;
+use super::lines::{PhysicalLine, join_len};
 use super::text::Joined;
 use super::word;
 use crate::reports::{Reports, excerpt};
@@ -19,7 +19,11 @@ pub(crate) struct Actions<'ast, 's> {
     pub(super) arena: &'ast Arena,
     pub(super) reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
-    line: Span,
+    pub(super) line: Span,
+    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them.
+    pub(super) codes_anywhere: bool,
+    /// The physical line that was last searched for a remark.
+    pub(super) searched: Cell<PhysicalLine>,
     /// The functions that are defined in the stanza so far, none inside another.
     functions: RefCell<std::vec::Vec<Span>>,
 }
@@ -65,7 +69,15 @@ impl<'ast, 's> Actions<'ast, 's> {
     /// The actions for the stanza at `line`.
     pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, line: Span) -> Self {
         aside.clear();
-        Self { arena, reports, aside, line, functions: RefCell::default() }
+        Self {
+            arena,
+            reports,
+            aside,
+            line,
+            codes_anywhere: false,
+            searched: Cell::default(),
+            functions: RefCell::default(),
+        }
     }
 
     fn bytes(&self, span: Span) -> &'s [u8] {
@@ -257,7 +269,7 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn quoted(&self, span: Span) -> Text<'ast> {
         let inner = Span::new(span.start + 1, span.end - 1);
-        self.lint_escape(inner);
+        self.lint_escapes(inner, b"nt");
         let text = Joined::new(self.bytes(inner), inner.start);
         Text { bytes: self.arena.slice(text.bytes()), span, kind: TextKind::Quoted }
     }

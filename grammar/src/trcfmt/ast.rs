@@ -17,10 +17,19 @@ pub struct File<'ast> {
     pub allows: &'ast [Allow<'ast>],
     /// The stanzas that parsed.
     pub stanzas: &'ast [Stanza<'ast>],
-    /// Ids of stanzas whose head parsed but whose body did not: what refers to them stays quiet.
-    pub broken: &'ast [HookId],
+    /// Stanzas that did not parse: what refers to them stays quiet.
+    pub broken: &'ast [Broken],
     /// Names of the functions defined in stanzas that did not parse, as far as they could be read.
     pub broken_functions: &'ast [&'ast [u8]],
+}
+
+/// A stanza that did not parse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// The whole logical line, without its line end.
+    pub span: Span,
+    /// The event id, if it could be read.
+    pub id: Option<HookId>,
 }
 
 /// A `NAME=VALUE` of a dialect comment.

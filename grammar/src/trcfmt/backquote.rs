@@ -1,6 +1,8 @@
 //! Backquoted strings: cut into their own text and what is expanded in them.
 
-use bumpalo::collections::Vec;
+use std::ops::Range;
+
+use bumpalo::collections::Vec as List;
 use logos::Logos;
 
 use super::actions::Actions;
@@ -14,7 +16,7 @@ impl<'ast> Actions<'ast, '_> {
     /// The backquoted string at `span`, quotes included.
     pub fn backquoted(&self, span: Span) -> Backquoted<'ast> {
         let inner = Span::new(span.start + 1, span.end - 1);
-        self.lint_escape(inner);
+        self.lint_escapes(inner, b"n");
         let text = Joined::new(self.reports.source.slice(inner), inner.start);
         Backquoted { parts: self.parts(&text), span }
     }
@@ -23,28 +25,44 @@ impl<'ast> Actions<'ast, '_> {
         let mut parts = self.arena.list();
         let mut own = 0;
         for (token, range) in QuoteToken::lexer(text.bytes()).spanned() {
-            let Some(part) = self.part(text, token, range.clone()) else { continue };
-            self.push_text(&mut parts, text, own..range.start);
-            parts.push(part);
-            own = range.end;
+            let found = if self.codes_anywhere && token == Ok(QuoteToken::Word) {
+                let bytes = &text.bytes()[range.clone()];
+                let place = |within: Range<usize>| range.start + within.start..range.start + within.end;
+                codes_in(bytes)
+                    .into_iter()
+                    .filter_map(|within| Some((self.code(text, place(within.clone()))?, place(within))))
+                    .collect()
+            } else {
+                Vec::from_iter(self.part(text, token, range.clone()).map(|part| (part, range)))
+            };
+            for (part, range) in found {
+                self.push_text(&mut parts, text, own..range.start);
+                parts.push(part);
+                own = range.end;
+            }
         }
         self.push_text(&mut parts, text, own..text.bytes().len());
         parts.into_bump_slice()
     }
 
     /// What a token expands to; `None` when it is text.
-    fn part(&self, text: &Joined, token: Result<QuoteToken, ()>, range: std::ops::Range<usize>) -> Option<Part<'ast>> {
+    fn part(&self, text: &Joined, token: Result<QuoteToken, ()>, range: Range<usize>) -> Option<Part<'ast>> {
         match token {
-            Ok(QuoteToken::Word) => match word::code(&text.bytes()[range.clone()])? {
-                CodeWord::Prints(code) => Some(Part::Code(Spanned::new(code, text.span(range)))),
-                CodeWord::Moves(code) => Some(Part::Move(Spanned::new(code, text.span(range)))),
-                CodeWord::IllegalSize => None,
-            },
+            Ok(QuoteToken::Word) => self.code(text, range),
             Ok(QuoteToken::Macro) => {
                 self.require_cast(text, range.end);
                 Some(Part::Macro(self.macro_in(text, range)))
             }
             Ok(QuoteToken::Mark) | Err(()) => None,
+        }
+    }
+
+    /// The code at `range`; `None` if it is text.
+    fn code(&self, text: &Joined, range: Range<usize>) -> Option<Part<'ast>> {
+        match word::code(&text.bytes()[range.clone()])? {
+            CodeWord::Prints(code) => Some(Part::Code(Spanned::new(code, text.span(range)))),
+            CodeWord::Moves(code) => Some(Part::Move(Spanned::new(code, text.span(range)))),
+            CodeWord::IllegalSize => None,
         }
     }
 
@@ -56,10 +74,52 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    fn push_text(&self, parts: &mut Vec<'ast, Part<'ast>>, text: &Joined, range: std::ops::Range<usize>) {
+    fn push_text(&self, parts: &mut List<'ast, Part<'ast>>, text: &Joined, range: Range<usize>) {
         if !range.is_empty() {
             let bytes = self.arena.slice(&text.bytes()[range.clone()]);
             parts.push(Part::Text(Spanned::new(bytes, text.span(range))));
         }
+    }
+}
+
+/// Places of a word's codes that no letter, digit or `_` touches.
+fn codes_in(word: &[u8]) -> Vec<Range<usize>> {
+    let n_touching = |from: usize| {
+        let is_touching = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        word[from..].iter().take_while(is_touching).count()
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < word.len() {
+        let end = at + n_touching(at);
+        if end == at {
+            at += 1;
+            continue;
+        }
+        // A code may go on with a dot and digits.
+        let more = if word.get(end) == Some(&b'.') { n_touching(end + 1) } else { 0 };
+        let is_longer = more > 0 && word::code(&word[at..end + 1 + more]).is_some();
+        let end = if is_longer { end + 1 + more } else { end };
+        found.extend(word::code(&word[at..end]).map(|_| at..end));
+        at = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stand_anywhere_in_a_word() {
+        let check = |word: &str, expected: &[&str]| {
+            let found: Vec<&str> = codes_in(word.as_bytes()).into_iter().map(|range| &word[range]).collect();
+            assert_eq!(found, expected, "{word}");
+        };
+        check("rc=X4", &["X4"]);
+        check("X4", &["X4"]);
+        check("X4;B0.3-UW.", &["X4", "B0.3", "UW"]);
+        check("rcX4 X4b _X4 X4_ 9X4", &[]);
+        check("A8.16/A8.x", &["A8.16", "A8"]);
     }
 }

@@ -60,6 +60,9 @@ impl Complaint<'_, '_> {
         if let Some(diagnostic) = self.stray_ampersand() {
             return diagnostic;
         }
+        if let Some(diagnostic) = self.foreign_word() {
+            return diagnostic;
+        }
         let Some(token) = self.found.token else { return self.at_end() };
         match token {
             Token::BadHookId => self.bad_hook_id(),
@@ -142,14 +145,17 @@ impl Complaint<'_, '_> {
 
     fn bad_level(&self) -> Diagnostic {
         let text = self.found_text();
+        const LEVELS: &str = "the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`";
         let levels = ["L=APPL", "L=SVC", "L=KERN", "L=INT"];
         let error = self.error(&codes::LEVEL, format!("`{text}` names no level"));
         match levels.iter().find(|level| level.eq_ignore_ascii_case(&text)) {
             Some(level) => {
                 let title = format!("write `{level}`");
-                error.with_help(title.clone()).with_fix(Fix::guess(title, [Edit::replace(self.found.span, *level)]))
+                error
+                    .with_help(format!("{title}; {LEVELS}"))
+                    .with_fix(Fix::guess(title, [Edit::replace(self.found.span, *level)]))
             }
-            None => error.with_help("the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`"),
+            None => error.with_help(LEVELS),
         }
     }
 
@@ -226,11 +232,40 @@ impl Complaint<'_, '_> {
         if self.wants("backquoted string") { self.case_body() } else { self.unexpected() }
     }
 
+    /// A word of C at the parenthesis that was found, or at the innermost open one: `if (`, `printf(`.
+    fn foreign_word(&self) -> Option<Diagnostic> {
+        let paren = match self.found.token {
+            Some(Token::OpenParen) => self.found.span,
+            _ => self.lexer.innermost().filter(|open| open.is_paren)?.span,
+        };
+        let before = self.reports.source.bytes().get(..paren.start as usize)?.trim_ascii_end();
+        let start = before.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')? + 1;
+        let word = Span::new(start as u32, before.len() as u32);
+        let help = foreign_word(&before[start..])?;
+        let message = format!("trcfmt has no `{}`", self.text(word));
+        Some(self.reports.error(&codes::UNEXPECTED, word, message).with_help(help))
+    }
+
     fn lone_brace(&self) -> Diagnostic {
-        let [(before, _), _] = self.before();
+        let [(before, place), (second, second_place)] = self.before();
         let error = self.error(&codes::BRACKET, "`{` begins neither an assignment nor a case's body");
+        let text = self.text(place);
+        let ends_case = matches!(second, Token::Quoted | Token::Backquoted | Token::Word | Token::CloseBrace);
+        let may_precede = ends_case || matches!(second, Token::Macro | Token::Code(_));
         match before {
             Token::OpenBraces => error.with_help("a body's braces hold those of an assignment: `{ {{ $name = … }} }`"),
+            Token::Number | Token::Word if may_precede => {
+                let fix = Fix::guess("put in the comma", [Edit::insert(second_place.end, ",")]);
+                let help = format!("a comma is missing before a case's match value: write `, {text} {{ … }}`");
+                error.with_help(help).with_fix(fix)
+            }
+            Token::Macro | Token::Code(_) => {
+                let help = format!("a comma and a match value are missing before a case's body: `{text}, 1 {{ … }}`");
+                error.with_help(help)
+            }
+            Token::Quoted if matches!(second, Token::Number | Token::Word | Token::Any) => {
+                error.with_help(format!("a case has one body: move the text into the braces: `{{ {text} … }}`"))
+            }
             _ => error.with_help("write `{{ $name = … }}`; a body's braces stand behind a match value or a LOOP count"),
         }
     }
@@ -264,7 +299,7 @@ impl Complaint<'_, '_> {
 
     fn wildcard(&self) -> Diagnostic {
         let error = self.error(&codes::UNEXPECTED, "`\\*` stands where no match value can stand");
-        error.with_help("`\\*` begins a case of a switch; put it in quotes to print it")
+        error.with_help("`\\*` begins a case of a switch, after a comma: `, \\*`; put it in quotes to print it")
     }
 
     fn case_body(&self) -> Diagnostic {
@@ -303,6 +338,9 @@ impl Complaint<'_, '_> {
 
     fn hint(&self) -> Option<String> {
         let text = self.found_text();
+        if let Some(help) = foreign_word(text.as_bytes()) {
+            return Some(help.into());
+        }
         match self.found.token? {
             Token::Name if self.wants("macro") => Some(format!("a macro is written with `$`: `${text}`")),
             Token::Minus if self.wants("constant") => Some("there is no unary minus: write `0 - …`".into()),
@@ -361,6 +399,18 @@ impl Complaint<'_, '_> {
         ];
         wanted.iter().find(|(is_wanted, _)| *is_wanted).map_or("something else", |(_, text)| text)
     }
+}
+
+/// Help for words of C that trcfmt does not have.
+pub fn foreign_word(word: &[u8]) -> Option<&'static str> {
+    Some(match &word.to_ascii_lowercase()[..] {
+        b"if" | b"else" | b"elif" | b"switch" | b"case" => {
+            "a switch chooses by a value: `$D1%U4, 0 \"off\", 1 { \"on \" X4 }, \\* \"other\"`"
+        }
+        b"while" | b"for" => "a loop is a LOOP, a count and a body: `LOOP $D1 { X4 }`",
+        b"printf" => "texts and codes print in their order: `\"pid=\" $D1%U4`",
+        _ => return None,
+    })
 }
 
 const QUOTE_HELP: &str = "put it in quotes to print it";

@@ -4,7 +4,7 @@
 //! Comments stay in their place, one blank line stays of several, and a stanza with an error stays byte for byte.
 
 use super::layout;
-use super::lines::{LineKind, LogicalLine, is_blank, logical_lines};
+use super::lines::{LineKind, LogicalLine, is_blank, is_update, logical_lines};
 use super::parse::parse_within;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
@@ -35,13 +35,15 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
 /// them. A stanza for which there is none stays as it is.
 pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<Vec<u8>>) -> Vec<Rewrite> {
     let line_end = line_end(source);
+    let is_update = is_update(source);
     let mut writer = Writer { source, line_end, rewrites: Vec::new(), blank: None, begun: false };
     for line in logical_lines(source) {
         let text = match line.kind {
+            LineKind::Stanza if is_update => stanza(&line).map(|layout| [b"+ ", &layout[..]].concat()),
             LineKind::Stanza => stanza(&line),
             // What stands before the `\` may end in another.
             LineKind::Comment => line.dangling.is_none().then(|| writer.comment(&line)),
-            LineKind::Blank => None,
+            LineKind::Blank | LineKind::Deletion | LineKind::Unknown => None,
         };
         writer.line(&line, text);
     }
@@ -86,7 +88,7 @@ struct Writer<'s> {
 impl Writer<'_> {
     /// Takes in a line and its layout.
     fn line(&mut self, line: &LogicalLine, text: Option<Vec<u8>>) {
-        let whole = Span::new(line.span.start, line.end);
+        let whole = Span::new(line.start, line.end);
         if line.kind == LineKind::Blank {
             self.blank = Some(self.blank.map_or(whole, |blank| blank.to(whole)));
             return;

@@ -53,6 +53,10 @@ pub(crate) struct Lexer<'s> {
     n_operators: usize,
     /// The event id, once it has been read.
     hook_id: Option<HookId>,
+    /// True if an undefined format code is a word.
+    lenient: bool,
+    /// True if an undefined format code has been read.
+    has_illegal_code: bool,
     /// The three tokens read last.
     recent: [(Token, Span); 3],
     /// Names after `{{`, for functions of a stanza that does not parse.
@@ -86,6 +90,8 @@ impl<'s> Lexer<'s> {
             call_depth: None,
             n_operators: 0,
             hook_id: None,
+            lenient: false,
+            has_illegal_code: false,
             recent: [(Token::Stray, Span::new(line.start, line.start)); 3],
             defined: SmallVec::new(),
         }
@@ -94,6 +100,16 @@ impl<'s> Lexer<'s> {
     /// The same with fewer braces and parentheses that may be open.
     pub fn with_nesting(self, max: usize) -> Self {
         Self { max_nesting: max.min(SourceLimits::MAX_NESTING), ..self }
+    }
+
+    /// Takes an undefined format code for a word, outside expressions.
+    pub fn lenient(self) -> Self {
+        Self { lenient: true, ..self }
+    }
+
+    /// True if an undefined format code has been read.
+    pub fn has_illegal_code(&self) -> bool {
+        self.has_illegal_code
     }
 
     /// The event id, when it has been read.
@@ -137,7 +153,9 @@ impl<'s> Lexer<'s> {
             Mode::Text(tokens) => {
                 let token = tokens.next()?;
                 let span = span_of(tokens.span());
-                (self.text_token(token, span), span)
+                let token = self.text_token(token, span);
+                self.has_illegal_code |= token == Token::IllegalCode;
+                (if self.lenient && token == Token::IllegalCode { Token::Word } else { token }, span)
             }
             Mode::Expr(tokens) => {
                 let token = tokens.next()?;

@@ -16,14 +16,20 @@ pub enum LineKind {
     Blank,
     /// Its first byte that is no blank is `#`.
     Comment,
-    /// Anything else.
+    /// Anything else; in an update file, what follows a `+`.
     Stanza,
+    /// In an update file, a stanza to be deleted: what follows a `-`.
+    Deletion,
+    /// In an update file, a line that is none of the above.
+    Unknown,
 }
 
 /// One logical line.
 #[derive(Debug, Clone)]
 pub struct LogicalLine {
-    /// All of it, continuations included, the line end excluded.
+    /// Offset of its first byte.
+    pub start: u32,
+    /// All of it, continuations included, the line end excluded; in an update file without `+` or `-`.
     pub span: Span,
     /// Offset behind the line end, where the next line begins.
     pub end: u32,
@@ -43,6 +49,9 @@ pub struct Head {
     /// Version and release, compared as a pair.
     pub version: Option<(u32, u32)>,
 }
+
+/// The byte order mark of UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the head of the stanza that stands at `span`, whatever follows it.
 ///
@@ -66,10 +75,56 @@ pub fn head(source: &Source, span: Span) -> Head {
     Head { id, version }
 }
 
-/// The logical lines of a source, in order. Each begins where the one before it ended, so that they are the whole source.
+/// First line of an update file, after `*` and blanks.
+const UPDATED_FILE: &[u8] = b"/etc/trcfmt";
+
+/// True if a source is an update file of `trcupdate`: its first line is `* /etc/trcfmt`, perhaps with a comment.
+///
+/// ```
+/// use tfbc_grammar::{Source, trcfmt::is_update};
+/// assert!(is_update(&Source::new("a.trc", "* /etc/trcfmt\n- 010\n")));
+/// assert!(!is_update(&Source::new("a.trcfmt", "# * /etc/trcfmt\n010 1.0\n")));
+/// assert!(!is_update(&Source::new("a.trc", " * /etc/trcfmt\n- 010\n")));
+/// ```
+pub fn is_update(source: &Source) -> bool {
+    begins_update(source.line(1))
+}
+
+/// True if a line without blanks before it is the first one of an update file, perhaps with a comment.
+pub fn begins_update(line: &[u8]) -> bool {
+    let name = line.strip_prefix(b"*").map(<[u8]>::trim_ascii_start).and_then(|rest| rest.strip_prefix(UPDATED_FILE));
+    name.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+}
+
+/// The logical lines of a format file or an update file, in order.
 pub fn logical_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
+    let is_update = is_update(source);
+    raw_lines(source).map(move |line| if is_update { entry(source.bytes(), line) } else { line })
+}
+
+/// A line of an update file: `+ stanza`, `- id` or a comment.
+fn entry(bytes: &[u8], mut line: LogicalLine) -> LogicalLine {
+    let text = &bytes[line.span.start as usize..line.span.end as usize];
+    let n_blanks = |text: &[u8]| text.iter().take_while(|byte| is_blank(**byte)).count();
+    let indent = n_blanks(text);
+    line.kind = match text.get(indent) {
+        _ if matches!(line.kind, LineKind::Blank | LineKind::Comment) => return line,
+        Some(b'*') => LineKind::Comment,
+        Some(b'+') => LineKind::Stanza,
+        Some(b'-') => LineKind::Deletion,
+        _ => LineKind::Unknown,
+    };
+    if matches!(line.kind, LineKind::Stanza | LineKind::Deletion) {
+        line.span.start += (indent + 1 + n_blanks(&text[indent + 1..])) as u32;
+    }
+    line
+}
+
+/// The logical lines of a source, whatever kind of file it is, in order. Each begins where the one before it ended, so that they are the whole source
+/// after its byte order mark.
+pub fn raw_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
     let bytes = source.bytes();
-    let mut at = 0;
+    let mut at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     std::iter::from_fn(move || (at < bytes.len()).then(|| take_line(bytes, &mut at)))
 }
 
@@ -87,7 +142,8 @@ fn take_line(bytes: &[u8], at: &mut usize) -> LogicalLine {
             (join, _) => {
                 let end = join.map_or(end, |join| join.start as usize);
                 let kind = kind(&bytes[start..end]);
-                return LogicalLine { span: span(start, end), end: *at as u32, kind, joins, dangling: join };
+                let (line, span) = (start as u32, span(start, end));
+                return LogicalLine { start: line, span, end: *at as u32, kind, joins, dangling: join };
             }
         }
     }
@@ -131,6 +187,38 @@ fn span(start: usize, end: usize) -> Span {
     Span::new(start as u32, end as u32)
 }
 
+/// A physical line of a stanza.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PhysicalLine {
+    pub start: u32,
+    pub end: u32,
+    /// Offset of the first byte that is no blank.
+    pub first: u32,
+    /// Offset after the last quote, brace, `$` or comma; 0 if there is none.
+    pub last_mark: u32,
+    /// True if a remark on it has been reported.
+    pub has_remark: bool,
+}
+
+impl PhysicalLine {
+    /// The line around a word of the stanza at `stanza`.
+    pub fn around(bytes: &[u8], stanza: Span, word: Span) -> Self {
+        let (from, at, to) = (stanza.start as usize, word.start as usize, stanza.end as usize);
+        let start = bytes[from..at].iter().rposition(|byte| *byte == b'\n').map_or(from, |n| from + n + 1);
+        let end = bytes[at..to].iter().position(|byte| *byte == b'\n').map_or(to, |n| at + n);
+        let line = &bytes[start..end];
+        let first = line.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(0);
+        let last_mark = line.iter().rposition(|byte| b"\"`{}$,".contains(byte)).map_or(0, |n| start + n + 1);
+        PhysicalLine {
+            start: start as u32,
+            end: end as u32,
+            first: (start + first) as u32,
+            last_mark: last_mark as u32,
+            has_remark: false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,11 +232,33 @@ mod tests {
                     LineKind::Blank => "blank",
                     LineKind::Comment => "comment",
                     LineKind::Stanza => "stanza",
+                    LineKind::Deletion => "deletion",
+                    LineKind::Unknown => "unknown",
                 };
                 format!("{kind}:{}..{}{}", line.span.start, line.span.end, "+".repeat(line.joins.len()))
             })
             .collect();
         assert_eq!(lines, expected, "{text:?}");
+    }
+
+    #[test]
+    fn an_update_file_has_entries() {
+        let text = "* /etc/trcfmt ours\n+ 010 1.0 \\\n X4\n\n+020 1.0\n - 030 \n# c\n* c\n040 1.0\n+";
+        check(
+            text,
+            &[
+                "comment:0..18",
+                "stanza:21..34+",
+                "blank:35..35",
+                "stanza:37..44",
+                "deletion:48..52",
+                "comment:53..56",
+                "comment:57..60",
+                "unknown:61..68",
+                "stanza:70..70",
+            ],
+        );
+        check("* /etc/trcfmts\n+ 010\n", &["stanza:0..14", "stanza:15..20"]);
     }
 
     #[test]

@@ -3,15 +3,35 @@
 use super::actions::Actions;
 use super::ast::{Cast, Code, Size};
 use super::lexemes::KEYWORDS;
+use super::lines::PhysicalLine;
 use super::word::{self, CodeWord};
 use crate::reports::excerpt;
 use crate::{Diagnostic, Edit, Fix, Span, codes};
+
+/// AIX's message about an undefined format code.
+const UNDEFINED_CODE_TEXT: &str = "0454-031 undefined format code (treated as string)";
 
 impl<'ast> Actions<'ast, '_> {
     /// Warns about a bare word that was probably meant as something else. `soft`: whether a soft blank follows it.
     pub(super) fn lint_word(&self, span: Span, soft: bool) {
         let bytes = self.reports.source.slice(span);
-        if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
+        if word::code(bytes) == Some(CodeWord::IllegalSize) {
+            let message = format!("`{}`: {UNDEFINED_CODE_TEXT}", excerpt(bytes));
+            let warning = self.reports.warning(&codes::UNDEFINED_CODE, span, message);
+            self.reports.add(warning.with_help("put the word in quotes if it is text"));
+        } else if is_level(bytes) {
+            let shown = excerpt(bytes);
+            let message = format!("`{shown}` is not directly after the version: it is printed and sets no level");
+            let warning = self.reports.warning(&codes::MISPLACED_LEVEL, span, message);
+            let level = format!("L={}", shown[2..].to_ascii_uppercase());
+            self.reports.add(warning.with_help(format!("write `{level}` directly after the version")));
+        } else if is_remark(bytes) && self.is_last_text(span) {
+            let message =
+                format!("`{}` begins no comment after an item: the rest of the line is printed", excerpt(bytes));
+            let warning = self.reports.warning(&codes::REMARK, span, message);
+            self.reports
+                .add(warning.with_help("a comment is a line of its own that begins with `#`; put text in quotes"));
+        } else if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
             let message = format!("bare word `{}` differs from keyword `{keyword}` only in case", excerpt(bytes));
             let warning = self.reports.warning(&codes::KEYWORD_CASE, span, message);
             let warning = warning.with_help(format!("write `{keyword}`, or put the word in quotes to print it"));
@@ -29,25 +49,43 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    /// Warns about `\n` between quotes, where it prints these two letters.
-    pub(super) fn lint_escape(&self, inner: Span) {
+    /// Warns about `\n`, and other letters after a backslash, between quotes: they are printed.
+    pub(super) fn lint_escapes(&self, inner: Span, letters: &[u8]) {
         let text = self.reports.source.slice(inner);
-        let places = || text.windows(2).enumerate().filter(|(_, pair)| *pair == b"\\n").map(|(at, _)| at);
-        if let Some(at) = places().next() {
-            let start = inner.start + at as u32;
-            let message = "`\\n` inside quotes prints a backslash and an `n`";
-            let warning = self.reports.warning(&codes::ESCAPE_IN_QUOTES, Span::new(start, start + 2), message);
-            let warning = warning.with_help("end the string before it: `\"text\" \\n \"more\"`");
-            let edits = places().map(|at| {
+        let is_escape = |pair: &[u8]| pair[0] == b'\\' && letters.contains(&pair[1]);
+        let escapes =
+            || text.windows(2).enumerate().filter(|(_, pair)| is_escape(pair)).map(|(at, pair)| (at, pair[1]));
+        let edits = || {
+            escapes().map(|(at, letter)| {
+                let escape = format!("\\{}", char::from(letter));
                 let place = Span::new(inner.start + at as u32, inner.start + at as u32 + 2);
                 match (at == 0, place.end == inner.end) {
-                    (_, true) => Edit::replace(Span::new(place.start, place.end + 1), "\" \\n"),
-                    (true, _) => Edit::replace(Span::new(place.start - 1, place.end), "\\n \""),
-                    _ => Edit::replace(place, "\" \\n \""),
+                    (_, true) => Edit::replace(Span::new(place.start, place.end + 1), format!("\" {escape}")),
+                    (true, _) => Edit::replace(Span::new(place.start - 1, place.end), format!("{escape} \"")),
+                    _ => Edit::replace(place, format!("\" {escape} \"")),
                 }
-            });
-            self.reports.add(warning.with_fix(Fix::guess("end the string before each `\\n`", edits)));
+            })
+        };
+        for (n, (at, letter)) in escapes().enumerate() {
+            let (start, letter) = (inner.start + at as u32, char::from(letter));
+            let message = format!("`\\{letter}` inside quotes prints a backslash and a letter");
+            let warning = self.reports.warning(&codes::ESCAPE_IN_QUOTES, Span::new(start, start + 2), message);
+            let warning = warning.with_help(format!("end the string before it: `\"text\" \\{letter} \"more\"`"));
+            // One fix mends the whole string.
+            let title = "end the string before each of them";
+            self.reports.add(if n == 0 { warning.with_fix(Fix::guess(title, edits())) } else { warning });
         }
+    }
+
+    /// True if a word is not first on its line, and nothing after it on that line is a string, brace, macro or comma.
+    fn is_last_text(&self, word: Span) -> bool {
+        let line = match self.searched.get() {
+            known if (known.start..known.end).contains(&word.start) => known,
+            _ => PhysicalLine::around(self.reports.source.bytes(), self.line, word),
+        };
+        let is_remark = !line.has_remark && line.first < word.start && line.last_mark < word.end;
+        self.searched.set(PhysicalLine { has_remark: line.has_remark || is_remark, ..line });
+        is_remark
     }
 
     /// What stands behind `%`.
@@ -92,6 +130,22 @@ impl<'ast> Actions<'ast, '_> {
         });
         self.reports.add(Diagnostic { fix, ..warning });
         Cast::Unknown(self.arena.slice(text))
+    }
+}
+
+/// True if a word is `L=` with a level, in any letter case.
+fn is_level(word: &[u8]) -> bool {
+    let Some((start, level)) = word.split_at_checked(2) else { return false };
+    let levels = [&b"APPL"[..], b"SVC", b"KERN", b"INT", b"0"];
+    start.eq_ignore_ascii_case(b"L=") && levels.iter().any(|known| known.eq_ignore_ascii_case(level))
+}
+
+/// True if a word begins what is a comment elsewhere.
+fn is_remark(word: &[u8]) -> bool {
+    match word {
+        b"#" => true,
+        [b'#', letter, ..] => letter.is_ascii_alphabetic(),
+        _ => [b"//".as_slice(), b"/*", b";"].iter().any(|start| word.starts_with(start)),
     }
 }
 

@@ -24,11 +24,12 @@ mod text;
 mod token;
 mod word;
 
+pub use expected::foreign_word;
 pub use format::{first_line_end, format, format_stanza, line_end, rewrites};
 pub use lexemes::{KEYWORDS, Lexeme, lexemes};
-pub use lines::{Head, LineKind, LogicalLine, head, logical_lines};
+pub use lines::{Head, LineKind, LogicalLine, begins_update, head, is_update, logical_lines, raw_lines};
 pub use listing::tokens;
-pub use parse::{parse, parse_within};
+pub use parse::{Reading, parse, parse_with, parse_within};
 pub use show::show;
 pub use word::{CodeWord, code as code_word};
 

@@ -1,14 +1,15 @@
 //! A whole file: its logical lines, settings and stanzas.
 
 use super::actions::{Actions, Aside};
-use super::ast::{Allow, File, HookId, Setting, Stanza};
+use super::ast::{Allow, Broken, File, Setting, Stanza};
 use super::expected;
 use super::grammar::StanzaParser;
 use super::lexer::Lexer;
-use super::lines::{self, LineKind, LogicalLine, is_blank, logical_lines};
+use super::lines::{self, BYTE_ORDER_MARK, LineKind, LogicalLine, is_blank, logical_lines};
+use super::token::Token;
 use crate::allow;
 use crate::limits::bytes;
-use crate::reports::Reports;
+use crate::reports::{Reports, excerpt};
 use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
 
 /// Parses a trcfmt file. The tree lives in `arena`; `id` names the source in the diagnostics.
@@ -36,14 +37,48 @@ pub fn parse_within<'ast>(
     source: &Source,
     limits: &SourceLimits,
 ) -> (File<'ast>, Vec<Diagnostic>) {
+    parse_with(arena, id, source, limits, Reading::default())
+}
+
+/// How words of a file are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// True if an undefined format code is taken for a bare word, with a warning, if a bare word is allowed at its place.
+    pub codes_as_text: bool,
+    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them. A comment
+    /// `# tfbc: backquote=` of the file sets it for that file.
+    pub codes_anywhere: bool,
+}
+
+/// Parses as [`parse_within`] does, with some words read otherwise.
+///
+/// ```
+/// use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
+///
+/// let arena = Arena::new();
+/// let source = Source::new("a.trcfmt", "010 1.0 \"TEXT\" X17\n020 1.0 \"SELECTOR\" X17, 1 \"one\"\n");
+/// let reading = trcfmt::Reading { codes_as_text: true, ..trcfmt::Reading::default() };
+/// let (file, diagnostics) = trcfmt::parse_with(&arena, SourceId(0), &source, &SourceLimits::default(), reading);
+/// assert_eq!(file.stanzas.len(), 1);
+/// assert_eq!(diagnostics[0].severity, Severity::Warning);
+/// assert_eq!(diagnostics[1].severity, Severity::Error);
+/// ```
+pub fn parse_with<'ast>(
+    arena: &'ast Arena,
+    id: SourceId,
+    source: &Source,
+    limits: &SourceLimits,
+    reading: Reading,
+) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::new(id, source);
     let aside = Aside::default();
-    let mut parser = FileParser::new(arena, &reports, &aside, limits);
+    let mut parser = FileParser { reading, ..FileParser::new(arena, &reports, &aside, limits) };
     if source.bytes().len() > limits.source.min(SourceLimits::MAX_BYTES) {
         let message = format!("source is larger than {}", bytes(limits.source));
         let error = reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message);
         reports.add(error.with_help("split it, or raise the limit by `--max-source`"));
     } else {
+        parser.warn_byte_order_mark();
         let mut lines = logical_lines(source).take_while(|_| !reports.is_full());
         while lines.next().is_some_and(|line| parser.line(&line)) {}
     }
@@ -54,6 +89,7 @@ pub fn parse_within<'ast>(
 struct FileParser<'ast, 's> {
     arena: &'ast Arena,
     limits: &'s SourceLimits,
+    reading: Reading,
     reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
     n_stanzas: usize,
@@ -63,7 +99,7 @@ struct FileParser<'ast, 's> {
     /// Allows right above the line that is read, behind the first stanza.
     above: Vec<Allow<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
-    broken: bumpalo::collections::Vec<'ast, HookId>,
+    broken: bumpalo::collections::Vec<'ast, Broken>,
     broken_functions: bumpalo::collections::Vec<'ast, &'ast [u8]>,
     saw_stanza: bool,
 }
@@ -72,6 +108,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, limits: &'s SourceLimits) -> Self {
         Self {
             limits,
+            reading: Reading::default(),
             arena,
             reports,
             aside,
@@ -108,6 +145,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
             LineKind::Stanza => {
                 self.warn_joins(line);
+                self.warn_comments(line);
                 self.saw_stanza = true;
                 self.allow_stanza(line.span);
                 self.n_stanzas += 1;
@@ -117,8 +155,42 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 }
                 self.stanza(line.span);
             }
+            LineKind::Deletion => self.deletion(line),
+            LineKind::Unknown => self.unknown(line),
         }
         true
+    }
+
+    /// `- id` of an update file.
+    fn deletion(&mut self, line: &LogicalLine) {
+        self.allow_nothing();
+        self.saw_stanza = true;
+        let text = self.reports.source.slice(line.span);
+        let content = Span::new(line.span.start, line.span.start + text.trim_ascii_end().len() as u32);
+        let mut tokens = Lexer::new(self.reports.source.bytes(), content);
+        let is_id = tokens.next().is_some_and(|token| matches!(token, Ok((_, Token::HookId(_), _))));
+        if !is_id || tokens.next().is_some() {
+            // Without an id, the place is the `-`.
+            let place = if content.is_empty() { Span::new(line.span.start - 1, line.span.start) } else { content };
+            let found = match self.reports.source.slice(content) {
+                b"" => String::from("nothing"),
+                text => format!("`{}`", excerpt(text)),
+            };
+            let message = format!("expected 3 or 4 hex digits of an event id after `-`, found {found}");
+            self.reports.add(self.reports.error(&codes::HOOK_ID, place, message));
+        }
+    }
+
+    /// A line of an update file that is no entry and no comment.
+    fn unknown(&mut self, line: &LogicalLine) {
+        self.allow_nothing();
+        self.saw_stanza = true;
+        let text = self.reports.source.slice(line.span);
+        let at = line.span.start + text.iter().take_while(|byte| is_blank(**byte)).count() as u32;
+        let error = self.reports.error(&codes::HOOK_ID, Span::new(at, at + 1), "expected `+` or `-` of an update file");
+        self.reports.add(error.with_help(
+            "`+ stanza` adds or replaces, `- id` deletes; a stanza continues only after a `\\` at line end",
+        ));
     }
 
     fn too_many_templates(&self, stanza: Span) -> Diagnostic {
@@ -129,24 +201,81 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn stanza(&mut self, line: Span) {
-        let n_errors = self.reports.n_errors();
-        let actions = Actions::new(self.arena, self.reports, self.aside, line);
+        let before = self.reports.mark();
         let mut lexer = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting);
-        match self.grammar.parse(&actions, &mut lexer) {
-            Ok(stanza) if self.reports.n_errors() == n_errors => self.stanzas.push(stanza),
-            Ok(_) => self.break_stanza(&mut lexer),
+        let mut stanza = self.parse_stanza(&mut lexer, line);
+        if stanza.is_none() && self.reading.codes_as_text && lexer.has_illegal_code() {
+            let errors = self.reports.take_since(before);
+            let mut lenient = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting).lenient();
+            stanza = self.parse_stanza(&mut lenient, line);
+            if stanza.is_none() {
+                // The errors of the first attempt are those that `tfbc check` shows.
+                self.reports.take_since(before);
+                errors.into_iter().for_each(|error| self.reports.add(error));
+            }
+        }
+        match stanza {
+            Some(stanza) => self.stanzas.push(stanza),
+            None => self.break_stanza(&mut lexer, line),
+        }
+    }
+
+    /// The stanza at `line`; `None` if it has an error, which is reported.
+    fn parse_stanza(&self, lexer: &mut Lexer<'s>, line: Span) -> Option<Stanza<'ast>> {
+        let n_errors = self.reports.n_errors();
+        let mut actions = Actions::new(self.arena, self.reports, self.aside, line);
+        actions.codes_anywhere = self.reading.codes_anywhere;
+        match self.grammar.parse(&actions, &mut *lexer) {
+            Ok(stanza) => (self.reports.n_errors() == n_errors).then_some(stanza),
             Err(error) => {
-                self.reports.add(expected::explain(self.reports, &lexer, error));
-                self.break_stanza(&mut lexer);
+                self.reports.add(expected::explain(self.reports, lexer, error));
+                None
             }
         }
     }
 
     /// Notes what a stanza with errors would have defined, so that its users stay quiet.
-    fn break_stanza(&mut self, lexer: &mut Lexer) {
-        self.broken.extend(lexer.hook_id());
+    fn break_stanza(&mut self, lexer: &mut Lexer, line: Span) {
+        self.broken.push(Broken { span: line, id: lexer.hook_id() });
         let names = lexer.drain_defined().iter();
         self.broken_functions.extend(names.map(|name| self.arena.slice(self.reports.source.slice(*name))));
+    }
+
+    fn warn_byte_order_mark(&self) {
+        if self.reports.source.bytes().starts_with(BYTE_ORDER_MARK) {
+            let mark = Span::new(0, BYTE_ORDER_MARK.len() as u32);
+            let message = "file begins with a byte order mark, which is skipped";
+            let warning = self.reports.warning(&codes::BYTE_ORDER_MARK, mark, message);
+            let warning =
+                warning.with_help("save it as plain UTF-8 or ASCII: other programs may take the mark for text");
+            self.reports.add(warning.with_fix(Fix::safe("delete the mark", [Edit::delete(mark)])));
+        }
+    }
+
+    /// Warns of each line inside a continued stanza that begins with `#`, outside quotes.
+    fn warn_comments(&self, line: &LogicalLine) {
+        let bytes = self.reports.source.bytes();
+        let mut quote = None;
+        let mut at = line.span.start as usize;
+        for join in &line.joins {
+            for byte in &bytes[at..join.start as usize] {
+                match quote {
+                    None if matches!(byte, b'"' | b'`') => quote = Some(*byte),
+                    Some(open) if open == *byte => quote = None,
+                    _ => {}
+                }
+            }
+            at = join.start as usize;
+            let next = &bytes[join.end as usize..line.span.end as usize];
+            let n_before = next.iter().take_while(|byte| is_blank(**byte) || matches!(byte, b'\r' | b'\n')).count();
+            if quote.is_none() && next.get(n_before) == Some(&b'#') {
+                let start = join.end + n_before as u32;
+                let message = "`#` begins no comment inside a stanza: the line is printed";
+                let mark = Span::new(start, start + 1);
+                let warning = self.reports.warning(&codes::COMMENT_IN_STANZA, mark, message);
+                self.reports.add(warning.with_help("move the comment above the stanza, or put the text in quotes"));
+            }
+        }
     }
 
     fn warn_joins(&self, line: &LogicalLine) {
@@ -212,6 +341,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
         if let (Some(equals), Some(allow::NAME)) = (equals, name) {
             let value = Span::new(span.start + equals as u32 + 1, span.end);
             return self.allow(value, Span::new(line.span.start, end), span);
+        }
+        if let (Some(equals), Some(b"backquote"), false) = (equals, name, self.saw_stanza) {
+            self.reading.codes_anywhere = text[equals + 1..].trim_ascii() == b"anywhere";
         }
         match equals {
             _ if self.saw_stanza => self.reports.add(self.late_setting(span)),

@@ -17,7 +17,7 @@ pub(crate) enum TextToken {
     #[regex(br#"[^ \t\n$"`\\,{}()&%][^ \t\n$"`\\,{}()]*"#, priority = 1)]
     Word,
     /// The shape of a format code, of legal size or not.
-    #[regex(br"[ABSXDUoFTEPGORW][0-9]+(\.[0-9]+)?|[SXDUoTEP]W|HB|HT", priority = 20)]
+    #[regex(br"[ABSXDUoFTEPGORW][0-9]+(\.[0-9]+)?|[SXDUoTEP]W|ow|HB|HT", priority = 20)]
     Code,
     /// A number that begins with a digit.
     #[regex(br"[0-9][0-9A-Fa-f]*|0[xX][0-9A-Fa-f]+", priority = 20)]

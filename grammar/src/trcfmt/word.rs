@@ -27,6 +27,8 @@ pub fn code(word: &[u8]) -> Option<CodeWord> {
         (b'H', b"B") => Some(CodeWord::Prints(Code::HookBytes)),
         (b'H', b"T") => Some(CodeWord::Prints(Code::HookType)),
         (_, b"W") => word_sized(*letter),
+        // The documentation writes `oW` so.
+        (b'o', b"w") => word_sized(b'o'),
         _ => {
             let (whole, part) = numbers(size)?;
             is_code_letter(*letter).then(|| sized(*letter, whole, part).unwrap_or(CodeWord::IllegalSize))
@@ -183,6 +185,8 @@ mod tests {
         check("D1", prints(Code::Signed(Size::Bytes(1))));
         check("UW", prints(Code::Unsigned(Size::Word)));
         check("o4", prints(Code::Octal(Size::Bytes(4))));
+        check("oW", prints(Code::Octal(Size::Word)));
+        check("ow", prints(Code::Octal(Size::Word)));
         check("F8", prints(Code::Float(8)));
         check("HB", prints(Code::HookBytes));
         check("HT", prints(Code::HookType));

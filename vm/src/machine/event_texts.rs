@@ -1,17 +1,17 @@
 //! The instructions that print texts of the event. Short ones that print as they are go straight into the room behind the
 //! text.
 
-use super::fast::{SHORT, aside};
+use super::fast::SHORT;
 use super::texts::*;
-use super::{Run, STEP};
+use super::{Run, STEP, slow_ops};
 use crate::TextBuf;
-use crate::mem::{At, Pc, by_rule};
+use crate::mem::{At, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
 
 pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.c <= 16 && instr.d == 0 {
-        let room = by_rule!(LOOP: run.stage.room(out, at));
+        let room = unchecked!(room: run.stage.room(out, at));
         if let Some(n) = copy_sixteen(room, run.cursor.bytes, instr.b, instr.c) {
             return (at.add(n), run.stage.after(instr));
         }
@@ -23,7 +23,7 @@ pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
 #[inline(never)]
 fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.c as usize <= SHORT && instr.d == 0 {
-        let room = by_rule!(LOOP: run.stage.room(out, at));
+        let room = unchecked!(room: run.stage.room(out, at));
         if let Some(n) = copy_field(room, run.cursor.bytes, instr.b, instr.c) {
             return (at.add(n), run.stage.after(instr));
         }
@@ -31,22 +31,22 @@ fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf)
     let text = run.cursor.text(instr.b.into(), instr.c.into());
     run.charge(text.len() / STEP);
     if text.len() <= SHORT && instr.d == 0 {
-        let room = by_rule!(LOOP: run.stage.room(out, at));
+        let room = unchecked!(room: run.stage.room(out, at));
         return (at.add(copy_printable(room, 0, text)), run.stage.after(instr));
     }
     run.stage.close(out, at);
     run.put_text(out, text, instr.d as usize);
-    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
+    (run.reopen(out), run.stage.after(instr))
 }
 
 pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     // What is written there stays behind the text's end.
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
     let n = copied.unwrap_or_else(|| copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into())));
     let text = room.get(..n).unwrap_or_default();
     let to = match table::find_text(run.program.table(instr.c).1, run.program.strings(), text) {
-        Some(to) => by_rule!(V9: run.stage.place(to)),
+        Some(to) => unchecked!(TableTargets: run.stage.place(to)),
         None => run.stage.end(),
     };
     (at, to)
@@ -54,9 +54,12 @@ pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, ou
 
 pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if run.cursor.bytes.len() <= instr.b as usize {
-        return (at.back(instr.c as usize), by_rule!(V3: run.stage.place(instr.d.into())));
+        return (at.back(instr.c as usize), unchecked!(Targets: run.stage.place(instr.d.into())));
     }
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    if run.cursor.base != 0 {
+        return long_string(run, at, instr, out);
+    }
+    let room = unchecked!(room: run.stage.room(out, at));
     if let Some(n) = copy_string(room, run.cursor.bytes, instr.b) {
         run.cursor.set(instr.b.saturating_add(n as u32 + 1), 0);
         return (at.add(n), run.stage.after(instr));
@@ -64,7 +67,7 @@ pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &m
     long_string(run, at, instr, out)
 }
 
-/// What `string_at` does with long texts and those that need escapes.
+/// Slow path of `string_at`: long texts, those that need escapes, and texts past a base pointer.
 #[inline(never)]
 fn long_string<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.cursor.set(instr.b, 0);
@@ -72,14 +75,14 @@ fn long_string<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBu
     run.charge(text.len() / STEP);
     run.stage.close(out, at);
     put_escaped(out, text);
-    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
+    (run.reopen(out), run.stage.after(instr))
 }
 
 pub(super) fn take_words<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let (words, _) = run.cursor.rest().as_chunks::<4>();
     let words = &words[..words.len().min(instr.b as usize)];
-    let room = by_rule!(LOOP: run.stage.room(out, at));
-    let Some(n) = put_words(room, words) else { return aside(run, at, instr, out) };
+    let room = unchecked!(room: run.stage.room(out, at));
+    let Some(n) = put_words(room, words) else { return slow_ops::take_words(run, at, instr, out) };
     run.cursor.add(words.len() as u64 * 4, 0);
     run.charge(n / STEP);
     (at.add(n), run.stage.after(instr))
@@ -88,9 +91,9 @@ pub(super) fn take_words<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &
 pub(super) fn take_name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let rest = run.cursor.rest();
     let len = rest.len().saturating_sub(instr.b as usize);
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     let Some(n) = copy_field(room, rest, 0, len.min(SHORT) as u32).filter(|n| len <= SHORT || *n < SHORT) else {
-        return aside(run, at, instr, out);
+        return slow_ops::take_name(run, at, instr, out);
     };
     run.cursor.add(rest.len() as u64, 0);
     // It is looked through, and copied.

@@ -5,12 +5,12 @@ use super::event_texts::*;
 use super::flow::*;
 use super::texts::*;
 use super::windows::{ALONE, ANY, BIG, EITHER, GIVEN, LITTLE, WHOLE};
-use super::{Run, STEP};
+use super::{Run, STEP, slow_ops};
 use crate::TextBuf;
 use crate::cursor::low_first;
-use crate::mem::{At, Pc, by_rule};
+use crate::mem::{At, Pc, unchecked};
 use crate::num;
-use crate::op::{Instr, form, number};
+use crate::op::{Instr, for_each_op, form};
 use crate::table::FLAG_WORDS;
 
 /// What runs an instruction, behind its literal.
@@ -35,112 +35,20 @@ pub(super) static CUT: &Handlers = &handlers::<GIVEN, ALONE>();
 /// The longest text that the room of every instruction holds.
 pub(super) const SHORT: usize = 64;
 
-macro_rules! handlers {
-    (
-        { $($plain:ident = $plain_fn:ident,)* }
-        fields { $($field:ident = $field_fn:ident,)* }
-    ) => {
+/// The dispatch table, from the rows of the instruction table. An opcode without a row never runs (rule V1).
+macro_rules! define_handlers {
+    ($($(#[doc = $doc:literal])* $number:literal $name:ident = $mnemonic:literal $form:ident
+        { $($operand:ident: $slot:ident $kind:ident),* }
+        reads $reads:ident, uses $uses:ident, by $($handler:ident)::+ $(<$mode:ident, $order:ident>)? $(, $effects:ident)?;)*) => {
         const fn handlers<const MODE: u8, const ORDER: u8>() -> Handlers {
-            let mut all: Handlers = [aside as Handler; 256];
-            $(all[number::$plain as usize] = $plain_fn;)*
-            $(all[number::$field as usize] = $field_fn::<MODE, ORDER>;)*
+            let mut all: Handlers = [end as Handler; 256];
+            $(all[$number] = $($handler)::+ $(::<$mode, $order>)?;)*
             all
         }
     };
 }
 
-handlers! {
-    {
-    Print = print,
-    Soft = soft,
-    SoftDrop = soft_drop,
-    Const = const_,
-    Env = env,
-    LoadBits = load_bits,
-    TakeBits = take_bits,
-    Add = add,
-    Sub = sub,
-    Mul = mul,
-    PtrBack = ptr_back,
-    PtrFloor = ptr_floor,
-    PtrCeil = ptr_ceil,
-    PtrGet = ptr_get,
-    PtrTo = ptr_to,
-    BaseGet = base_get,
-    BaseTo = base_to,
-    Move = move_,
-    Word = word,
-    Take = take,
-    TakeLe = take_le,
-    Reach = reach,
-    TakeReach = take_reach,
-    Sext = sext_,
-    Bits = bits,
-    And = and,
-    Equal = equal,
-    Differ = differ,
-    PtrSet = ptr_set,
-    PtrAdd = ptr_add,
-    PutHex = put_hex,
-    PutHexFit = put_hex_fit,
-    PutHexLow = put_hex_low,
-    PutHexC = put_hexc,
-    PutHexMin = put_hex_min,
-    PutOctC = put_octc,
-    PutAscii = put_ascii_,
-    PutDec = put_dec,
-    PutOct = put_oct,
-    PutBin = put_bin,
-    PutInt = put_int,
-    Text = text,
-    Jump = jump,
-    Back = back,
-    JumpZero = jump_zero,
-    JumpEqual = jump_equal,
-    JumpDiffer = jump_differ,
-    Switch = switch,
-    SwitchText = switch_text,
-    SwitchTextAt = switch_text_at,
-    PutCase = put_case,
-    FlagsAny = flags_any,
-    Nibbles = nibbles,
-    SwitchLit = switch_lit,
-    SwitchLitHex = switch_lit_hex,
-    Loop = loop_,
-    LoopNext = loop_next,
-    Dump = dump,
-    Call = call,
-    Ret = ret,
-    End = end,
-    Skip = skip,
-    StringAt = string_at,
-    TakeWords = take_words,
-    TakeName = take_name,
-    }
-    fields {
-        Load = load,
-        LoadLe = load_le,
-        Get = get,
-        HexAt = hex_at,
-        HexLowAt = hex_low_at,
-        HexFullAt = hex_full_at,
-        HexLowFullAt = hex_low_full_at,
-        HexCAt = hexc_at,
-        HexMinAt = hex_min_at,
-        OctCAt = octc_at,
-        DecAt = dec_at,
-        IntAt = int_at,
-        LitAt = lit_at,
-        HexCLitAt = hexc_lit_at,
-        LitHexAt = lit_hex_at,
-        CaseAt = case_at,
-        HexCCaseAt = hexc_case_at,
-        NibblesAt = nibbles_at,
-        HexCNibblesAt = hexc_nibbles_at,
-        JumpEqualAt = jump_equal_at,
-        JumpDifferAt = jump_differ_at,
-    }
-}
+for_each_op!(define_handlers);
 
 /// An instruction that does something to the run and prints nothing.
 macro_rules! doing {
@@ -197,7 +105,7 @@ macro_rules! putting {
     ($($name:ident |$room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
         fn $name<'r>(run: &mut Run<'r>, at: At, $instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
             let $value = run.reg($instr.b);
-            let $room = by_rule!(LOOP: run.stage.room(out, at));
+            let $room = unchecked!(room: run.stage.room(out, at));
             (at.add($prints), run.stage.after($instr))
         }
     )*};
@@ -219,7 +127,7 @@ putting! {
 fn put_bin<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     let count = instr.c as usize;
     run.charge(count / STEP);
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     (at.add(num::bin(room, 0, run.reg(instr.b), count)), run.stage.after(instr))
 }
 
@@ -235,7 +143,7 @@ macro_rules! printing {
             let Some($value) = $run.$read::<MODE, ORDER>($instr.$slot.into(), $instr.c) else {
                 return $run.apart(at, $instr, out, $instr.$slot.into());
             };
-            let $room = by_rule!(LOOP: $run.stage.room(out, at));
+            let $room = unchecked!(room: $run.stage.room(out, at));
             (at.add($prints), $run.stage.after($instr))
         }
     )*};
@@ -260,8 +168,8 @@ fn hexc_lit_at<'r, const MODE: u8, const ORDER: u8>(
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
-    let at = at.add(put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value));
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let at = at.add(put_hex_c(unchecked!(room: run.stage.room(out, at)), value));
+    let room = unchecked!(room: run.stage.room(out, at));
     (at.add(put_indexed(room, run.program.words(), instr.b, value)), run.stage.after(instr))
 }
 
@@ -305,14 +213,14 @@ macro_rules! digits_at {
             let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
                 let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
-                let room = by_rule!(LOOP: run.stage.room(out, at));
+                let room = unchecked!(room: run.stage.room(out, at));
                 at = at.add($prints(room, 0, digits, instr.a.into()));
                 if more == 0 {
                     return (at, run.stage.after(instr));
                 }
                 more -= 1;
-                instr = by_rule!(V13: run.stage.next(instr));
-                at = by_rule!(LOOP: run.stage.literal(out, at, instr));
+                instr = unchecked!(RunTogether: run.stage.next(instr));
+                at = unchecked!(room: run.stage.literal(out, at, instr));
             }
         }
     )*};
@@ -341,7 +249,7 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
 ) -> (At, Pc) {
     let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     if (value as i64) < 0 {
-        by_rule!(LOOP: run.stage.room(out, at))[0] = b'-';
+        unchecked!(room: run.stage.room(out, at))[0] = b'-';
         return run.put_dec(at.add(1), instr, out, (value as i64).unsigned_abs());
     }
     run.put_dec(at, instr, out, value)
@@ -350,7 +258,7 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
 /// What `dec_at` does with a long number; a call from there would have it save registers for all.
 #[inline(never)]
 fn long_dec<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     (at.add(num::dec_long(room, 0, value)), run.stage.after(instr))
 }
 
@@ -375,7 +283,7 @@ fn hexc_case_at<'r, const MODE: u8, const ORDER: u8>(
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
-    let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
+    let n = put_hex_c(unchecked!(room: run.stage.room(out, at)), value);
     run.put_case(at.add(n), instr, out, instr.b, value)
 }
 
@@ -405,25 +313,25 @@ fn hexc_nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
-    let n = put_hex_c(by_rule!(LOOP: run.stage.room(out, at)), value);
+    let n = put_hex_c(unchecked!(room: run.stage.room(out, at)), value);
     run.put_nibbles(at.add(n), instr, out, instr.b, value)
 }
 
 fn nibbles<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.a == 1 {
-        return aside(run, at, instr, out);
+        return slow_ops::soft_nibbles(run, at, instr, out);
     }
     let value = run.reg(instr.b);
     run.put_nibbles(at, instr, out, instr.c, value)
 }
 
 fn switch_lit<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     (at.add(put_indexed(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
 fn switch_lit_hex<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
-    let room = by_rule!(LOOP: run.stage.room(out, at));
+    let room = unchecked!(room: run.stage.room(out, at));
     (at.add(put_indexed_or_hex(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
@@ -431,7 +339,7 @@ impl<'r> Run<'r> {
     #[inline(always)]
     fn put_case(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
         let run = case_text(self.program, table, value);
-        let room = by_rule!(LOOP: self.stage.room(out, at));
+        let room = unchecked!(room: self.stage.room(out, at));
         if let Some(n) = copy_short(room, self.program.strings(), run) {
             return (at.add(n), self.stage.after(instr));
         }
@@ -443,14 +351,14 @@ impl<'r> Run<'r> {
         if value >= num::LONG {
             return long_dec(self, at, instr, out, value);
         }
-        let room = by_rule!(LOOP: self.stage.room(out, at));
+        let room = unchecked!(room: self.stage.room(out, at));
         (at.add(num::dec_short(room, 0, value)), self.stage.after(instr))
     }
 
     #[inline(always)]
     fn put_nibbles(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
         let words = self.program.words();
-        if let Some(n) = put_nibbles(by_rule!(LOOP: self.stage.room(out, at)), words, table, value) {
+        if let Some(n) = put_nibbles(unchecked!(room: self.stage.room(out, at)), words, table, value) {
             return (at.add(n), self.stage.after(instr));
         }
         many_nibbles(self, at, instr, out, (table, value))
@@ -472,8 +380,8 @@ fn long_case<'r>(
     // What fits the room of every instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });
     run.stage.close(out, at);
-    out.push(text);
-    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
+    run.push(out, text);
+    (run.reopen(out), run.stage.after(instr))
 }
 
 #[inline(never)]
@@ -486,20 +394,11 @@ fn many_nibbles<'r>(
 ) -> (At, Pc) {
     run.stage.close(out, at);
     put_many_nibbles(out, run.program.words(), table, value);
-    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
-}
-
-/// Whatever else an instruction does, by [`Run::aside`].
-pub(super) fn aside<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
-    run.stage.close(out, at);
-    let before = out.len;
-    run.aside(instr, out);
-    run.charge(out.len.abs_diff(before) / STEP);
-    (run.stage.open(out, run.text_limit()), run.stage.after(instr))
+    (run.reopen(out), run.stage.after(instr))
 }
 
 fn soft<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
-    by_rule!(LOOP: run.stage.room(out, at))[0] = b' ';
+    unchecked!(room: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
     run.change().soft_end = run.stage.offset(at);
     (at, run.stage.after(instr))

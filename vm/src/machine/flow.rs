@@ -2,7 +2,7 @@
 
 use super::{End, Return, Run};
 use crate::TextBuf;
-use crate::mem::{At, Pc, by_rule};
+use crate::mem::{At, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
 use crate::verify::MAX_DEPTH;
@@ -11,7 +11,7 @@ use crate::verify::MAX_DEPTH;
 macro_rules! jumping {
     ($($name:ident |$run:ident, $instr:ident| $jumps:expr;)*) => {$(
         pub(super) fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
-            let to = if $jumps { by_rule!(V3: $run.stage.place($instr.d.into())) } else { $run.stage.after($instr) };
+            let to = if $jumps { unchecked!(Targets: $run.stage.place($instr.d.into())) } else { $run.stage.after($instr) };
             (at, to)
         }
     )*};
@@ -36,7 +36,7 @@ macro_rules! jumping_at {
             out: &mut TextBuf,
         ) -> (At, Pc) {
             let Some($value) = run.field::<MODE, ORDER>($instr.a.into(), $instr.c) else { return run.apart(at, $instr, out, $instr.a.into()) };
-            (at, if $jumps { by_rule!(V3: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
+            (at, if $jumps { unchecked!(Targets: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
         }
     )*};
 }
@@ -51,13 +51,13 @@ pub(super) fn back<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Text
     if !run.turn() {
         return run.stop(End::Limit, at);
     }
-    (at, by_rule!(V3: run.stage.place(instr.d.into())))
+    (at, unchecked!(Targets: run.stage.place(instr.d.into())))
 }
 
 pub(super) fn switch<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
     let (kind, table) = run.program.table(instr.c);
     let to = match table::find_number(kind, table, run.reg(instr.b)) {
-        Some(to) => by_rule!(V9: run.stage.place(to)),
+        Some(to) => unchecked!(TableTargets: run.stage.place(to)),
         None => run.stage.end(),
     };
     (at, to)
@@ -66,16 +66,16 @@ pub(super) fn switch<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Te
 pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
     let to = match run.switch_text(out, instr.b, instr.c) {
-        Some(to) => by_rule!(V9: run.stage.place(to)),
+        Some(to) => unchecked!(TableTargets: run.stage.place(to)),
         None => run.stage.end(),
     };
-    (run.stage.open(out, run.text_limit()), to)
+    (run.reopen(out), to)
 }
 
 pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
     let count = run.reg(instr.b) as i64;
-    if count <= 0 || run.cursor.truncated {
-        return (at, by_rule!(V3: run.stage.place(instr.d.into())));
+    if count <= 0 || (run.cursor.truncated && instr.c == 0) {
+        return (at, unchecked!(Targets: run.stage.place(instr.d.into())));
     }
     run.set(instr.a, count as u64);
     if !run.turn() {
@@ -87,14 +87,14 @@ pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Tex
 pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
     let left = run.reg(instr.a.into()).wrapping_sub(1);
     run.set(instr.a, left);
-    if left == 0 || run.cursor.truncated {
+    if left == 0 || (run.cursor.truncated && instr.c == 0) {
         return (at, run.stage.after(instr));
     }
     run.count(instr, instr.d.into());
     if !run.turn() {
         return run.stop(End::Limit, at);
     }
-    (at, by_rule!(V3: run.stage.place(instr.d.into())))
+    (at, unchecked!(Targets: run.stage.place(instr.d.into())))
 }
 
 pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
@@ -109,7 +109,7 @@ pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
 fn long_dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
     let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
-    let at = run.stage.open(out, run.text_limit());
+    let at = run.reopen(out);
     if whole { (at, run.stage.after(instr)) } else { run.stop(End::Limit, at) }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn ret<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextB
     run.count(instr, back.at);
     run.stage.enter(run.program.code_of(run.routine()));
     // A place of the caller's own.
-    (at, by_rule!(V3: run.stage.place(back.at)))
+    (at, unchecked!(Targets: run.stage.place(back.at)))
 }
 
 pub(super) fn end<'r>(run: &mut Run<'r>, at: At, _: &'r Instr, _: &mut TextBuf) -> (At, Pc) {

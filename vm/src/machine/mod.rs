@@ -1,23 +1,24 @@
 //! The dispatch loop and what it touches.
 //!
-//! Each instruction is a function ([`fast`], [`flow`], [`event_texts`], [`aside`]) that is given the run, where the text
+//! Each instruction is a function ([`fast`], [`flow`], [`event_texts`], [`slow_ops`]) that is given the run, where the text
 //! ends, the instruction, and the text; it gives where the text ends then, and where the routine goes on. Both come back in
 //! the registers in which the next one wants them, so the loop keeps no state of its own.
 
-mod aside;
 mod event_texts;
 mod fast;
 mod flow;
 #[cfg(feature = "paranoid")]
 mod paranoid;
+mod slow_ops;
 mod texts;
 mod windows;
 
 use crate::cursor::Cursor;
-use crate::mem::{At, Pc, Stage, by_rule, prefetch};
-use crate::program::{SHAPES, Start};
-use crate::verify::{Looks, MAX_DEPTH, N_REGS, Orders};
-use crate::{Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
+use crate::mem::{At, Pc, Stage, unchecked};
+use crate::op::{N_REGS, StateUse};
+use crate::program::{PreparedEntry, SHAPES};
+use crate::verify::{MAX_DEPTH, Orders, UNCOUNTED};
+use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
 pub(crate) use texts::prints;
 
@@ -35,10 +36,11 @@ pub struct Layout {
 pub struct Limits {
     /// Loop turns and calls together.
     pub turns: u32,
-    /// Steps: an instruction, 32 bytes of text that it copies or looks through, or an entry of a BITFLAGS table. They are
-    /// counted where a routine jumps back, calls or returns: what runs between two of these is shorter than a routine.
+    /// Steps: an instruction, 32 bytes of text that it copies or looks through, 8 bytes of a selector's text, or an entry of a
+    /// BITFLAGS table. Instructions are counted when a routine jumps back, calls or returns: the run between two of these is
+    /// shorter than a routine. Once the steps are used up, no further instruction runs.
     pub steps: u32,
-    /// Bytes of text, margins included.
+    /// Bytes of text that the template itself prints: columns and margins do not count.
     pub text: u32,
 }
 
@@ -142,12 +144,14 @@ impl Machine {
     /// Begins to print events of a program, one after the other.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         let Machine { limits, long, fresh, scratch } = self;
-        // An observer may have unwound the run before.
+        // The run before may have lowered the steps, and an observer may have unwound it.
+        fresh.steps = limits.steps;
         scratch.state = *fresh;
         Run {
             stage: Stage::new(),
             cursor: Cursor::new(&[]),
             scratch,
+            home: program,
             program,
             event: Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 },
             context: None,
@@ -159,6 +163,8 @@ impl Machine {
             given: [0; 8],
             long: *long,
             fresh,
+            max_steps: limits.steps,
+            n_steps: 0,
             max_text: limits.text as usize,
             text_limit: 0,
             first: Line::default(),
@@ -198,13 +204,18 @@ fn checked(orders: Orders) -> &'static Handlers {
 /// An event that no routine prints: of a hook that the program does not have, or one whose routine is refused.
 #[cold]
 fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out: &mut TextBuf) -> Outcome {
-    let refused = program.has_hook(beginning / 4);
-    if refused {
-        out.pad(layout.first.into());
-        out.push(b"[refused]");
+    if program.has_hook(beginning / 4) {
+        return refused(layout, out);
     }
     out.push(b"\n");
-    Outcome { refused, ..Outcome::default() }
+    Outcome::default()
+}
+
+/// Prints `[refused]` in place of a text.
+fn refused(layout: Layout, out: &mut TextBuf) -> Outcome {
+    out.pad(layout.first.into());
+    out.push(b"[refused]\n");
+    Outcome { refused: true, ..Outcome::default() }
 }
 
 /// A line.
@@ -251,6 +262,9 @@ pub struct Run<'r> {
     stage: Stage<'r>,
     cursor: Cursor<'r>,
     scratch: &'r mut Scratch,
+    /// The program that the run was started with.
+    home: &'r Program<'r>,
+    /// The program of the running event.
     program: &'r Program<'r>,
     event: Event<'r>,
     /// That of an event that looks around.
@@ -268,11 +282,15 @@ pub struct Run<'r> {
     given: [u8; 8],
     /// What runs events that are as long as their routines need.
     long: [&'static Handlers; 3],
-    /// What an event begins with.
-    fresh: &'r State,
+    /// State that every event starts from.
+    fresh: &'r mut State,
+    /// Steps that an event may take by the machine's limits.
+    max_steps: u32,
+    /// Steps of the events so far.
+    n_steps: u64,
     /// Bytes of text that an event may have.
     max_text: usize,
-    /// The length that the text must not pass where it is no selector's.
+    /// The length that the text must not pass where it is no selector's; columns and margins so far are on top of it.
     text_limit: usize,
     /// The event's first line.
     first: Line,
@@ -289,81 +307,6 @@ struct Return {
     routine: u32,
     /// The instruction of the caller that stands behind the call.
     at: u64,
-}
-
-/// What the events of a hook begin with in one environment ([`Program::begin`]). Looked up before the event ahead is
-/// printed, it is at hand when it is needed; and it serves all of them.
-///
-/// ```
-/// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
-/// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
-/// # let mut blob = BlobBuilder::new();
-/// # blob.source("doc", b"");
-/// # let code = [Instr::of(Op::Take, &[0, 4]), Instr::of(Op::PutHex, &[0, 8])];
-/// # let routine = blob.routine(RoutineRow { need: 4, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
-/// # blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
-/// # let blob = blob.finish();
-/// # let program = Program::open(&blob).unwrap();
-/// let hook = program.hook(0x0100).unwrap().index;
-/// let events = [b"\x10\x0a\0\x01", b"\x10\x0a\0\x02"]
-///     .map(|bytes| Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 });
-/// let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
-/// let begin = program.begin(hook, events[0].env_index()).unwrap();
-/// let mut run = machine.start(&program, &mut timers);
-/// for event in &events {
-///     let line = text.len();
-///     let number = |room: &mut [u8; tfbc_vm::COLUMNS]| {
-///         room[..2].copy_from_slice(b"# ");
-///         2
-///     };
-///     assert!(run.begun(&begin, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
-/// }
-/// assert_eq!(text.as_bytes(), b"# 100A0001\n# 100A0002\n");
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Begin<'r> {
-    program: &'r Program<'r>,
-    /// The instructions from the routine's first one on.
-    code: &'r [Instr],
-    entry: Entry,
-    /// How many instructions are the routine's body.
-    body: u32,
-    /// Event bytes that its fixed reads need.
-    need: u32,
-    /// As of [`Program::beginning`].
-    beginning: u32,
-    /// Registers to be zeroed.
-    zeroed: u16,
-    orders: Orders,
-    looks: Looks,
-}
-
-impl<'r> Begin<'r> {
-    #[inline(always)]
-    pub(crate) fn of(program: &'r Program<'r>, beginning: usize, start: &Start) -> Self {
-        let (code, body) = program.code_at(start);
-        let &Start { need, zeroed, orders, .. } = start;
-        let (entry, looks) = (entry(start.shape()), start.looks());
-        Self { program, code, entry, body: body as u32, need, beginning: beginning as u32, zeroed, orders, looks }
-    }
-
-    /// Asks the processor for the beginning, which is looked at some events later.
-    #[inline(always)]
-    pub fn prefetch(&self) {
-        prefetch(self);
-    }
-
-    /// Asks it for the routine's first instructions.
-    #[inline(always)]
-    pub fn prefetch_code(&self) {
-        prefetch(self.code.as_ptr());
-        prefetch(self.code.as_ptr().wrapping_add(2));
-    }
-
-    /// The program that it is of.
-    pub fn program(&self) -> &'r Program<'r> {
-        self.program
-    }
 }
 
 /// An event and what stands around it. All but the bytes is asked for where a routine looks at it; few do.
@@ -393,9 +336,6 @@ impl<'r> Scene<'r> for (&Event<'r>, &Context<'r>) {
     }
 }
 
-/// Bytes of columns that are printed with an event's text.
-pub const COLUMNS: usize = 128;
-
 impl<'r> Run<'r> {
     /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
     /// columns begin at `line` ([`Job::line`]).
@@ -411,20 +351,20 @@ impl<'r> Run<'r> {
     }
 
     /// The same of an event of any program, by what was looked up for its hook and environment, behind columns that are
-    /// written here: `columns` is lent room, and says how many bytes of it they take. False where there is more to tell of
-    /// the event than of most: [`Run::outcome`] does.
+    /// written here: `columns` is lent room, and says how many bytes of it they take. True if the event ended normally and took
+    /// no steps ([`Run::n_steps`]); else [`Run::outcome`] tells how it ended.
     #[inline(always)]
     pub fn begun(
         &mut self,
-        begin: &Begin<'r>,
+        prepared: &PreparedEntry<'r>,
         scene: &impl Scene<'r>,
         (layout, line): (Layout, usize),
         columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
     ) -> bool {
-        self.program = begin.program;
-        let code = || (begin.code, begin.body as usize);
-        self.print::<_, true>((begin, code), scene, (layout, line), Some(columns), out, &mut Unobserved)
+        self.program = prepared.program;
+        let code = || (prepared.code, prepared.body as usize);
+        self.print::<_, true>((prepared, code), scene, (layout, line), Some(columns), out, &mut Unobserved)
     }
 
     /// As [`Run::event`], with every instruction shown to `observer` first.
@@ -438,7 +378,8 @@ impl<'r> Run<'r> {
         observer: &mut O,
     ) -> Outcome {
         let beginning = Program::beginning(hook, event.env_index());
-        let program = self.program;
+        let program = self.home;
+        self.program = program;
         let proved;
         let start = match program.start(beginning) {
             Some(start) => start,
@@ -450,10 +391,11 @@ impl<'r> Run<'r> {
                 &proved
             }
         };
-        let begin = Begin::of(program, beginning, start);
+        let prepared = PreparedEntry::of(program, beginning, start);
         let bare = None::<fn(&mut _) -> _>;
         let code = || program.code_at(start);
-        let is_usual = self.print::<_, false>((&begin, code), &(event, context), (layout, line), bare, out, observer);
+        let is_usual =
+            self.print::<_, false>((&prepared, code), &(event, context), (layout, line), bare, out, observer);
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
@@ -462,12 +404,46 @@ impl<'r> Run<'r> {
         self.outcome
     }
 
+    /// Steps of the run's events so far: those that they were charged for loops, calls and text ([`Limits::steps`]), and
+    /// the lengths of routines of more than 1,024 instructions.
+    #[inline]
+    pub fn n_steps(&self) -> u64 {
+        self.n_steps
+    }
+
+    /// Sets the steps that each further event may take: at most those of the machine's [`Limits`].
+    ///
+    /// Code without loops and calls runs to its end however few steps there are; [`Run::limited`] runs nothing at all.
+    pub fn limit_steps(&mut self, steps: u64) {
+        let steps = steps.min(self.max_steps.into()) as u32;
+        self.fresh.steps = steps;
+        self.scratch.state.steps = steps;
+    }
+
+    /// Prints ` [limit]` for an event whose routine is not run, since its report has no steps left. `line` is as in
+    /// [`Job::line`].
+    #[cold]
+    pub fn limited(&self, line: usize, out: &mut TextBuf) -> Outcome {
+        // Columns without text end without blanks, as those of any event do.
+        while out.len > line && out.buf[out.len - 1] == b' ' {
+            out.len -= 1;
+        }
+        out.push(b" [limit]\n");
+        Outcome { limited: true, ..Outcome::default() }
+    }
+
+    /// Prints `[refused]` for an event whose routine the verifier refuses: [`Program::begin`] has none.
+    #[cold]
+    pub fn refused(&self, layout: Layout, out: &mut TextBuf) -> Outcome {
+        refused(layout, out)
+    }
+
     /// Prints an event; `AHEAD` tells that its beginning was looked up before the event ahead of it was printed. Its code is
     /// asked for where it is needed: looked up earlier, it would be kept in a register of the loop's.
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
-        (begin, code): (&Begin<'r>, impl FnOnce() -> (&'r [Instr], usize)),
+        (prepared, code): (&PreparedEntry<'r>, impl FnOnce() -> (&'r [Instr], usize)),
         scene: &impl Scene<'r>,
         (layout, line): (Layout, usize),
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
@@ -478,39 +454,40 @@ impl<'r> Run<'r> {
             // It may have unwound the event before.
             self.renew();
         }
-        // Who watches looks at everything.
-        let looks = if O::ACTIVE || cfg!(feature = "paranoid") { Looks::Around } else { begin.looks };
-        if looks != Looks::Nowhere {
+        // An observer may look at any state.
+        let uses = if O::ACTIVE { StateUse::Context } else { prepared.uses };
+        if uses != StateUse::Nothing {
             self.cursor.go_to(0);
         }
-        if looks >= Looks::AtEvent {
+        if uses >= StateUse::Event {
             self.first.start = line;
             (self.event, self.beginning, self.margin) =
-                (scene.event(), begin.beginning as usize, layout.further.into());
-            if looks == Looks::Around || begin.zeroed > 0 {
-                self.look_around(begin.zeroed, scene.context());
+                (scene.event(), prepared.beginning as usize, layout.further.into());
+            if uses == StateUse::Context || prepared.zeroed > 0 {
+                self.look_around(prepared, scene.context());
             }
         }
+        #[cfg(feature = "paranoid")]
+        self.watch_event(prepared);
         let bytes = scene.bytes();
         self.cursor.bytes = bytes;
         let (len, mut at) = self.stage.begin(code(), out, columns, layout.first, self.max_text);
-        self.text_limit = len + self.max_text;
+        // The margin is no text, whatever columns there are.
+        self.text_limit = len + usize::from(layout.first) + self.max_text;
         self.first.text = len + usize::from(layout.first);
         let handlers = if O::ACTIVE {
             fast::OBSERVED
-        } else if bytes.len() >= begin.need as usize {
-            self.long[begin.orders as usize]
+        } else if bytes.len() >= prepared.need as usize {
+            self.long[prepared.orders as usize]
         } else {
-            checked(begin.orders)
+            checked(prepared.orders)
         };
-        let first = self.first();
-        let mut next = Some(first);
+        let mut pc = self.stage.start();
         if AHEAD && !O::ACTIVE && self.stage.holds(at) {
-            let pc;
-            (at, pc) = (begin.entry)(self, handlers, at, first, out);
-            next = self.instr(pc);
+            let first = self.first();
+            (at, pc) = entry(prepared.shape)(self, handlers, at, first, out);
         }
-        let at = self.go(handlers, next, at, out, observer);
+        let at = self.go(handlers, pc, at, out, observer);
         let is_usual = self.finish(out, at, line);
         if O::ACTIVE {
             observer.after(out.as_bytes().get(line..).unwrap_or_default());
@@ -520,12 +497,15 @@ impl<'r> Run<'r> {
 
     /// Makes ready what few events look at.
     #[inline(never)]
-    fn look_around(&mut self, zeroed: u16, context: Context<'r>) {
-        self.scratch.regs[..zeroed.into()].fill(0);
+    fn look_around(&mut self, prepared: &PreparedEntry<'r>, context: Context<'r>) {
+        if prepared.body > UNCOUNTED {
+            self.n_steps += u64::from(prepared.body);
+            // The caller must learn of the steps.
+            self.touched = true;
+        }
+        self.scratch.regs[..prepared.zeroed.into()].fill(0);
         self.scratch.calls.clear();
         self.context = Some(context);
-        #[cfg(feature = "paranoid")]
-        self.scratch.watch.begin(zeroed);
     }
 
     /// The length that the text must not pass.
@@ -548,23 +528,21 @@ impl<'r> Run<'r> {
     fn go<O: Observer>(
         &mut self,
         handlers: &Handlers,
-        mut next: Option<&'r Instr>,
+        mut pc: Pc,
         mut at: At,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> At {
-        while let Some(instr) = next {
+        while let Some(instr) = self.instr(pc) {
             if O::ACTIVE {
                 self.stage.close(out, at);
                 observer.before(self.shown(instr, out.as_bytes()));
             }
-            let pc;
             (at, pc) = if self.stage.holds(at) {
                 self.step(handlers, at, instr, out)
             } else {
                 self.step_behind(handlers, at, instr, out)
             };
-            next = self.instr(pc);
         }
         at
     }
@@ -574,16 +552,16 @@ impl<'r> Run<'r> {
     fn step(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
         #[cfg(feature = "paranoid")]
         self.watch_instr(instr, out, at);
-        let behind = by_rule!(LOOP: self.stage.literal(out, at, instr));
+        let behind = unchecked!(room: self.stage.literal(out, at, instr));
         handlers[usize::from(instr.op)](self, behind, instr, out)
     }
 
-    /// Runs an instruction whose text has no room yet; or ends the run, where the text has reached its limit.
+    /// Runs an instruction whose text has no room yet; or ends the event, if its text or its steps have reached their limit.
     #[cold]
     #[inline(never)]
     fn step_behind(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
         self.stage.close(out, at);
-        if self.is_over(out.len) {
+        if self.state().steps == 0 || self.is_over(out.len) {
             return self.stop(End::Limit, at);
         }
         // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
@@ -596,7 +574,7 @@ impl<'r> Run<'r> {
     fn first(&mut self) -> &'r Instr {
         #[cfg(feature = "paranoid")]
         self.watch_place(self.stage.start());
-        by_rule!(V12: self.stage.first())
+        unchecked!(Rows: self.stage.first())
     }
 
     /// The instruction at a place; `None` at the body's end.
@@ -604,7 +582,7 @@ impl<'r> Run<'r> {
     fn instr(&mut self, pc: Pc) -> Option<&'r Instr> {
         #[cfg(feature = "paranoid")]
         self.watch_place(pc);
-        by_rule!(V3: self.stage.instr(pc))
+        unchecked!(Targets: self.stage.instr(pc))
     }
 
     fn shown<'s>(&'s self, instr: &'r Instr, text: &'s [u8]) -> Step<'s> {
@@ -673,13 +651,31 @@ impl<'r> Run<'r> {
         self.change().counted = to;
     }
 
-    /// Counts steps.
+    /// Counts steps. Without any left, the next instruction finds no room for its text, and ends the event.
     #[inline]
     fn charge(&mut self, n: usize) {
         if n > 0 {
             let state = self.change();
             state.steps = state.steps.saturating_sub(n.try_into().unwrap_or(u32::MAX));
+            if state.steps == 0 {
+                self.stage.exhaust();
+            }
         }
+    }
+
+    /// Takes up the text again where it ends, after an instruction that appended to it by itself.
+    #[inline]
+    fn reopen(&mut self, out: &mut TextBuf) -> At {
+        let at = self.stage.open(out, self.text_limit());
+        if self.state().steps == 0 {
+            self.stage.exhaust();
+        }
+        at
+    }
+
+    /// Appends a text of any length. More than one byte beyond the text limit is left out: it would go again.
+    fn push(&self, out: &mut TextBuf, text: &[u8]) {
+        out.push(&text[..text.len().min((self.text_limit() + 2).saturating_sub(out.len))]);
     }
 
     /// Ends the run.
@@ -712,7 +708,7 @@ impl<'r> Run<'r> {
         // A line behind the first has touched the state.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
-            by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
+            unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             return true;
         }
@@ -724,9 +720,10 @@ impl<'r> Run<'r> {
     #[inline(never)]
     fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> bool {
         let some = self.stage.offset(at) > self.line().text;
-        let state = self.state();
+        let state = *self.state();
+        self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
         let outcome = if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
-            by_rule!(LOOP: self.stage.room(out, at))[0] = b'\n';
+            unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             self.met()
         } else {
@@ -736,7 +733,7 @@ impl<'r> Run<'r> {
         self.renew();
         self.outcome = outcome;
         let Outcome { skipped, stop, truncated, limited, divided_by_zero, refused } = outcome;
-        !(skipped | stop | truncated | limited | divided_by_zero | refused)
+        self.n_steps == 0 && !(skipped | stop | truncated | limited | divided_by_zero | refused)
     }
 
     /// Makes what an event has changed as the next one expects it.
@@ -765,7 +762,10 @@ impl<'r> Run<'r> {
         }
         self.close_line(out);
         out.push(b"\n");
-        Outcome { limited, ..self.met() }
+        let Outcome { truncated, divided_by_zero, .. } = self.met();
+        // The instructions after a limit may have run in part: what they met says nothing.
+        let (truncated, divided_by_zero) = (truncated && !limited, divided_by_zero && !limited);
+        Outcome { limited, truncated, divided_by_zero, ..self.met() }
     }
 
     /// What the event has met so far.
@@ -778,7 +778,7 @@ impl<'r> Run<'r> {
 /// A way into routines of a shape: what runs their first instruction.
 ///
 /// Processors guess where the loop goes on by the jumps behind it, and routines of many shapes begin alike. The jump to an
-/// entry tells them apart; where it is known early enough ([`Begin`]), so are all that follow.
+/// entry tells them apart; where it is known early enough ([`PreparedEntry`]), so are all that follow.
 type Entry = for<'r> fn(&mut Run<'r>, &Handlers, At, &'r Instr, &mut TextBuf) -> (At, Pc);
 
 /// The entry of a shape.
@@ -810,6 +810,9 @@ fn enter<'r, const SHAPE: u8>(
 
 /// Bytes of text that are a step.
 const STEP: usize = 32;
+
+/// Bytes of a selector's text that are a step: it is printed, and hashed.
+const SELECTOR_STEP: usize = 8;
 
 /// The longest text of a selector. Events are shorter.
 const SELECTOR: usize = 1 << 20;

@@ -1,12 +1,13 @@
 //! What the verifier has promised, asserted at every instruction that runs.
 //!
-//! The accesses by pointer assert their own rules ([`crate::mem::claim`]); here stands what no single access shows.
+//! The accesses by pointer assert their own rules ([`crate::mem::debug_assert_rule`]); here stands what no single access shows.
 
 use super::Run;
 use crate::mem::{At, Pc};
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, form};
+use crate::op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, form};
+use crate::program::PreparedEntry;
 use crate::table::{self, TableKind};
-use crate::verify::{MAX_DEPTH, N_REGS, Registers};
+use crate::verify::{MAX_DEPTH, Registers};
 use crate::{TextBuf, mem};
 
 /// What has happened in an event so far.
@@ -23,10 +24,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub fn begin(&mut self, zeroed: u16) {
-        *self = Watch { written: Registers::first(zeroed), ..Watch::default() };
-    }
-
     pub fn read(&self, register: u32) {
         assert!((register as usize) < N_REGS, "rule V2: register {register}");
         assert!(self.written.contains(register), "rule V14: register {register} is read before it is written");
@@ -39,17 +36,22 @@ impl Watch {
 }
 
 impl<'r> Run<'r> {
-    fn code(&self) -> (&'r [Instr], usize) {
-        self.program.code_of(self.routine())
+    /// An event that is about to run. It resets nothing that a routine could see: stale state must show in fuzzing.
+    pub(super) fn watch_event(&mut self, entry: &PreparedEntry<'r>) {
+        // The running routine is known by these.
+        self.beginning = entry.beginning as usize;
+        self.scratch.calls.clear();
+        self.scratch.watch = Watch { written: Registers::first(entry.zeroed), ..Watch::default() };
     }
 
     /// A place that the loop is about to look at.
     pub(super) fn watch_place(&mut self, pc: Pc) {
-        let (code, body) = self.code();
+        let running = self.routine();
+        let (code, body) = self.program.code_of(running);
         let at = self.stage.index(pc);
         assert!(at < code.len() as u64 || at == body as u64, "rule V3: instruction {at} of {}", code.len());
         let Some((routine, from, op)) = self.scratch.watch.last else { return };
-        let (turns, running) = (self.state().turns, self.routine());
+        let turns = self.state().turns;
         let watch = &mut self.scratch.watch;
         watch.unpaid += 1;
         if routine == running && at <= from && at != body as u64 {
@@ -70,19 +72,20 @@ impl<'r> Run<'r> {
         const { assert!(mem::BEFORE + mem::ROOM <= TextBuf::SLACK) };
         let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).expect("rule V1");
         let here = self.stage.index(self.stage.after(instr)) - 1;
+        let routine = self.routine();
         for (_, slot, kind) in op.info().operands {
-            self.watch_operand(instr, here, op, *kind, instr.slot(*slot));
+            self.watch_operand(routine, instr, here, op, *kind, instr.slot(*slot));
         }
         match op {
             Op::Call => {
                 let callee = self.program.routine_at(instr.b);
-                assert!(instr.b < self.routine() && callee.called, "rule V11: a call of {}", instr.b);
+                assert!(instr.b < routine && callee.called, "rule V11: a call of {}", instr.b);
                 assert!(self.scratch.calls.len() < MAX_DEPTH, "rule V11: too deep");
             }
             Op::Ret => assert!(!self.scratch.calls.is_empty(), "rule V5: a return from no call"),
             _ => {}
         }
-        let (turns, routine) = (self.state().turns, self.routine());
+        let turns = self.state().turns;
         let watch = &mut self.scratch.watch;
         if watch.last.is_none() {
             watch.turns = turns;
@@ -90,33 +93,36 @@ impl<'r> Run<'r> {
         watch.last = Some((routine, here, op));
     }
 
-    fn watch_operand(&self, instr: &Instr, here: u64, op: Op, kind: Kind, value: u32) {
-        let (code, body) = self.code();
-        let need = u64::from(self.program.routine_at(self.routine()).need);
-        let place = |to: u64| to < code.len() as u64 || to == body as u64;
+    fn watch_operand(&self, routine: u32, instr: &Instr, here: u64, op: Op, kind: Kind, value: u32) {
+        let need = || u64::from(self.program.routine_at(routine).need);
+        let place = |to: u64| {
+            let (code, body) = self.program.code_of(routine);
+            to < code.len() as u64 || to == body as u64
+        };
         let words = |at: u32, n: u64| u64::from(at) + n <= self.program.words().len() as u64;
         let head = || self.program.words().get(value as usize).copied().unwrap_or(u64::MAX);
         let holds = match kind {
-            Kind::Dst | Kind::Src => (value as usize) < N_REGS,
+            Kind::Dst | Kind::Src | Kind::NewMark | Kind::Mark => (value as usize) < N_REGS,
             Kind::Width => (1..=16).contains(&value),
             Kind::WideWidth => (9..=16).contains(&value),
             Kind::Bits => (1..=64).contains(&value),
             Kind::Bit => value < 64,
             Kind::Digits => (1..=32).contains(&value),
+            Kind::FirstDigits => (1..=form::n_digits(instr.c)).contains(&value),
             Kind::Soft => value <= 1,
             Kind::Back => value <= instr.lit_len.into(),
             Kind::Value => EnvValue::from_u32(value).is_some(),
             Kind::Name => EnvText::from_u32(value).is_some(),
-            Kind::Window => u64::from(value) + 8 <= need,
+            Kind::Window => u64::from(value) + 8 <= need(),
             Kind::Off | Kind::BitOff => match op {
-                Op::Load | Op::LoadLe | Op::HexBytes => u64::from(value) + u64::from(instr.c) <= need,
-                Op::LoadBits => u64::from(value) + u64::from(instr.c) <= need * 8,
+                Op::Load | Op::LoadLe | Op::HexBytes => u64::from(value) + u64::from(instr.c) <= need(),
+                Op::LoadBits => u64::from(value) + u64::from(instr.c) <= need() * 8,
                 _ => true,
             },
             Kind::Form => {
-                let others = (1..=u64::from(form::more(value))).map(|n| code.get((here + n) as usize));
-                form::mode(value) <= form::FIELD
-                    && others.into_iter().all(|other| other.is_some_and(|other| other.op == instr.op))
+                let (code, _) = self.program.code_of(routine);
+                let mut others = (1..=u64::from(form::more(value))).map(|n| code.get((here + n) as usize));
+                form::mode(value) <= form::FIELD && others.all(|other| other.is_some_and(|other| other.op == instr.op))
             }
             Kind::Short => form::mode(instr.c) != form::FIELD || place(value.into()),
             Kind::Target => place(value.into()),

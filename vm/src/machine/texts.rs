@@ -1,6 +1,6 @@
 //! Pieces of text that instructions print, beyond plain numbers.
 
-use crate::mem::{ROOM, at_bytes, at_words, by_rule};
+use crate::mem::{ROOM, at_bytes, at_words, unchecked};
 use crate::num::{self, store, store_slice};
 use crate::table::{self, FLAG_WORDS, LONG_TEXTS};
 use crate::{Program, TextBuf};
@@ -82,12 +82,9 @@ pub(super) fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) ->
     })
 }
 
-pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
-    if width == 4 {
-        num::float(buf, o, f32::from_bits(value as u32).into())
-    } else {
-        num::float(buf, o, f64::from_bits(value))
-    }
+pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, (width, decimals): (u32, u32)) -> usize {
+    let value = if width == 4 { f32::from_bits(value as u32).into() } else { f64::from_bits(value) };
+    num::float_with(buf, o, value, if decimals == 0 { 4 } else { decimals as usize })
 }
 
 /// Hex digits of a field; bytes that the event does not hold are zero.
@@ -101,7 +98,7 @@ pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) 
 #[inline(always)]
 pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     let base = base as usize;
-    let [head] = *by_rule!(V8: at_words(words, base));
+    let [head] = *unchecked!(Tables: at_words(words, base));
     if head & LONG_TEXTS == 0 {
         return put_packed::<16>(room, 0, words, base + 1 + index.min(head) as usize * 2);
     }
@@ -112,7 +109,7 @@ pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64)
 /// The text at a place among the words, of `BYTES` bytes with its length in the last; all of them are stored.
 #[inline(always)]
 fn put_packed<const BYTES: usize>(room: &mut [u8], at: usize, words: &[u64], place: usize) -> usize {
-    let text: &[u8; BYTES] = by_rule!(V8: at_bytes(words, place));
+    let text: &[u8; BYTES] = unchecked!(Tables: at_bytes(words, place));
     #[cfg(target_endian = "big")]
     let text = &{
         let mut swapped = *text;
@@ -140,7 +137,7 @@ pub(super) const FEW_NIBBLES: u64 = 6;
 #[inline(always)]
 pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value: u64) -> Option<usize> {
     let base = base as usize;
-    let [head] = *by_rule!(V8: at_words(words, base));
+    let [head] = *unchecked!(Tables: at_words(words, base));
     let count = head & 0xff;
     if count > FEW_NIBBLES {
         return None;
@@ -160,7 +157,7 @@ pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value
 /// The same in a buffer, for any number of nibbles.
 pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, value: u64) {
     let (base, start) = (base as usize, out.len);
-    let [head] = *by_rule!(V8: at_words(words, base));
+    let [head] = *unchecked!(Tables: at_words(words, base));
     let value = value >> (head >> 8 & 63);
     let put = |out: &mut TextBuf, place| {
         out.room(0);

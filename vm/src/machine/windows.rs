@@ -4,7 +4,7 @@
 use super::Run;
 use super::fast::CUT;
 use crate::TextBuf;
-use crate::mem::{At, Pc, by_rule, window};
+use crate::mem::{At, Pc, unchecked, window};
 use crate::op::{Instr, form};
 
 /// The byte orders that a handler is made for: the high byte first, the low byte first, or as the form says.
@@ -52,7 +52,7 @@ impl<'r> Run<'r> {
     #[inline(always)]
     fn window<const MODE: u8>(&mut self, at: u32) -> Option<[u8; 8]> {
         match MODE {
-            WHOLE => Some(by_rule!(V6: window(self.cursor.bytes, at))),
+            WHOLE => Some(unchecked!(FixedReads: window(self.cursor.bytes, at))),
             ANY => self.cursor.bytes.get(at as usize..at as usize + 8).and_then(|whole| whole.first_chunk()).copied(),
             _ => Some(self.given),
         }
@@ -88,7 +88,7 @@ impl<'r> Run<'r> {
 
     /// Goes where the routine goes without a checked field.
     fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
-        (at.back(form::back(instr.c) as usize), by_rule!(V3: self.stage.place(instr.d.into())))
+        (at.back(form::back(instr.c) as usize), unchecked!(Targets: self.stage.place(instr.d.into())))
     }
 
     /// A fixed read. Outside the checked twin the event is long enough (rule V6).

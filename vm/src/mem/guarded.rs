@@ -32,24 +32,25 @@ pub(crate) struct Stage<'r> {
     body: usize,
     /// The number of the instruction that runs.
     running: std::cell::Cell<usize>,
-    limit: usize,
+    /// The place up to which there is room; `None` if no place is held.
+    limit: Option<usize>,
 }
 
 impl<'r> Stage<'r> {
     /// No routine, and no text.
     pub fn new() -> Self {
-        Stage { code: &[], body: 0, running: 0.into(), limit: 0 }
+        Stage { code: &[], body: 0, running: 0.into(), limit: None }
     }
 
     /// Takes up a text where it ends; it may grow up to `text_limit`.
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
-        self.limit = out.end.min(text_limit);
+        self.limit = Some(out.end.min(text_limit));
         At(out.len)
     }
 
     /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
-    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends.
+    /// take. The text may grow by `max_text` after them. Gives how long it is with the columns, and where it ends.
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
@@ -67,7 +68,12 @@ impl<'r> Stage<'r> {
         }
         let len = out.len;
         out.pad(blanks.into());
-        (len, self.open(out, len + max_text))
+        (len, self.open(out, len + usize::from(blanks) + max_text))
+    }
+
+    /// Holds no place of the text any more, until it is opened again.
+    pub fn exhaust(&mut self) {
+        self.limit = None;
     }
 
     /// Leaves the text to others.
@@ -133,7 +139,7 @@ impl<'r> Stage<'r> {
     /// Whether there is room for the text of any one instruction.
     #[inline(always)]
     pub fn holds(&self, at: At) -> bool {
-        at.0 <= self.limit
+        self.limit.is_some_and(|limit| at.0 <= limit)
     }
 
     /// Prints an instruction's literal.

@@ -17,18 +17,18 @@ pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, behind, part, prefetch, 
 /// Asserts what a rule promises, where somebody wants to know: in builds with debug assertions, and with the feature
 /// `paranoid`.
 #[cfg(not(feature = "safe"))]
-macro_rules! claim {
-    ($holds:expr, $rule:literal) => {
+macro_rules! debug_assert_rule {
+    ($rule:ident: $holds:expr) => {
         if cfg!(any(debug_assertions, feature = "paranoid")) {
-            assert!($holds, "rule {} does not hold", $rule);
+            assert!($holds, "rule {} does not hold", $crate::rule::Rule::$rule);
         }
     };
 }
 #[cfg(not(feature = "safe"))]
-pub(crate) use claim;
+pub(crate) use debug_assert_rule;
 
-/// What an instruction may print before it asks for room: its literal, and a sign or a hex number; or the literals and
-/// numbers of those that are run with it.
+/// Bytes that an instruction may print before it asks for room: its literal (16), and a sign or a hex number (18 at most); or
+/// the literals and numbers of those that are run with it, each of at most 16 digits (rule V10).
 pub(crate) const BEFORE: usize = 36 * (1 + form::MAX_MORE as usize);
 /// Room that it has then.
 pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
@@ -37,11 +37,18 @@ pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
 #[cfg(not(feature = "safe"))]
 const MARGIN: u16 = 32;
 
-/// Calls what relies on a rule of the verifier, or on the loop (`LOOP`: there is room for the text of the instruction
-/// that runs). Without the feature `safe` such a function is `unsafe`.
+/// Calls a function that relies on a rule of the verifier, or on the loop: `room` says that there is room for the text of
+/// the instruction that runs. Without the feature `safe` such a function is `unsafe`.
 #[cfg(not(feature = "safe"))]
-macro_rules! by_rule {
+macro_rules! unchecked {
+    (room: $call:expr) => {{
+        #[expect(unsafe_code, reason = "the loop makes room for the text of every instruction")]
+        // SAFETY: the loop has made room before the instruction that runs.
+        let value = unsafe { $call };
+        value
+    }};
     ($rule:ident: $call:expr) => {{
+        const _: $crate::rule::Rule = $crate::rule::Rule::$rule;
         #[expect(unsafe_code, reason = "the rule that is named holds for every instruction of a program")]
         // SAFETY: the rule that is named has been checked of the instruction that runs: rules P1 and P2.
         let value = unsafe { $call };
@@ -49,9 +56,13 @@ macro_rules! by_rule {
     }};
 }
 #[cfg(feature = "safe")]
-macro_rules! by_rule {
-    ($rule:ident: $call:expr) => {
+macro_rules! unchecked {
+    (room: $call:expr) => {
         $call
     };
+    ($rule:ident: $call:expr) => {{
+        const _: $crate::rule::Rule = $crate::rule::Rule::$rule;
+        $call
+    }};
 }
-pub(crate) use by_rule;
+pub(crate) use unchecked;

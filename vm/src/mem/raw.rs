@@ -1,7 +1,7 @@
 //! The accesses by pointer. Every block names what it stands on: its type's own invariant, or a rule of `verify.rs`.
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
-use super::{MARGIN, ROOM, claim};
+use super::{MARGIN, ROOM, debug_assert_rule};
 use crate::{COLUMNS, Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
@@ -55,7 +55,7 @@ impl<'r> Stage<'r> {
     }
 
     /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
-    /// take. The text may grow by `max_text` behind them. Gives how long it is with the columns, and where it ends; without
+    /// take. The text may grow by `max_text` after them. Gives how long it is with the columns, and where it ends; without
     /// blanks and columns there may be no room yet.
     #[inline(always)]
     pub fn begin(
@@ -80,7 +80,7 @@ impl<'r> Stage<'r> {
         }
         let len = out.len + n_columns;
         self.text = text;
-        self.limit = text.wrapping_add(out.end.min(len + max_text));
+        self.limit = text.wrapping_add(out.end.min(len + usize::from(blanks) + max_text));
         let end = end.wrapping_add(n_columns);
         if blanks == 0 {
             return (len, At(end));
@@ -88,11 +88,17 @@ impl<'r> Stage<'r> {
         if blanks > MARGIN {
             out.len = len;
             out.pad(blanks.into());
-            return (len, self.open(out, len + max_text));
+            return (len, self.open(out, len + usize::from(blanks) + max_text));
         }
         // SAFETY: what the buffer has behind the text, where room was made, holds columns and these blanks.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         (len, At(end.wrapping_add(blanks.into())))
+    }
+
+    /// Holds no place of the text any more, until it is opened again.
+    #[inline(always)]
+    pub fn exhaust(&mut self) {
+        self.limit = null_mut();
     }
 
     /// Leaves the text to others.
@@ -125,7 +131,7 @@ impl<'r> Stage<'r> {
     /// The routine's body is not empty: rule V12.
     #[inline(always)]
     pub unsafe fn first(&self) -> &'r Instr {
-        claim!(self.code != self.end, "V12");
+        debug_assert_rule!(Rows: self.code != self.end);
         // SAFETY: the caller's; the instructions live for 'r.
         unsafe { &*self.code }
     }
@@ -197,7 +203,8 @@ impl<'r> Stage<'r> {
     /// The bytes behind the text.
     ///
     /// # Safety
-    /// `at` is at most [`super::BEFORE`] bytes behind a place that is held, or at which the text was opened from `out`.
+    /// `at` is at most [`super::BEFORE`] bytes after a place that is held, or at which the text was opened from `out`: an
+    /// instruction prints no more before it asks for room, by rule V10 for the digits of those that are run together.
     #[inline(always)]
     pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
         // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind `limit`: `BEFORE` and those that are lent here.
@@ -223,7 +230,7 @@ pub(crate) fn prefetch<T>(at: *const T) {
 /// The event has `at + 8` bytes: rule V6, and the length that is checked before a routine runs.
 #[inline(always)]
 pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
-    claim!(at as usize + 8 <= bytes.len(), "V6");
+    debug_assert_rule!(FixedReads: at as usize + 8 <= bytes.len());
     // SAFETY: the caller's.
     unsafe { bytes.as_ptr().add(at as usize).cast::<[u8; 8]>().read_unaligned() }
 }
@@ -234,7 +241,7 @@ pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
 /// There are `at + N` words: rule V8.
 #[inline(always)]
 pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
-    claim!(at + N <= words.len(), "V8");
+    debug_assert_rule!(Tables: at + N <= words.len());
     // SAFETY: the caller's.
     unsafe { &*words.as_ptr().add(at).cast() }
 }
@@ -245,7 +252,7 @@ pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64
 /// There are `at + BYTES / 8` words: rule V8.
 #[inline(always)]
 pub(crate) unsafe fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &[u8; BYTES] {
-    claim!(at + BYTES / 8 <= words.len() && BYTES.is_multiple_of(8), "V8");
+    debug_assert_rule!(Tables: at + BYTES / 8 <= words.len() && BYTES.is_multiple_of(8));
     // SAFETY: the caller's.
     unsafe { &*words.as_ptr().add(at).cast() }
 }
@@ -256,7 +263,7 @@ pub(crate) unsafe fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &
 /// There is such a row: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
-    claim!(at < rows.len(), "V12");
+    debug_assert_rule!(Rows: at < rows.len());
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(at) }
 }
@@ -267,7 +274,7 @@ pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
 /// The section holds it: rules V8 and V12.
 #[inline(always)]
 pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
-    claim!(start + len <= rows.len(), "V12");
+    debug_assert_rule!(Rows: start + len <= rows.len());
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(start..start + len) }
 }
@@ -278,7 +285,7 @@ pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
 /// There is such a row: rule V12.
 #[inline(always)]
 pub(crate) unsafe fn behind<T>(rows: &[T], start: usize) -> &[T] {
-    claim!(start <= rows.len(), "V12");
+    debug_assert_rule!(Rows: start <= rows.len());
     // SAFETY: the caller's.
     unsafe { rows.get_unchecked(start..) }
 }

@@ -1,21 +1,6 @@
 //! What the machine relies on, proved of a blob before it runs.
 //!
-//! | rule | |
-//! | --- | --- |
-//! | V1 | every opcode is known, and a literal has at most 16 bytes |
-//! | V2 | every register is below [`N_REGS`] |
-//! | V3 | every jump stays in its routine; the end of its body is a target too where it is not called |
-//! | V4 | only `loop.next` and `back` jump back, the former to the instruction behind a `loop` |
-//! | V5 | a called routine ends with `ret`, `end` or `skip`, what stands behind a body with `back`, `end` or `skip`; `ret` stands in called routines only |
-//! | V6 | every fixed read lies within the event bytes that the routine says it needs |
-//! | V7 | every string lies in the pool |
-//! | V8 | every table is of the kind its instruction asks for and well formed |
-//! | V9 | the targets of a table keep V3 and V4 |
-//! | V10 | every width, bit count and digit count is in its range, every name known; a number that is printed with all its digits begins with a byte |
-//! | V11 | a call goes to a called routine with a lower number that needs no more event bytes, at most [`MAX_DEPTH`] deep |
-//! | V12 | the rows of routines, hooks, tables and sources point inside their sections; routines and tables lie one behind the other; no body is empty; a hook's routines are not called ones |
-//! | V13 | the instructions that are run with one have its opcode, and stand with it in the body or behind that |
-//! | V14 | what is read of a register has been written in the same event: on every way there, or as one of the registers that the event's routine says are zeroed |
+//! [`Rule`] lists the rules.
 //!
 //! V12 is checked when a blob is opened. The others are properties of a routine, of the tables it names and of the
 //! routines it calls: they are checked of all routines at once ([`verify`]), or of each with all that it calls before
@@ -30,20 +15,22 @@
 
 mod registers;
 
+use crate::Space;
 use crate::blob::{BlobError, RoutineRow, Sections};
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, for_each_op, form};
+use crate::op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, Slot, StateUse, for_each_op, form};
+use crate::rule::Rule;
 use crate::table::{self, TableFacts, TableKind};
-use registers::Flow;
 pub(crate) use registers::Registers;
+use registers::{Flow, RegisterUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Registers of the machine.
-pub const N_REGS: usize = 1024;
-
 /// The deepest nest of calls that is run. The language allows 10; blobs made otherwise may ask for more.
 pub const MAX_DEPTH: usize = 64;
+
+/// The longest body that may cost an event no steps.
+pub(crate) const UNCOUNTED: u32 = 1024;
 
 /// The largest event buffer that a routine may need, in bytes.
 const MAX_NEED: u32 = 1 << 20;
@@ -56,8 +43,11 @@ pub(crate) struct Proofs {
     routines: Box<[AtomicU8]>,
     /// The facts of each table that was looked at, `None` where it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
-    /// For each routine that is sound the byte orders in which it and those that it calls read numbers, and their [`Looks`].
+    /// For each routine that is sound the byte orders in which it and those that it calls read numbers, their [`StateUse`],
+    /// and if one of them has [`EFFECTS`].
     facts: Box<[AtomicU8]>,
+    /// The routines that entries without effects run. Few programs have any effects: it is made for the first.
+    without_effects: OnceLock<BTreeSet<u32>>,
     /// What rule V14 has found out.
     flows: Mutex<Flows>,
 }
@@ -76,67 +66,15 @@ pub(crate) enum Orders {
 
 const BIG: u8 = 1;
 const LITTLE: u8 = 2;
-/// Where [`Looks`] stand beside these.
-const LOOKS: u32 = 2;
-
-/// What a routine needs beside the event's bytes at fixed places, and the registers that it has written itself. Each is more
-/// than the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Looks {
-    /// Nothing.
-    Nowhere,
-    /// Where the data pointer stands.
-    AtPointer,
-    /// What else the event tells, its hook, the margin of a line behind the first, registers that are zeroed.
-    AtEvent,
-    /// What the event's surroundings tell, and calls.
-    Around,
-}
-
-impl Looks {
-    /// The one with the number in the two low bits.
-    #[inline(always)]
-    pub const fn of_bits(bits: u8) -> Looks {
-        match bits & 3 {
-            0 => Looks::Nowhere,
-            1 => Looks::AtPointer,
-            2 => Looks::AtEvent,
-            _ => Looks::Around,
-        }
-    }
-
-    /// What an instruction needs, whatever its operands.
-    const fn of(op: Op) -> Looks {
-        match op {
-            Op::Print | Op::Lit | Op::Soft | Op::SoftDrop => Looks::Nowhere,
-            Op::Const | Op::Move | Op::Word | Op::Load | Op::LoadLe | Op::LoadBits | Op::Reach => Looks::Nowhere,
-            Op::Sext | Op::Bits | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::And | Op::Equal => Looks::Nowhere,
-            Op::PutHex | Op::PutHexFit | Op::PutHexLow | Op::PutHexMin | Op::PutHexC | Op::PutOctC => Looks::Nowhere,
-            Op::PutDec | Op::PutInt | Op::PutAscii | Op::PutOct | Op::PutBin | Op::PutChars => Looks::Nowhere,
-            Op::PutFloat | Op::PutErrno | Op::PutTime | Op::Text | Op::HexBytes | Op::StringAt => Looks::Nowhere,
-            Op::Jump | Op::JumpZero | Op::JumpEqual | Op::JumpDiffer | Op::Differ => Looks::Nowhere,
-            Op::Back | Op::Loop | Op::LoopNext | Op::End | Op::Skip | Op::Stop | Op::Cut => Looks::Nowhere,
-            Op::Switch | Op::SwitchText | Op::SwitchLit | Op::SwitchLitHex | Op::Mark | Op::Lower => Looks::Nowhere,
-            Op::PutCase | Op::Flags | Op::FlagsAny | Op::FlagsList | Op::Nibbles => Looks::Nowhere,
-            Op::Get | Op::HexAt | Op::HexLowAt | Op::HexFullAt | Op::HexLowFullAt | Op::HexCAt => Looks::Nowhere,
-            Op::HexMinAt | Op::OctCAt | Op::DecAt | Op::IntAt | Op::LitAt | Op::HexCLitAt => Looks::Nowhere,
-            Op::LitHexAt | Op::CaseAt | Op::HexCCaseAt | Op::NibblesAt | Op::HexCNibblesAt => Looks::Nowhere,
-            Op::JumpEqualAt | Op::JumpDifferAt | Op::SwitchTextAt => Looks::Nowhere,
-            Op::PtrSet | Op::PtrAdd | Op::PtrBack | Op::PtrFloor | Op::PtrCeil | Op::PtrGet => Looks::AtPointer,
-            Op::PtrTo | Op::BaseGet | Op::BaseTo | Op::Take | Op::TakeLe | Op::TakeBits => Looks::AtPointer,
-            Op::TakeReach | Op::TakeText | Op::TakeCounted | Op::TextBy | Op::TakeString => Looks::AtPointer,
-            Op::PassString | Op::TakeEscaped | Op::TakeWords | Op::TakeName | Op::TakeHexBytes => Looks::AtPointer,
-            Op::Dump => Looks::AtPointer,
-            Op::Newline | Op::Tab | Op::Env => Looks::AtEvent,
-            _ => Looks::Around,
-        }
-    }
-}
+/// Bit at which the [`StateUse`] begins.
+const USES: u32 = 2;
+/// The routine, or one that it calls, sets or ends timers, or stops the report.
+const EFFECTS: u8 = 1 << 4;
 
 #[derive(Debug, Default)]
 struct Flows {
-    /// The registers that called routines read before they write them.
-    expected: BTreeMap<u32, Registers>,
+    /// The registers that called routines use.
+    uses: BTreeMap<u32, RegisterUse>,
     /// The distinct targets of tables.
     targets: BTreeMap<u32, Box<[u32]>>,
 }
@@ -150,6 +88,7 @@ impl Proofs {
     /// Nothing has been proved yet.
     pub fn new(sections: &Sections<'_>) -> Self {
         Self {
+            without_effects: OnceLock::new(),
             routines: sections.routines.iter().map(|_| AtomicU8::new(UNKNOWN)).collect(),
             facts: sections.routines.iter().map(|_| AtomicU8::new(0)).collect(),
             tables: sections.tables.iter().map(|_| OnceLock::new()).collect(),
@@ -188,31 +127,42 @@ impl Proofs {
         self.state(routine) >= SOUND
     }
 
-    /// The byte orders of a routine that is sound, and what it looks at.
-    pub fn facts(&self, routine: u32) -> (Orders, Looks) {
+    /// The byte orders of a routine that is sound, and the state that it uses.
+    pub fn facts(&self, routine: u32) -> (Orders, StateUse) {
         const ORDERS: [Orders; 4] = [Orders::Big, Orders::Big, Orders::Little, Orders::Mixed];
         let facts = self.facts[routine as usize].load(Ordering::Relaxed);
-        (ORDERS[usize::from(facts & 3)], Looks::of_bits(facts >> LOOKS))
+        (ORDERS[usize::from(facts & 3)], StateUse::from_bits(facts >> USES))
     }
 
+    /// The state of a routine. Whoever reads that it is sound sees its facts, too.
     fn state(&self, routine: u32) -> u8 {
-        self.routines[routine as usize].load(Ordering::Relaxed)
+        self.routines[routine as usize].load(Ordering::Acquire)
     }
 
     /// Checks a routine whose callees have been, and keeps the verdict.
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
         let mut verifier =
-            Verifier { sections, proofs: self, straight: Straight::default(), orders: 0, looks: Looks::Nowhere };
+            Verifier { sections, proofs: self, straight: Straight::default(), shared: 0, uses: StateUse::Nothing };
         let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
         if row.zeroed > 0 {
-            verifier.looks(Looks::AtEvent);
+            verifier.uses(StateUse::Event);
         }
-        let facts = verifier.orders | (verifier.looks as u8) << LOOKS;
+        if row.body > UNCOUNTED {
+            verifier.uses(StateUse::Context);
+        }
+        let facts = verifier.shared | (verifier.uses as u8) << USES;
         self.facts[routine as usize].store(facts, Ordering::Relaxed);
         self.routines[routine as usize].store(state, Ordering::Release);
         found.map(|_| ())
+    }
+
+    /// True if an entry whose row denies effects runs a routine.
+    #[cold]
+    fn is_without_effects(&self, sections: &Sections<'_>, routine: u32) -> bool {
+        let denied = || sections.hooks.iter().filter(|hook| !hook.has_effects()).flat_map(|hook| hook.routines);
+        self.without_effects.get_or_init(|| denied().collect()).contains(&routine)
     }
 
     /// The facts of a table; `None` where there is none, or it is malformed.
@@ -223,10 +173,19 @@ impl Proofs {
         })
     }
 
-    /// The registers that a routine which keeps the other rules, or what it calls, may read before they are written.
-    fn expected(&self, sections: &Sections<'_>, code: &[Instr], body: usize) -> Option<Registers> {
+    /// The registers that a routine which keeps the other rules uses, with those of the routines that it calls.
+    ///
+    /// # Errors
+    /// The rule that is broken: V14 or V15.
+    fn register_use(
+        &self,
+        sections: &Sections<'_>,
+        code: &[Instr],
+        body: usize,
+        zeroed: Registers,
+    ) -> Result<RegisterUse, Rule> {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-        let Flows { expected, targets } = &mut *flows;
+        let Flows { uses, targets } = &mut *flows;
         for instr in code {
             if let Some(table) = registers::table(instr) {
                 targets.entry(table).or_insert_with(|| {
@@ -237,8 +196,8 @@ impl Proofs {
             }
         }
         let targets = |table| targets.get(&table).map_or(&[][..], |targets| targets);
-        let callee = |callee| expected.get(&callee).copied().unwrap_or_default();
-        Flow { code, body, targets, callee }.expected()
+        let callee = |callee| uses.get(&callee).copied().unwrap_or_default();
+        Flow { code, body, targets, callee, zeroed }.register_use()
     }
 }
 
@@ -252,9 +211,9 @@ struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
     straight: Straight,
-    /// The byte orders of the routine, and of those that it calls.
-    orders: u8,
-    looks: Looks,
+    /// The facts of the routine that those which call it share: its byte orders, and [`EFFECTS`].
+    shared: u8,
+    uses: StateUse,
 }
 
 /// What rule V14 asks of a routine that runs straight on, found as its other rules are checked.
@@ -294,15 +253,16 @@ pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
 
 /// V12.
 pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
-    let string = |[offset, len]: [u32; 2]| offset as usize + len as usize <= sections.strings.len();
+    let end = |start: u32, len: u32| u64::from(start) + u64::from(len);
+    let string = |[offset, len]: [u32; 2]| end(offset, len) <= sections.strings.len() as u64;
     let outside = |section: u32, row: usize| BlobError::Row { section, row: row as u32 };
     if sections.places.len() != sections.code.len() {
         return Err(outside(2, sections.places.len()));
     }
     let mut behind = 0;
     for (at, row) in sections.routines.iter().enumerate() {
-        let (start, end) = (row.start as usize, row.start as usize + row.len as usize);
-        let placed = start >= behind && end <= sections.code.len();
+        let (start, end) = (u64::from(row.start), end(row.start, row.len));
+        let placed = start >= behind && end <= sections.code.len() as u64;
         let sizes = placed && row.len > 0 && row.need <= MAX_NEED && (1..=row.len).contains(&row.body);
         behind = end;
         if !sizes || row.zeroed as usize > N_REGS || row.called > 1 || !string(row.name) {
@@ -311,8 +271,8 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
     behind = 0;
     for (at, row) in sections.tables.iter().enumerate() {
-        let (start, end) = (row.start as usize, row.start as usize + row.len as usize);
-        if start < behind || end > sections.words.len() {
+        let (start, end) = (u64::from(row.start), end(row.start, row.len));
+        if start < behind || end > sections.words.len() as u64 {
             return Err(outside(5, at));
         }
         behind = end;
@@ -322,7 +282,8 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
         let own = |index: &u32| sections.routines.get(*index as usize).is_some_and(|row| row.called == 0);
         let sorted = last < Some((row.space(), row.id)) && row.flags >> 3 & 3 < 3;
         let source = (row.source as usize) < sections.sources.len();
-        if !sorted || !source || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
+        let effects = !row.has_effects() || row.space() == Space::Hook;
+        if !sorted || !source || !effects || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
             return Err(outside(4, at));
         }
         last = Some((row.space(), row.id));
@@ -334,7 +295,7 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
 }
 
 /// A broken rule and the instruction that breaks it, counted from the routine's first.
-type Broken = (u8, usize);
+type Broken = (Rule, usize);
 
 impl Verifier<'_> {
     /// Checks a routine; gives the depth of calls below it.
@@ -344,16 +305,19 @@ impl Verifier<'_> {
         for (pc, instr) in code.iter().enumerate() {
             let site = Site { row, code, pc, instr };
             let fail = |rule| (rule, pc);
-            let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(1))?;
+            let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(Rule::Opcodes))?;
             self.operands(&site, op).map_err(fail)?;
             self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
-                return Err(fail(5));
+                return Err(fail(Rule::Ends));
             }
             if op == Op::Call {
-                depth = depth.max(self.call(&site, index).ok_or(fail(11))?);
+                depth = depth.max(self.call(&site, index).ok_or(fail(Rule::Calls))?);
                 (self.straight.reads, self.straight.bends) = (true, true);
             }
+        }
+        if self.shared & EFFECTS != 0 && self.proofs.is_without_effects(self.sections, index) {
+            return Err((Rule::Effects, self.first_effect(code)));
         }
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
         let falls = match last {
@@ -365,17 +329,27 @@ impl Verifier<'_> {
         let whole = row.body as usize == code.len();
         self.straight.bends |= !whole;
         if (falls && (row.called == 1 || !whole)) || (row.called == 1 && !whole) {
-            return Err((5, code.len() - 1));
+            return Err((Rule::Ends, code.len() - 1));
         }
         self.registers(index, row, code).map_err(|rule| (rule, 0))?;
         Ok(depth)
     }
 
-    /// Notes what is needed.
+    /// The first instruction with effects, or call of a routine with effects.
+    fn first_effect(&self, code: &[Instr]) -> usize {
+        let of_callee = |callee: u32| self.proofs.facts[callee as usize].load(Ordering::Relaxed) & EFFECTS != 0;
+        let is_effect = |instr: &Instr| match Op::from_u8(instr.op) {
+            Some(Op::Call) => of_callee(instr.b),
+            op => op.is_some_and(|op| op.info().has_effects),
+        };
+        code.iter().position(is_effect).unwrap_or(0)
+    }
+
+    /// Adds to the state that the routine uses.
     #[inline(always)]
-    fn looks(&mut self, looks: Looks) {
-        if looks > self.looks {
-            self.looks = looks;
+    fn uses(&mut self, uses: StateUse) {
+        if uses > self.uses {
+            self.uses = uses;
         }
     }
 
@@ -387,21 +361,26 @@ impl Verifier<'_> {
         }
     }
 
-    /// V14 of a routine that keeps the other rules.
-    fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), u8> {
+    /// V14 and V15 of a routine that keeps the other rules.
+    fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
         let Straight { reads, unwritten, bends, .. } = self.straight;
         if row.called == 0 && !bends {
-            return if unwritten { Err(14) } else { Ok(()) };
+            return if unwritten { Err(Rule::Initialized) } else { Ok(()) };
         }
         if row.called == 0 && !reads {
             return Ok(());
         }
-        let expected = self.proofs.expected(self.sections, code, row.body as usize).ok_or(14)?;
+        let zeroed = Registers::first(if row.called == 1 { 0 } else { row.zeroed });
+        let found = self.proofs.register_use(self.sections, code, row.body as usize, zeroed)?;
         if row.called == 1 {
-            self.proofs.flows.lock().unwrap_or_else(PoisonError::into_inner).expected.insert(index, expected);
+            self.proofs.flows.lock().unwrap_or_else(PoisonError::into_inner).uses.insert(index, found);
             return Ok(());
         }
-        if expected.without(Registers::first(row.zeroed)).is_empty() { Ok(()) } else { Err(14) }
+        match (found.numbers_expected.is_empty(), found.marks_expected.is_empty()) {
+            (true, true) => Ok(()),
+            (false, _) => Err(Rule::Initialized),
+            (true, false) => Err(Rule::Marks),
+        }
     }
 
     /// V11: the depth of a call in a routine, or `None` where it breaks the rule.
@@ -410,26 +389,32 @@ impl Verifier<'_> {
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
         let row = &self.sections.routines[callee as usize];
         let fits = row.called == 1 && row.need <= site.row.need;
-        self.orders |= self.proofs.facts[callee as usize].load(Ordering::Relaxed) & (BIG | LITTLE);
+        self.shared |= self.proofs.facts[callee as usize].load(Ordering::Relaxed) & (BIG | LITTLE | EFFECTS);
         (fits && depth <= MAX_DEPTH).then_some(depth)
     }
 
     #[inline(always)]
-    fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), u8> {
+    fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), Rule> {
         let value = site.instr.slot(slot);
-        let rule = |holds: bool, rule: u8| if holds { Ok(()) } else { Err(rule) };
+        let rule = |holds: bool, rule: Rule| if holds { Ok(()) } else { Err(rule) };
         match kind {
             Kind::Dst | Kind::Src => {
-                rule((value as usize) < N_REGS, 2)?;
+                rule((value as usize) < N_REGS, Rule::Registers)?;
                 if (kind == Kind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
                     self.straight.reads = true;
                     self.straight.unwritten |= !self.straight.written.contains(value);
                 }
                 Ok(())
             }
+            Kind::NewMark | Kind::Mark => {
+                rule((value as usize) < N_REGS, Rule::Registers)?;
+                // Marks are followed along every way.
+                (self.straight.reads, self.straight.bends) = (true, true);
+                Ok(())
+            }
             Kind::Num | Kind::Wide | Kind::Len | Kind::Routine => Ok(()),
-            Kind::Width => rule((1..=16).contains(&value), 10),
-            Kind::WideWidth => rule((9..=16).contains(&value), 10),
+            Kind::Width => rule((1..=16).contains(&value), Rule::Operands),
+            Kind::WideWidth => rule((9..=16).contains(&value), Rule::Operands),
             Kind::Form => {
                 let (mode, end) = (form::mode(value), form::end(value));
                 let known = form::LEFT
@@ -440,31 +425,35 @@ impl Verifier<'_> {
                     | 31 << form::BACK
                     | 7 << form::MORE;
                 let back = form::back(value) <= site.instr.lit_len.into();
-                rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, 10)?;
-                rule(!form::together(op) || value & form::LEFT & 7 == 0, 10)?;
-                self.orders |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
-                rule(run_together(site, op, form::more(value)), 13)
+                rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, Rule::Operands)?;
+                rule(!form::together(op) || value & form::LEFT & 7 == 0, Rule::Operands)?;
+                self.shared |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
+                rule(run_together(site, op, form::more(value)), Rule::RunTogether)
             }
-            Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), 6),
+            Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), Rule::FixedReads),
             Kind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
-            Kind::Short => rule(value == 0, 10),
-            Kind::Back => rule(value <= site.instr.lit_len.into(), 10),
-            Kind::Bits => rule((1..=64).contains(&value), 10),
-            Kind::Bit => rule(value < 64, 10),
-            Kind::Digits => rule((1..=32).contains(&value), 10),
-            Kind::Soft => rule(value <= 1, 10),
+            Kind::Short => rule(value == 0, Rule::Operands),
+            Kind::Back => rule(value <= site.instr.lit_len.into(), Rule::Operands),
+            Kind::Bits => rule((1..=64).contains(&value), Rule::Operands),
+            Kind::Bit => rule(value < 64, Rule::Operands),
+            Kind::Digits => rule((1..=32).contains(&value), Rule::Operands),
+            Kind::FirstDigits => rule((1..=form::n_digits(site.instr.c)).contains(&value), Rule::Operands),
+            Kind::Soft => rule(value <= 1, Rule::Operands),
             Kind::Value => {
-                let env = EnvValue::from_u32(value).ok_or(10)?;
-                self.looks(if env.is_of_event() { Looks::AtEvent } else { Looks::Around });
+                let env = EnvValue::from_u32(value).ok_or(Rule::Operands)?;
+                self.uses(if env.is_of_event() { StateUse::Event } else { StateUse::Context });
                 Ok(())
             }
-            Kind::Name => rule(EnvText::from_u32(value).is_some(), 10),
-            Kind::Off | Kind::BitOff => rule(within_need(site, op), 6),
-            Kind::Str => rule(value as usize + site.instr.c as usize <= self.sections.strings.len(), 7),
+            Kind::Name => rule(EnvText::from_u32(value).is_some(), Rule::Operands),
+            Kind::Off | Kind::BitOff => rule(within_need(site, op), Rule::FixedReads),
+            Kind::Str => {
+                let end = u64::from(value) + u64::from(site.instr.c);
+                rule(end <= self.sections.strings.len() as u64, Rule::Strings)
+            }
             Kind::Target => self.target(site, value.into(), op),
             Kind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
             Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
-            Kind::CaseTexts => rule(self.texts(value), 8),
+            Kind::CaseTexts => rule(self.texts(value), Rule::Tables),
             Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
             // A count; 16 or 32 bytes a text, and the default behind the last.
             Kind::Lits => {
@@ -472,12 +461,12 @@ impl Verifier<'_> {
                     let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
                     count.saturating_add(1).saturating_mul(width)
                 };
-                rule(self.holds(value, words), 8)
+                rule(self.holds(value, words), Rule::Tables)
             }
             // A count and a shift; 32 bytes a text, the default first, then 16 a nibble.
             Kind::Nibbles => {
                 let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };
-                rule(self.holds(value, words), 8)
+                rule(self.holds(value, words), Rule::Tables)
             }
         }
     }
@@ -493,11 +482,11 @@ impl Verifier<'_> {
 
     /// V3 and V4.
     #[inline]
-    fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), u8> {
+    fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), Rule> {
         self.straight.bends = true;
         let inside = to < site.code.len() as u64;
         if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {
-            return Err(3);
+            return Err(Rule::Targets);
         }
         let to = to as usize;
         let holds = match op {
@@ -505,7 +494,7 @@ impl Verifier<'_> {
             Op::Back => true,
             _ => to > site.pc,
         };
-        if holds { Ok(()) } else { Err(4) }
+        if holds { Ok(()) } else { Err(Rule::Loops) }
     }
 
     /// V8 of a table whose targets are texts.
@@ -515,22 +504,28 @@ impl Verifier<'_> {
     }
 
     /// V8 and V9. Of targets between two that keep V3 and V4 all do.
-    fn switch(&mut self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), u8> {
-        let facts = self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(8)?;
+    fn switch(&mut self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), Rule> {
+        let facts =
+            self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(Rule::Tables)?;
         let (least, greatest) = facts.targets;
         let mut kept = |to: u64| self.target(site, to, Op::Switch).is_ok();
-        if least > greatest || (kept(least) && kept(greatest)) { Ok(()) } else { Err(9) }
+        if least > greatest || (kept(least) && kept(greatest)) { Ok(()) } else { Err(Rule::TableTargets) }
     }
 }
 
 /// The walk over an instruction's operands, from the instruction table's rows.
 macro_rules! define_operands {
-    ($($(#[doc = $doc:literal])* $name:ident = $mnemonic:literal $form:ident { $($operand:ident: $slot:ident $kind:ident),* };)*) => {
+    ($($(#[doc = $doc:literal])* $number:literal $name:ident = $mnemonic:literal $form:ident
+        { $($operand:ident: $slot:ident $kind:ident),* }
+        reads $reads:ident, uses $uses:ident, by $($handler:ident)::+ $(<$mode:ident, $order:ident>)? $(, $effects:ident)?;)*) => {
         impl Verifier<'_> {
-            fn operands(&mut self, site: &Site<'_>, op: Op) -> Result<(), u8> {
+            fn operands(&mut self, site: &Site<'_>, op: Op) -> Result<(), Rule> {
                 match op {
                     $(Op::$name => {
-                        self.looks(const { Looks::of(Op::$name) });
+                        self.uses(StateUse::$uses);
+                        if const { Op::$name.info().has_effects } {
+                            self.shared |= EFFECTS;
+                        }
                         $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)*
                         $(self.written(site.instr, Slot::$slot, Kind::$kind);)*
                     })*
@@ -571,16 +566,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instruction_looks_at_what_its_name_says() {
+    fn an_instruction_uses_the_state_that_its_name_implies() {
         for op in Op::ALL {
             let name = op.info().mnemonic;
             let expected = match (name, name.split('.').next()) {
-                ("nl" | "tab" | "env", _) => Looks::AtEvent,
-                ("call" | "ret" | "error" | "put.path" | "put.name", _) | (_, Some("timer")) => Looks::Around,
-                ("text.by" | "dump", _) | (_, Some("take" | "pass" | "ptr" | "base")) => Looks::AtPointer,
-                _ => Looks::Nowhere,
+                ("nl" | "tab" | "env" | "mark" | "lower" | "switch.text", _) => StateUse::Event,
+                ("call" | "ret" | "error" | "put.path" | "put.name", _) | (_, Some("timer")) => StateUse::Context,
+                ("text.by" | "dump", _) | (_, Some("take" | "pass" | "ptr" | "base")) => StateUse::Pointer,
+                _ => StateUse::Nothing,
             };
-            assert_eq!(Looks::of(*op), expected, "{name}");
+            assert_eq!(op.info().uses, expected, "{name}");
         }
     }
 }

@@ -1,10 +1,12 @@
-//! V14: whatever a routine reads of a register has been written in the same event.
+//! V14 and V15: a routine reads of a register only what has been written in the same event, and as what it was written: a
+//! number or a mark.
 //!
-//! Along every way through a routine goes the set of registers that are written so far; where ways meet, those that all
-//! of them have written. A place is walked from again when another way brings less to it.
+//! Every path through a routine carries the registers written so far. If paths meet, a register counts as written if all of
+//! them wrote it, and as a number or a mark if any of them wrote one. A place is walked from again if another path brings
+//! something new to it.
 
-use super::N_REGS;
-use crate::op::{Instr, Kind, Op, form};
+use crate::op::{Instr, Kind, N_REGS, Op, form};
+use crate::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often each instruction of a routine may be walked over, in the mean. Ways that the compiler makes need three.
@@ -22,8 +24,18 @@ impl Registers {
         all
     }
 
+    fn one(register: u32) -> Registers {
+        let mut all = Registers::default();
+        all.insert(register);
+        all
+    }
+
     pub fn insert(&mut self, register: u32) {
         self.0[register as usize / 64 % (N_REGS / 64)] |= 1 << (register % 64);
+    }
+
+    fn remove(&mut self, register: u32) {
+        self.0[register as usize / 64 % (N_REGS / 64)] &= !(1 << (register % 64));
     }
 
     pub fn contains(&self, register: u32) -> bool {
@@ -61,39 +73,94 @@ pub(crate) struct Flow<'f, T, C> {
     pub body: usize,
     /// The distinct targets of a table.
     pub targets: T,
-    /// The registers that a routine reads before it writes them.
+    /// The registers that a called routine uses.
     pub callee: C,
+    /// The registers that are zeroed before the routine runs.
+    pub zeroed: Registers,
+}
+
+/// The registers that a routine uses, with those of the routines that it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RegisterUse {
+    /// Registers read as numbers before the routine writes them.
+    pub numbers_expected: Registers,
+    /// Registers read as marks before the routine writes them.
+    pub marks_expected: Registers,
+    /// Registers that numbers are written to.
+    numbers_written: Registers,
+    /// Registers that marks are written to.
+    marks_written: Registers,
+}
+
+/// The registers' contents at one place, over all paths to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Contents {
+    /// Registers that every path wrote.
+    written: Registers,
+    /// Registers that may hold a number written on some path.
+    numbers: Registers,
+    /// Registers that may hold a mark written on some path.
+    marks: Registers,
+}
+
+impl Contents {
+    fn meet(self, other: Contents) -> Contents {
+        Contents {
+            written: self.written.and(other.written),
+            numbers: self.numbers.or(other.numbers),
+            marks: self.marks.or(other.marks),
+        }
+    }
+
+    fn write_number(&mut self, register: u32) {
+        self.written.insert(register);
+        self.numbers.insert(register);
+        self.marks.remove(register);
+    }
+
+    fn write_mark(&mut self, register: u32) {
+        self.written.insert(register);
+        self.marks.insert(register);
+        self.numbers.remove(register);
+    }
 }
 
 /// What is known of a routine while it is walked through.
 #[derive(Default)]
 struct Ways {
-    /// The places where ways meet, with what is written on all that came there yet.
-    met: BTreeMap<u32, Option<Registers>>,
+    /// The places where ways meet, with the registers' contents on all that came there yet.
+    met: BTreeMap<u32, Option<Contents>>,
     /// Those to walk from.
     open: BTreeSet<u32>,
-    /// What is written at all switches by a table.
-    switched: BTreeMap<u32, Registers>,
-    /// What was read before it was written.
-    expected: Registers,
+    /// The registers' contents at all switches by a table.
+    switched: BTreeMap<u32, Contents>,
+    /// The registers used so far.
+    found: RegisterUse,
+    /// True if a mark was read as a number, or a number as a mark.
+    confused: bool,
     /// Instructions walked over.
     n_walked: usize,
 }
 
-impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> Registers> Flow<'f, T, C> {
-    /// The registers that the routine, or what it calls, may read before they are written. `None` where its ways are too
-    /// tangled to tell.
-    pub fn expected(&self) -> Option<Registers> {
+impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
+    /// The registers that the routine uses, with those of the routines that it calls.
+    ///
+    /// # Errors
+    /// [`Rule::Marks`] if it mixes up marks and numbers, [`Rule::Initialized`] if its paths are too tangled to tell.
+    pub fn register_use(&self) -> Result<RegisterUse, Rule> {
         let mut ways = Ways::default();
         self.meeting_places(&mut ways);
-        ways.come(0, Registers::default());
+        ways.come(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
         while let Some(from) = ways.open.pop_first() {
             self.walk(&mut ways, from);
+            if ways.confused {
+                return Err(Rule::Marks);
+            }
             if ways.n_walked > MAX_WALKS * (self.code.len() + MAX_WALKS) {
-                return None;
+                return Err(Rule::Initialized);
             }
         }
-        Some(ways.expected)
+        Ok(ways.found)
     }
 
     /// Finds the places that are jumped to.
@@ -110,56 +177,105 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> Registers> Flow<'f, T, C> {
 
     /// Walks on from a meeting place to where the way ends, or comes to another.
     fn walk(&self, ways: &mut Ways, from: u32) {
-        let mut written = ways.met.get(&from).copied().flatten().unwrap_or_default();
+        let mut contents = ways.met.get(&from).copied().flatten().unwrap_or_default();
         let mut pc = from;
         let known = |instr: &'f Instr| Op::from_u8(instr.op).map(|op| (instr, op));
         // Whoever comes to the body's end ends there.
         while let Some((instr, op)) = self.code.get(pc as usize).filter(|_| pc as usize != self.body).and_then(known) {
             ways.n_walked += 1;
-            ways.expected = ways.expected.or(self.read(instr, op).without(written));
-            jumps(instr).for_each(|to| ways.come(to, written));
+            self.read(ways, instr, op, &contents);
+            jumps(instr).for_each(|to| ways.come(to, contents));
             if let Some(table) = table(instr)
-                && ways.switch(table, written)
+                && ways.switch(table, contents)
             {
-                (self.targets)(table).iter().for_each(|to| ways.come(*to, written));
+                (self.targets)(table).iter().for_each(|to| ways.come(*to, contents));
                 ways.n_walked += (self.targets)(table).len();
             }
             if table(instr).is_some() || matches!(op, Op::Jump | Op::Back | Op::Ret | Op::End | Op::Skip) {
                 return;
             }
-            written = written.or(registers(instr, op, Kind::Dst));
+            self.write(ways, instr, op, &mut contents);
             pc += 1;
             if ways.met.contains_key(&pc) {
-                return ways.come(pc, written);
+                return ways.come(pc, contents);
             }
         }
     }
 
-    /// What an instruction reads.
-    fn read(&self, instr: &Instr, op: Op) -> Registers {
-        match op {
-            Op::LoopNext => registers(instr, op, Kind::Dst),
-            Op::Call => (self.callee)(instr.b),
-            _ => registers(instr, op, Kind::Src),
+    /// Notes the registers that an instruction reads.
+    fn read(&self, ways: &mut Ways, instr: &Instr, op: Op, contents: &Contents) {
+        if op == Op::Call {
+            let callee = (self.callee)(instr.b);
+            ways.read_numbers(callee.numbers_expected, contents);
+            ways.read_marks(callee.marks_expected, contents);
+        }
+        for (_, slot, kind) in op.info().operands {
+            let register = Registers::one(instr.slot(*slot));
+            match kind {
+                Kind::Src => ways.read_numbers(register, contents),
+                Kind::Dst if op == Op::LoopNext => ways.read_numbers(register, contents),
+                Kind::Mark => ways.read_marks(register, contents),
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes the registers that an instruction writes.
+    fn write(&self, ways: &mut Ways, instr: &Instr, op: Op, contents: &mut Contents) {
+        if op == Op::Call {
+            // The callee may have written these, or not.
+            let callee = (self.callee)(instr.b);
+            contents.numbers = contents.numbers.or(callee.numbers_written);
+            contents.marks = contents.marks.or(callee.marks_written);
+            ways.found.numbers_written = ways.found.numbers_written.or(callee.numbers_written);
+            ways.found.marks_written = ways.found.marks_written.or(callee.marks_written);
+        }
+        for (_, slot, kind) in op.info().operands {
+            let register = instr.slot(*slot);
+            match kind {
+                Kind::Dst => {
+                    contents.write_number(register);
+                    ways.found.numbers_written.insert(register);
+                }
+                Kind::NewMark => {
+                    contents.write_mark(register);
+                    ways.found.marks_written.insert(register);
+                }
+                _ => {}
+            }
         }
     }
 }
 
 impl Ways {
+    /// Registers are read as numbers.
+    fn read_numbers(&mut self, registers: Registers, contents: &Contents) {
+        let expected = &mut self.found.numbers_expected;
+        *expected = expected.or(registers.without(contents.written));
+        self.confused |= !registers.and(contents.marks).is_empty();
+    }
+
+    /// Registers are read as marks.
+    fn read_marks(&mut self, registers: Registers, contents: &Contents) {
+        let expected = &mut self.found.marks_expected;
+        *expected = expected.or(registers.without(contents.written));
+        self.confused |= !registers.and(contents.numbers).is_empty();
+    }
+
     /// A way comes to a meeting place.
-    fn come(&mut self, to: u32, written: Registers) {
+    fn come(&mut self, to: u32, contents: Contents) {
         let known = self.met.entry(to).or_default();
-        let both = known.map_or(written, |known| known.and(written));
+        let both = known.map_or(contents, |known| known.meet(contents));
         if *known != Some(both) {
             *known = Some(both);
             self.open.insert(to);
         }
     }
 
-    /// A way comes to a switch; whether it brings less than those before.
-    fn switch(&mut self, table: u32, written: Registers) -> bool {
+    /// A way comes to a switch; true if it brings something new.
+    fn switch(&mut self, table: u32, contents: Contents) -> bool {
         let known = self.switched.get(&table).copied();
-        let both = known.map_or(written, |known| known.and(written));
+        let both = known.map_or(contents, |known| known.meet(contents));
         self.switched.insert(table, both);
         known != Some(both)
     }
@@ -180,16 +296,6 @@ pub(super) fn table(instr: &Instr) -> Option<u32> {
     jumps.then_some(instr.c)
 }
 
-fn registers(instr: &Instr, op: Op, kind: Kind) -> Registers {
-    let mut all = Registers::default();
-    for (_, slot, of) in op.info().operands {
-        if *of == kind {
-            all.insert(instr.slot(*slot));
-        }
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,9 +303,16 @@ mod tests {
 
     /// The registers that a routine without switches and calls may read before they are written.
     fn expected(code: &[Instr], body: usize) -> Vec<u32> {
-        let flow = Flow { code, body, targets: |_| [].as_slice(), callee: |_| Registers::default() };
-        let found = flow.expected().expect("few ways");
-        (0..N_REGS as u32).filter(|register| found.contains(*register)).collect()
+        numbers(&flow(code, body).expect("few ways").numbers_expected)
+    }
+
+    fn flow(code: &[Instr], body: usize) -> Result<RegisterUse, Rule> {
+        let (targets, zeroed) = (|_| [].as_slice(), Registers::default());
+        Flow { code, body, targets, callee: |_| RegisterUse::default(), zeroed }.register_use()
+    }
+
+    fn numbers(registers: &Registers) -> Vec<u32> {
+        (0..N_REGS as u32).filter(|register| registers.contains(*register)).collect()
     }
 
     fn set(register: u32) -> Instr {
@@ -241,13 +354,72 @@ mod tests {
 
     #[test]
     fn callees_and_cases_count() {
-        let mut seven = Registers::default();
-        seven.insert(7);
+        let seven = RegisterUse { numbers_expected: Registers::one(7), ..RegisterUse::default() };
         let code = [set(0), Instr::of(Op::Switch, &[0, 5]), put(9), set(7), Instr::of(Op::Call, &[3]), put(0)];
-        let expected =
-            |targets: &'static [u32]| Flow { code: &code, body: 6, targets: |_| targets, callee: |_| seven }.expected();
-        assert_eq!(expected(&[4, 5]), Some(seven));
-        assert_eq!(expected(&[3, 5]), Some(Registers::default()));
+        let expected = |targets: &'static [u32]| {
+            let zeroed = Registers::default();
+            let flow = Flow { code: &code, body: 6, targets: |_| targets, callee: |_| seven, zeroed };
+            numbers(&flow.register_use().expect("few ways").numbers_expected)
+        };
+        assert_eq!(expected(&[4, 5]), [7]);
+        assert_eq!(expected(&[3, 5]), []);
+    }
+
+    #[test]
+    fn marks_and_numbers_are_not_mixed_up() {
+        let (mark, lower) = (Instr::of(Op::Mark, &[0]), Instr::of(Op::Lower, &[0]));
+        let jump = |to| Instr::of(Op::JumpZero, &[1, to]);
+        let go = |to| Instr::of(Op::Jump, &[to]);
+        let is_kept = |code: &[Instr]| flow(code, code.len()).map(|found| found.marks_expected.is_empty());
+        assert_eq!(is_kept(&[mark, lower]), Ok(true));
+        assert_eq!(is_kept(&[lower]), Ok(false));
+        assert_eq!(is_kept(&[mark, put(0)]), Err(Rule::Marks));
+        assert_eq!(is_kept(&[set(0), lower]), Err(Rule::Marks));
+        assert_eq!(
+            is_kept(&[mark, set(0), put(0), mark, lower]),
+            Ok(true),
+            "a register has one content after the other"
+        );
+        // On one of two paths the register holds the other kind.
+        assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), set(0), lower]), Err(Rule::Marks));
+        assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), set(0), put(0)]), Err(Rule::Marks));
+        assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), mark, lower]), Ok(true));
+        // On one of two paths it is not written.
+        assert_eq!(is_kept(&[set(1), jump(3), mark, lower]), Ok(false));
+    }
+
+    #[test]
+    fn a_zeroed_register_is_a_number() {
+        let code = [Instr::of(Op::Lower, &[0])];
+        let (targets, zeroed) = (|_| [].as_slice(), Registers::first(1));
+        let flow = Flow { code: &code, body: 1, targets, callee: |_| RegisterUse::default(), zeroed };
+        assert_eq!(flow.register_use(), Err(Rule::Marks));
+    }
+
+    #[test]
+    fn a_callee_may_change_what_a_register_holds() {
+        let (mark, lower, call) = (Instr::of(Op::Mark, &[0]), Instr::of(Op::Lower, &[0]), Instr::of(Op::Call, &[3]));
+        let run = |code: &[Instr], callee: RegisterUse| {
+            let (targets, zeroed) = (|_| [].as_slice(), Registers::default());
+            Flow { code, body: code.len(), targets, callee: |_| callee, zeroed }.register_use().map(|_| ())
+        };
+        let of = |code: &[Instr]| flow(code, code.len()).expect("few ways");
+        let (marks, counts) = (of(&[mark]), of(&[set(0)]));
+        assert_eq!(run(&[set(0), call, put(0)], marks), Err(Rule::Marks));
+        assert_eq!(run(&[mark, call, lower], counts), Err(Rule::Marks));
+        assert_eq!(run(&[mark, call, lower], marks), Ok(()));
+        assert_eq!(run(&[set(0), call, put(0)], counts), Ok(()));
+        // What the callee reads was written by the caller.
+        assert_eq!(run(&[mark, call], of(&[put(0)])), Err(Rule::Marks));
+        assert_eq!(run(&[set(0), call], of(&[lower])), Err(Rule::Marks));
+        assert_eq!(run(&[mark, call], of(&[lower])), Ok(()));
+        // A call further down.
+        let further = {
+            let (targets, zeroed) = (|_| [].as_slice(), Registers::default());
+            let code = [call];
+            Flow { code: &code, body: 1, targets, callee: |_| marks, zeroed }.register_use().expect("few ways")
+        };
+        assert_eq!(run(&[set(0), call, put(0)], further), Err(Rule::Marks));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Each rule of the verifier refuses a program that breaks it, and the blob's header one that was altered.
 
+mod effects;
 mod registers;
 mod rows;
 mod sections;
 mod tables;
 
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Rule, Slot, form};
 
 /// A blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
 fn blob(code: &[Instr]) -> Vec<u8> {
@@ -38,7 +39,7 @@ fn check(instr: Instr, rule: Option<u8>) {
     let code = [instr, Instr::new(Op::Soft), Instr::new(Op::End)];
     let blob = blob(&code);
     let found = open(&blob).err();
-    let expected = rule.map(|rule| BlobError::Instr { rule, routine: 1, at: 1 });
+    let expected = rule.and_then(|rule| broken(rule, 1, 1));
     assert_eq!(found, expected, "{}", tfbc_vm::list_instr(&instr, None));
 }
 
@@ -62,6 +63,7 @@ fn routines(rows: &[(RoutineRow, &[Instr])]) -> Option<BlobError> {
 }
 
 fn broken(rule: u8, routine: u32, at: u32) -> Option<BlobError> {
+    let rule = Rule::from_number(rule).expect("a rule's number");
     Some(BlobError::Instr { rule, routine, at })
 }
 
@@ -129,7 +131,7 @@ fn v5_called_routines_return_and_only_they() {
     check(Instr::new(Op::Ret), Some(5));
     let mut blob = BlobBuilder::new();
     blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &[Instr::new(Op::Soft)], &[Place::default()]);
-    assert_eq!(open(&blob.finish()).err(), Some(BlobError::Instr { rule: 5, routine: 0, at: 0 }));
+    assert_eq!(open(&blob.finish()).err(), Some(BlobError::Instr { rule: Rule::Ends, routine: 0, at: 0 }));
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };
-    let broken = |rule, at| Some(BlobError::Instr { rule, routine: 0, at });
+    let broken = |rule, at| broken(rule, 0, at);
     let jump = |to| Instr::of(Op::JumpZero, &[0, to]);
     assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut), Instr::of(Op::Back, &[1])]), None);
     assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut)]), broken(5, 1));
@@ -331,6 +333,24 @@ fn v10_all_digits_begin_with_a_byte() {
 }
 
 #[test]
+fn v10_all_digits_are_those_of_the_number() {
+    let hex = |op, digits: u32, n_bytes: u32| {
+        Instr::of(op, &[digits, 0, n_bytes << form::END | (64 - n_bytes * 8) << form::RIGHT])
+    };
+    for op in [Op::HexFullAt, Op::HexLowFullAt] {
+        for n_bytes in 1..=8 {
+            check(hex(op, 2 * n_bytes, n_bytes), None);
+            check(hex(op, 2 * n_bytes + 1, n_bytes), Some(10));
+        }
+        for digits in [0, 17, 20, 32, 33] {
+            check(hex(op, digits, 8), Some(10));
+        }
+    }
+    check(hex(Op::HexAt, 32, 8), None);
+    check(hex(Op::HexAt, 33, 8), Some(10));
+}
+
+#[test]
 fn v13_what_runs_together_is_alike() {
     let form = 1 << form::END;
     let run = |n_more: u32, others: &[Op], body: u32| {
@@ -345,7 +365,7 @@ fn v13_what_runs_together_is_alike() {
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };
-    let broken = Some(BlobError::Instr { rule: 13, routine: 0, at: 0 });
+    let broken = Some(BlobError::Instr { rule: Rule::RunTogether, routine: 0, at: 0 });
     assert_eq!(run(2, &[Op::HexFullAt; 2], 4), None);
     assert_eq!(run(1, &[Op::HexFullAt, Op::HexAt], 4), None);
     assert_eq!(run(2, &[Op::HexFullAt, Op::HexAt], 4), broken);
@@ -402,6 +422,18 @@ fn a_misaligned_blob_is_copied() {
 #[test]
 fn errors_are_small() {
     assert!(size_of::<BlobError>() <= 24);
+}
+
+#[test]
+fn the_rules_in_the_book_are_up_to_date() {
+    let page = include_str!("../../../docs/blob.md");
+    let table = tfbc_vm::rules_table();
+    assert!(page.contains(&table), "docs/blob.md lists other rules than vm/src/rule.rs:\n{table}");
+}
+
+#[test]
+fn rules_are_numbered_in_order() {
+    assert!(Rule::ALL.iter().map(|rule| rule.number()).eq(1..=16));
 }
 
 #[test]

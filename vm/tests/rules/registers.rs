@@ -2,13 +2,13 @@
 
 use super::{CALLED, EVENT, blob, broken, check, open, routines};
 use tfbc_vm::table::number_table;
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Rule, Slot, form};
 
 #[test]
 fn v14_registers_are_written_before_they_are_read() {
     // `blob` zeroes eight.
     check(Instr::of(Op::PutDec, &[7]), None);
-    let broken = Some(BlobError::Instr { rule: 14, routine: 1, at: 1 });
+    let broken = Some(BlobError::Instr { rule: Rule::Initialized, routine: 1, at: 1 });
     assert_eq!(open(&blob(&[Instr::of(Op::PutDec, &[8])])).err(), broken);
     assert_eq!(open(&blob(&[Instr::of(Op::Const, &[8]), Instr::of(Op::PutDec, &[8])])).err(), None);
     // What a callee reads.
@@ -25,7 +25,10 @@ fn v14_registers_are_written_before_they_are_read() {
     };
     let callee = [Instr::of(Op::PutDec, &[300]), Instr::new(Op::Ret)];
     assert_eq!(with_callee(300, &callee, 0), None);
-    assert_eq!(with_callee(301, &callee, 0), broken.map(|_| BlobError::Instr { rule: 14, routine: 1, at: 2 }));
+    assert_eq!(
+        with_callee(301, &callee, 0),
+        broken.map(|_| BlobError::Instr { rule: Rule::Initialized, routine: 1, at: 2 })
+    );
     assert_eq!(with_callee(301, &callee, 301), None);
 }
 

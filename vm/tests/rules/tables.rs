@@ -2,7 +2,7 @@
 
 use super::{altered, broken, check, open};
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Rule, Slot, form};
 
 #[test]
 fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
@@ -41,8 +41,8 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         open(&blob.finish()).err()
     };
     assert_eq!(with_table(1), None);
-    assert_eq!(with_table(0), Some(BlobError::Instr { rule: 9, routine: 0, at: 0 }));
-    assert_eq!(with_table(3), Some(BlobError::Instr { rule: 9, routine: 0, at: 0 }));
+    assert_eq!(with_table(0), Some(BlobError::Instr { rule: Rule::TableTargets, routine: 0, at: 0 }));
+    assert_eq!(with_table(3), Some(BlobError::Instr { rule: Rule::TableTargets, routine: 0, at: 0 }));
 }
 
 /// Opens a program whose event has one instruction with one table of a kind; zeroes one register.
@@ -99,7 +99,12 @@ fn v8_each_instruction_has_its_kind_of_table() {
         (Op::FlagsList, &[&flags]),
     ] {
         for table in [&dense, &hash, &text, &flags] {
-            let expected = if own.contains(&table) { None } else { broken(8, 0, 0) };
+            let expected = match (own.contains(&table), op) {
+                // The table is the right one; what is missing is a mark.
+                (true, Op::SwitchText) => broken(15, 0, 0),
+                (true, _) => None,
+                (false, _) => broken(8, 0, 0),
+            };
             assert_eq!(given(op, Slot::C, table), expected, "{op:?} with {:?}", table.0);
         }
     }
@@ -116,7 +121,7 @@ fn v8_each_instruction_has_its_kind_of_table() {
 
 #[test]
 fn v8_malformed_tables_are_refused() {
-    let check = |op: Op, kind, words: &[u64]| with_table(Instr::new(op), Slot::C, kind, words);
+    let check = |op: Op, kind, words: &[u64]| with_table(Instr::new(op).with(Slot::D, 1), Slot::C, kind, words);
     let good = |op: Op, kind, words: &[u64]| assert_eq!(check(op, kind, words), None, "{kind:?} {words:?}");
     let bad = |op: Op, kind, words: &[u64]| assert_eq!(check(op, kind, words), broken(8, 0, 0), "{kind:?} {words:?}");
     // Base, count, default, then as many targets.
@@ -137,10 +142,10 @@ fn v8_malformed_tables_are_refused() {
     bad(Op::Switch, TableKind::Hash, &[1, 63, 31, 1, 1, 1, 0, 1, 0, 1]);
     // Slots of three words, the last one a text.
     let slots = |text: u64| [1, 63, 63, 1, 1, 1, 0, 1, text, 0, 1, 0];
-    good(Op::SwitchText, TableKind::Text, &slots(pack_str(0, 4)));
-    bad(Op::SwitchText, TableKind::Text, &slots(pack_str(0, 5)));
-    bad(Op::SwitchText, TableKind::Text, &slots(pack_str(4, 1)));
-    bad(Op::SwitchText, TableKind::Text, &slots(0)[..10]);
+    good(Op::SwitchTextAt, TableKind::Text, &slots(pack_str(0, 4)));
+    bad(Op::SwitchTextAt, TableKind::Text, &slots(pack_str(0, 5)));
+    bad(Op::SwitchTextAt, TableKind::Text, &slots(pack_str(4, 1)));
+    bad(Op::SwitchTextAt, TableKind::Text, &slots(0)[..10]);
     // Entries of five words with two texts.
     let entry = |yes, no| [1, 1, yes, no, 0];
     good(Op::Flags, TableKind::Flags, &[]);

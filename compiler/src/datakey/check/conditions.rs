@@ -176,9 +176,15 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
 
     fn warn_own_label(&mut self, entry: &Entry, condition: &ast::Condition) {
         let label = show_label(condition.name.node);
-        let message = format!("condition on field `{label}` of its own datakey is ignored");
+        let has_name = condition.name.span != condition.tag;
+        let without = if has_name { "" } else { " without `name`" };
+        let message = format!("condition{without} on field `{label}` of its own datakey is ignored");
         let warning = warning(&OWN_LABEL, entry, condition, message);
-        let help = "conditions read fields of other datakeys: move the field, or what depends on it, to another";
+        let help = if has_name {
+            "conditions read fields of other datakeys: move the field, or what depends on it, to another"
+        } else {
+            "add `name`: it is the label of a field of another datakey"
+        };
         self.findings.add(warning.with_help(help));
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Event, Findings};
 use crate::codes::{BAD_CLASS, BAD_EVENT_ID, CLASS_13, SAME_EVENT};
-use crate::events::{class_names, class_number, event_numbers};
+use crate::events::{class_names, class_number, event_labels, event_numbers};
 use std::collections::HashSet;
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Key, KeyKind};
@@ -61,9 +61,10 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
             let Some(number) = class_number(&text) else {
                 let error = error(&BAD_CLASS, source, tag, key, format!("there is no class `{text}`"));
                 let near = findings.near(name, class_names().map(|(_, name)| name.as_bytes()));
+                let names: Vec<&str> = class_names().map(|(_, name)| name).collect();
                 findings.add(match near {
                     Some(near) => instead(error, key.span, &near),
-                    None => error.with_help("`USER` is the class of user events"),
+                    None => error.with_help(format!("classes are 0 to {MAX_CLASS}, {}", names.join(", "))),
                 });
                 return None;
             };
@@ -99,7 +100,14 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     }
     if numbers.is_empty() {
         let error = error(&BAD_EVENT_ID, source, tag, key, format!("class {class} has no event `{name}`"));
-        findings.add(error.with_help("`tfbc list` shows the names that are known; a number always works"));
+        let labels = event_labels(class);
+        // A guess would lose what follows the colon.
+        let near = Some(&name).filter(|name| !name.contains(':'));
+        let near = near.and_then(|name| findings.near(name.as_bytes(), labels.iter().map(|label| label.as_bytes())));
+        findings.add(match near {
+            Some(near) => instead(error, key.span, &near),
+            None => error.with_help(listed(&labels)),
+        });
         return None;
     }
     let listed: Vec<String> = numbers.iter().take(5).map(u16::to_string).collect();
@@ -108,6 +116,16 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     let error = error(&BAD_EVENT_ID, source, tag, key, message);
     findings.add(error.with_help(format!("give one number of {}{more}", listed.join(", "))));
     None
+}
+
+/// The help of an unknown event: the first labels of its class.
+fn listed(labels: &[&str]) -> String {
+    const MAX_LISTED: usize = 40;
+    let more = labels.len().saturating_sub(MAX_LISTED);
+    let list = labels[..labels.len() - more].join(", ");
+    let more = if more > 0 { format!(" and {more} more, which `tfbc list` shows") } else { String::new() };
+    let names = if labels.is_empty() { String::new() } else { format!(", {list}{more}") };
+    format!("events are 0 to {MAX_ID}{names}")
 }
 
 /// Says which name was probably meant.

@@ -227,7 +227,7 @@ fn classes_and_ids() {
     check("class='6' id='1024'", &["3:1 X83"]);
     check("class='32' id='1024'", &["3:1 X82", "3:1 X83"]);
     check("class='USERS' id='x'", &["3:1 X82"]);
-    check("class='user' id='1'", &["3:1 X82"]);
+    check("class='users' id='1'", &["3:1 X82"]);
     check("class='13' id='1'", &["3:1 X96?"]);
     check("class='KER_CALL' id='MSG_SENDX'", &["3:1 X83"]);
     check("class='KER_CALL' id='MSG_SENDV:end'", &["3:1 X83"]);
@@ -300,6 +300,16 @@ fn conditions_read_other_datakeys() {
     let model = model_of(items, &Dialect::default());
     assert_eq!(plan(&model), ["6:1 0?1.1 1"]);
     assert_eq!(model.events[0].keys[0].conditions[0].test, Test::Mask { bits: Some(1), not: false });
+}
+
+#[test]
+fn a_condition_without_name_is_on_the_only_label_and_ignored() {
+    let items = "<datakey format='%x b'><event class='6' id='1'/>\n<condition mask='1'/></datakey>\n\
+                 <datakey format='%x a'><event class='6' id='1'/></datakey>";
+    check_items(items, &["3:1 X93?"]);
+    assert_eq!(plan(&model_of(items, &Dialect::default())), ["6:1 0 1"]);
+    let of_text = "<datakey format='%1s0 b'><event class='6' id='1'/>\n<condition mask='1'/></datakey>";
+    check_items(of_text, &["3:1 X93?"]);
 }
 
 #[test]

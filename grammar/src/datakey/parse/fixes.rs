@@ -11,12 +11,12 @@ impl FileParser<'_, '_> {
         let start = Span::new(tag.span.start + 1, tag.span.end);
         let end = self.xml.offset();
         let text = self.reports.source.slice(Span::new(start.end, end));
-        let len = tag.name.len();
+        let len = start.len();
         let in_end_tag = text.iter().rposition(|byte| *byte == b'<').filter(|at| text[at + 1..].starts_with(b"/"));
         let mut fix = write(start, name);
         fix.edits.extend(in_end_tag.map(|at| {
             let at = start.end + at as u32 + 2;
-            Edit::replace(Span::new(at, at + len as u32), name)
+            Edit::replace(Span::new(at, at + len), name)
         }));
         fix
     }

@@ -1,139 +1,179 @@
-//! The instructions that are rare, or cost more than what it takes to leave the text for a while.
+//! Handlers of rare instructions, and slow paths of frequent ones: they append to the text buffer as a whole.
 
-use super::texts::*;
-use super::{Line, Run, STEP};
+use super::texts::{
+    copy_printable, low_bits, met_texts, prints, put_elapsed, put_escaped, put_hex_bytes, put_many_nibbles, sext,
+};
+use super::{Line, Run, SELECTOR_STEP, STEP, texts};
 use crate::TextBuf;
-use crate::mem::{At, ROOM, by_rule};
+use crate::blob::TABS_FROM_LINE;
+use crate::mem::{At, Pc, ROOM, unchecked};
 use crate::num::{self, store, store_slice};
-use crate::op::{EnvText, EnvValue, Instr, Op};
+use crate::op::{EnvText, EnvValue, Instr};
 use crate::table::{self, FLAG_WORDS};
 
 /// Bytes that are dumped at once, at most: what prints them stores two characters more.
 const SHORT_DUMP: usize = (ROOM - 2) / 3;
 
+/// Runs an instruction that appends to the text by itself, unless its literal has reached the text limit.
+#[inline(never)]
+fn run_slow<'r>(
+    run: &mut Run<'r>,
+    at: At,
+    instr: &'r Instr,
+    out: &mut TextBuf,
+    effect: fn(&mut Run<'r>, &Instr, &mut TextBuf),
+) -> (At, Pc) {
+    run.stage.close(out, at);
+    if !run.is_over(out.len) {
+        let before = out.len;
+        effect(run, instr, out);
+        run.charge(out.len.abs_diff(before) / STEP);
+    }
+    (run.reopen(out), run.stage.after(instr))
+}
+
+/// Handlers, each with its effect on the run and the text.
+macro_rules! slow {
+    ($($name:ident |$run:ident, $instr:pat_param, $out:pat_param| $effect:expr;)*) => {$(
+        pub(super) fn $name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+            fn effect($run: &mut Run<'_>, $instr: &Instr, $out: &mut TextBuf) {
+                $effect
+            }
+            run_slow(run, at, instr, out, effect)
+        }
+    )*};
+}
+
+slow! {
+    lit |run, instr, out| run.push(out, run.program.string([instr.b, instr.c]));
+    newline |run, _, out| run.newline(out);
+    tab |run, _, out| {
+        let origin = run.program.hook_row(run.beginning / 4).map_or(0, |row| row.tab_origin);
+        let margin = if origin & TABS_FROM_LINE != 0 { run.margin } else { 0 };
+        let column = out.len.saturating_sub(run.line().text) + margin + usize::from(origin & !TABS_FROM_LINE);
+        store(&mut out.buf, out.len, [b' '; 8]);
+        out.len += 8 - column % 8;
+    };
+    div |run, instr, _| {
+        let value = run.divide(run.reg(instr.b), run.reg(instr.c));
+        run.set(instr.a, value);
+    };
+    // No read went too far: later reads and loops continue.
+    cut |run, _, _| run.change().outcome.truncated = true;
+    stop |run, _, _| run.change().outcome.stop = true;
+
+    put_float |run, instr, out| {
+        out.len = texts::put_float(&mut out.buf, out.len, run.reg(instr.b), (instr.c, instr.d));
+    };
+    put_errno |run, instr, out| out.len = run.put_errno(&mut out.buf, out.len, run.reg(instr.b), instr.c);
+    put_time |run, instr, out| out.len = num::time(&mut out.buf, out.len, run.reg(instr.b) as u32);
+    put_path |run, instr, out| run.put_path(out, run.reg(instr.b));
+    put_chars |run, instr, out| {
+        let bytes = run.reg(instr.b).to_be_bytes();
+        let field = &bytes[8 - (instr.c as usize).min(8)..];
+        let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+        run.put_text(out, &field[..end], instr.d as usize);
+    };
+    put_name |run, instr, out| run.put_name(out, instr.b);
+    error |run, _, out| run.put_error(out);
+
+    take_text |run, instr, out| {
+        let text = run.cursor.take_text(instr.c.into());
+        run.put_text(out, text, instr.d as usize);
+    };
+    take_counted |run, instr, out| {
+        let len = run.cursor.take(instr.c);
+        let text = run.cursor.take_text(len);
+        run.put_text(out, text, 0);
+    };
+    text_by |run, instr, out| {
+        let text = run.cursor.take_text(run.reg(instr.b));
+        run.put_text(out, text, 0);
+    };
+    hex_bytes |run, instr, out| {
+        let bytes = run.cursor.raw(instr.b.into(), instr.c);
+        out.len = put_hex_bytes(&mut out.buf, out.len, bytes, instr.c as usize);
+    };
+    take_hex_bytes |run, instr, out| {
+        let bytes = run.cursor.take_raw(instr.c);
+        out.len = put_hex_bytes(&mut out.buf, out.len, bytes, instr.c as usize);
+    };
+    take_string |run, _, out| put_escaped(out, run.cursor.take_string());
+    pass_string |run, _, _| {
+        let text = run.cursor.take_string();
+        run.charge(text.len() / STEP);
+    };
+    take_escaped |run, instr, out| {
+        let truncated = run.cursor.truncated;
+        let text = run.cursor.take_text(instr.b.into());
+        run.cursor.truncated = truncated;
+        put_escaped(out, text);
+    };
+    take_words |run, instr, out| run.put_words(out, instr.b as usize);
+    take_name |run, instr, out| run.put_record_name(out, instr.b as usize);
+
+    mark |run, instr, out| {
+        run.set(instr.a, out.len.saturating_sub(run.first.start) as u64);
+        run.select(true);
+    };
+    lower |run, instr, out| {
+        let end = out.len;
+        let text = &mut out.buf[run.marked(instr.b, end)..end];
+        text.make_ascii_lowercase();
+        run.charge(text.len() / STEP);
+        run.select(false);
+    };
+    flags |run, instr, out| run.put_flags(out, run.program.table(instr.c).1, run.reg(instr.b));
+    flags_list |run, instr, out| {
+        run.charge(run.program.table(instr.c).1.len() / FLAG_WORDS);
+        for (at, text) in met_texts(run.program, instr.c, run.reg(instr.b)).enumerate() {
+            if run.is_over(out.len) {
+                break;
+            }
+            out.push(if at > 0 { b" " } else { b"" });
+            run.push(out, text);
+        }
+    };
+    soft_nibbles |run, instr, out| {
+        let before = out.len;
+        put_many_nibbles(out, run.program.words(), instr.c, run.reg(instr.b));
+        if out.len > before {
+            run.change().soft_end = out.len;
+        }
+    };
+
+    timer_start |run, instr, _| {
+        let key = run.timer_key(instr.b, instr.c);
+        run.timers.start(key, run.event.time_ns);
+    };
+    timer_end |run, instr, out| {
+        let key = run.timer_key(instr.b, instr.c);
+        if let Some(ns) = run.timers.end(key, run.event.time_ns) {
+            out.len = put_elapsed(&mut out.buf, out.len, ns, run.program.settings.msec_from_usec);
+        }
+    };
+}
+
 impl Run<'_> {
-    /// Runs an instruction that does not say where the routine goes on.
-    #[inline(never)]
-    pub(super) fn aside(&mut self, instr: &Instr, out: &mut TextBuf) {
-        // The literal has reached the text limit: the event ends before anything else happens.
-        if self.is_over(out.len) {
-            return;
-        }
-        let Some(op) = Op::from_u8(instr.op) else { return };
-        let Instr { a, b, c, d, .. } = *instr;
-        let (buf, o) = (&mut out.buf[..], out.len);
-        match op {
-            Op::Lit => out.push(self.program.string([b, c])),
-            Op::Newline => self.newline(out),
-            Op::Tab => {
-                let column = o.saturating_sub(self.line().text)
-                    + usize::from(self.program.hook_row(self.beginning / 4).map_or(0, |row| row.tab_origin));
-                store(buf, o, [b' '; 8]);
-                out.len += 8 - column % 8;
-            }
-
-            Op::Div => {
-                let value = self.divide(self.reg(b), self.reg(c));
-                self.set(a, value);
-            }
-            // No read went too far: what else is read, and its loops, go on.
-            Op::Cut => self.change().outcome.truncated = true,
-            Op::Stop => self.change().outcome.stop = true,
-
-            Op::PutFloat => out.len = put_float(buf, o, self.reg(b), c),
-            Op::PutErrno => out.len = self.put_errno(buf, o, self.reg(b), c),
-            Op::PutTime => out.len = num::time(buf, o, self.reg(b) as u32),
-            Op::PutPath => self.put_path(out, self.reg(b)),
-            Op::PutChars => {
-                let bytes = self.reg(b).to_be_bytes();
-                let field = &bytes[8 - (c as usize).min(8)..];
-                let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-                self.put_text(out, &field[..end], d as usize);
-            }
-            Op::TakeText => {
-                let text = self.cursor.take_text(c.into());
-                self.put_text(out, text, d as usize);
-            }
-            Op::TakeCounted => {
-                let len = self.cursor.take(c);
-                let text = self.cursor.take_text(len);
-                self.put_text(out, text, 0);
-            }
-            Op::TextBy => {
-                let text = self.cursor.take_text(self.reg(b));
-                self.put_text(out, text, 0);
-            }
-            Op::HexBytes => {
-                let bytes = self.cursor.raw(b.into(), c);
-                out.len = put_hex_bytes(buf, o, bytes, c as usize);
-            }
-            Op::TakeHexBytes => {
-                let bytes = self.cursor.take_raw(c);
-                out.len = put_hex_bytes(buf, o, bytes, c as usize);
-            }
-            Op::PutName => self.put_name(out, b),
-            Op::TakeString => {
-                let text = self.cursor.take_string();
-                put_escaped(out, text);
-            }
-            Op::PassString => {
-                let text = self.cursor.take_string();
-                self.charge(text.len() / STEP);
-            }
-            Op::TakeEscaped => {
-                let truncated = self.cursor.truncated;
-                let text = self.cursor.take_text(b.into());
-                self.cursor.truncated = truncated;
-                put_escaped(out, text);
-            }
-            Op::TakeWords => self.put_words(out, b as usize),
-            Op::TakeName => self.put_record_name(out, b as usize),
-
-            Op::Mark => {
-                self.set(a, o as u64);
-                self.select(true);
-            }
-            Op::Lower => {
-                let text = &mut buf[(self.reg(b) as usize).min(o)..o];
-                text.make_ascii_lowercase();
-                self.charge(text.len() / STEP);
-                self.select(false);
-            }
-            Op::FlagsList => {
-                self.charge(self.program.table(c).1.len() / FLAG_WORDS);
-                for (at, text) in met_texts(self.program, c, self.reg(b)).enumerate() {
-                    out.push(if at > 0 { b" " } else { b"" });
-                    out.push(text);
-                }
-            }
-            Op::Flags => self.put_flags(out, self.program.table(c).1, self.reg(b)),
-            Op::Nibbles => {
-                put_many_nibbles(out, self.program.words(), c, self.reg(b));
-                if a == 1 && out.len > o {
-                    self.change().soft_end = out.len;
-                }
-            }
-            Op::Error => self.put_error(out),
-            Op::TimerStart => {
-                let key = self.timer_key(b, c);
-                self.timers.start(key, self.event.time_ns);
-            }
-            Op::TimerEnd => {
-                let key = self.timer_key(b, c);
-                if let Some(ns) = self.timers.end(key, self.event.time_ns) {
-                    out.len = put_elapsed(buf, o, ns, self.program.settings.msec_from_usec);
-                }
-            }
-            _ => debug_assert!(false, "{op:?} belongs to the loop"),
-        }
+    /// The place in the buffer of a mark: in the text of the running event, which ends at `end`.
+    fn marked(&self, mark: u32, end: usize) -> usize {
+        (self.first.start as u64).saturating_add(self.reg(mark)).min(end as u64) as usize
     }
 
     /// Takes back a selector's text; where its table sends it.
     pub(super) fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
-        let start = (self.reg(mark) as usize).min(out.len);
-        self.charge((out.len - start) / STEP);
+        let start = self.marked(mark, out.len);
+        self.charge((out.len - start) / SELECTOR_STEP);
         let (_, words) = self.program.table(table);
-        let to = table::find_text(words, self.program.strings(), &out.buf[start..out.len]);
+        let text = &out.buf[start..out.len];
+        let to = table::find_text(words, self.program.strings(), text);
+        // The margins of lines that go are no longer on top of the limit.
+        let margins = self.margin * text.iter().filter(|byte| **byte == b'\n').count();
+        self.text_limit = self.text_limit.saturating_sub(margins).max(self.first.text + self.max_text);
+        if start < self.line().text {
+            // What is left of an earlier line has no margin to trim.
+            self.further = Line { start, text: start };
+        }
         out.len = start;
         self.select(false);
         to
@@ -179,10 +219,20 @@ impl Run<'_> {
     }
 
     fn newline(&mut self, out: &mut TextBuf) {
+        let n_before = out.len;
         self.close_line(out);
+        // Only a margin within the limit was put on top of it.
+        if self.line().start <= self.text_limit {
+            self.text_limit -= n_before - out.len;
+        }
         out.push(b"\n");
         let start = out.len;
         out.pad(self.margin);
+        self.charge(self.margin / STEP);
+        // A line end beyond the limit goes again, and the margin with it.
+        if start <= self.text_limit {
+            self.text_limit += self.margin;
+        }
         self.further = Line { start, text: out.len };
         let state = self.change();
         state.line += 1;
@@ -297,11 +347,14 @@ impl Run<'_> {
             let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
             let (offset, len) = table::unpack_str(string);
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
+            if self.is_over(out.len) {
+                return;
+            }
             if matches!(text, [b' ' | b'\t', ..]) && self.state().soft_end == out.len {
                 out.len -= 1;
                 self.change().soft_end = usize::MAX;
             }
-            out.push(text);
+            self.push(out, text);
             if soft == 1 {
                 out.push(b" ");
                 self.change().soft_end = out.len;
@@ -321,7 +374,7 @@ impl Run<'_> {
             return None;
         }
         let bytes = self.cursor.take_all(count)?;
-        let room = by_rule!(LOOP: self.stage.room(out, at));
+        let room = unchecked!(room: self.stage.room(out, at));
         if soft {
             num::hex_run::<3>(room, 0, bytes);
             self.change().soft_end = self.stage.offset(end);

@@ -1,0 +1,166 @@
+//! Stanzas with errors, left out so that the others can be used.
+//!
+//! A stanza that calls something left out has an error for it, and is left out too. An earlier stanza of the same id, or an
+//! earlier definition of the same function, applies again; so the files are lowered once more after each round.
+
+use crate::codes::{NO_FUNCTION, NO_SUBROUTINE};
+use crate::ir::ShowId;
+use crate::names::{Names, Unit, for_each_item};
+use foldhash::{HashMap, HashSet};
+use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{Arena, Diagnostic, Severity, SourceId, Span};
+
+/// Rounds of lowering before the files are refused as a whole. Two or three are usual; more need as many stanzas of one id.
+pub(crate) const MAX_ROUNDS: usize = 100;
+
+/// A stanza that was left out because of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its source.
+    pub source: SourceId,
+    /// Its place: the whole logical line.
+    pub span: Span,
+    /// Its canonical id, if it could be read.
+    pub id: Option<u16>,
+}
+
+/// A stanza: its unit, and its index in that.
+type Node = (usize, usize);
+
+/// A stanza or function that others call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Name<'ast> {
+    Stanza(u16),
+    Function(&'ast [u8]),
+}
+
+/// Takes the stanzas with errors out of the files, and those that call them. `found` are the errors of this round. Returns an
+/// error for each stanza that calls something left out; `None` if an error belongs to no stanza of a format file.
+pub(crate) fn leave_out<'ast>(
+    arena: &'ast Arena,
+    units: &mut [Unit<'ast>],
+    names: &Names<'ast>,
+    found: &[Diagnostic],
+    left_out: &mut Vec<LeftOut>,
+) -> Option<Vec<Diagnostic>> {
+    let mut calls = Calls::of(units, names);
+    let mut removed: HashSet<Node> = HashSet::default();
+    let mut queue = Vec::new();
+    for error in found.iter().filter(|found| found.severity == Severity::Error) {
+        let node = stanza_at(units, error)?;
+        if removed.insert(node) {
+            queue.push(node);
+        }
+    }
+    let mut gone = Vec::new();
+    for unit in units.iter_mut() {
+        let broken = unit.file.broken.iter();
+        left_out.extend(broken.map(|broken| LeftOut {
+            source: unit.id,
+            span: broken.span,
+            id: broken.id.map(|id| id.0),
+        }));
+        gone.extend(unit.file.broken.iter().filter_map(|broken| broken.id).map(|id| Name::Stanza(id.0)));
+        gone.extend(unit.file.broken_functions.iter().map(|name| Name::Function(name)));
+        unit.file.broken = &[];
+        unit.file.broken_functions = &[];
+    }
+    gone.retain(|name| !calls.n_definitions.contains_key(name));
+    let mut errors = Vec::new();
+    loop {
+        for name in std::mem::take(&mut gone) {
+            for (node, span) in calls.users.remove(&name).unwrap_or_default() {
+                errors.push(missing(units[node.0].id, span, name));
+                if removed.insert(node) {
+                    queue.push(node);
+                }
+            }
+        }
+        let Some(node) = queue.pop() else { break };
+        gone.extend(calls.remove(&units[node.0].file.stanzas[node.1]));
+    }
+    for (at, unit) in units.iter_mut().enumerate() {
+        let is_kept = |index: usize| !removed.contains(&(at, index));
+        let stanzas = unit.file.stanzas.iter().enumerate();
+        let (kept, out): (Vec<_>, Vec<_>) = stanzas.partition(|(index, _)| is_kept(*index));
+        let place = |stanza: &Stanza<'_>| LeftOut { source: unit.id, span: stanza.span, id: Some(stanza.id.node.0) };
+        left_out.extend(out.iter().map(|(_, stanza)| place(stanza)));
+        let kept: Vec<Stanza<'ast>> = kept.into_iter().map(|(_, stanza)| *stanza).collect();
+        unit.file.stanzas = arena.slice(&kept);
+    }
+    Some(errors)
+}
+
+/// Unit and index of the stanza that an error is about.
+fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<Node> {
+    let at = units.iter().position(|unit| unit.id == error.primary.source && !unit.builtin)?;
+    let stanzas = units[at].file.stanzas;
+    let place = error.primary.span;
+    let index = stanzas.partition_point(|stanza| stanza.span.start <= place.start).checked_sub(1)?;
+    (place.end <= stanzas[index].span.end).then_some((at, index))
+}
+
+fn missing(source: SourceId, span: Span, name: Name<'_>) -> Diagnostic {
+    match name {
+        Name::Stanza(id) => {
+            let text = format!("calls stanza {}, which is left out", ShowId(id));
+            Diagnostic::error(&NO_SUBROUTINE, source, span, text)
+        }
+        Name::Function(name) => {
+            let text = format!("calls function `{}`, which is left out", String::from_utf8_lossy(name));
+            Diagnostic::error(&NO_FUNCTION, source, span, text)
+        }
+    }
+}
+
+/// Who calls what, and how often each name is defined.
+struct Calls<'ast> {
+    n_definitions: HashMap<Name<'ast>, usize>,
+    users: HashMap<Name<'ast>, Vec<(Node, Span)>>,
+}
+
+impl<'ast> Calls<'ast> {
+    fn of(units: &[Unit<'ast>], names: &Names<'ast>) -> Self {
+        let mut calls = Calls { n_definitions: HashMap::default(), users: HashMap::default() };
+        for (at, unit) in units.iter().enumerate() {
+            for (index, stanza) in unit.file.stanzas.iter().enumerate() {
+                let node = (at, index);
+                definitions(stanza).for_each(|name| *calls.n_definitions.entry(name).or_default() += 1);
+                let mut add = |name, span| calls.users.entry(name).or_default().push((node, span));
+                for_each_item(stanza.body, &mut |item| {
+                    names.each_insertion(item, &mut |id, span| add(Name::Stanza(id), span));
+                    if let Item::Call(call) = item {
+                        add(Name::Function(call.name.node), call.name.span);
+                    }
+                });
+            }
+        }
+        calls
+    }
+
+    /// Removes the definitions of a stanza; returns the names that nothing defines any more.
+    fn remove(&mut self, stanza: &Stanza<'ast>) -> Vec<Name<'ast>> {
+        let mut gone = Vec::new();
+        for name in definitions(stanza) {
+            if let Some(n) = self.n_definitions.get_mut(&name) {
+                *n -= 1;
+                if *n == 0 {
+                    self.n_definitions.remove(&name);
+                    gone.push(name);
+                }
+            }
+        }
+        gone
+    }
+}
+
+/// Names that a stanza defines: its id and its functions.
+fn definitions<'ast>(stanza: &Stanza<'ast>) -> impl Iterator<Item = Name<'ast>> {
+    let mut names = vec![Name::Stanza(stanza.id.node.0)];
+    for_each_item(stanza.body, &mut |item| {
+        if let Item::Function(function) = item {
+            names.push(Name::Function(function.name.node));
+        }
+    });
+    names.into_iter()
+}
