@@ -1,36 +1,36 @@
 //! Which program prints which hook: format files, loaded and looked up by hook id.
 
-use crate::reader::aix::{compressed, hooks, is_trace};
-use crate::reader::{Input, MaxRatio};
+use crate::reader::aix::{compressed, hooks, is_trace, may_be_stream32};
+use crate::reader::{AnyTrace, Input, MaxRatio, System};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 use crate::cache::{Cache, Slot};
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 use tfbc_compiler::coverage::{self, Point};
-#[cfg(feature = "compiler")]
-use tfbc_compiler::{Compiled, Dialect, Options};
-#[cfg(feature = "compiler")]
-use tfbc_grammar::{Diagnostic, Source, SourceId, Sources, Span};
+#[cfg(feature = "compile")]
+use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
+#[cfg(feature = "compile")]
+use tfbc_grammar::{Diagnostic, Source, SourceId, SourceLimits, Sources, Span, datakey, trcfmt};
 
 /// The name that `-t` takes for the format file that is part of the program.
 pub const BUILT_IN: &str = "default";
 
 /// The stanzas of the well-known hooks, used where no format file is named.
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
 
 /// What they compile to, where nothing of the language is set otherwise.
-static BUILT_IN_BLOB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/default.tfbc"));
+static BUILT_IN_BLOB: &[u8] = include_bytes!("../built_in/default.tfbc");
 
 /// Blobs of at least so many bytes are verified routine by routine as they run.
 const LARGE_BLOB: usize = 64 << 10;
 
 /// The largest blob that is loaded, in bytes.
-pub(crate) const MAX_BLOB: u64 = 1 << 30;
+pub const MAX_BLOB: u64 = 1 << 30;
 
 /// Why format files could not be loaded.
 #[derive(Debug)]
@@ -65,11 +65,14 @@ pub enum LoadError {
         /// What it is.
         what: &'static str,
     },
+    /// The file is an update file of `trcupdate`.
+    #[cfg(feature = "compile")]
+    Update(PathBuf),
     /// Sources do not compile.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     Source(Findings),
     /// A source, where only blobs can be loaded.
-    #[cfg(not(feature = "compiler"))]
+    #[cfg(not(feature = "compile"))]
     NoCompiler(PathBuf),
 }
 
@@ -83,9 +86,13 @@ impl fmt::Display for LoadError {
                 flag.map_or(Ok(()), |flag| write!(f, " ({flag} raises the limit)"))
             }
             LoadError::Other { path, what } => write!(f, "{} is not a format file but a {what}", path.display()),
-            #[cfg(feature = "compiler")]
+            #[cfg(feature = "compile")]
+            LoadError::Update(path) => {
+                write!(f, "{} is an update file: `trcupdate` applies it to a format file", path.display())
+            }
+            #[cfg(feature = "compile")]
             LoadError::Source(_) => f.write_str("the format files do not compile"),
-            #[cfg(not(feature = "compiler"))]
+            #[cfg(not(feature = "compile"))]
             LoadError::NoCompiler(path) => {
                 write!(f, "{} is no blob, and this program was built without the compiler", path.display())
             }
@@ -96,13 +103,23 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 /// What the compiler found in the sources of a [`FormatSet`].
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 #[derive(Debug, Default)]
 pub struct Findings {
     /// The sources that the diagnostics point into.
     pub sources: Sources,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
+    /// Stanzas that were left out because of errors.
+    pub left_out: Vec<LeftOut>,
+}
+
+#[cfg(feature = "compile")]
+impl Findings {
+    /// Findings of sources of which nothing was left out.
+    pub fn new(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { sources, diagnostics, left_out: Vec::new() }
+    }
 }
 
 /// How format files are loaded.
@@ -111,17 +128,20 @@ pub struct LoadOptions {
     /// What compressed files may come to.
     pub max_ratio: MaxRatio,
     /// How sources are compiled.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub compile: Options,
+    /// True if update files of `trcupdate` are refused; otherwise their stanzas are used.
+    #[cfg(feature = "compile")]
+    pub refuse_updates: bool,
     /// Where what sources compile to is kept.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub cache: Option<Cache>,
     /// Whether sources are compiled with probes ([`tfbc_compiler::coverage`]); what they compile to is not kept then.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub instrument: bool,
     /// Whether each step of a template stays an instruction of its own ([`tfbc_compiler::compile_plainly`]); what sources
     /// compile to is not kept then.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub plain: bool,
 }
 
@@ -129,11 +149,11 @@ pub struct LoadOptions {
 #[derive(Debug, Default)]
 pub struct FormatSet {
     parts: Vec<Part>,
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     findings: Findings,
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     points: Vec<Point>,
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     places: Vec<Vec<(SourceId, Span)>>,
 }
 
@@ -149,8 +169,17 @@ struct Part {
 enum Rank {
     File(usize),
     /// Name and place of each source.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     Sources(Vec<(String, usize)>),
+}
+
+/// A format file of a set, and the systems whose traces it formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatFile {
+    /// The name as it was given.
+    pub name: String,
+    /// One of the two for a source; a blob may format traces of both.
+    pub systems: Vec<System>,
 }
 
 /// The bytes of one file, told apart by content.
@@ -178,18 +207,25 @@ impl FormatSet {
         }
         let mut set = Self {
             parts,
-            #[cfg(feature = "compiler")]
+            #[cfg(feature = "compile")]
             findings: Findings::default(),
-            #[cfg(feature = "compiler")]
+            #[cfg(feature = "compile")]
             points: Vec::new(),
-            #[cfg(feature = "compiler")]
+            #[cfg(feature = "compile")]
             places: Vec::new(),
         };
         set.compile(sources, options)?;
         Ok(set)
     }
 
-    #[cfg(feature = "compiler")]
+    /// A set of one blob, which [`FormatSet::catalog`] verifies.
+    pub fn from_blob(blob: Vec<u8>) -> Self {
+        let mut formats = Self::default();
+        formats.parts.push(Part { path: PathBuf::from("blob"), blob, rank: Rank::File(0) });
+        formats
+    }
+
+    #[cfg(feature = "compile")]
     fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, options: &LoadOptions) -> Result<(), LoadError> {
         if files.is_empty() {
             return Ok(());
@@ -209,14 +245,18 @@ impl FormatSet {
         for (path, bytes, rank) in files {
             let name = path.to_string_lossy().into_owned();
             ranks.push((name.clone(), rank));
-            sources.add(Source::new(name, bytes));
+            let source = Source::new(name, bytes);
+            if options.refuse_updates && trcfmt::is_update(&source) {
+                return Err(LoadError::Update(path));
+            }
+            sources.add(source);
         }
         let cache = options.cache.as_ref().filter(|_| !options.instrument && !options.plain);
         let slot = cache.and_then(|cache| cache.slot(&sources, &options.compile));
         let kept = slot.as_ref().and_then(Slot::read);
         let is_kept = kept.is_some();
-        let Compiled { blob, diagnostics } = match kept {
-            Some(blob) => Compiled { blob: Some(blob), diagnostics: Vec::new() },
+        let Compiled { blob, diagnostics, left_out } = match kept {
+            Some(blob) => Compiled { blob: Some(blob), diagnostics: Vec::new(), left_out: Vec::new() },
             None if options.instrument => {
                 let made = coverage::instrument(&sources, &options.compile);
                 self.points = made.points;
@@ -232,41 +272,62 @@ impl FormatSet {
         if let (Some(slot), Some(blob), true) = (slot, &blob, diagnostics.is_empty() && !is_kept) {
             slot.write(blob);
         }
-        let findings = Findings { sources, diagnostics };
+        let findings = Findings { sources, diagnostics, left_out };
         let Some(blob) = blob else { return Err(LoadError::Source(findings)) };
         self.findings = findings;
         self.parts.push(Part { path: PathBuf::from(&ranks[0].0), blob, rank: Rank::Sources(ranks) });
         Ok(())
     }
 
-    #[cfg(not(feature = "compiler"))]
+    #[cfg(not(feature = "compile"))]
     fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, _options: &LoadOptions) -> Result<(), LoadError> {
         files.into_iter().next().map_or(Ok(()), |(path, ..)| Err(LoadError::NoCompiler(path)))
     }
 
     /// Warnings about the sources.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
     /// The points of the sources, where they were compiled with probes: their program is the last one of the catalog.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
     /// The place of each instruction of each routine, where the sources were compiled plainly: their program is the last
     /// one of the catalog.
-    #[cfg(feature = "compiler")]
+    #[cfg(feature = "compile")]
     pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
         &self.places
     }
 
     /// The files that were blobs already.
-    #[cfg(feature = "compiler")]
-    pub(crate) fn blobs(&self) -> impl Iterator<Item = &Path> {
+    #[cfg(feature = "compile")]
+    pub fn blobs(&self) -> impl Iterator<Item = &Path> {
         self.parts.iter().filter(|part| matches!(part.rank, Rank::File(_))).map(|part| &*part.path)
+    }
+
+    /// The files that were given, the built-in one left out; `catalog` is that of the set.
+    pub fn files(&self, catalog: &Catalog<'_>) -> Vec<FormatFile> {
+        let blobs = self.parts.iter().zip(catalog.programs()).filter(|(part, _)| matches!(part.rank, Rank::File(_)));
+        let blobs = blobs.map(|(part, program)| {
+            let has_hooks = program.hooks().any(|hook| !hook.builtin);
+            let has_records = program.entries(Space::Record).next().is_some();
+            let systems = [has_hooks.then_some(System::Aix), has_records.then_some(System::Qnx)];
+            let name = part.path.to_string_lossy().into_owned();
+            FormatFile { name, systems: systems.into_iter().flatten().collect() }
+        });
+        let mut files: Vec<FormatFile> = blobs.collect();
+        #[cfg(feature = "compile")]
+        files.extend(self.findings.sources.iter().map(|(_, source)| {
+            let is_xml = tfbc_grammar::datakey::is_xml(source);
+            let systems = vec![if is_xml { System::Qnx } else { System::Aix }];
+            FormatFile { name: source.name().to_owned(), systems }
+        }));
+        files.retain(|file| file.name != BUILT_IN);
+        files
     }
 
     /// Verifies the blobs and gives the lookup by hook id.
@@ -308,8 +369,10 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
     file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source begins with the label's first byte: what is cut within the label is a blob cut short.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
-    let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") {
-        Some("trace: give it without -t")
+    let is_stream32 =
+        || may_be_stream32(&bytes) && path.is_file() && AnyTrace::system_of(path).is_ok_and(|it| it.is_some());
+    let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") || is_stream32() {
+        Some("trace: `tfbc report` formats it, `tfbc info` describes it")
     } else {
         compressed(&bytes)
     };
@@ -317,40 +380,63 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
     let max = if is_blob { MAX_BLOB } else { max_source(options) };
-    file.read_on(&mut bytes, max).map_err(fail)?;
-    if bytes.len() as u64 > max {
-        let flag = (!is_blob).then_some("--max-source");
-        return Err(LoadError::TooLarge { path: path.to_owned(), max, flag });
-    }
+    // Which language a source is in may not show in its first bytes.
+    file.read_on(&mut bytes, 4 << 10).map_err(fail)?;
+    file.read_rest(&mut bytes, max).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            let (max, flag) = if is_blob { (max, None) } else { source_limit(&bytes, options) };
+            LoadError::TooLarge { path: path.to_owned(), max, flag }
+        }
+        _ => fail(error),
+    })?;
     Ok(if is_blob { Content::Blob(bytes) } else { Content::Source(bytes) })
 }
 
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 fn built_in() -> Result<Content, LoadError> {
     Ok(Content::Source(BUILT_IN_SOURCE.to_vec()))
 }
 
-#[cfg(not(feature = "compiler"))]
+#[cfg(not(feature = "compile"))]
 fn built_in() -> Result<Content, LoadError> {
     Ok(Content::Blob(BUILT_IN_BLOB.to_vec()))
 }
 
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 fn max_source(options: &LoadOptions) -> u64 {
     let limits = &options.compile.limits;
     limits.source.max(limits.xml) as u64
 }
 
-#[cfg(not(feature = "compiler"))]
+#[cfg(not(feature = "compile"))]
 fn max_source(_options: &LoadOptions) -> u64 {
     64 << 20
+}
+
+/// The limit of a format file by its language, in bytes, and the flag that raises it.
+#[cfg(feature = "compile")]
+fn source_limit(bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
+    let (max, flag) = limit_of(bytes, &options.compile.limits);
+    (max as u64, Some(flag))
+}
+
+/// The limit of a format file by its language, in bytes, and the flag that raises it.
+#[cfg(not(feature = "compile"))]
+fn source_limit(_bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
+    (max_source(options), None)
+}
+
+/// The most bytes that a format file may have by its language, and the flag that raises the limit.
+#[cfg(feature = "compile")]
+pub fn limit_of(bytes: &[u8], limits: &SourceLimits) -> (usize, &'static str) {
+    if datakey::looks_like_xml(bytes) { (limits.xml, "--max-xml") } else { (limits.source, "--max-source") }
 }
 
 /// Reads one source, `default` being the built-in one; `None` for a blob.
 ///
 /// # Errors
 /// The file cannot be read or is too large.
-#[cfg(feature = "compiler")]
+#[cfg(feature = "compile")]
 pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>, LoadError> {
     Ok(match read(path, options)? {
         Content::Blob(_) => None,
@@ -370,6 +456,8 @@ pub struct Entry {
     /// Whether it must run even when the event is filtered out.
     pub has_effects: bool,
     builtin: bool,
+    /// True if the stanza is one of the built-in format file, whose layouts are guesses.
+    pub is_guess: bool,
     rank: usize,
     id: u16,
 }
@@ -429,6 +517,7 @@ impl<'b> Catalog<'b> {
                 level: hook.level,
                 has_effects: hook.has_effects,
                 builtin: hook.builtin,
+                is_guess: !hook.builtin && hook.source == BUILT_IN.as_bytes(),
                 rank: rank_of(rank, hook.source),
                 id: hook.id,
             };
@@ -478,7 +567,7 @@ impl<'b> Catalog<'b> {
     }
 
     /// The entries of all ids that have a stanza.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
@@ -524,6 +613,13 @@ impl<'b> Catalog<'b> {
         &self.programs[entry.program as usize]
     }
 
+    /// The hook of an id and its label, such as `hook 010 SENSOR`.
+    pub(crate) fn name_of(&self, id: u16) -> String {
+        let hook = self.lookup(id).and_then(|entry| self.program(entry).hook(entry.id()));
+        let label = hook.map_or(String::new(), |hook| format!(" {}", String::from_utf8_lossy(hook.label)));
+        format!("hook {}{label}", crate::ids::display_id(id))
+    }
+
     /// All programs, in the order in which they were loaded.
     pub fn programs(&self) -> &[Program<'b>] {
         &self.programs
@@ -538,6 +634,12 @@ impl<'b> Catalog<'b> {
         })
     }
 
+    /// Class and number of each QNX event that has definitions, in order.
+    pub(crate) fn defined_records(&self) -> impl Iterator<Item = (u8, u16)> {
+        let known = self.by_record.iter().take(1 << 15).enumerate().filter(|(_, at)| **at != 0);
+        known.map(|(id, _)| ((id >> 10) as u8, (id & 1023) as u16))
+    }
+
     /// Whether a stanza has an id that takes four digits.
     pub fn has_wide_ids(&self) -> bool {
         self.entries.iter().any(|entry| entry.id & 15 != 0)
@@ -549,11 +651,11 @@ fn record_place(space: Space, id: u16) -> usize {
     usize::from(id & 0x7fff) | usize::from(space == Space::Fields) << 15
 }
 
-#[cfg_attr(not(feature = "compiler"), expect(unused_variables, reason = "a blob ranks as a whole"))]
+#[cfg_attr(not(feature = "compile"), expect(unused_variables, reason = "a blob ranks as a whole"))]
 fn rank_of(rank: &Rank, source: &[u8]) -> usize {
     match rank {
         Rank::File(rank) => *rank,
-        #[cfg(feature = "compiler")]
+        #[cfg(feature = "compile")]
         Rank::Sources(names) => {
             names.iter().filter(|(name, _)| name.as_bytes() == source).map(|(_, rank)| *rank).max().unwrap_or(0)
         }

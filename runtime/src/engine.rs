@@ -32,6 +32,8 @@ pub(crate) struct Portion<E> {
     pub events: E,
     /// What is to be said behind them.
     pub notices: Vec<Notice>,
+    /// The template that took most of the walk's time, if that was long.
+    pub slow: Option<String>,
     /// Whether what follows must be waited for: then all text up to there is written before that.
     pub waits: bool,
     /// How far the reading is, in bytes of the input, and how many events were read.
@@ -69,8 +71,93 @@ pub(crate) trait Format<E>: Send {
     fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
 
     /// Appends what was left out at the beginning of the text that was formatted last, and takes in what that carries
-    /// on.
-    fn settle(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf);
+    /// on. False if the text does not hold after what is carried: then it is to be formatted again, from the events' beginning.
+    fn settle(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
+
+    /// The template that takes most of the time, if that is long.
+    fn take_slow(&mut self) -> Option<String>;
+}
+
+/// What [`Steps::advance`] has come to.
+pub(crate) enum Step {
+    /// Text of some events; it may be empty.
+    Text,
+    /// A notice that comes after the events before it.
+    Notice(Notice),
+    /// The end of the input.
+    End,
+}
+
+/// Walk and format on the caller's own thread, one text at a time.
+pub(crate) struct Steps<W: Walk, F: Format<W::Events>> {
+    walk: W,
+    pub format: F,
+    portion: Portion<W::Events>,
+    carried: F::Carried,
+    text: TextBuf,
+    /// True if the portion has events without text.
+    has_more: bool,
+    /// Number of the portion's notices that were given out.
+    n_noticed: usize,
+    ended: bool,
+    error: Option<ReportError>,
+}
+
+impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
+    pub fn new(walk: W, format: F) -> Self {
+        Self {
+            walk,
+            format,
+            portion: Portion::default(),
+            carried: F::Carried::default(),
+            text: TextBuf::new(),
+            has_more: false,
+            n_noticed: 0,
+            ended: false,
+            error: None,
+        }
+    }
+
+    /// The events that the text is of.
+    pub fn events(&self) -> &W::Events {
+        &self.portion.events
+    }
+
+    /// The text of the last step.
+    pub fn text(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// Formats some more events.
+    pub fn advance(&mut self) -> Result<Step, ReportError> {
+        loop {
+            if self.has_more {
+                self.text.clear();
+                self.has_more = self.format.format(&self.portion.events, Some(&mut self.carried), &mut self.text);
+                // Progress is the caller's own.
+                self.format.take_slow();
+                return Ok(Step::Text);
+            }
+            if let Some(notice) = self.portion.notices.get_mut(self.n_noticed) {
+                self.n_noticed += 1;
+                return Ok(Step::Notice(notice.clone()));
+            }
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if self.ended {
+                return Ok(Step::End);
+            }
+            let Portion { notices, waits, slow, .. } = &mut self.portion;
+            notices.clear();
+            let waited = std::mem::take(waits);
+            (*slow, self.n_noticed) = (None, 0);
+            let filled = self.walk.fill(&mut self.portion, waited);
+            self.ended = !matches!(filled, Ok(true));
+            self.error = filled.err();
+            self.has_more = true;
+        }
+    }
 }
 
 /// How a run went, where it did not fail.
@@ -194,9 +281,9 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         {
             return false;
         }
-        let Portion { notices, waits, .. } = &mut worker.portion;
+        let Portion { notices, waits, slow, .. } = &mut worker.portion;
         notices.clear();
-        *waits = false;
+        (*waits, *slow) = (false, None);
         let waited = walking.waits;
         let filled = walking.walk.fill(&mut worker.portion, waited);
         worker.number = walking.next;
@@ -213,18 +300,31 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         let mut carried = self.carried(*number);
         loop {
             text.clear();
-            let more = format.format(&portion.events, carried.as_mut(), text);
+            let mut more = format.format(&portion.events, carried.as_mut(), text);
             let Some(mut turn) = self.wait(*number) else { return };
             head.clear();
             if carried.is_none() {
                 carried = turn.carried.take();
-                if let Some(carried) = &mut carried {
-                    format.settle(&portion.events, carried, head);
+                if let Some(carried) = &mut carried
+                    && !format.settle(&portion.events, carried, head)
+                {
+                    // The turn stays this portion's, and others may look at it.
+                    drop(turn);
+                    head.clear();
+                    text.clear();
+                    more = format.format(&portion.events, Some(carried), text);
+                    let Some(again) = self.wait(*number) else { return };
+                    turn = again;
                 }
             }
             let written = turn.write(&[head, text]);
             let done = match written {
-                Ok(()) if more => continue,
+                Ok(()) if more => {
+                    if let Some(template) = format.take_slow() {
+                        turn.monitor.slow(&template);
+                    }
+                    continue;
+                }
                 Ok(()) => turn.close(portion, error.take()),
                 Err(error) => Err(error),
             };
@@ -272,6 +372,9 @@ impl<C, O: Write, M: Monitor> Turn<'_, C, O, M> {
             self.out.flush().map_err(ReportError::Write)?;
         }
         portion.notices.iter().for_each(|notice| self.monitor.notice(notice));
+        if let Some(template) = &portion.slow {
+            self.monitor.slow(template);
+        }
         let (offset, n_events) = portion.progress;
         self.monitor.progress(offset, n_events);
         error.map_or(Ok(()), Err)

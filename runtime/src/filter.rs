@@ -123,7 +123,7 @@ impl Numbers {
 /// Seconds with up to nine decimals, in ns.
 ///
 /// # Errors
-/// What is expected.
+/// Expected text.
 pub fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -133,6 +133,44 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     let whole: u64 = whole.parse().map_err(|_| String::from("too many seconds"))?;
     let fraction: u64 = format!("{fraction:0<9}").parse().unwrap_or(0);
     whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction)).ok_or(String::from("too many seconds"))
+}
+
+/// Seconds as [`seconds`] reads them, perhaps after `-`.
+///
+/// # Errors
+/// Expected text.
+pub fn signed_seconds(text: &str) -> Result<i128, String> {
+    match text.strip_prefix('-') {
+        Some(text) => seconds(text).map(|ns| -i128::from(ns)),
+        None => seconds(text).map(i128::from),
+    }
+}
+
+/// A time in ns as seconds, without zeros at the end.
+pub fn shown(ns: i128) -> String {
+    let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    let text = format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Checks that a range of time, given by two flags, has an end that is not before its start.
+///
+/// # Errors
+/// Both times, if the end comes first.
+pub fn check_times<T: Into<i128>>(
+    from_flag: &str,
+    from: Option<T>,
+    to_flag: &str,
+    to: Option<T>,
+) -> Result<(), String> {
+    let (from, to) = (from.map(T::into), to.map(T::into));
+    match (from, to) {
+        (Some(from), Some(to)) if from > to => {
+            let (from, to) = (shown(from), shown(to));
+            Err(format!("{from_flag} {from} is after {to_flag} {to}: no event is in that range"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Items between commas or blanks; at least one.
@@ -157,6 +195,11 @@ impl Filter {
             None => id != hooks::HEADER && id != hooks::UTILITY,
         };
         wanted && !self.except.contains(id)
+    }
+
+    /// True if the ids that are left out are all that are asked for.
+    pub fn leaves_nothing(&self) -> bool {
+        self.only.as_ref().is_some_and(|only| only.iter().all(|id| self.except.contains(id)))
     }
 
     /// Whether anything but the hook id counts.
@@ -202,32 +245,6 @@ impl Filter {
             && self.threads.as_ref().is_none_or(|threads| threads.tids.contains(&facts.tid) != threads.excluded)
             && self.cpus.as_ref().is_none_or(|cpus| facts.cpu.is_some_and(|cpu| cpus.contains(cpu)))
     }
-}
-
-/// Seconds since 1970 of a date as `-s` and `-e` take it: month, day, hour, minute, second and the year's last two
-/// digits, GMT. 70 to 99 are years of the last century.
-///
-/// ```
-/// assert_eq!(tfbc::filter::date_seconds("102813340599"), Some(941_117_645));
-/// assert_eq!(tfbc::filter::date_seconds("022900000001"), None); // 2001 had 28 days in February
-/// ```
-pub fn date_seconds(text: &str) -> Option<u32> {
-    if text.len() != 12 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let part = |at: usize| text[2 * at..2 * at + 2].parse::<u64>().ok();
-    let (month, day, hour, minute, second) = (part(0)?, part(1)?, part(2)?, part(3)?, part(4)?);
-    let year = part(5)? + if part(5)? < 70 { 2000 } else { 1900 };
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let length = *lengths.get(usize::try_from(month.checked_sub(1)?).ok()?)?;
-    if !(1..=length).contains(&day) || hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    let before: u64 = lengths.iter().take(month as usize - 1).sum();
-    let leap_days = (year - 1969) / 4;
-    let days = (year - 1970) * 365 + leap_days + before + day - 1;
-    u32::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()
 }
 
 #[cfg(test)]
@@ -277,23 +294,28 @@ mod tests {
     }
 
     #[test]
+    fn a_range_of_time_has_an_order() {
+        let check = |from: u64, to: u64| check_times("--from", Some(from), "--until", Some(to));
+        assert_eq!((check(3, 3), check(0, 5)), (Ok(()), Ok(())));
+        let message = "--from 5 is after --until 3.5: no event is in that range";
+        assert_eq!(check(5_000_000_000, 3_500_000_000), Err(String::from(message)));
+        assert_eq!(check_times("--from", Some(5), "--until", None), Ok(()));
+    }
+
+    #[test]
+    fn ids_may_be_chosen_and_left_out_at_once() {
+        let of = |only, except| Filter {
+            only: Some(IdSet::parse(only).unwrap()),
+            except: IdSet::parse(except).unwrap(),
+            ..Filter::default()
+        };
+        assert!(of("15b", "15b,106").leaves_nothing() && of("15b,15c", "15").leaves_nothing());
+        assert!(!of("15", "15b").leaves_nothing() && !of("15b,106", "15b").leaves_nothing());
+        assert!(!Filter { except: IdSet::parse("15b").unwrap(), ..Filter::default() }.leaves_nothing());
+    }
+
+    #[test]
     fn dates_become_times() {
-        assert_eq!(date_seconds("010100000070"), Some(0));
-        assert_eq!(date_seconds("022900000000"), Some(951_782_400));
-        assert_eq!(date_seconds("123123595999"), Some(946_684_799));
-        assert_eq!(date_seconds("010100000000"), Some(946_684_800));
-        for bad in [
-            "",
-            "130100000000",
-            "010000000000",
-            "010124000000",
-            "010100600000",
-            "010100006000",
-            "01010000000",
-            "0101000000+0",
-        ] {
-            assert_eq!(date_seconds(bad), None, "{bad}");
-        }
         let mut filter = Filter { from_date: Some(105), to_date: Some(107), ..Filter::default() };
         filter.date(100);
         assert_eq!((filter.from_ns, filter.to_ns), (Some(5_000_000_000), Some(7_999_999_999)));

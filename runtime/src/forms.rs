@@ -12,7 +12,7 @@ pub enum Form {
     Text,
     /// Values between tabs, with a line of names; tab, newline and backslash in a value are written `\t`, `\n`, `\\`.
     Tsv,
-    /// RFC 4180: values between commas, quoted where they must be, with a line of names.
+    /// Values between commas, quoted as RFC 4180 has it where they must be, with a line of names. A line ends in a newline.
     Csv,
     /// One JSON object a line, with the fields of the data.
     Ndjson,
@@ -30,17 +30,17 @@ impl Form {
 
     /// The same of a table, where it is one byte.
     #[inline]
-    pub(crate) fn delimiter(self) -> [u8; 1] {
+    pub fn delimiter(self) -> [u8; 1] {
         if self == Form::Tsv { *b"\t" } else { *b"," }
     }
 
     /// What stands behind the last value.
     pub(crate) fn line_end(self) -> &'static [u8] {
-        if self == Form::Csv { b"\r\n" } else { b"\n" }
+        b"\n"
     }
 
     /// Appends a value of a line.
-    pub(crate) fn value(self, value: &[u8], out: &mut TextBuf) {
+    pub fn value(self, value: &[u8], out: &mut TextBuf) {
         let start = self.begin_value(out);
         if self.is_plain(value) {
             out.push(value);
@@ -61,14 +61,13 @@ impl Form {
 
     /// Ends a value whose text begins at `start`.
     #[inline]
-    pub(crate) fn end_value(self, start: usize, scratch: &mut TextBuf, out: &mut TextBuf) {
+    pub(crate) fn end_value(self, start: usize, out: &mut TextBuf) {
         let text = &out.as_bytes()[start..];
         if self.is_plain(text) {
             self.end_plain(out);
         } else {
-            scratch.clear();
-            scratch.push(text);
-            self.rewrite(scratch.as_bytes(), start, out);
+            let text = text.to_vec();
+            self.rewrite(&text, start, out);
         }
     }
 
@@ -110,9 +109,11 @@ impl Form {
 #[inline]
 pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
     let any_of = |chunk: &[u8; 16]| chunk.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
-    match text.last_chunk() {
-        Some(last) => text.as_chunks().0.iter().any(any_of) || any_of(last),
-        None => text.iter().any(|byte| is(*byte)),
+    let any_of_half = |half: &[u8; 8]| half.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
+    match (text.last_chunk(), text.first_chunk(), text.last_chunk()) {
+        (Some(last), ..) => text.as_chunks().0.iter().any(any_of) || any_of(last),
+        (None, Some(first), Some(last)) => any_of_half(first) || any_of_half(last),
+        _ => text.iter().any(|byte| is(*byte)),
     }
 }
 
@@ -208,7 +209,6 @@ mod tests {
 
     #[test]
     fn values_that_are_written_where_they_stand_are_the_same() {
-        let mut scratch = TextBuf::new();
         for form in [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson] {
             for len in 0..40 {
                 for (at, byte) in (0..=len).flat_map(|at| b"a\t\n\r\\\",\x7f\xff".map(|byte| (at, byte))) {
@@ -219,7 +219,7 @@ mod tests {
                     expected.push(b"\"\n");
                     let start = form.begin_value(&mut out);
                     out.push(&value);
-                    form.end_value(start, &mut scratch, &mut out);
+                    form.end_value(start, &mut out);
                     form.value(&value, &mut expected);
                     assert_eq!(out.as_bytes(), expected.as_bytes(), "{form:?}");
                 }

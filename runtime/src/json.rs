@@ -24,6 +24,31 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\'))
 }
 
+/// True if a text is one number by JSON's grammar, or an array of numbers, on one line.
+pub(crate) fn is_numbers(text: &[u8]) -> bool {
+    let is_right = match text {
+        [b'[', list @ .., b']'] => list.split(|byte| *byte == b',').all(|number| is_number(number.trim_ascii_start())),
+        number => is_number(number),
+    };
+    is_right && !text.contains(&b'\n')
+}
+
+/// True if a text is a number by JSON's grammar.
+fn is_number(text: &[u8]) -> bool {
+    fn digits(text: &[u8]) -> Option<&[u8]> {
+        let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (n > 0).then(|| &text[n..])
+    }
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = if let [b'0', rest @ ..] = unsigned { Some(rest) } else { digits(unsigned) };
+    let fraction = whole.and_then(|rest| if let [b'.', rest @ ..] = rest { digits(rest) } else { Some(rest) });
+    let rest = fraction.and_then(|rest| match rest {
+        [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => digits(rest),
+        rest => Some(rest),
+    });
+    rest.is_some_and(<[u8]>::is_empty)
+}
+
 /// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
 pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
     if is_plain(text) {
@@ -33,4 +58,27 @@ pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
     }
     // Writing into memory does not fail.
     let _ = serde_json::to_writer(Into(out), &String::from_utf8_lossy(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_json() {
+        for text in [
+            "0", "-0", "10", "1.5", "-1.25e-3", "2E+8", "0e0", "[1]", "[1, 2]", "[1,2,-3]", "00", "01", "1.", ".5",
+            "-", "+1", "1e", "1e+", "0x1", "", "[]", "[", "]", "[,]", "[1,]", "[1, ]", "1 2", "nan", "[[1]]", "[1]]",
+        ] {
+            let value = serde_json::from_str::<serde_json::Value>(text);
+            let expected = value.is_ok_and(|value| match value {
+                serde_json::Value::Array(all) => !all.is_empty() && all.iter().all(serde_json::Value::is_number),
+                value => value.is_number(),
+            });
+            assert_eq!(is_numbers(text.as_bytes()), expected, "{text:?}");
+        }
+        for text in [" 1", "1 ", "1\n", "[\n1]", "[1\n]"] {
+            assert!(!is_numbers(text.as_bytes()), "{text:?}");
+        }
+    }
 }

@@ -1,44 +1,119 @@
-//! Trace reports by template: readers, catalog, report writer and commands around the machine of `tfbc-vm`.
+//! Formats AIX traces and QNX kernel logs by the vendors' own templates.
 //!
 //! ```text
-//! format files ─catalog─> Catalog ┐
-//! trace ─reader─> RawEvent ───────┴─report─> text
+//! format files, definitions, blobs ─load─> Formats ┐
+//! trace ─open─> Trace ─────────────────────────────┴─> Events ─> Event: id, time, process, text, fields
+//!                                                  └─> report: the lines of `tfbc report`
 //! ```
+//!
+//! [`Formats`] holds the compiled templates; [`Trace`] is a trace or log of either vendor, told apart by its first bytes.
+//! [`Trace::events`] yields the events that a report shows, each with its text. This prints the lines of
+//! `tfbc report --columns text runtime/samples/shell.trc`:
+//!
+//! ```
+//! use tfbc::{Formats, Item, Trace};
+//!
+//! let formats = Formats::builtin();
+//! let mut trace = Trace::open("samples/shell.trc")?;
+//! let mut events = trace.events(&formats);
+//! while let Some(item) = events.next()? {
+//!     match item {
+//!         Item::Event(event) => println!("{}", event.text()),
+//!         Item::Notice(notice) => eprintln!("{}", notice.message),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A log of QNX is read in the same way; its user events have the text of event definitions, and typed
+//! [fields](Event::fields):
+//!
+//! ```
+//! use tfbc::{FieldValue, Formats, Item, Trace};
+//!
+//! let formats = Formats::load(["samples/user.xml"])?;
+//! let mut trace = Trace::open("samples/user.kev")?;
+//! let mut events = trace.events(&formats);
+//! while let Some(Item::Event(event)) = events.next()? {
+//!     if event.id() == "USER:140" {
+//!         assert_eq!(event.text(), "code:0xfe17a361 unknown");
+//!         assert_eq!(event.fields()[0].value, FieldValue::Integer(0xfe17a361));
+//!         break;
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Without the feature `compile`, only compiled blobs (`.tfbc`) load, and the compiler is not built.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "compiler")]
-pub mod authoring;
-#[cfg(feature = "compiler")]
+pub mod aix;
+pub mod qnx;
+
+// The packages of this repository share the hidden modules. Others find all they need in the documented items, and no
+// promise is made for the rest.
+#[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod cache;
+#[doc(hidden)]
 pub mod catalog;
-pub mod cli;
+#[doc(hidden)]
 pub mod columns;
+#[doc(hidden)]
 pub mod context;
 mod engine;
+mod event;
+#[doc(hidden)]
 pub mod events;
-mod explanation;
+#[doc(hidden)]
+pub mod file_id;
+#[doc(hidden)]
 pub mod filter;
+mod formats;
+#[doc(hidden)]
 pub mod forms;
+#[doc(hidden)]
 pub mod groups;
-mod json;
-#[cfg(feature = "compiler")]
-pub mod lsp;
+#[doc(hidden)]
+pub mod ids;
+#[doc(hidden)]
+pub mod inventory;
+#[doc(hidden)]
+pub mod json;
 mod needs;
+#[doc(hidden)]
 pub mod output;
+#[doc(hidden)]
 pub mod raw;
+#[doc(hidden)]
 pub mod reader;
+#[doc(hidden)]
 pub mod records;
-#[cfg(feature = "compiler")]
-pub mod render;
+#[doc(hidden)]
 pub mod report;
-#[cfg(feature = "compiler")]
-pub mod sarif;
+#[doc(hidden)]
 pub mod screen;
+#[doc(hidden)]
 pub mod selection;
-mod spelling;
+#[doc(hidden)]
+pub mod spelling;
+#[doc(hidden)]
+pub mod time_zone;
+mod trace;
+#[doc(hidden)]
 pub mod traceprinter;
+mod unfinished;
+#[doc(hidden)]
 pub mod unix_compress;
-#[cfg(feature = "compiler")]
-pub mod update;
+#[doc(hidden)]
+pub mod work;
 
-pub use tfbc_recorder::ids;
+#[cfg(feature = "compile")]
+pub use catalog::Findings;
+pub use catalog::{LoadError, LoadOptions};
+pub use event::{Event, Events, Field, FieldValue, Item};
+pub use formats::{EventFormat, Formats};
+pub use forms::Form;
+pub use reader::{Compression, MaxRatio, Notice, System, TraceError};
+pub use report::{MaxWork, Monitor, ReportError};
+pub use trace::{ReportOptions, ReportSummary, Trace, TraceInfo, report, report_with};

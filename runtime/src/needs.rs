@@ -127,6 +127,8 @@ impl<'p> Plan<'p> {
                 let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
                 if in_order { Deed::ShowInOrder } else { Deed::Show }
             }
+            // The report consumes events of the header: no stanza runs for them.
+            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Deed::Nothing,
             Some(entry) if self.needs.timers && entry.has_effects => Deed::Effects,
             _ => Deed::Nothing,
         };
@@ -151,13 +153,15 @@ struct Asked {
     timers: bool,
     /// Whether it is to run in the order of events: it may end the report, or asks for the paths of all processes.
     order: bool,
+    /// True if it may skip its event.
+    skips: bool,
 }
 
 impl Asked {
     /// What columns and filter ask for.
     fn of(options: &ReportOptions) -> Self {
         Self {
-            context: options.columns.need_context() || options.filter.asks_for_facts(),
+            context: options.follow_context || options.columns.need_context() || options.filter.asks_for_facts(),
             wanted: options.columns.wanted().or(options.filter.wanted()),
             ..Self::default()
         }
@@ -169,12 +173,13 @@ impl Asked {
             wanted: self.wanted.or(other.wanted),
             timers: self.timers | other.timers,
             order: self.order | other.order,
+            skips: self.skips | other.skips,
         }
     }
 }
 
 /// What the entries of a catalog ask for.
-struct Readers<'c> {
+pub(crate) struct Readers<'c> {
     catalog: &'c Catalog<'c>,
     /// By program and routine, what it calls included.
     routines: Vec<Vec<Asked>>,
@@ -183,8 +188,13 @@ struct Readers<'c> {
 }
 
 impl<'c> Readers<'c> {
-    fn new(catalog: &'c Catalog<'c>) -> Self {
+    pub fn new(catalog: &'c Catalog<'c>) -> Self {
         Self { catalog, routines: catalog.programs().iter().map(routines).collect(), last: None }
+    }
+
+    /// True if an entry may skip its event.
+    pub fn may_skip(&mut self, entry: &'c Entry) -> bool {
+        self.asked(entry).skips
     }
 
     fn asked(&mut self, entry: &'c Entry) -> Asked {
@@ -219,6 +229,7 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
             asked.wanted.priority |= operands(instr, Kind::Value).any(|value| value == EnvValue::Priority as u32);
             asked.wanted.svc |= operands(instr, Kind::Name).any(|name| name == EnvText::Svc as u32);
             asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
+            asked.skips |= Op::from_u8(instr.op) == Some(Op::Skip);
             asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath));
             for callee in operands(instr, Kind::Routine) {
                 asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
@@ -231,7 +242,7 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
 
 /// Whether instructions with an opcode may ask for something.
 fn tells(op: Op) -> bool {
-    matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop)
+    matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop | Op::Skip)
         || op.info().operands.iter().any(|(_, _, kind)| matches!(kind, Kind::Value | Kind::Name | Kind::Routine))
 }
 
@@ -250,7 +261,7 @@ fn operands(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
     operands.iter().filter(move |(_, _, known)| *known == kind).map(|(_, slot, _)| instr.slot(*slot))
 }
 
-#[cfg(all(test, feature = "compiler"))]
+#[cfg(all(test, feature = "compile"))]
 mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};

@@ -3,12 +3,15 @@
 //! A file is written under a name of its own beside its place, `.tfbc-` with six letters and `.tmp`, and renamed at the
 //! end. As long as it is written, its writer holds a lock on it, which the system takes away when the process ends,
 //! however that happens. So a file of such a name without a lock is what a killed process left, and the next output
-//! into the same directory removes it. Where the file system knows no locks, nothing is removed.
+//! into the same directory removes it. Where the file system knows no locks, nothing is removed. A command that is ended
+//! by INT, TERM or HUP leaves none.
 
+#[cfg(unix)]
+use crate::file_id::FileId;
+use crate::unfinished::Unfinished;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// An open output. A regular file takes its name at [`Output::commit`]; dropped before that, nothing is left of it.
 #[derive(Debug)]
@@ -20,7 +23,7 @@ pub struct Output {
 enum Target {
     Stdout(io::Stdout),
     Direct(File),
-    Temporary { file: NamedTempFile, path: PathBuf },
+    Temporary { unfinished: Unfinished, path: PathBuf },
 }
 
 /// Whether standard output is a pipe that nobody reads any more.
@@ -52,19 +55,29 @@ impl Output {
         Ok(Self { target })
     }
 
+    /// Creates a file that takes its name at [`Output::commit`], with the permissions of a new program or text. A link of
+    /// this name is replaced itself, not the file that it leads to.
+    ///
+    /// # Errors
+    /// The temporary file beside it cannot be created.
+    pub fn replace(path: &Path, is_program: bool) -> io::Result<Self> {
+        let unfinished = temporary_in(directory(path), if is_program { 0o777 } else { 0o666 })?;
+        Ok(Self { target: Target::Temporary { unfinished, path: path.to_owned() } })
+    }
+
     fn open_file(path: &Path) -> io::Result<Target> {
         // Through a link, it is the file that it names that is replaced.
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
-                let file = temporary_in(directory(&path))?;
-                keep_owner(file.path(), &found);
-                fs::set_permissions(file.path(), found.permissions())?;
-                Ok(Target::Temporary { file, path })
+                let unfinished = temporary_in(directory(&path), 0o666)?;
+                keep_owner(unfinished.file.path(), &found);
+                fs::set_permissions(unfinished.file.path(), found.permissions())?;
+                Ok(Target::Temporary { unfinished, path })
             }
             Ok(_) => Ok(Target::Direct(OpenOptions::new().write(true).open(&path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Target::Temporary { file: temporary_in(directory(&path))?, path })
+                Ok(Target::Temporary { unfinished: temporary_in(directory(&path), 0o666)?, path })
             }
             Err(error) => Err(error),
         }
@@ -78,10 +91,9 @@ impl Output {
         match self.target {
             Target::Stdout(mut out) => out.flush(),
             Target::Direct(mut out) => out.flush(),
-            Target::Temporary { mut file, path } => {
-                file.flush().map_err(without_path)?;
-                file.persist(path).map_err(|error| without_path(error.error))?;
-                Ok(())
+            Target::Temporary { mut unfinished, path } => {
+                unfinished.file.flush().map_err(without_path)?;
+                unfinished.persist(&path).map_err(without_path)
             }
         }
     }
@@ -101,7 +113,7 @@ impl Output {
     /// The bytes cannot be written.
     pub fn sync(&self) -> io::Result<()> {
         match &self.target {
-            Target::Temporary { file, .. } => file.as_file().sync_all(),
+            Target::Temporary { unfinished, .. } => unfinished.file.as_file().sync_all(),
             Target::Stdout(_) | Target::Direct(_) => Ok(()),
         }
     }
@@ -127,7 +139,7 @@ impl Write for Output {
         match &mut self.target {
             Target::Stdout(out) => out.write(bytes),
             Target::Direct(out) => out.write(bytes),
-            Target::Temporary { file, .. } => file.write(bytes).map_err(without_path),
+            Target::Temporary { unfinished, .. } => unfinished.file.write(bytes).map_err(without_path),
         }
     }
 
@@ -135,14 +147,16 @@ impl Write for Output {
         match &mut self.target {
             Target::Stdout(out) => out.flush(),
             Target::Direct(out) => out.flush(),
-            Target::Temporary { file, .. } => file.flush().map_err(without_path),
+            Target::Temporary { unfinished, .. } => unfinished.file.flush().map_err(without_path),
         }
     }
 }
 
-/// Makes a write past the size that the process may give a file (`ulimit -f`) an error as that of a full disk, in place of
-/// the process's end, which would leave an unfinished file.
-pub(crate) fn outlive_size_limits() {
+/// Has no signal leave an unfinished file behind. A write past the size that the process may give a file (`ulimit -f`)
+/// becomes an error like that of a full disk, and a signal that ends the process removes its unfinished files.
+pub fn mind_signals() {
+    #[cfg(target_os = "linux")]
+    crate::unfinished::remove_at_signals();
     #[cfg(unix)]
     {
         let seen = std::sync::Arc::default();
@@ -158,7 +172,7 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The directory that holds a file.
-pub(crate) fn directory(path: &Path) -> &Path {
+pub fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -177,23 +191,39 @@ fn keep_owner(path: &Path, found: &fs::Metadata) {
 /// How the name of a file begins and ends that is being written, and the letters between.
 const TEMPORARY: (&str, usize, &str) = (".tfbc-", 6, ".tmp");
 
-/// Makes a file that is locked as long as it is open, and removes those that killed processes left.
-fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
-    remove_stale(directory);
+/// Names temporary files.
+fn temporary_names<'a>() -> tempfile::Builder<'a, 'static> {
     let (prefix, n_letters, suffix) = TEMPORARY;
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).rand_bytes(n_letters).suffix(suffix);
+    builder
+}
+
+/// Creates a symbolic link that takes the place of a file or link at `path`.
+///
+/// # Errors
+/// The link cannot be created or renamed.
+#[cfg(unix)]
+pub fn replace_by_link(target: &Path, path: &Path) -> io::Result<()> {
+    let link = temporary_names().make_in(directory(path), |link| std::os::unix::fs::symlink(target, link));
+    link.map_err(without_path)?.persist(path).map(drop).map_err(|error| without_path(error.error))
+}
+
+/// Creates a file that is locked while it is open, and removes those that killed processes left. `mode` is its
+/// permissions before the process's mask.
+fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
+    remove_stale(directory);
+    let mut builder = temporary_names();
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As for any file that a program creates: the process's mask takes its bits off.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
     loop {
-        let file = builder.tempfile_in(directory).map_err(without_path)?;
+        let unfinished = Unfinished::new(|| builder.tempfile_in(directory).map_err(without_path))?;
+        let file = &unfinished.file;
         // Before it was locked, another process may have taken it for left behind.
         if file.as_file().lock().is_err() || is_at(file.as_file(), file.path()) {
-            return Ok(file);
+            return Ok(unfinished);
         }
     }
 }
@@ -221,13 +251,10 @@ fn is_temporary(name: &[u8]) -> bool {
     letters.is_some_and(|letters| letters.len() == n_letters && letters.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Whether an open file still stands at a path.
+/// True if an open file still has its path.
 #[cfg(unix)]
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |found: io::Result<fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
-    let ours = place(file.metadata());
-    ours.is_some() && ours == place(fs::metadata(path))
+pub fn is_at(file: &File, path: &Path) -> bool {
+    file.metadata().is_ok_and(|found| FileId::of(path) == Some(FileId::from(&found)))
 }
 
 /// Whether an open file still stands at a path.

@@ -8,11 +8,13 @@
 //! what is shown with what is known of it, and the reader's buffer in which most of it stands, so that batches are
 //! formatted side by side.
 
-mod apart;
 mod batch;
-mod begins;
+mod cells;
+mod events;
+mod finish;
 mod format;
 mod heading;
+mod prepared;
 mod walk;
 
 use crate::catalog::Catalog;
@@ -21,14 +23,19 @@ use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
 use crate::engine::{self, Ran};
 pub use crate::filter::Filter;
 use crate::forms::Form;
+use crate::ids::IdSet;
 use crate::reader::Imbalance;
 use crate::reader::aix::{Logs, Notice};
+use crate::time_zone::TimeZone;
+pub use crate::work::MaxWork;
+pub(crate) use events::{AixEvent, AixEvents};
 use format::LineFormat;
 use regex::bytes::Regex;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use tfbc_vm::{Layout, Level, Limits, TextBuf, Timers};
 use walk::{LogWalk, Walked};
 
@@ -60,6 +67,10 @@ pub struct ReportOptions {
     pub page_size: u64,
     /// Whether there is no heading at all.
     pub no_heading: bool,
+    /// True if delta is measured from the previous event of the trace, otherwise from the previous reported one.
+    pub delta_of_all: bool,
+    /// Time zone of the heading's date.
+    pub time_zone: TimeZone,
     /// Which events are reported.
     pub filter: Filter,
     /// Whether only events are reported that a stanza of the given files formats.
@@ -71,6 +82,8 @@ pub struct ReportOptions {
     /// Whether columns and heading step back on a terminal: they stand between marks, which a
     /// [`Screen`](crate::screen::Screen) makes styles.
     pub colour: bool,
+    /// True if processes and threads are followed even if no column, filter or template needs them.
+    pub follow_context: bool,
     /// Whether the events are counted by hook id, and nothing else is written.
     pub stats: bool,
     /// Whether the events are counted by hook id behind the report.
@@ -81,6 +94,8 @@ pub struct ReportOptions {
     pub names: Arc<AddressNames>,
     /// What one event may cost.
     pub limits: Limits,
+    /// What all events together may cost.
+    pub max_work: MaxWork,
     /// How much is remembered from event to event.
     pub tables: TableLimits,
     /// Threads that format; `None` for as many as there are processors. The report is the same for any number.
@@ -91,7 +106,7 @@ pub struct ReportOptions {
 
 impl ReportOptions {
     /// Whether events of a canonical id may be shown.
-    pub(crate) fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
+    pub fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
         self.filter.shows(id) && (!self.defined || catalog.defines(id))
     }
 
@@ -117,8 +132,10 @@ pub struct Summary {
     pub n_damaged: u64,
     /// Events whose template read past their end.
     pub n_truncated: u64,
-    /// Events that reached a limit.
+    /// Events that reached a limit of one event.
     pub n_limited: u64,
+    /// Events that had no steps or too few, since the events before had taken those of the whole report.
+    pub n_over_work: u64,
     /// Events whose template divided by zero.
     pub n_divided: u64,
     /// Events whose template the verifier refuses.
@@ -174,6 +191,15 @@ pub trait Monitor {
     fn progress(&mut self, offset: u64, n_events: u64) {
         let _ = (offset, n_events);
     }
+    /// Stanzas of the built-in format file printed events of these hooks, and the trace does not say that it has their
+    /// layouts (`docs/hooks.md`).
+    fn guessed_layouts(&mut self, hooks: &IdSet) {
+        let _ = hooks;
+    }
+    /// A template takes most of the time.
+    fn slow(&mut self, template: &str) {
+        let _ = template;
+    }
 }
 
 impl<F: FnMut(&Notice)> Monitor for F {
@@ -198,19 +224,25 @@ pub fn report(
     let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
     // Where a page ends depends on all lines before.
     let threads = if options.page_size > 0 { Some(NonZeroUsize::MIN) } else { options.threads };
-    let walk = LogWalk::new(logs, &infos, catalog, options);
-    let make = || LineFormat::new(catalog, options, &columns, &infos);
+    let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
+    let walk = LogWalk::new(logs, &infos, catalog, options, layouts);
+    let known_steps = AtomicU64::new(0);
+    let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
     let Ran { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let Walked { n_events, n_shown, n_damaged, stopped } = walk.counts();
+    let Walked { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
     let (n_timers_lost, n_processes_lost) = walk.lost();
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);
     formats.iter().for_each(|other| format.add(other));
     format.end(walk.state().system(), &mut carried, &mut text);
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ReportError::Write)?;
+    if !options.stats && !format.guessed().is_empty() && !walk.state().system().has_our_layouts() {
+        monitor.guessed_layouts(format.guessed());
+    }
     let tally = logs.tally();
     let bytes = (tally.read, tally.skipped);
     let imbalance = logs.check(format.n_formatted(), n_events.saturating_sub(n_shown)).err();
+    let summary = format.summary();
     Ok(Summary {
         n_events,
         n_damaged,
@@ -220,18 +252,14 @@ pub fn report(
         n_clamped: logs.clamped(),
         n_timers_lost,
         n_processes_lost,
-        ..format.summary()
+        n_limited: summary.n_limited - n_over_work,
+        n_over_work: summary.n_over_work + n_over_work,
+        ..summary
     })
 }
 
-/// Layouts by level: they are the same for every event.
+/// Layouts by level: they are the same for every event. The walk and the lines share them, so that a text that the walk
+/// formats has the margins of all others.
 fn layouts(columns: &Columns) -> [Layout; 5] {
     Level::ALL.map(|level| columns.layout(level))
-}
-
-/// Seconds since the epoch as `Thu Oct 28 13:34:05 1999`, GMT.
-pub fn date(seconds: u32) -> String {
-    let mut text = [0; 32];
-    let n = tfbc_vm::num::time(&mut text, 0, seconds);
-    String::from_utf8_lossy(&text[..n]).into_owned()
 }

@@ -4,6 +4,7 @@
 //! move the cursor, recolour the screen or change its title; bidirectional overrides would show text in another order than
 //! it has. They are shown as `\x1b` or `\u{202e}` here. Files and pipes get all bytes as they are.
 
+use memchr::memchr_iter;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
@@ -91,11 +92,10 @@ impl<W: Write> Write for Screen<W> {
 /// The first mark in some bytes, and its style.
 fn find_mark(bytes: &[u8]) -> Option<(usize, &'static [u8])> {
     let Marks { dim, plain } = marks();
-    bytes.windows(MARK_LEN).enumerate().find_map(|(at, window)| {
-        let style: &[u8] = match window {
-            _ if window[0] != dim[0] => return None,
-            _ if window == dim => b"\x1b[2m",
-            _ if window == plain => b"\x1b[0m",
+    memchr_iter(dim[0], bytes).find_map(|at| {
+        let style: &[u8] = match &bytes[at..] {
+            found if found.starts_with(dim) => b"\x1b[2m",
+            found if found.starts_with(plain) => b"\x1b[0m",
             _ => return None,
         };
         Some((at, style))
@@ -136,8 +136,8 @@ fn name(char: char) -> String {
     if char.is_ascii() { format!("\\x{:02x}", char as u32) } else { format!("\\u{{{:x}}}", char as u32) }
 }
 
-/// The same of bytes, of which those that are no UTF-8 are left alone but where they are controls of 8-bit terminals.
-fn show(bytes: &[u8], out: &mut Vec<u8>) {
+/// Appends bytes with their control characters visible. Bytes that are not UTF-8 stay, except controls of 8-bit terminals.
+pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());
         for byte in chunk.invalid() {

@@ -46,7 +46,7 @@ impl Selection {
 ///
 /// # Errors
 /// As [`Selection::admits`].
-pub(crate) fn admits(
+pub fn admits(
     filter: &mut Filter,
     state: &TraceState,
     context: &mut ContextState,

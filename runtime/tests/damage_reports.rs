@@ -1,10 +1,8 @@
 //! Reports of damaged logs: the same for any number of threads, from files as from pipes; nothing before the damage changes,
 //! and what is behind it is reported again.
 
-mod common;
-
-use common::damage::*;
-use common::*;
+use crate::common::damage::*;
+use crate::common::*;
 use std::num::NonZeroUsize;
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
 use tfbc::reader::Notice;

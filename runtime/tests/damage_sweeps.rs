@@ -1,9 +1,7 @@
 //! Logs that are cut, flipped, stretched and shortened at every place: nothing before the damage changes, and every byte is
 //! in an event or named.
 
-mod common;
-
-use common::damage::*;
+use crate::common::damage::*;
 use tfbc::reader::aix::{AfterDamage, Input};
 use tfbc::reader::kev::KevOptions;
 

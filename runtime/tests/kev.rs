@@ -193,10 +193,13 @@ fn drain_by_rows(mut log: KevLog, max_slots: usize) -> Drained {
                 assert_eq!(record.bytes.len() % 8, 0);
                 drained.records.push(record.into());
             }
-            Some(KevItem::Slot(words)) => drained.slots.push(words),
+            Some(KevItem::Slot(slot)) => drained.slots.push(slot.words),
             Some(KevItem::Notice(notice)) => {
-                assert!(notice.damage);
-                drained.damage.push(notice.message);
+                if notice.damage {
+                    drained.damage.push(notice.message);
+                } else {
+                    assert!(notice.message.contains("version"), "{notice:?}");
+                }
             }
             None => break,
         }
@@ -618,24 +621,92 @@ fn refusal(log: &Log) -> KevRefusal {
     open(&log.bytes()).err().unwrap()
 }
 
+/// The first notice of a log, if it can be read.
+fn first_notice(log: &Log, options: &KevOptions) -> Result<Option<Notice>, KevRefusal> {
+    let mut opened = KevLog::from_read(Cursor::new(log.bytes()), "a.kev", None, options)?;
+    Ok(match opened.next().unwrap() {
+        Some(KevItem::Notice(notice)) => Some(notice),
+        _ => None,
+    })
+}
+
 #[test]
-fn old_versions_are_refused() {
-    for (major, minor, old) in [
-        ("0", "96", true),
-        ("1", "00", true),
-        ("1", "", false),
-        ("1", "01", false),
-        ("1", "2", false),
-        ("2", "00", false),
+fn logs_of_0_96_and_later_are_read() {
+    for (major, minor, warning) in [
+        ("0", "95", None),
+        ("0", "9", None),
+        ("0", "96", Some("version 0.96 of .kev logs, expected 1.01 or newer")),
+        ("0", "099", Some("version 0.99 of .kev logs")),
+        ("1", "00", Some("version 1.00 of .kev logs")),
+        ("1", "", Some("no version in the header, expected 1.01 or newer")),
+        ("1", "01", Some("")),
+        ("1", "2", Some("")),
+        ("2", "00", Some("")),
     ] {
         let log = mixed(false).set("VER_MAJOR", major).set("VER_MINOR", minor);
-        assert_eq!(open(&log.bytes()).is_err(), old, "{major}.{minor}");
+        let found = first_notice(&log, &KevOptions::default());
+        match warning {
+            None => assert!(found.is_err(), "{major}.{minor}"),
+            Some("") => assert_eq!(found.unwrap(), None, "{major}.{minor}"),
+            Some(text) => {
+                let notice = found.unwrap().unwrap();
+                assert!(notice.message.starts_with(text) && !notice.damage, "{notice:?}");
+            }
+        }
+        let is_new = (major, minor) >= ("1", "01");
+        let options = KevOptions { only_new: true, ..KevOptions::default() };
+        assert_eq!(first_notice(&log, &options).is_ok(), is_new, "{major}.{minor}");
     }
-    let log = mixed(false).set("VER_MAJOR", "0").set("VER_MINOR", "96");
+    let log = mixed(false).set("VER_MAJOR", "0").set("VER_MINOR", "95");
     let refusal = refusal(&log);
     assert!(matches!(refusal.kind, KevRefusalKind::Version));
-    assert_eq!(refusal.to_string(), "version 0.96 of .kev logs, expected 1.01 or newer");
+    assert_eq!(refusal.to_string(), "version 0.95 of .kev logs, expected 0.96 or newer");
     assert_eq!(refusal.header.len(), log.attributes.len());
+    let unnamed = mixed(false).without("VER_MAJOR").without("VER_MINOR");
+    assert!(first_notice(&unnamed, &KevOptions::default()).unwrap().is_some());
+}
+
+/// A versioned system page: two processors of 40 bytes at 232, strings at 312, qtime at 328.
+fn versioned_page(big: bool, major: u16) -> Vec<u8> {
+    let mut page = vec![0; 408];
+    let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+    let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+    let sizes = [(0, 232), (2, 408), (4, 0x1104), (6, 2), (12, major)];
+    let parts =
+        [(20, 328), (22, 80), (32, 312), (34, 16), (206, 232), (208, 80), (210, 40), (232 + 28, 0), (272 + 28, 6)];
+    for (at, n) in sizes.into_iter().chain(parts) {
+        page[at..at + 2].copy_from_slice(&half(n));
+    }
+    for (at, n) in [(232, 7), (236, 1000), (272, 8), (276, 2000), (328 + 20, 1_700_000_000), (328 + 48, 8)] {
+        page[at..at + 4].copy_from_slice(&word(n));
+    }
+    let rate = if big { 1_000_000_u64.to_be_bytes() } else { 1_000_000_u64.to_le_bytes() };
+    page[328..336].copy_from_slice(&rate);
+    page[312..324].copy_from_slice(b"first\0second");
+    page
+}
+
+#[test]
+fn the_versioned_page_of_8_0_is_read() {
+    for big in [false, true] {
+        let log = Log::new(big).without("CYCLES_PER_SEC").with_syspage(versioned_page(big, 2));
+        let opened = open(&log.bytes()).unwrap();
+        let header = opened.header();
+        let page = header.syspage.as_ref().unwrap();
+        assert_eq!((header.one_clock, header.cycles_per_sec, page.n_cpus()), (true, Some(1_000_000), Some(2)));
+        assert_eq!(page.qtime().unwrap().boot_time, 1_700_000_000);
+        let cpus: Vec<_> = page.cpus().map(|cpu| (cpu.kind, cpu.speed_mhz, cpu.name.to_vec())).collect();
+        assert_eq!(cpus, [(7, 1000, b"first".to_vec()), (8, 2000, b"second".to_vec())]);
+        assert_eq!(first_notice(&log, &KevOptions::default()).unwrap(), None);
+        // Of another version, only type, number of CPUs and the log's own header are used.
+        let log = Log::new(big).with_syspage(versioned_page(big, 3));
+        let notice = first_notice(&log, &KevOptions::default()).unwrap().unwrap();
+        assert!(notice.message.starts_with("the system page has version 3.0, expected 2") && !notice.damage);
+        let opened = open(&log.bytes()).unwrap();
+        let page = opened.header().syspage.as_ref().unwrap();
+        assert_eq!((opened.header().one_clock, page.qtime(), page.cpus().count()), (false, None, 0));
+        assert_eq!((page.machine(), page.n_cpus()), (Some(0x1104), Some(2)));
+    }
 }
 
 #[test]
@@ -686,7 +757,7 @@ fn a_system_page_may_be_missing_and_must_not_be_cut() {
     let huge = refusal(&mixed(false).set("SYSPAGE_LEN", "99999999999999999999999"));
     assert!(matches!(huge.kind, KevRefusalKind::Syspage), "{huge}");
     // The largest page that is read is looked for, and is not there.
-    for (len, part) in [(MAX_HEADER_BYTES, "truncated at"), (MAX_HEADER_BYTES + 1, "expected at most 16777216")] {
+    for (len, part) in [(MAX_HEADER_BYTES, "truncated at"), (MAX_HEADER_BYTES + 1, "expected at most 2097152")] {
         let refusal = refusal(&mixed(false).set("SYSPAGE_LEN", &len.to_string()));
         assert!(refusal.to_string().contains(part), "{len}: {refusal}");
     }
@@ -739,7 +810,7 @@ fn slots_come_before_what_they_complete() {
     let mut last_slot = None;
     while let Some(item) = opened.next().unwrap() {
         match item {
-            KevItem::Slot(words) => last_slot = Some(words),
+            KevItem::Slot(slot) => last_slot = Some(slot.words),
             KevItem::Record(record) => {
                 let words = last_slot.take().unwrap();
                 assert_eq!((words[0] & 0x3FF, words[1]), (u32::from(record.event), record.stamp));
@@ -748,8 +819,11 @@ fn slots_come_before_what_they_complete() {
         }
     }
     let drained = drain(KevLog::from_read(Cursor::new(log.bytes()), "-", None, &options).unwrap());
-    let words = log.slots.chunks_exact(4).map(|word| u32::from_be_bytes(word.try_into().unwrap()));
-    assert_eq!(drained.slots.concat(), words.collect::<Vec<_>>());
+    // The payload is shown as little-endian in every log.
+    let big = |word: &[u8]| u32::from_be_bytes(word.try_into().unwrap());
+    let little = |word: &[u8]| u32::from_le_bytes(word.try_into().unwrap());
+    let raw = |slot: &[u8]| [big(&slot[..4]), big(&slot[4..8]), little(&slot[8..12]), little(&slot[12..])];
+    assert_eq!(drained.slots, log.slots.chunks_exact(16).map(raw).collect::<Vec<_>>());
     assert_eq!(Drained { slots: Vec::new(), ..drained }, read(&log));
 }
 

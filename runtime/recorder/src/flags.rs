@@ -1,11 +1,11 @@
 //! The flags of `trace` as they are given, and the rules by which they become [`Options`].
 
-use crate::groups::{self, GroupError, Groups};
-use crate::ids::IdSet;
-use crate::options::{Hooks, Mode, Options, Output};
+use crate::options::{Chosen, CpuLogs, Hooks, Mode, Options, Output, Propagation};
 use crate::record::Width;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use tfbc::groups::{self, GroupError, Groups};
+use tfbc::ids::IdSet;
 
 /// The smallest buffer of `-T`, in bytes.
 pub const MIN_BUFFER: u64 = 8192;
@@ -106,6 +106,14 @@ pub struct Flags {
     pub program: Option<Program>,
     /// `-r`: the registers.
     pub registers: Option<String>,
+    /// `-A`: lists of processes.
+    pub processes: Vec<String>,
+    /// `-t`: lists of threads, or `all`.
+    pub threads: Vec<String>,
+    /// `-P`: `n`, `t` or `p`.
+    pub propagation: Option<String>,
+    /// `-C`: lists of CPUs, or `all`.
+    pub cpus: Vec<String>,
     /// `-b` or `-B`.
     pub allocation: Option<char>,
     /// The first flag that AIX's command has and this one has not.
@@ -115,23 +123,17 @@ pub struct Flags {
 }
 
 /// The flags that AIX's command has and this one has not: the flag, whether it takes a value, and why it is refused.
-pub const REFUSED: [(&str, bool, &str); 10] = [
-    ("A", true, CHOSEN),
-    ("C", true, "threads never share a buffer here, and there is one log for all CPUs: -p names the CPU of each event"),
-    ("I", false, "only AIX's kernel records interrupts"),
+pub const REFUSED: [(&str, bool, &str); 5] = [
     (
         "M",
         false,
         "the address maps of all processes are known to AIX's kernel alone: -n records the traced programs' symbols",
     ),
     ("N", false, "what it does on AIX is not public"),
-    ("P", true, CHOSEN),
     ("W", false, WPARS),
     ("@", true, WPARS),
     ("e", true, "it controls the component traces of AIX's kernel"),
-    ("t", true, CHOSEN),
 ];
-const CHOSEN: &str = "a session records every program that calls its hooks: choose with `trcrpt -p` and `trcrpt -T`";
 const WPARS: &str = "workload partitions exist on AIX alone";
 
 impl Flags {
@@ -196,6 +198,8 @@ impl Flags {
             'p' => self.cpu_ids = true,
             's' => self.stops_when_full = true,
             'S' => self.shows_sizes = true,
+            // Programs record no interrupts.
+            'I' => {}
             _ => return refused(flag).is_some_and(|(flag, has_value, _)| !has_value && self.refuse(flag)),
         }
         true
@@ -213,6 +217,10 @@ impl Flags {
             'L' => self.log_size = Some(value),
             'T' => self.buffer_size = Some(value),
             'r' => self.registers = Some(value),
+            'A' => self.processes.push(value),
+            't' => self.threads.push(value),
+            'P' => self.propagation = Some(value),
+            'C' => self.cpus.push(value),
             'x' | 'X' => self.program = Some(Program { command: value, outlived: flag == 'X' }),
             _ => drop(refused(flag).map(|(flag, ..)| self.refuse(flag))),
         }
@@ -252,6 +260,8 @@ impl Flags {
             },
             keeps_old: self.keeps_old,
             cpu_ids: self.cpu_ids,
+            cpu_logs: self.cpu_logs()?,
+            chosen: self.chosen()?,
             stops_when_full: self.stops_when_full,
             log_size,
             buffer_size,
@@ -275,6 +285,56 @@ impl Flags {
             return Err(Notice::usage("-g needs -a: a generic channel is recorded in the background"));
         }
         Ok(())
+    }
+
+    /// The processes and threads of `-A`, `-t` and `-P`; `None` for all.
+    fn chosen(&self) -> Result<Option<Chosen>, Notice> {
+        let propagation = match self.propagation.as_deref() {
+            None | Some("n") => Propagation::None,
+            Some("t") => Propagation::Threads,
+            Some("p") => Propagation::Processes,
+            Some(other) => {
+                let text = format!("-P: expected n (none), t (threads) or p (processes), found `{other}`");
+                return Err(Notice::usage(text));
+            }
+        };
+        let is_all = |list: &String| matches!(list.trim(), "all" | "*");
+        let named = self.threads.iter().filter(|list| !is_all(list));
+        let processes = numbers("-A", "a process", self.processes.iter())?;
+        let threads = numbers("-t", "a thread", named)?;
+        if let Some(missing) = processes.iter().chain(&threads).find(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            let (flag, what) = if processes.contains(missing) { ("-A", "process") } else { ("-t", "thread") };
+            return Err(Notice::usage(format!("{flag}: there is no {what} {missing}")));
+        }
+        if self.propagation.is_some() && processes.is_empty() && self.threads.is_empty() {
+            return Err(Notice::usage("-P needs -A or -t: it says what follows from these processes and threads"));
+        }
+        if processes.is_empty() && (threads.is_empty() || self.threads.iter().any(is_all)) {
+            return Ok(None);
+        }
+        if self.generic {
+            return Err(Notice::usage("-A and -t do not go with -g: a generic channel has the events of all programs"));
+        }
+        Ok(Some(Chosen { processes, threads, propagation }))
+    }
+
+    /// The CPUs of `-C`.
+    fn cpu_logs(&self) -> Result<Option<CpuLogs>, Notice> {
+        if self.cpus.is_empty() {
+            return Ok(None);
+        }
+        if self.output.as_deref() == Some(Path::new("-")) {
+            return Err(Notice::usage("-C and -o - do not go together: one stream has no log for each CPU"));
+        }
+        if self.cpus.iter().any(|list| list.trim() == "all") {
+            return Ok(Some(CpuLogs::All));
+        }
+        let cpus = numbers("-C", "a CPU", self.cpus.iter())?;
+        let n_cpus = crate::write::Machine::this().n_cpus;
+        match cpus.iter().find(|cpu| **cpu >= n_cpus) {
+            Some(cpu) => Err(Notice::usage(format!("-C: there is no CPU {cpu}: the last one is {}", n_cpus - 1))),
+            None => Ok(Some(CpuLogs::Only(cpus.into_iter().map(|cpu| cpu as u16).collect()))),
+        }
     }
 
     fn mode(&self) -> Mode {
@@ -358,12 +418,21 @@ pub fn default_sizes(trace: Width) -> (u64, u64) {
     }
 }
 
+/// The numbers of lists, which commas or blanks separate.
+fn numbers<'l>(flag: &str, what: &str, lists: impl Iterator<Item = &'l String>) -> Result<Vec<u32>, Notice> {
+    let words = lists.flat_map(|list| list.split([',', ' ', '\t'])).filter(|word| !word.is_empty());
+    let number = |word: &str| {
+        word.parse().map_err(|_| Notice::usage(format!("{flag}: `{word}` is no number of {what}, such as 4711")))
+    };
+    words.map(number).collect()
+}
+
 fn refused(flag: char) -> Option<&'static (&'static str, bool, &'static str)> {
     REFUSED.iter().find(|(letter, ..)| letter.starts_with(flag))
 }
 
 fn takes_value(flag: char) -> bool {
-    "jJkKmoLTrxX".contains(flag) || refused(flag).is_some_and(|(_, has_value, _)| *has_value)
+    "jJkKmoLTrxXAtPC".contains(flag) || refused(flag).is_some_and(|(_, has_value, _)| *has_value)
 }
 
 fn not_a_flag(word: &str) -> Notice {

@@ -99,11 +99,12 @@ static TABLE: Table = Table {
 };
 
 impl Table {
-    /// Works on the table, alone. In a signal handler that interrupted a hook the thread below may be at the table, and
-    /// would never leave it: then nothing is waited for. Another thread is done within microseconds.
-    fn with<T>(&self, is_nested: bool, work: impl FnOnce(&[Held; MAX_HELD]) -> Option<T>) -> Option<T> {
+    /// Works on the table, alone. No signal handler interrupts that: it could record an event, and wait here for the thread
+    /// that it interrupted. Another thread is done within microseconds.
+    fn with<T>(&self, work: impl FnOnce(&[Held; MAX_HELD]) -> Option<T>) -> Option<T> {
         const TRIES: usize = 100_000;
-        let mut tries = if is_nested { 1 } else { TRIES };
+        let _blocked = sys::BlockedSignals::new();
+        let mut tries = TRIES;
         while self.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             tries -= 1;
             if tries == 0 {
@@ -146,7 +147,22 @@ pub(crate) fn put(channel: usize, id: u16, len: usize, kind: Kind, fill: impl Fn
 #[cold]
 #[inline(never)]
 fn put_slowly(thread: &Thread, channel: usize, id: u16, len: usize, kind: Kind, fill: impl FnOnce(*mut u64)) {
-    thread.with_lane(channel, |lane| lane.put(thread, channel, id, len, kind, fill));
+    if thread.with_lane(channel, |lane| lane.put(thread, channel, id, len, kind, fill)).is_none() {
+        count_missed(channel, id);
+    }
+}
+
+/// Counts an event for which the thread has no lane.
+fn count_missed(channel: usize, id: u16) {
+    let kept = sys::errno();
+    TABLE.with(|table| {
+        let held = &table[hold(table, channel, control::session_of(channel))?];
+        let pool = held.pool.get().filter(|pool| pool.records(id));
+        pool.map(|pool| pool.header().missed.fetch_add(1, Ordering::Relaxed));
+        release(held);
+        Some(())
+    });
+    sys::set_errno(kept);
 }
 
 /// Whether a channel's session records events of an id.
@@ -239,12 +255,11 @@ impl Lane {
     #[inline(never)]
     fn attach(&self, thread: &Thread, channel: usize) -> bool {
         let kept = sys::errno();
-        let is_nested = thread.depth.get() > 1;
-        self.leave(is_nested);
+        self.leave();
         let session = control::session_of(channel);
         let entered = session != 0
             && TABLE
-                .with(is_nested, |table| {
+                .with(|table| {
                     let held = hold(table, channel, session)?;
                     self.held.set(held);
                     self.pool.set(table[held].pool.get());
@@ -311,7 +326,7 @@ impl Lane {
     }
 
     /// Gives up the lane's buffer and its hold on the session's memory.
-    fn leave(&self, is_nested: bool) {
+    fn leave(&self) {
         if self.session.get() == 0 {
             return;
         }
@@ -319,7 +334,7 @@ impl Lane {
         self.session.set(0);
         self.pool.set(None);
         // Where the table cannot be had, the memory is kept for good.
-        TABLE.with(is_nested, |table| {
+        TABLE.with(|table| {
             release(&table[self.held.get()]);
             Some(())
         });
@@ -344,10 +359,10 @@ fn hold(table: &[Held; MAX_HELD], channel: usize, session: u64) -> Option<usize>
     let mut path = [0; 512];
     let (file, len) = sys::Opened::own(control::session_path(channel, session, &mut path)?)?;
     let pool = Pool::open(file.fd(), len)?;
-    let mut path = [0; 248];
+    let mut path = [0; 240];
     let len = sys::read_link(c"/proc/self/exe", &mut path);
     let held = &table[i];
-    held.process.set(pool.enter_process(sys::pid(), &path[..len]));
+    held.process.set(pool.enter_process(sys::pid(), sys::parent(), &path[..len]));
     held.channel.set(channel);
     held.session.set(session);
     held.lanes.set(1);
@@ -433,7 +448,7 @@ extern "C" fn at_exit(_: *mut libc::c_void) {
         // A signal handler that enters a session meanwhile has this called once more.
         thread.tid.set(0);
         thread.depth.set(1);
-        thread.lanes.iter().flatten().for_each(|lane| lane.leave(false));
+        thread.lanes.iter().flatten().for_each(Lane::leave);
         thread.depth.set(0);
     });
 }
@@ -453,7 +468,7 @@ extern "C" fn in_child() {
         })
         .unwrap_or(true);
     TABLE.busy.store(false, Ordering::Release);
-    TABLE.with(false, |table| {
+    TABLE.with(|table| {
         for held in table {
             held.lanes.set(0);
             // A signal handler that interrupted a hook and forked goes back to that hook, and needs its memory.
@@ -466,4 +481,83 @@ extern "C" fn in_child() {
         }
         Some(())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Options, Output};
+    use crate::session::{self, Task};
+    use std::process::Command;
+
+    static N_SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+    extern "C" fn on_signal(_: libc::c_int) {
+        N_SIGNALS.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn signals_wait_for_a_thread_that_is_at_the_table() {
+        let n = || N_SIGNALS.load(Ordering::Relaxed);
+        // SAFETY: the handler counts, and no other test sends the signal.
+        let raise = || unsafe {
+            libc::signal(libc::SIGUSR2, on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t);
+            libc::raise(libc::SIGUSR2)
+        };
+        let seen = TABLE.with(|_| {
+            assert_eq!(raise(), 0);
+            Some(n())
+        });
+        assert_eq!((seen, n()), (Some(0), 1));
+        raise();
+        assert_eq!(n(), 2, "afterwards they come at once");
+    }
+
+    /// Runs a test in a process of its own, which has its own shared memory; `None` in the one that made it.
+    fn apart(test: &str) -> Option<std::ffi::OsString> {
+        if let Some(folder) = std::env::var_os("TFBC_TEST_APART") {
+            crate::hooks::prepare();
+            return Some(folder);
+        }
+        let folder = std::env::temp_dir().join(format!("tfbc-{test}.{}", sys::pid()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &format!("lane::tests::{test}")]).env("TFBC_TEST_APART", &folder);
+        let output = command.env("TFBC_TRACE_DIR", folder.join("memory")).output().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        None
+    }
+
+    #[test]
+    fn hooks_within_hooks_beyond_the_lanes_are_missed_and_counted() {
+        let Some(folder) = apart("hooks_within_hooks_beyond_the_lanes_are_missed_and_counted") else { return };
+        fn nested(levels: usize, last_id: u16) {
+            // What a signal handler does that interrupts the hook in the midst of its event.
+            let id = if levels == 1 { last_id } else { 0x0100 };
+            put(0, id, 8, Kind::new(Kind::STAMPED, u32::from(id) << 16, 8), |at| {
+                // SAFETY: the event has room for a word.
+                unsafe { at.write(levels as u64) };
+                if levels > 1 {
+                    nested(levels - 1, last_id);
+                }
+            });
+        }
+        let log = std::path::Path::new(&folder).join("log");
+        let hooks = crate::options::Hooks::Only(vec![0x0100]);
+        session::start(&Task::Aix(Options {
+            output: Output::File(log),
+            background: true,
+            hooks,
+            ..Options::default()
+        }))
+        .unwrap();
+        let missed = || session::sessions().unwrap()[0].missed;
+        // Hook 020 is not recorded.
+        for (levels, last_id, expected) in [(DEPTH, 0x0100, 0), (DEPTH + 1, 0x0200, 0), (DEPTH + 1, 0x0100, 1)] {
+            nested(levels, last_id);
+            assert_eq!(missed(), expected, "{levels} levels, the last of hook {last_id:x}");
+        }
+        session::stop(0, false).unwrap();
+    }
 }

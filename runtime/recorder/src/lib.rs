@@ -15,12 +15,10 @@ mod control;
 #[cfg(target_os = "linux")]
 mod drain;
 pub mod flags;
-pub mod groups;
 #[cfg(target_os = "linux")]
 pub mod hook;
 #[cfg(target_os = "linux")]
 pub mod hooks;
-pub mod ids;
 #[cfg(target_os = "linux")]
 mod lane;
 pub mod logger;

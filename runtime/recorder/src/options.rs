@@ -59,6 +59,38 @@ impl Hooks {
     }
 }
 
+/// Threads whose events are recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Chosen {
+    /// `-A`: the threads that these processes have at the start.
+    pub processes: Vec<u32>,
+    /// `-t`: these threads.
+    pub threads: Vec<u32>,
+    /// `-P`: what else follows from them.
+    pub propagation: Propagation,
+}
+
+/// Threads and processes that are recorded because chosen ones started them (`-P`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Propagation {
+    /// `n`: none.
+    #[default]
+    None,
+    /// `t`: later threads of the same processes.
+    Threads,
+    /// `p`: those, and the processes that these start.
+    Processes,
+}
+
+/// CPUs with a log file each (`-C`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuLogs {
+    /// All CPUs of the machine.
+    All,
+    /// These; events of other CPUs are not written.
+    Only(Vec<u16>),
+}
+
 /// The flags of `trace`, as `trcstart` takes them too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -84,6 +116,10 @@ pub struct Options {
     pub keeps_old: bool,
     /// `-p`: each event tells its CPU.
     pub cpu_ids: bool,
+    /// `-C`: a log for each CPU beside a base file that names them.
+    pub cpu_logs: Option<CpuLogs>,
+    /// `-A`, `-t`, `-P`; `None` for all threads.
+    pub chosen: Option<Chosen>,
     /// `-s`: stop when the log is full instead of wrapping.
     pub stops_when_full: bool,
     /// `-L`: bytes of the log.
@@ -146,6 +182,8 @@ impl Default for Options {
             output: Output::default(),
             keeps_old: false,
             cpu_ids: false,
+            cpu_logs: None,
+            chosen: None,
             stops_when_full: false,
             log_size: 5 << 19,
             buffer_size: 256 << 10,

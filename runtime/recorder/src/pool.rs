@@ -3,7 +3,7 @@
 //! ```text
 //! header    4096 bytes    [`Header`]
 //! filter    8192 bytes    a bit an id: bit `id % 64` of word `id / 64`, 1 for an id that is recorded
-//! processes 1024 × 256    process id u32, length u32, path
+//! processes 1024 × 256    process id u32, length u32, parent u32, u32, path
 //! heads     n × 64        [`Head`] of each buffer
 //! buffers   n × size      events of one thread each, from the next page on
 //! ```
@@ -142,7 +142,9 @@ pub(crate) struct Head {
 struct Process {
     pid: AtomicU32,
     len: AtomicU32,
-    path: [AtomicU64; 31],
+    parent: AtomicU32,
+    _unused: AtomicU32,
+    path: [AtomicU64; 30],
 }
 
 /// A mapped session. A copy refers to the same mapping, which lives until [`Pool::unmap`].
@@ -233,6 +235,14 @@ impl Pool {
         unsafe { sys::unmap(self.base, self.len) };
     }
 
+    /// True if the header still says what this mapping was made by: a program that writes anywhere may write there, too.
+    pub fn is_intact(&self) -> bool {
+        let header = self.header();
+        header.magic.load(Ordering::Relaxed) == MAGIC
+            && header.n_buffers.load(Ordering::Relaxed) as usize == self.n_buffers
+            && header.buffer_size.load(Ordering::Relaxed) as usize == self.buffer_size
+    }
+
     pub fn header(&self) -> &Header {
         // SAFETY: the mapping is longer than a header, page-aligned, and any bytes are valid atomics.
         unsafe { self.base.cast::<Header>().as_ref() }
@@ -256,7 +266,7 @@ impl Pool {
     }
 
     /// Enters a process, and gives its number; `u32::MAX` where the table is full.
-    pub fn enter_process(&self, pid: u32, path: &[u8]) -> u32 {
+    pub fn enter_process(&self, pid: u32, parent: u32, path: &[u8]) -> u32 {
         let number = self.header().n_processes.fetch_add(1, Ordering::Relaxed);
         let Some(process) = self.processes().get(number as usize) else {
             self.header().n_processes.fetch_sub(1, Ordering::Relaxed);
@@ -264,8 +274,15 @@ impl Pool {
         };
         let len = store_bytes(&process.path, path);
         process.len.store(len as u32, Ordering::Relaxed);
+        process.parent.store(parent, Ordering::Relaxed);
         process.pid.store(pid, Ordering::Release);
         number
+    }
+
+    /// The parent of a process that entered itself, when it did; the last one if a process id came again.
+    pub fn parent_of(&self, pid: u32) -> Option<u32> {
+        let process = self.processes().iter().rev().find(|process| process.pid.load(Ordering::Acquire) == pid)?;
+        Some(process.parent.load(Ordering::Relaxed))
     }
 
     /// The path of a process that entered itself.

@@ -113,7 +113,7 @@ fn record(class: u8, event: u32, data: &[u8], is_text: bool) {
     let slot = u32::from(class) << 10 | event;
     let kind = Kind::new(Kind::KERNEL | Kind::STAMPED | bytes, slot, recorded.len().next_multiple_of(4));
     // Classes are filtered, not events: each is the id whose high byte is 0.
-    lane::put(QNX, class.into(), recorded.len(), kind, move |at| {
+    lane::put(QNX, slot as u16, recorded.len(), kind, move |at| {
         // SAFETY: `put` made room for the length that it was told, filled to 8.
         unsafe { write_bytes(at, recorded) };
     });

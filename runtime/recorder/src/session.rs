@@ -9,9 +9,12 @@
 //! The session's memory is a file of its own in the folder of shared memory. Its process holds a lock on that file as long as
 //! it lives: a file without a holder is what a killed session left, and [`recover`] reads it.
 
+mod choice;
+mod force;
 mod keeper;
 
 pub use crate::control::{FOLDER_VARIABLE, QNX};
+pub use force::{Forced, force_stop};
 pub use keeper::run;
 
 use crate::control::{self, ALL_CHANNELS, CHANNELS};
@@ -59,6 +62,11 @@ pub enum Error {
         /// The channel.
         channel: usize,
     },
+    /// The header of the session's memory was overwritten, so that nothing can be told to the session.
+    Overwritten {
+        /// The channel.
+        channel: usize,
+    },
     /// The channel's session ends at its own prompt.
     Interactive {
         /// The channel.
@@ -97,6 +105,9 @@ impl fmt::Display for Error {
             Error::Active { channel, pid } => write!(f, "channel {channel} has a session already, process {pid}"),
             Error::NotActive { channel } => write!(f, "channel {channel} has no session"),
             Error::Dead { channel } => write!(f, "the session of channel {channel} was killed"),
+            Error::Overwritten { channel } => {
+                write!(f, "the header of the memory of channel {channel}'s session was overwritten")
+            }
             Error::Interactive { channel, pid } => {
                 write!(f, "the session of channel {channel} ends at its prompt, that of process {pid}")
             }
@@ -131,6 +142,7 @@ impl Error {
             Error::Active { .. } | Error::NoFreeChannel => libc::EBUSY,
             Error::NotActive { .. } => libc::ENXIO,
             Error::Dead { .. } => libc::ESRCH,
+            Error::Overwritten { .. } => libc::EBADMSG,
             Error::Interactive { .. } => libc::EPERM,
             Error::NoChannel { .. } => libc::EINVAL,
             Error::Memory { source, .. } | Error::Log { source, .. } | Error::Process(source) => {
@@ -153,6 +165,8 @@ pub struct Status {
     pub is_on: bool,
     /// Its log; empty for a stream.
     pub log: PathBuf,
+    /// The file of its shared memory.
+    pub memory: PathBuf,
     /// Events that found no buffer, or gave way to newer ones, so far.
     pub missed: u64,
     /// Events whose bytes were cut, so far.
@@ -265,7 +279,7 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
     map()?;
     let _only = lock()?;
     let status = |channel| {
-        let Found { pool, is_alive, .. } = find_any(channel)?;
+        let Found { pool, path, is_alive, .. } = find_any(channel)?;
         let header = pool.header();
         let status = Status {
             channel,
@@ -273,6 +287,7 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
             is_alive,
             is_on: is_alive && control::is_on(channel),
             log: path_of(pool.log()),
+            memory: path,
             missed: header.missed.load(Ordering::Relaxed),
             cut: header.cut.load(Ordering::Relaxed),
         };
@@ -290,7 +305,7 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
 pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
     map()?;
     let _only = lock()?;
-    let found = find_any(channel).ok_or(Error::NotActive { channel })?;
+    let found = find_any(channel).ok_or_else(|| absent(channel))?;
     let pid = found.pool.header().owner.load(Ordering::Relaxed);
     let recovered =
         if found.is_alive { Err(Error::Active { channel, pid }) } else { keeper::recover(&found.pool, channel, path) };
@@ -356,6 +371,24 @@ fn open(channel: usize, session: u64) -> Option<Found> {
     Some(Found { pool, file, path, is_alive })
 }
 
+/// Why a channel's session is not among [`sessions`].
+pub fn absent(channel: usize) -> Error {
+    if overwritten(channel).is_some() { Error::Overwritten { channel } } else { Error::NotActive { channel } }
+}
+
+/// The memory of a channel's last session, if it is there and its header was overwritten; and true if the session lives.
+fn overwritten(channel: usize) -> Option<(File, PathBuf, bool)> {
+    let session = control::session_of(channel);
+    let path = session_file(channel, session);
+    let file = File::options().read(true).write(true).open(&path).ok().filter(|_| session != 0)?;
+    if let Some(pool) = Pool::open(file.as_fd(), file.metadata().ok()?.len()) {
+        release(pool);
+        return None;
+    }
+    let is_alive = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    Some((file, path, is_alive))
+}
+
 #[expect(unsafe_code, reason = "ends a mapping")]
 fn release(pool: Pool) {
     // SAFETY: the caller mapped it, and gives it away.
@@ -371,13 +404,18 @@ fn free_channel(task: &Task) -> Result<usize, Error> {
         release(found.pool);
         found.is_alive.then_some(pid)
     };
+    let is_overwritten = |channel| overwritten(channel).is_some_and(|(.., is_alive)| is_alive);
     let channel = match task {
         Task::Kev(_) => QNX,
         Task::Aix(options) if options.generic => {
-            return (1..CHANNELS).find(|channel| keeper_of(*channel).is_none()).ok_or(Error::NoFreeChannel);
+            let is_free = |channel: &usize| keeper_of(*channel).is_none() && !is_overwritten(*channel);
+            return (1..CHANNELS).find(is_free).ok_or(Error::NoFreeChannel);
         }
         Task::Aix(_) => 0,
     };
+    if is_overwritten(channel) {
+        return Err(Error::Overwritten { channel });
+    }
     keeper_of(channel).map_or(Ok(channel), |pid| Err(Error::Active { channel, pid }))
 }
 
@@ -388,7 +426,7 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
     }
     map()?;
     let _only = lock()?;
-    let found = find(channel).ok_or(Error::NotActive { channel })?;
+    let found = find(channel).ok_or_else(|| absent(channel))?;
     let header = found.pool.header();
     let pid = header.owner.load(Ordering::Relaxed);
     let is_others = header.flags.load(Ordering::Relaxed) & flag::INTERACTIVE != 0 && pid != sys::pid();
@@ -474,7 +512,7 @@ fn flags_of(task: &Task, clock: crate::clock::Clock) -> u32 {
     match task {
         Task::Aix(options) => {
             set(options.mode == Mode::Circular, flag::CIRCULAR);
-            set(options.cpu_ids, flag::CPU);
+            set(options.cpu_ids || options.cpu_logs.is_some(), flag::CPU);
             set(options.hooks != Hooks::All, flag::FILTERED);
             set(options.trace == Width::W32, flag::TRACE32);
         }
@@ -488,11 +526,11 @@ fn flags_of(task: &Task, clock: crate::clock::Clock) -> u32 {
     flags
 }
 
-/// Sets a bit for each id (for QNX: each class) that is recorded.
+/// Sets a bit for each id that is recorded. The id of an event of QNX is its class and number, as in a slot's header.
 fn fill_filter(pool: &Pool, task: &Task) {
     let is_recorded = |id: u16| match task {
         Task::Aix(options) => options.hooks.contains(id),
-        Task::Kev(logger) => !logger.except.iter().any(|class| u16::from(*class) == id),
+        Task::Kev(logger) => !logger.except.iter().any(|events| events.contains((id >> 10) as u8, id & 1023)),
     };
     for (first, word) in (0..=u16::MAX).step_by(64).zip(pool.filter()) {
         let bits = (0..64).filter(|bit| is_recorded(first + bit)).fold(0, |bits, bit| bits | 1 << bit);

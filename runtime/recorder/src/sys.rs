@@ -27,6 +27,11 @@ pub fn pid() -> u32 {
     std::process::id()
 }
 
+/// The parent's process id.
+pub fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
 /// The thread id of the calling thread.
 pub fn tid() -> u32 {
     // SAFETY: takes nothing and cannot fail.
@@ -43,6 +48,28 @@ pub fn user() -> u32 {
 pub fn cpu() -> u16 {
     // SAFETY: takes nothing; -1 where the kernel does not tell.
     unsafe { libc::sched_getcpu() }.max(0) as u16
+}
+
+/// Keeps signal handlers off the calling thread until it is dropped. Signals that come meanwhile are handled then.
+pub struct BlockedSignals(libc::sigset_t);
+
+impl BlockedSignals {
+    pub fn new() -> Self {
+        // SAFETY: all bytes 0 are a valid set, and both sets are valid for writing.
+        unsafe {
+            let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+            Self(before)
+        }
+    }
+}
+
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        // SAFETY: the set is the one that held before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
 }
 
 /// Nanoseconds of a clock of the C library.
@@ -63,6 +90,13 @@ pub fn is_alive(pid: u32, tid: u32) -> bool {
     // SAFETY: signal 0 is not sent, it only asks.
     let answer = unsafe { libc::syscall(libc::SYS_tgkill, pid as i32, tid as i32, 0) };
     answer == 0 || errno() != libc::ESRCH
+}
+
+/// Sends a signal to a process.
+pub fn signal(pid: u32, signal: libc::c_int) -> std::io::Result<()> {
+    // SAFETY: takes numbers alone.
+    let sent = unsafe { libc::kill(pid as libc::pid_t, signal) };
+    if sent == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// Maps a whole file of at least `len` bytes for reading and writing, shared with all that map it.

@@ -136,10 +136,11 @@ impl ContextTable {
     /// # Errors
     /// The file cannot be read, or has mistakes: all of them.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT + 1)).map_err(LoadError::Io)?;
-        if text.len() as u64 > MAX_TEXT {
-            return Err(LoadError::TooLarge);
-        }
+        let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT));
+        let text = text.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => LoadError::TooLarge,
+            _ => LoadError::Io(error),
+        })?;
         parse::parse(&text).map_err(LoadError::Text)
     }
 

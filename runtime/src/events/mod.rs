@@ -1,21 +1,27 @@
 //! The built-in events of QNX: what they are called, and the programs that print them.
 //!
-//! The programs are compiled when this package is built, and checked when they are first used.
+//! The programs are compiled ahead (`built_in/`), and verified when they are first used.
 
+mod arguments;
 mod printer;
+pub mod spelling;
+mod table;
 
+pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, is_text, text_of_words};
 pub use printer::EventPrinter;
 
 use crate::reader::kev::{KevRecord, classes};
+use std::borrow::Cow;
 use std::sync::OnceLock;
+use table::{Form, Release, Row, Table};
 use tfbc_vm::{Hook, Limits, Program, Space, TextBuf, num};
 
 /// Names of the classes by their number.
-static CLASS_NAMES: &[(u8, &str)] = include!(concat!(env!("OUT_DIR"), "/class_names.rs"));
+static CLASS_NAMES: &[(u8, &str)] = include!("../../built_in/class_names.rs");
 
 /// Every event and kernel call of the tables, a line each: event, label, IDE label, releases, and the arguments of simple
 /// and of wide records.
-pub static LISTING: &str = include_str!(concat!(env!("OUT_DIR"), "/events.txt"));
+pub static LISTING: &str = include_str!("../../built_in/events.txt");
 
 /// The name of a class, such as `USER`.
 ///
@@ -26,11 +32,6 @@ pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)
 }
 
-/// The class with a name.
-pub fn class_number(name: &str) -> Option<u8> {
-    CLASS_NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
-}
-
 /// Bytes at an address that blobs are used at without copying.
 #[repr(C, align(16))]
 struct Aligned<B: ?Sized>(B);
@@ -38,7 +39,7 @@ struct Aligned<B: ?Sized>(B);
 macro_rules! blobs {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(static $name: Blob = Blob {
-            bytes: &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", $file))),
+            bytes: &Aligned(*include_bytes!(concat!("../../built_in/", $file))),
             opened: OnceLock::new(),
         };)*
     };
@@ -48,9 +49,6 @@ blobs! {
     COMPAT = "compat.tfbc",
     COMPAT_ONE_LINE = "compat_one_line.tfbc",
     COMPAT_HEADING = "compat_heading.tfbc",
-    ARGUMENTS_6_4 = "arguments_6_4.tfbc",
-    ARGUMENTS_7_1 = "arguments_7_1.tfbc",
-    ARGUMENTS_8_0 = "arguments_8_0.tfbc",
 }
 
 /// One of the blobs, opened at its first use.
@@ -91,10 +89,6 @@ impl Entry {
         Entry { index: hook.index, start, start_len }
     }
 
-    fn label(&self) -> Option<&str> {
-        std::str::from_utf8(self.start.get(..self.start_len)?).ok()
-    }
-
     #[inline]
     fn push_label(&self, out: &mut TextBuf) {
         out.spare()[..MAX_START].copy_from_slice(&self.start);
@@ -103,7 +97,7 @@ impl Entry {
 }
 
 impl Opened {
-    #[inline]
+    #[cfg(test)]
     fn entry(&self, class: u8, event: u16) -> Option<&Entry> {
         self.entries.get(self.number(class, event))
     }
@@ -141,8 +135,6 @@ pub enum Part {
     CompatOneLine,
     /// Of that, class and event alone.
     CompatHeading,
-    /// The arguments, each behind a blank.
-    Arguments,
 }
 
 /// The events of the logs of one release and byte order.
@@ -162,16 +154,8 @@ pub enum Part {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Events {
-    release: Release,
+    table: &'static Table,
     big_endian: bool,
-}
-
-/// The releases with tables of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Release {
-    Qnx6_4,
-    Qnx7_1,
-    Qnx8_0,
 }
 
 impl Events {
@@ -182,36 +166,57 @@ impl Events {
             Some((8.., _)) => Release::Qnx8_0,
             _ => Release::Qnx6_4,
         };
-        Events { release, big_endian }
+        Events { table: Table::of(release), big_endian }
     }
 
-    fn opened(&self, part: Part) -> &'static Opened {
-        let blob = match (part, self.release) {
-            (Part::Compat, _) => &COMPAT,
-            (Part::CompatOneLine, _) => &COMPAT_ONE_LINE,
-            (Part::CompatHeading, _) => &COMPAT_HEADING,
-            (Part::Arguments, Release::Qnx6_4) => &ARGUMENTS_6_4,
-            (Part::Arguments, Release::Qnx7_1) => &ARGUMENTS_7_1,
-            (Part::Arguments, Release::Qnx8_0) => &ARGUMENTS_8_0,
+    fn opened(part: Part) -> &'static Opened {
+        let blob = match part {
+            Part::Compat => &COMPAT,
+            Part::CompatOneLine => &COMPAT_ONE_LINE,
+            Part::CompatHeading => &COMPAT_HEADING,
         };
         blob.open()
     }
 
     /// What prints a part of records.
     pub fn printer(&self, part: Part, limits: Limits) -> EventPrinter {
-        EventPrinter::new(part, self.opened(part), self.big_endian, limits)
+        EventPrinter::new(Self::opened(part), self.big_endian, limits)
+    }
+
+    /// Printer of the arguments in the default layout; all of them on one line with `one_line`.
+    pub fn argument_printer(&self, one_line: bool) -> ArgumentPrinter {
+        ArgumentPrinter { events: *self, one_line }
+    }
+
+    /// The arguments of a record.
+    #[inline]
+    pub fn arguments<'r>(&self, record: &KevRecord<'r>) -> Arguments<'r> {
+        arguments::arguments(self.row(record.meant_class(), record.event), record, self.big_endian)
     }
 
     /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
-        self.entry(class, event).and_then(Entry::label)
+        self.row(class, event).map(|row| row.label)
+    }
+
+    /// The label of an event, with what tells a kernel call's records apart: `MSG_SENDV/11 exit`, `MSG_SENDV/11 enter64`.
+    pub fn distinct_label(&self, class: u8, event: u16) -> Option<Cow<'static, str>> {
+        let label = self.label(class, event)?;
+        let kind = match (class, event >> 7) {
+            (classes::KER_CALL, 1) => "exit",
+            (classes::KER_CALL, 2) => "int",
+            (classes::KER_CALL, 4) => "enter64",
+            (classes::KER_CALL, 5) => "exit64",
+            (classes::KER_CALL, 6) => "int64",
+            _ => return Some(Cow::Borrowed(label)),
+        };
+        Some(Cow::Owned(format!("{label} {kind}")))
     }
 
     /// What the tables know of an event.
     #[inline]
-    fn entry(&self, class: u8, event: u16) -> Option<&'static Entry> {
-        let known = Space::record_id(class, event) != 0;
-        self.opened(Part::Arguments).entry(class, event).filter(|_| known)
+    fn row(&self, class: u8, event: u16) -> Option<&'static Row> {
+        self.table.row(class, event)
     }
 
     /// The labels of a class, those of kernel calls without their numbers.
@@ -220,54 +225,29 @@ impl Events {
         labels.map(|label| label.split_once('/').map_or(label, |(name, _)| name)).collect()
     }
 
-    /// The events of a class with a label. A kernel call's may stand without its number and in front of one of
-    /// `:enter`, `:exit` and `:int`; without those, all its records are meant.
-    pub fn numbers(&self, class: u8, label: &str) -> Vec<u16> {
-        let is_call = class == classes::KER_CALL;
-        let (label, kind) = match label.rsplit_once(':') {
-            Some((label, kind)) if is_call => (label, Some(kind)),
-            _ => (label, None),
-        };
-        let kinds = |event: u16| ["enter", "exit", "int", ""][usize::from(event >> 7 & 3)];
-        let named = |event: &u16| {
-            let known = self.label(class, *event);
-            known == Some(label)
-                || (is_call && known.and_then(|known| known.split_once('/')).map(|(name, _)| name) == Some(label))
-        };
-        (0..1024).filter(named).filter(|event| kind.is_none_or(|kind| kind == kinds(*event))).collect()
-    }
-
     /// Appends a record's label, or `EVENT n`; behind that of an interrupt, its number.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        push_label(self.entry(class, record.event), record.event, out);
+        push_label(self.row(class, record.event), record.event, out);
         if is_interrupt(class, record.event) {
             out.push(b" ");
             self.interrupt(record.event, record.bytes, out);
         }
     }
 
-    /// Appends what stands for a record's class in traceprinter's default layout: `THREAD`, `KER_EXIT`, `USREVENT`.
+    /// Appends a record's class as traceprinter's default layout has it: `THREAD`, `KER_EXIT`, `USREVENT`.
     pub fn class_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        let label = || self.label(class, record.event).unwrap_or_default();
-        let text = match (class, record.event) {
-            (classes::KER_CALL, event) => match event >> 7 & 3 {
-                1 => "KER_EXIT",
-                2 => "INT_CALL",
-                _ => "KER_CALL",
-            },
-            (class, event) if is_interrupt(class, event) => label(),
-            (classes::USER, _) => "USREVENT",
-            (classes::PR_TH, event) => match (label(), event) {
-                (label, _) if label.starts_with("VTH") => "VTHREAD",
-                (label, _) if label.starts_with("TH") => "THREAD",
-                (label, _) if label.starts_with("PROC") => "PROCESS",
-                (_, 26..52) => "VTHREAD",
-                (_, ..64) => "THREAD",
-                _ => "PROCESS",
-            },
-            (class, _) => match class_name(class) {
+        let text = match (self.row(class, record.event), class) {
+            (Some(Row { form: Form::Interrupt, label, .. }), _) => label,
+            (_, classes::USER) => "USREVENT",
+            (Some(row), _) => row.class_text,
+            (None, classes::KER_CALL) => {
+                ["KER_CALL", "KER_EXIT", "INT_CALL", "KER_CALL"][usize::from(record.event >> 7 & 3)]
+            }
+            (None, classes::PR_TH) if record.event < 64 => "THREAD",
+            (None, classes::PR_TH) => "PROCESS",
+            (None, class) => match class_name(class) {
                 Some(name) => name,
                 None => return out.dec(class.into()),
             },
@@ -275,17 +255,17 @@ impl Events {
         out.push(text.as_bytes());
     }
 
-    /// Appends what stands for a record's event in that layout: its label; `EVENT n` where the tables do not know it;
-    /// of interrupts their number, of user events theirs.
+    /// Appends a record's event as that layout has it: its label; the number of an interrupt or a user event; `EVENT n` if
+    /// the tables do not have it or the record is too short.
     pub fn event_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let class = record.meant_class();
-        match (class, record.event) {
-            (classes::USER, event) => {
+        let row = self.row(record.meant_class(), record.event).filter(|_| self.arguments(record).named);
+        match row.map(|row| row.form) {
+            Some(Form::User) => {
                 out.push(b"EVENT:");
-                out.dec(event.into());
+                out.dec(record.event.into());
             }
-            (class, event) if is_interrupt(class, event) => self.interrupt(event, record.bytes, out),
-            (class, event) => push_label(self.entry(class, event), event, out),
+            Some(Form::Interrupt) => self.interrupt(record.event, record.bytes, out),
+            _ => push_label(row, record.event, out),
         }
     }
 
@@ -308,11 +288,11 @@ pub(crate) fn is_interrupt(class: u8, event: u16) -> bool {
     class == classes::INT && (1..=6).contains(&event)
 }
 
-/// A label, or the number of an event that has none.
+/// Appends a label, or the number of an event without one.
 #[inline]
-fn push_label(entry: Option<&Entry>, event: u16, out: &mut TextBuf) {
-    match entry {
-        Some(entry) => entry.push_label(out),
+fn push_label(row: Option<&Row>, event: u16, out: &mut TextBuf) {
+    match row {
+        Some(row) => out.push(row.label.as_bytes()),
         None => {
             out.push(b"EVENT ");
             out.dec(event.into());

@@ -3,21 +3,18 @@
 //! Nearly all records are of few events, most of which print text and numbers at fixed places: these are laid out when the
 //! first record comes, and the machine is left to the others.
 
-use super::{Entry, Opened, Part};
+use super::{Entry, Opened};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{Context, Env, Event, Job, Layout, Limits, Machine, Record, Straight, TextBuf, Timers};
 
 /// Prints a part of records: the program for it, and the scratch to run it.
 #[derive(Debug)]
 pub struct EventPrinter {
-    part: Part,
     opened: &'static Opened,
     big_endian: bool,
     straights: Straights,
     machine: Machine,
     timers: Timers,
-    /// A part before its blanks are taken off; `None` while it is in use.
-    text: Option<TextBuf>,
 }
 
 /// What is known of the entries whose text is laid out, from their first record on.
@@ -51,21 +48,18 @@ impl Straights {
 }
 
 impl EventPrinter {
-    pub(super) fn new(part: Part, opened: &'static Opened, big_endian: bool, limits: Limits) -> Self {
+    pub(super) fn new(opened: &'static Opened, big_endian: bool, limits: Limits) -> Self {
         let n_places = if limits.text < Straight::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
         EventPrinter {
-            part,
             opened,
             big_endian,
             straights: Straights { places: vec![UNKNOWN; n_places], known: Vec::new() },
             machine: Machine::new(limits),
             timers: Timers::new(),
-            text: None,
         }
     }
 
-    /// Appends the part of a record, with its line end; false where the part has none for it. Of an event that the
-    /// tables do not know, the arguments are its words in hex.
+    /// Appends the part of a record, with its line end; false where the part has none for it.
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         self.print_behind([], record, out)
@@ -79,8 +73,7 @@ impl EventPrinter {
         record: &KevRecord<'_>,
         out: &mut TextBuf,
     ) -> bool {
-        let class = if self.part == Part::Arguments { record.meant_class() } else { record.class };
-        let number = self.opened.number(class, record.event);
+        let number = self.opened.number(record.class, record.event);
         let straight = self.straights.find(2 * number + usize::from(record.wide));
         if straight.is_some_and(|straight| straight.write(before, record.bytes, out)) {
             return true;
@@ -93,17 +86,13 @@ impl EventPrinter {
     #[inline(never)]
     fn run_behind(&mut self, before: &[u8], number: usize, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let opened = self.opened;
-        let has_label = self.part != Part::Arguments;
-        let unknown = if has_label { None } else { opened.entry(0, 0) };
-        let Some(entry) = opened.entries.get(number).or(unknown) else { return false };
+        let Some(entry) = opened.entries.get(number) else { return false };
         let place = 2 * number + usize::from(record.wide);
         if self.straights.is_unknown(place) {
             self.straights.learn(place, self.straight(entry, record.wide));
         }
         out.push(before);
-        if has_label {
-            entry.push_label(out);
-        }
+        entry.push_label(out);
         let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
         let KevRecord { bytes, wide, offset, .. } = *record;
         let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
@@ -122,23 +111,14 @@ impl EventPrinter {
             (false, true) => Env::SimpleBig,
             (true, true) => Env::WideBig,
         };
-        let label = if self.part == Part::Arguments { b"" } else { entry.start.get(..entry.start_len)? };
+        let label = entry.start.get(..entry.start_len)?;
         self.opened.program.straight(&self.opened.program.entry_at(entry.index)?, env, label)
-    }
-
-    /// Appends the part without the blanks around it and without line end.
-    pub fn print_trimmed(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let mut text = self.text.take().unwrap_or_default();
-        text.clear();
-        self.print(record, &mut text);
-        out.push(text.as_bytes().trim_ascii());
-        self.text = Some(text);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Events;
+    use super::super::{Events, Part};
     use super::*;
 
     /// Words that make a difference: what prints and what does not, failed calls, signs, lengths.
@@ -157,13 +137,13 @@ mod tests {
     #[test]
     fn what_is_laid_out_prints_as_the_machine_does() {
         let mut n_straight = 0;
-        for part in [Part::Compat, Part::CompatOneLine, Part::CompatHeading, Part::Arguments] {
+        for part in [Part::Compat, Part::CompatOneLine, Part::CompatHeading] {
             for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
                 let events = Events::of(Some((release, 0)), big_endian);
                 let mut printer = events.printer(part, Limits::default());
                 let mut machine = events.printer(part, Limits::default());
                 machine.straights.places.clear();
-                let is_known = |id: u32| events.opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
+                let is_known = |id: u32| Events::opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
                 for id in (0..32_768).filter(|id| id % 97 == 0 || id >> 10 != 6 && is_known(*id)) {
                     for (wide, n_words) in [(false, 2), (true, 2), (true, 4), (true, 6), (true, 18)] {
                         let bytes = payload(id + n_words as u32, n_words);

@@ -1,6 +1,6 @@
 //! A trace of any kind, told apart by its first bytes.
 
-use super::aix::{Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
+use super::aix::{Kind, Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use super::window::{Input, Window};
 use std::fmt;
@@ -18,29 +18,57 @@ pub enum AnyTrace {
     Kev(Box<KevLog>),
 }
 
+/// The system that a trace was recorded on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// A log or stream of AIX's trace.
+    Aix,
+    /// A kernel log of QNX.
+    Qnx,
+}
+
+/// What a trace is, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceKind {
+    /// A trace of AIX.
+    Aix(Kind),
+    /// A kernel log of QNX.
+    Kev,
+}
+
+impl TraceKind {
+    /// The name that `--format` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            TraceKind::Aix(kind) => kind.name(),
+            TraceKind::Kev => "kev",
+        }
+    }
+}
+
 /// Why a trace cannot be read at all.
 #[derive(Debug)]
-pub enum AnyRefusal {
+pub enum TraceError {
     /// It was taken for a trace of AIX.
     Aix(OpenError),
     /// It was taken for a log of QNX.
     Kev(KevRefusal),
 }
 
-impl fmt::Display for AnyRefusal {
+impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AnyRefusal::Aix(error) => error.fmt(f),
-            AnyRefusal::Kev(error) => error.fmt(f),
+            TraceError::Aix(error) => error.fmt(f),
+            TraceError::Kev(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for AnyRefusal {}
+impl std::error::Error for TraceError {}
 
-impl From<io::Error> for AnyRefusal {
+impl From<io::Error> for TraceError {
     fn from(error: io::Error) -> Self {
-        AnyRefusal::Aix(error.into())
+        TraceError::Aix(error.into())
     }
 }
 
@@ -50,47 +78,75 @@ impl AnyTrace {
     ///
     /// # Errors
     /// The input cannot be read, or is no trace.
-    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         if options.format.is_some() {
-            return Logs::open(path, options).map(Self::aix).map_err(AnyRefusal::Aix);
+            return Logs::open(path, options).map(Self::aix).map_err(TraceError::Aix);
         }
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         let name = path.to_string_lossy();
         let mut window = Window::new(input);
         if begins_kev(&mut window)? {
-            return Self::kev(KevLog::from_window(window, &name, &KevOptions::default()));
+            return Self::kev(KevLog::from_window(window, &name, &kev_options(options)));
         }
         Trace::from_window(name, window, options)
             .and_then(|trace| Logs::with_cpu_files(trace, path, options))
             .map(Self::aix)
-            .map_err(AnyRefusal::Aix)
+            .map_err(TraceError::Aix)
     }
 
     /// Opens a log of QNX, whatever its first bytes are.
     ///
     /// # Errors
     /// The input cannot be read, or is no log.
-    pub fn open_kev(path: &Path, options: &ReadOptions) -> Result<Self, AnyRefusal> {
+    pub fn open_kev(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
-        Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &KevOptions::default()))
+        Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &kev_options(options)))
     }
 
-    /// Whether a file's first bytes are those of a trace.
+    /// Reads a trace from an input that is no file by a path; `name` is what messages use.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is no trace.
+    pub fn from_input(name: &str, input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut window = Window::new(input.within(options.max_ratio));
+        if options.format.is_none() && begins_kev(&mut window)? {
+            return Self::kev(KevLog::from_window(window, name, &kev_options(options)));
+        }
+        Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(TraceError::Aix)
+    }
+
+    /// The kind of a trace in a file, by its first bytes; `None` if it is no trace.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn is_trace(path: &Path) -> io::Result<bool> {
+    pub fn kind_of(path: &Path) -> io::Result<Option<TraceKind>> {
         let mut window = Window::new(Input::open(path)?);
-        Ok(begins_kev(&mut window)? || find_kind(&mut window).is_ok())
+        if begins_kev(&mut window)? {
+            return Ok(Some(TraceKind::Kev));
+        }
+        Ok(find_kind(&mut window).ok().map(TraceKind::Aix))
+    }
+
+    /// The system whose trace a file is, by its first bytes; `None` if it is no trace.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn system_of(path: &Path) -> io::Result<Option<System>> {
+        Ok(Self::kind_of(path)?.map(|kind| if kind == TraceKind::Kev { System::Qnx } else { System::Aix }))
     }
 
     fn aix(logs: Logs) -> Self {
         AnyTrace::Aix(Box::new(logs))
     }
 
-    fn kev(log: Result<KevLog, KevRefusal>) -> Result<Self, AnyRefusal> {
-        log.map(|log| AnyTrace::Kev(Box::new(log))).map_err(AnyRefusal::Kev)
+    fn kev(log: Result<KevLog, KevRefusal>) -> Result<Self, TraceError> {
+        log.map(|log| AnyTrace::Kev(Box::new(log))).map_err(TraceError::Kev)
     }
+}
+
+/// What options for any trace mean for a log of QNX; the input knows already what it may come to.
+fn kev_options(options: &ReadOptions) -> KevOptions {
+    KevOptions { salvage: options.salvage, ..KevOptions::default() }
 }
 
 /// Looks at as many first bytes as tell a log of QNX from a trace of AIX: of a pipe no more than that, since its next

@@ -45,8 +45,7 @@ impl Follower {
 
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    crate::file_id::FileId::from(one) == other.into()
 }
 
 #[cfg(not(unix))]

@@ -8,7 +8,7 @@ mod notice;
 mod packed;
 mod window;
 
-pub use any::{AnyRefusal, AnyTrace};
+pub use any::{AnyTrace, System, TraceError, TraceKind};
 pub use follow::Follower;
 pub use notice::{Imbalance, Notice, Tally};
 pub use packed::{Compression, MaxRatio, Unpacker};

@@ -8,14 +8,21 @@ use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::ops::{Deref, Range};
 #[cfg(unix)]
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use tempfile::SpooledTempFile;
 
 /// Bytes asked for in one read. A batch takes as many at most: with its events and their text they fit a second cache.
 const CHUNK: usize = 128 << 10;
+
+/// Bytes of an input that cannot be read again that are looked ahead at.
+pub(in crate::reader) const MAX_LOOK_AHEAD: u64 = 16 << 20;
+
+/// How many of them are kept in memory.
+const LOOK_AHEAD_IN_MEMORY: usize = 1 << 20;
 
 /// Bytes of a buffer that is handed over that may be copied twice, so that the next one can lend its own.
 const LITTLE: usize = 4 << 10;
@@ -172,14 +179,30 @@ impl Input {
         !matches!(self, Input::Seekable(_) | Input::Memory(_))
     }
 
-    /// Reads at most `max` bytes, to the end where there are not so many.
+    /// Reads all of an input that has at most `max` bytes.
     ///
     /// # Errors
-    /// The input cannot be read, or is compressed and damaged.
+    /// The input cannot be read, or is compressed and damaged. If it has more bytes, the kind of the error is
+    /// [`io::ErrorKind::FileTooLarge`].
     pub fn read_whole(&mut self, max: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.read_on(&mut bytes, max)?;
+        self.read_rest(&mut bytes, max)?;
         Ok(bytes)
+    }
+
+    /// Reads the rest of an input that has at most `max` bytes, of which `bytes` were read before.
+    ///
+    /// # Errors
+    /// As of [`Input::read_whole`].
+    pub fn read_rest(&mut self, bytes: &mut Vec<u8>, max: u64) -> io::Result<()> {
+        let is_large = self.size()?.is_some_and(|size| size > max);
+        if !is_large {
+            self.read_on(bytes, (max + 1).saturating_sub(bytes.len() as u64))?;
+        }
+        if is_large || bytes.len() as u64 > max {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {max} bytes")));
+        }
+        Ok(())
     }
 
     /// Appends the rest of the input to bytes of it, up to `max` bytes.
@@ -300,6 +323,55 @@ pub(crate) struct Taken {
     pub offset: u64,
 }
 
+/// Bytes of an input that cannot be read again, kept while looking ahead.
+///
+/// They are not kept in the window: its buffer would grow, and go from batch to batch at that size.
+struct Ahead {
+    /// The bytes, of which the first ones are in memory and the others in an unnamed temporary file.
+    bytes: SpooledTempFile,
+    /// How many there are; while they are read again, how many are left.
+    n_bytes: u64,
+    /// True once they are read again.
+    is_replayed: bool,
+    /// True if the input ends after them.
+    is_last: bool,
+}
+
+impl Ahead {
+    fn new(first: &[u8]) -> io::Result<Self> {
+        let mut bytes = SpooledTempFile::new(LOOK_AHEAD_IN_MEMORY);
+        bytes.write_all(first)?;
+        Ok(Self { bytes, n_bytes: first.len() as u64, is_replayed: false, is_last: false })
+    }
+
+    /// Reads from the input, or again what was read before.
+    fn read(&mut self, input: &mut Input, into: &mut [u8]) -> io::Result<usize> {
+        if !self.is_replayed {
+            let n = input.read(into)?;
+            self.bytes.write_all(&into[..n])?;
+            self.n_bytes += n as u64;
+            return Ok(n);
+        }
+        let n = self.bytes.read(into)?;
+        self.n_bytes -= n as u64;
+        Ok(n)
+    }
+
+    fn replay(&mut self, is_last: bool) -> io::Result<()> {
+        (self.is_replayed, self.is_last) = (true, is_last);
+        self.bytes.rewind()
+    }
+
+    fn is_full(&self) -> bool {
+        !self.is_replayed && self.n_bytes >= MAX_LOOK_AHEAD
+    }
+
+    /// True if the input itself is to be read from here on.
+    fn is_used_up(&self) -> bool {
+        self.is_replayed && !self.is_last && self.n_bytes == 0
+    }
+}
+
 /// The unconsumed bytes of the area that is being read. Offsets count from the start of the file.
 ///
 /// What is consumed may be held, so that it need not be copied: events are referred to by their places in the buffer,
@@ -316,8 +388,8 @@ pub(in crate::reader) struct Window {
     offset: u64,
     /// Offset in the file behind the area.
     area_end: u64,
-    /// Where looking ahead began, as an index of `buf`: nothing from there on is dropped.
-    pin: Option<usize>,
+    /// Of an input that cannot be read again: what looking ahead has read.
+    ahead: Option<Ahead>,
     /// What is held, as places in `buf`, or in the buffer that was left.
     held: Option<Range<usize>>,
     /// The buffer with what is held, where reading has left it.
@@ -340,7 +412,7 @@ impl Window {
             end: 0,
             offset: 0,
             area_end: u64::MAX,
-            pin: None,
+            ahead: None,
             held: None,
             left: None,
             ended: false,
@@ -397,7 +469,7 @@ impl Window {
 
     /// Whether reading more may wait for another program.
     pub fn may_wait(&self) -> bool {
-        self.input.may_wait()
+        !self.ahead.as_ref().is_some_and(|ahead| ahead.is_replayed) && self.input.may_wait()
     }
 
     /// Reads on to the end of a compressed file whose bytes no longer make sense: it may say why.
@@ -434,7 +506,9 @@ impl Window {
 
     /// Whether nothing more can be read in the area.
     fn at_end(&self) -> bool {
-        self.ended || self.offset + (self.end - self.start) as u64 >= self.area_end
+        self.ended
+            || self.offset + (self.end - self.start) as u64 >= self.area_end
+            || self.ahead.as_ref().is_some_and(Ahead::is_full)
     }
 
     /// Reads more; `false` where the area or the input ends. One call of the input a call, so that a pipe's bytes
@@ -444,9 +518,14 @@ impl Window {
             return Ok(false);
         }
         self.make_room();
-        let n = match &mut self.buf {
-            Buffer::Own(bytes) => self.input.read(&mut bytes[self.end..])?,
-            Buffer::Lent(bytes) => (bytes.len() - self.end).min(self.chunk),
+        let n = match (&mut self.buf, &mut self.ahead) {
+            (Buffer::Own(bytes), None) => self.input.read(&mut bytes[self.end..])?,
+            (Buffer::Own(bytes), Some(ahead)) => {
+                let n = ahead.read(&mut self.input, &mut bytes[self.end..])?;
+                self.ahead.take_if(|ahead| ahead.is_used_up());
+                n
+            }
+            (Buffer::Lent(bytes), _) => (bytes.len() - self.end).min(self.chunk),
         };
         self.end += n;
         self.ended = n == 0;
@@ -457,12 +536,11 @@ impl Window {
         if self.has_room() {
             return;
         }
-        let keep = self.first_kept();
         if !self.is_held()
             && let Buffer::Own(bytes) = &mut self.buf
         {
-            bytes.copy_within(keep..self.end, 0);
-            self.move_to_front(keep);
+            bytes.copy_within(self.start..self.end, 0);
+            self.move_to_front();
         }
         if !self.has_room() {
             self.go_on_in(Buffer::default());
@@ -474,26 +552,18 @@ impl Window {
         self.buf.is_lent() || self.buf.len() - self.end >= self.chunk / 2
     }
 
-    /// The first byte that is needed of those that are not held, as an index of `buf`.
-    fn first_kept(&self) -> usize {
-        self.pin.unwrap_or(self.start).min(self.start)
-    }
-
-    /// The first byte that is needed stands at the buffer's start now.
-    fn move_to_front(&mut self, first_kept: usize) {
-        self.start -= first_kept;
-        self.end -= first_kept;
-        self.pin = self.pin.map(|pin| pin - first_kept);
+    /// The unconsumed bytes are at the buffer's start now.
+    fn move_to_front(&mut self) {
+        (self.start, self.end) = (0, self.end - self.start);
     }
 
     /// Goes on in another buffer, with what is needed of this one. One that is too small is replaced.
     fn go_on_in(&mut self, other: Buffer) {
-        let keep = self.first_kept();
-        let n = self.end - keep;
+        let n = self.end - self.start;
         let mut other = self.roomy(other, n);
-        other[..n].copy_from_slice(&self.buf[keep..self.end]);
+        other[..n].copy_from_slice(&self.buf[self.start..self.end]);
         self.leave(Buffer::Own(other));
-        self.move_to_front(keep);
+        self.move_to_front();
     }
 
     /// The buffer, or another one where it has no room behind `n` bytes.
@@ -555,7 +625,7 @@ impl Window {
         if let Buffer::Lent(bytes) = &mut self.buf {
             // Places count from here on.
             *bytes = bytes.slice(self.start..);
-            self.move_to_front(self.start);
+            self.move_to_front();
         } else if self.buf.len() < self.chunk / 2 {
             self.go_on_in(std::mem::take(&mut own.bytes));
         }
@@ -587,29 +657,25 @@ impl Window {
         }
     }
 
-    /// Begins to look ahead; [`Window::rewind`] comes back here.
-    pub fn pin(&mut self) -> u64 {
+    /// Begins to look ahead; [`Window::rewind`] comes back here. Of an input that cannot be read again, the window ends for
+    /// now after [`MAX_LOOK_AHEAD`] bytes.
+    ///
+    /// # Errors
+    /// There is no room for what is looked at.
+    pub fn look_ahead(&mut self) -> io::Result<u64> {
         if self.is_live() {
-            self.pin = Some(self.start);
+            self.ahead = Some(Ahead::new(&self.buf[self.start..self.end])?);
         }
-        self.offset
-    }
-
-    /// Bytes that looking ahead holds in memory.
-    pub fn pinned(&self) -> usize {
-        self.pin.map_or(0, |pin| self.end - pin)
+        Ok(self.offset)
     }
 
     /// Ends looking ahead and goes back to where it began.
     pub fn rewind(&mut self, to: u64) -> io::Result<()> {
-        match self.pin.take() {
-            Some(pin) => {
-                self.start = pin;
-                self.offset = to;
-                Ok(())
-            }
-            None => self.seek(to),
-        }
+        let Some(ahead) = &mut self.ahead else { return self.seek(to) };
+        ahead.replay(self.ended)?;
+        self.ahead.take_if(|ahead| ahead.is_used_up());
+        (self.start, self.end, self.offset, self.ended) = (0, 0, to, false);
+        Ok(())
     }
 
     /// Goes to a place of a seekable input; a pipe stays where it is.
@@ -650,7 +716,7 @@ impl Window {
     /// logs are read by position.
     pub fn spool(mut self) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
-        io::Write::write_all(&mut file, &self.buf[self.start..self.end])?;
+        file.write_all(&self.buf[self.start..self.end])?;
         io::copy(&mut self.input, &mut file)?;
         file.seek(SeekFrom::Start(0))?;
         let spooled = self.packing();
@@ -664,7 +730,6 @@ mod tests {
     use crate::unix_compress;
     use flate2::write::GzEncoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-    use std::io::Write;
 
     /// Gives a byte at a time; a signal interrupts every other read, and at the end the input fails.
     struct Trying {

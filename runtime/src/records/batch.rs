@@ -1,7 +1,8 @@
 //! Records that are on their way to their text.
 
 use super::RecordWriter;
-use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, SLOT_BYTES};
+use super::owners::Owner;
+use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 
 /// Slots of one batch, at most; a record that stands alone counts for one.
@@ -21,7 +22,11 @@ pub(super) struct Batch {
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
+    /// Owners of the records, if they are asked for.
+    owners: Vec<Owner>,
     n_slots: usize,
+    /// Bytes of the log before the batch, about.
+    pub bytes_before: u64,
 }
 
 /// What stands next in a batch.
@@ -41,7 +46,7 @@ enum Item {
         byte: usize,
     },
     /// A slot that is shown as it stands.
-    Slot([u32; 4]),
+    Slot(KevSlot),
 }
 
 /// A place in a batch.
@@ -51,6 +56,7 @@ pub(super) struct Place {
     byte: usize,
     slot: usize,
     end: usize,
+    record: usize,
 }
 
 impl Batch {
@@ -61,6 +67,7 @@ impl Batch {
         self.slots.clear();
         self.ends.clear();
         self.clocks.clear();
+        self.owners.clear();
         self.n_slots = 0;
     }
 
@@ -70,8 +77,13 @@ impl Batch {
         self.n_slots += 1;
     }
 
-    pub fn push_slot(&mut self, words: [u32; 4]) {
-        self.items.push(Item::Slot(words));
+    /// Adds the owner of the next record.
+    pub fn push_owner(&mut self, owner: Owner) {
+        self.owners.push(owner);
+    }
+
+    pub fn push_slot(&mut self, slot: KevSlot) {
+        self.items.push(Item::Slot(slot));
         self.n_slots += 1;
     }
 
@@ -98,6 +110,15 @@ impl Batch {
         if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
+    /// Tells a writer the owner of the record at a place, and steps over the owner.
+    #[inline]
+    fn own(&self, at: &mut Place, writer: &mut impl RecordWriter) {
+        if let Some(owner) = self.owners.get(at.record) {
+            writer.set_owner(owner);
+            at.record += 1;
+        }
+    }
+
     /// Appends the text of what stands at a place, and steps over it: how many records that were. `None` at the end.
     #[inline]
     pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
@@ -105,19 +126,27 @@ impl Batch {
         at.item += 1;
         Some(match item {
             Item::Record { record, end } => {
+                self.own(at, writer);
                 writer.record(&KevRecord { bytes: &self.bytes[at.byte..*end], ..*record }, out);
                 at.byte = *end;
                 1
             }
-            Item::Slot(words) => {
-                writer.slot(*words, out);
+            Item::Slot(slot) => {
+                writer.slot(*slot, out);
                 0
             }
             &Item::Row { number, offset, big_endian, clocks, n_records, slot, end, byte } => {
                 let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
                 let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
                 let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
-                let n = row.each(|record| writer.record(record, out));
+                let n = if self.owners.is_empty() {
+                    row.each(|record| writer.record(record, out))
+                } else {
+                    row.each(|record| {
+                        self.own(at, writer);
+                        writer.record(record, out);
+                    })
+                };
                 (at.slot, at.end, at.byte) = (slot, end, byte);
                 n
             }

@@ -4,6 +4,35 @@ use crate::reader::kev::KevHeader;
 
 const NS: u64 = 1_000_000_000;
 
+/// The form in which times are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeForm {
+    /// Seconds of the clock.
+    #[default]
+    Absolute,
+    /// Seconds since the trace's start.
+    Relative,
+    /// Date and time, UTC.
+    Clock,
+}
+
+/// A time in ns since 1970 as `YYYY-MM-DD HH:MM:SS.nnnnnnnnn`, UTC.
+pub(super) fn date_and_time(ns: i128) -> String {
+    let (seconds, ns) = (ns.div_euclid(i128::from(NS)), ns.rem_euclid(i128::from(NS)));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years that begin in March have their leap day at the end. An era is 400 of them, 146,097 days.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i128::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ns:09}")
+}
+
 /// Makes times of cycles without a division: what divides by the clock's rate is a multiplication.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
@@ -44,6 +73,22 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_have_leap_days() {
+        for (seconds, expected) in [
+            (0_i128, "1970-01-01 00:00:00"),
+            (-1, "1969-12-31 23:59:59"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (951_868_800, "2000-03-01 00:00:00"),
+            (1_245_772_066, "2009-06-23 15:47:46"),
+            (4_107_542_400, "2100-03-01 00:00:00"),
+            (4_294_967_295, "2106-02-07 06:28:15"),
+        ] {
+            assert_eq!(date_and_time(seconds * i128::from(NS)), format!("{expected}.000000000"));
+        }
+    }
 
     #[test]
     fn times_are_those_of_the_header() {

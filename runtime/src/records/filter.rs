@@ -1,7 +1,12 @@
 //! Which records are reported.
 
-use crate::events::{Events, class_name, class_number};
+use super::owners::Owner;
+use crate::events::spelling::{self, Part};
+use crate::events::{Events, class_name};
+use crate::filter::Threads;
+use crate::reader::kev::classes;
 use crate::spelling::hint;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Classes and events of one class.
@@ -50,57 +55,108 @@ impl RecordIds {
         all.filter(|(class, event)| self.contains(*class, *event))
     }
 
-    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20` or `PR_TH:THREADY` names, labels being those
-    /// of a release (major, minor).
+    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of a
+    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` stands for all its records.
     ///
     /// # Errors
     /// What is wrong with the item.
     pub fn add(&mut self, item: &str, release: Option<(u32, u32)>) -> Result<(), String> {
+        let events = Events::of(release, false);
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
-        let number = class_text.parse().ok().filter(|class| usize::from(*class) < N_CLASSES);
-        let Some(class) = number.or_else(|| class_number(class_text)) else {
-            let names: Vec<_> = (0..N_CLASSES as u8).filter_map(class_name).collect();
-            let hint = hint(class_text, &names);
-            return Err(format!(
-                "`{item}`: `{class_text}` is no class: expected 0 to 31, or a name such as USER{hint}"
-            ));
+        let Some((class, part)) = spelling::class(class_text) else {
+            return self.add_name(item, class_text, release);
         };
         let found = match event_text {
             None => (0..N_EVENTS as u16).collect(),
-            Some(text) => range(text).unwrap_or_else(|| Events::of(release, false).numbers(class, text)),
+            Some(text) => match range(text) {
+                Some(found) => found,
+                None => named(release, class, text).map_err(|why| format!("`{item}`: {why}"))?,
+            },
         };
-        if found.is_empty() {
-            let what = event_text.unwrap_or_default();
-            let hint = hint(what, &Events::of(release, false).labels(class));
-            return Err(format!(
-                "`{item}`: `{what}` is no event: expected 0 to 1023, two numbers with - between, or a label{hint}"
-            ));
-        }
-        found.into_iter().for_each(|event| self.insert(class, event));
+        found.into_iter().filter(|event| part.contains(events, *event)).for_each(|event| self.insert(class, event));
         Ok(())
     }
 
-    /// The one event that a class (a number or name) and an event (a number or label) name; class 13 is 5 here.
+    /// Adds an event that is named without its class.
+    fn add_name(&mut self, item: &str, class_text: &str, release: Option<(u32, u32)>) -> Result<(), String> {
+        let name = spelling::split_call(classes::KER_CALL, item).0;
+        let rows = spelling::events(release, None, name);
+        if rows.len() > 1 {
+            return Err(format!("`{item}`: several events have this name: give one of {}", spelling::row_list(&rows)));
+        }
+        let Some((class, ..)) = rows.first() else {
+            let names: Vec<_> = (0..N_CLASSES as u8).filter_map(class_name).collect();
+            let (list, hint) = (spelling::class_list(), hint(class_text, &names));
+            return Err(format!("`{item}`: `{class_text}` is no class: expected 0 to 31, or one of {list}{hint}"));
+        };
+        let found = named(release, *class, item).map_err(|why| format!("`{item}`: {why}"))?;
+        found.into_iter().for_each(|event| self.insert(*class, event));
+        Ok(())
+    }
+
+    /// The one event that a class (a number or name) and an event (a number or name) stand for; class 13 is 5 here. A kernel
+    /// call is named by its entry, unless its class or what follows its name says otherwise.
     ///
     /// # Errors
     /// What is wrong with them, or that they stand for several events.
     pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
+        let item = format!("{class}:{event}");
+        let events = Events::of(None, false);
         let mut ids = Self::default();
-        ids.add(&format!("{class}:{event}"), None)?;
-        let mut found = ids.iter();
-        match (found.next(), found.next()) {
-            (Some((13, event)), None) => Ok((5, event)),
-            (Some(id), None) => Ok(id),
-            _ => Err(format!("`{event}` stands for several events of class {class}: give the number")),
+        ids.add(&item, None)?;
+        let kind = spelling::split_call(classes::KER_CALL, event).1;
+        let add = kind.and_then(spelling::call_record).unwrap_or(match spelling::class(class) {
+            Some((_, Part::Exits)) => 128,
+            Some((_, Part::Interrupted)) => 256,
+            _ => 0,
+        });
+        let mut found: Vec<(u8, u16)> = ids.iter().collect();
+        if spelling::number(event).is_none() && found.len() > 1 {
+            found.retain(|(class, event)| *class != classes::KER_CALL || event & !127 == add);
+        }
+        match found[..] {
+            [(classes::STRAY_SYSTEM, event)] => Ok((classes::SYSTEM, event)),
+            [id] => Ok(id),
+            [] => Err(format!("`{item}`: class {class} does not contain the event")),
+            [(class, _), ..] => {
+                let labels = spelling::event_list(events, class);
+                Err(format!("`{event}` stands for several events: give the number, or one of {labels}"))
+            }
         }
     }
+}
+
+/// The events of a class with a name.
+fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>, String> {
+    let events = Events::of(release, false);
+    let (name, kind) = spelling::split_call(class, text);
+    let rows = spelling::events(release, Some(class), name);
+    if rows.len() > 1 {
+        return Err(format!("several events are called `{name}`: give one of {}", spelling::row_list(&rows)));
+    }
+    let is_known_kind = kind.is_none_or(|kind| spelling::call_record(kind).is_some());
+    let Some((_, first, last)) = rows.first().copied().filter(|_| is_known_kind) else {
+        let (list, hint) = (spelling::event_list(events, class), hint(name, &events.labels(class)));
+        let names = if list.is_empty() { list } else { format!(", or one of {list}") };
+        return Err(format!("`{text}` is no event: expected 0 to 1023, two numbers with - between{names}{hint}"));
+    };
+    if class != classes::KER_CALL {
+        return Ok((first..=last).collect());
+    }
+    let records = (0..8).map(|record| first + 128 * record);
+    Ok(match kind.and_then(spelling::call_record) {
+        None => records.collect(),
+        // Those with 64-bit values too.
+        Some(add @ 0..512) => vec![first + add, first + add + 512],
+        Some(add) => vec![first + add],
+    })
 }
 
 /// CPUs as a bit each; `None` for all of them.
 ///
 /// # Errors
 /// The item that is neither a number nor a range.
-pub(crate) fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
+pub fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
     let mut bits = 0;
     for item in lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
         let (first, last) = item.split_once('-').unwrap_or((item, item));
@@ -115,10 +171,10 @@ pub(crate) fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
 
 /// `n` or `n-m`.
 fn range(text: &str) -> Option<Vec<u16>> {
-    let number = |text: &str| text.parse::<u16>().ok().filter(|number| usize::from(*number) < N_EVENTS);
+    let number = |text: &str| spelling::number(text).filter(|number| usize::from(*number) < N_EVENTS);
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (number(first)?, number(last)?);
-    Some((first..=last).collect())
+    (first <= last).then(|| (first..=last).collect())
 }
 
 /// Which records are reported.
@@ -130,22 +186,62 @@ pub struct RecordFilter {
     pub except: Option<RecordIds>,
     /// Only these CPUs, a bit each.
     pub cpus: Option<u64>,
-    /// From this time on, in ns. Records whose time is not known are left out where a time is asked for.
-    pub from_ns: Option<u64>,
-    /// Up to this time, in ns.
-    pub to_ns: Option<u64>,
+    /// From this time on, in ns as the report shows times. Records whose time is not known are left out if a time is asked for.
+    pub from_ns: Option<i128>,
+    /// Up to this time, in ns as the report shows times.
+    pub to_ns: Option<i128>,
+    /// Only records of these processes.
+    pub pids: Option<BTreeSet<u64>>,
+    /// Only records of these threads, or of all but these.
+    pub threads: Option<Threads>,
+    /// Only records of processes with these names: the whole name, or what follows its last `/`.
+    pub names: Option<BTreeSet<Vec<u8>>>,
 }
 
 impl RecordFilter {
+    /// True if the events that are left out are all that are asked for.
+    pub fn leaves_nothing(&self) -> bool {
+        let (Some(only), Some(except)) = (&self.only, &self.except) else { return false };
+        only.iter().all(|(class, event)| except.contains(class, event))
+    }
+
     /// Whether it asks for times.
     #[inline]
     pub fn is_timed(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some()
     }
 
-    /// Whether a record is reported; class 13 is class 5 here.
+    /// True if it asks for the owners of records.
+    pub fn asks_for_owners(&self) -> bool {
+        self.pids.is_some() || self.threads.is_some() || self.names.is_some()
+    }
+
+    /// True if records of an owner are reported.
     #[inline]
-    pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<u64>) -> bool {
+    pub fn admits(&self, owner: &Owner) -> bool {
+        !self.asks_for_owners() || self.admits_known(owner)
+    }
+
+    fn admits_known(&self, owner: &Owner) -> bool {
+        let has_number = |numbers: &BTreeSet<u64>, number: Option<i32>| {
+            number.and_then(|number| u64::try_from(number).ok()).is_some_and(|number| numbers.contains(&number))
+        };
+        let has_name = |names: &BTreeSet<Vec<u8>>| {
+            let name = owner.process.as_deref();
+            let base = name.and_then(|name| name.rsplit(|byte| *byte == b'/').next());
+            [name, base].into_iter().flatten().any(|name| names.contains(name))
+        };
+        let is_wanted =
+            |threads: &Threads| owner.tid.is_some() && has_number(&threads.tids, owner.tid) != threads.excluded;
+        self.pids.as_ref().is_none_or(|pids| has_number(pids, owner.pid))
+            && self.threads.as_ref().is_none_or(is_wanted)
+            && self.names.as_ref().is_none_or(has_name)
+    }
+
+    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the time as it is
+    /// shown, which only a filter of times looks at.
+    #[inline]
+    pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {
         self.only.as_ref().is_none_or(|ids| ids.contains(class, event))
             && !self.except.as_ref().is_some_and(|ids| ids.contains(class, event))
             && self.cpus.is_none_or(|cpus| cpus >> (cpu & 63) & 1 == 1)
@@ -160,6 +256,12 @@ impl RecordFilter {
 mod tests {
     use super::*;
 
+    fn ids(items: &[&str]) -> Vec<(u8, u16)> {
+        let mut ids = RecordIds::default();
+        items.iter().for_each(|item| ids.add(item, None).unwrap());
+        ids.iter().collect()
+    }
+
     #[test]
     fn items_name_classes_and_events() {
         let mut ids = RecordIds::default();
@@ -172,5 +274,41 @@ mod tests {
         for bad in ["32", "QNX", "6:1024", "6:x", "6:", "6:9-8", ""] {
             assert!(ids.clone().add(bad, None).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn every_spelling_is_taken() {
+        for item in ["user:0x41", "_NTO_TRACE_USER:65", "0x6:65"] {
+            assert_eq!(ids(&[item]), [(6, 65)], "{item}");
+        }
+        for item in ["THRUNNING", "_nto_trace_thrunning", "Thread:THRUNNING", "pr_th:1"] {
+            assert_eq!(ids(&[item]), [(4, 1)], "{item}");
+        }
+        assert_eq!(ids(&["KERCALLEXIT:MSG_SENDV"]), [(2, 139), (2, 651)]);
+        assert_eq!(ids(&["__KER_MSG_SENDV:exit64"]), [(2, 651)]);
+        assert_eq!(ids(&["msg_sendv:int"]), [(2, 267), (2, 779)]);
+        assert_eq!(ids(&["INTENTER"]), [(3, 1)]);
+        assert_eq!(ids(&["PROCESS:0-1023"]).len(), 1024 - 64);
+        assert_eq!(ids(&["KERCALLENTER"]).len(), 256);
+    }
+
+    #[test]
+    fn unknown_and_ambiguous_names_are_listed() {
+        let refused = |item: &str| RecordIds::default().add(item, None).unwrap_err();
+        assert!(refused("SYSTEM:MAPNAME").ends_with("give one of SYSTEM:8, SYSTEM:21"));
+        assert!(refused("COMM:X").contains("SND_MESSAGE, SND_PULSE, REC_MESSAGE"));
+        assert!(refused("QNX").contains("EMPTY, CONTROL, KER_CALL, INT, PR_TH, SYSTEM, USER"));
+        assert!(refused("USERX").ends_with("did you mean `USER`?"));
+    }
+
+    #[test]
+    fn one_event_is_named_by_class_and_name() {
+        assert_eq!(RecordIds::one("KER_CALL", "MSG_SENDV"), Ok((2, 11)));
+        assert_eq!(RecordIds::one("KERCALLEXIT", "MSG_SENDV"), Ok((2, 139)));
+        assert_eq!(RecordIds::one("2", "__ker_msg_sendv:EXIT64"), Ok((2, 651)));
+        assert_eq!(RecordIds::one("13", "10"), Ok((5, 10)));
+        assert_eq!(RecordIds::one("_NTO_TRACE_THREAD", "0x1"), Ok((4, 1)));
+        assert!(RecordIds::one("USER", "USREVENT").is_err());
+        assert!(RecordIds::one("PROCESS", "1").is_err());
     }
 }

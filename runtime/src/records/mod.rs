@@ -9,16 +9,23 @@
 
 mod batch;
 mod clock;
+mod events;
+mod fields;
 mod filter;
 mod names;
+mod owners;
 mod print;
 mod row;
 mod run;
+mod sort;
 
-pub(crate) use filter::cpus;
+pub use clock::TimeForm;
+pub(crate) use events::{QnxEvent, QnxEvents};
+pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
+pub use owners::Owner;
 pub use print::RecordPrinter;
-pub use row::{RecordColumn, RecordColumns};
+pub use row::{RecordColumn, RecordColumns, RecordColumnsError};
 pub(crate) use run::{RecordWriter, Tallied, run};
 
 use crate::catalog::Catalog;
@@ -26,10 +33,12 @@ use crate::events::{Events, class_name};
 pub use crate::forms::Form;
 use crate::forms::{Counted, write_counts};
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
-use crate::reader::{Imbalance, Tally};
-use crate::report::{Monitor, ReportError};
+use crate::reader::{Imbalance, Notice, Tally};
+use crate::report::{MaxWork, Monitor, ReportError};
+use clock::Clock;
 use regex::bytes::Regex;
 use row::{Counts, RowWriter};
+use sort::{Sorter, Timed};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf};
@@ -41,6 +50,10 @@ pub struct RecordOptions {
     pub columns: RecordColumns,
     /// The form.
     pub form: Form,
+    /// The form of times.
+    pub time: TimeForm,
+    /// True if rows come in ascending time.
+    pub sort: bool,
     /// Whether there is no heading.
     pub no_heading: bool,
     /// Only the events that a definition names, and shows.
@@ -49,6 +62,8 @@ pub struct RecordOptions {
     pub filter: RecordFilter,
     /// Only records whose data has a match.
     pub grep: Option<Regex>,
+    /// True if processes and threads are followed even if no column or filter needs them.
+    pub follow_owners: bool,
     /// Whether the records are counted by class and event, and nothing else is written.
     pub stats: bool,
     /// Whether columns and heading step back on a terminal: they stand between marks, which a
@@ -56,6 +71,8 @@ pub struct RecordOptions {
     pub colour: bool,
     /// What one record may cost.
     pub limits: Limits,
+    /// What all records together may cost.
+    pub max_work: MaxWork,
     /// Threads that format; `None` for as many as there are processors.
     pub threads: Option<NonZeroUsize>,
 }
@@ -67,8 +84,10 @@ pub struct RecordSummary {
     pub n_reported: u64,
     /// Records that end before the fields of their definition.
     pub n_truncated: u64,
-    /// Records that reached a limit.
+    /// Records that reached a limit of one record.
     pub n_limited: u64,
+    /// Records whose definitions had no steps or too few, since those before had taken those of the whole report.
+    pub n_over_work: u64,
     /// Records whose definition the verifier refuses.
     pub n_refused: u64,
     /// Records that the layout of traceprinter 1.02 has nothing for.
@@ -94,7 +113,7 @@ pub fn report(
     out: &mut (impl Write + Send),
     monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
-    let writer = RowWriter::new(catalog, options, log.header());
+    let writer = RowWriter::new(catalog, options, log.header(), log.start());
     if options.stats {
         let counts = writer.counts();
         let summary = run(log, writer, options.threads, out, monitor)?;
@@ -104,7 +123,28 @@ pub fn report(
     let mut text = TextBuf::new();
     writer.heading(&mut text);
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
+    if options.sort {
+        return run_sorted(log, writer, options.threads, out, monitor);
+    }
     run(log, writer, options.threads, out, monitor)
+}
+
+/// Formats all records of a log, and writes their texts in ascending time.
+pub(crate) fn run_sorted(
+    log: &mut KevLog,
+    writer: impl RecordWriter,
+    threads: Option<NonZeroUsize>,
+    out: &mut (impl Write + Send),
+    monitor: &mut (impl Monitor + Send),
+) -> Result<RecordSummary, ReportError> {
+    let writer = Timed::new(writer, Clock::new(log.header()));
+    let mut sorter = Sorter::new(sort::MAX_MEMORY);
+    let summary = run(log, writer, threads, &mut sorter, monitor)?;
+    if sorter.has_spilled() {
+        monitor.notice(&Notice::warning("the rows need more than 1 GiB: they are sorted in temporary files"));
+    }
+    sorter.finish(out).map_err(ReportError::Write)?;
+    Ok(summary)
 }
 
 /// Writes how often each event was reported.
@@ -112,7 +152,7 @@ fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out
     let events = Events::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
-        let label = events.label(class, event).unwrap_or_default().as_bytes().to_vec();
+        let label = events.distinct_label(class, event).unwrap_or_default().into_owned().into_bytes();
         Counted { n, id: format!("{name}:{event}"), label }
     });
     let mut text = TextBuf::new();

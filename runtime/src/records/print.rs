@@ -1,25 +1,30 @@
 //! The text of one record: by the definitions that name its event, or by the built-in tables.
 
+use super::Tallied;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{EventPrinter, Events, Part};
+use crate::events::{ArgumentPrinter, Events};
 use crate::reader::kev::KevRecord;
-use tfbc_vm::{
-    Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved,
-};
+use crate::work::{MaxWork, Meter};
+use tfbc_vm::{Context, Event, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved};
 
 /// Prints the records of one log.
 #[derive(Debug)]
 pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
     events: Events,
-    arguments: EventPrinter,
+    arguments: ArgumentPrinter,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
+    meter: Meter,
+    /// The event whose definitions took most of the steps lately.
+    slow: Option<(u8, u16)>,
     /// Records that end before the fields of a definition, and definitions whose text a limit cut.
     pub(super) n_truncated: u64,
     pub(super) n_limited: u64,
     pub(super) n_refused: u64,
+    /// Definitions that had no steps or too few, since those before had taken those of the whole report.
+    pub(super) n_over_work: u64,
 }
 
 impl<'r> RecordPrinter<'r> {
@@ -29,14 +34,47 @@ impl<'r> RecordPrinter<'r> {
         RecordPrinter {
             catalog,
             events,
-            arguments: events.printer(Part::Arguments, limits),
+            arguments: events.argument_printer(true),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
+            meter: Meter::new(MaxWork::default(), limits.steps),
+            slow: None,
             n_truncated: 0,
             n_limited: 0,
             n_refused: 0,
+            n_over_work: 0,
         }
+    }
+
+    /// The same with another budget of all records together.
+    #[must_use]
+    pub fn with_max_work(mut self, max: MaxWork) -> Self {
+        self.meter = self.meter.with_max(max);
+        self
+    }
+
+    /// Meter of the steps that definitions take.
+    pub(crate) fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// The event whose definitions took most of the steps lately.
+    pub(crate) fn slow(&mut self) -> &mut Option<(u8, u16)> {
+        &mut self.slow
+    }
+
+    /// What was counted.
+    pub(crate) fn tallied(&self) -> Tallied {
+        let Self { n_truncated, n_limited, n_refused, n_over_work, .. } = *self;
+        Tallied { n_truncated, n_limited, n_refused, n_over_work, ..Tallied::default() }
+    }
+
+    /// Takes back what was counted since.
+    pub(crate) fn set_tallied(&mut self, tallied: Tallied) {
+        let Tallied { n_truncated, n_limited, n_refused, n_over_work, .. } = tallied;
+        (self.n_truncated, self.n_limited) = (n_truncated, n_limited);
+        (self.n_refused, self.n_over_work) = (n_refused, n_over_work);
     }
 
     /// The built-in events of the log's release.
@@ -58,9 +96,9 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the fields of all definitions that apply, as [`Space::Fields`] has them.
     pub(super) fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let counted = (self.n_truncated, self.n_limited);
+        let counted = (self.n_truncated, self.n_limited, self.n_over_work);
         self.all(Space::Fields, record, out);
-        (self.n_truncated, self.n_limited) = counted;
+        (self.n_truncated, self.n_limited, self.n_over_work) = counted;
     }
 
     /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
@@ -83,7 +121,7 @@ impl<'r> RecordPrinter<'r> {
     /// The texts of these entries.
     fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         if let [entry] = entries {
-            return !self.one(entry, record, out, &mut Unobserved).skipped;
+            return !self.one_of(space, entry, record, out).skipped;
         }
         let mut any = false;
         for entry in entries {
@@ -91,13 +129,25 @@ impl<'r> RecordPrinter<'r> {
             if any && space == Space::Record {
                 out.push(b" ");
             }
-            let outcome = self.one(entry, record, out, &mut Unobserved);
+            let outcome = self.one_of(space, entry, record, out);
             if outcome.skipped {
                 out.truncate(before);
             }
             any |= !outcome.skipped;
         }
         any
+    }
+
+    /// Appends the text of one program's definitions, without a field that a limit cut.
+    #[inline]
+    fn one_of(&mut self, space: Space, entry: &RecordEntry, record: &KevRecord<'_>, out: &mut TextBuf) -> Outcome {
+        let start = out.len();
+        let outcome = self.one(entry, record, out, &mut Unobserved);
+        if space == Space::Fields && (outcome.limited || outcome.refused) {
+            let whole = out.as_bytes()[start..].iter().rposition(|byte| *byte == Space::FIELD);
+            out.truncate(start + whole.map_or(0, |last| last + 1));
+        }
+        outcome
     }
 
     /// Appends the text of one program's definitions, and shows each instruction to `observer` first.
@@ -112,20 +162,21 @@ impl<'r> RecordPrinter<'r> {
         let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
         let event =
             Event { bytes: record.bytes, wide: record.wide, record: of_record, time_ns: 0, offset: record.offset };
-        let job = Job {
-            event: &event,
-            context: &Context::EMPTY,
-            timers: &mut self.timers,
-            layout: Layout::default(),
-            line: out.len(),
-            out,
-        };
-        let outcome = self.machine.run_observed(self.catalog.record_program(entry), entry.hook, job, observer);
+        // A slot of 16 bytes has 8 of payload.
+        self.meter.next(8 + record.bytes.len() as u64);
+        let mut run = self.machine.start(self.catalog.record_program(entry), &mut self.timers);
+        let place = (Layout::default(), out.len());
+        let outcome = self.meter.run(&mut run, entry.hook, (&event, &Context::EMPTY), place, out, observer);
+        if self.meter.take_slow() {
+            self.slow = Some((record.class, record.event));
+        }
         if !outcome.skipped {
             // The machine ends a line.
             out.truncate(out.len() - 1);
             self.n_truncated += u64::from(outcome.truncated);
-            self.n_limited += u64::from(outcome.limited);
+            let is_over_work = outcome.limited && self.meter.limit().is_some();
+            self.n_limited += u64::from(outcome.limited && !is_over_work);
+            self.n_over_work += u64::from(is_over_work);
             self.n_refused += u64::from(outcome.refused);
         }
         outcome

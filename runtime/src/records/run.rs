@@ -2,12 +2,16 @@
 
 use super::RecordSummary;
 use super::batch::{Batch, Place};
+use super::owners::{Owner, Owners};
 use crate::engine::{self, Format, Portion, Ran, WRITE_AT, Walk, ends_portion};
+use crate::events::class_name;
 use crate::reader::Imbalance;
-use crate::reader::kev::{KevItem, KevLog, KevRecord};
+use crate::reader::kev::{KevItem, KevLog, KevRecord, KevSlot};
 use crate::report::{Monitor, ReportError};
+use crate::work::{Meter, Work};
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::TextBuf;
 
 /// What makes lines of records. Each thread has a clone.
@@ -16,12 +20,37 @@ pub(crate) trait RecordWriter: Clone + Send {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
 
     /// Appends what is shown of a slot. Slots are handed out where the log was opened for them.
-    fn slot(&mut self, words: [u32; 4], out: &mut TextBuf) {
-        let _ = (words, out);
+    fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
+        let _ = (slot, out);
     }
 
-    /// What was counted since this was asked last.
-    fn take_tallied(&mut self) -> Tallied;
+    /// True if [`RecordWriter::set_owner`] is to be called before each record.
+    fn wants_owners(&self) -> bool {
+        false
+    }
+
+    /// Tells the owner of the next record.
+    fn set_owner(&mut self, owner: &Owner) {
+        let _ = owner;
+    }
+
+    /// A batch begins.
+    fn begin_batch(&mut self) {}
+
+    /// A text begins.
+    fn begin_text(&mut self) {}
+
+    /// What was counted so far.
+    fn tallied(&self) -> Tallied;
+
+    /// Takes back the records that were written since this was counted.
+    fn take_back(&mut self, tallied: Tallied);
+
+    /// Meter of the steps that definitions take, if there are any.
+    fn meter(&mut self) -> Option<&mut Meter>;
+
+    /// The event whose definitions took most of the steps lately.
+    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>>;
 }
 
 /// What formatting counts.
@@ -30,6 +59,7 @@ pub(crate) struct Tallied {
     pub n_reported: u64,
     pub n_truncated: u64,
     pub n_limited: u64,
+    pub n_over_work: u64,
     pub n_refused: u64,
     pub n_left_out: u64,
 }
@@ -39,6 +69,7 @@ impl RecordSummary {
         self.n_reported += tallied.n_reported;
         self.n_truncated += tallied.n_truncated;
         self.n_limited += tallied.n_limited;
+        self.n_over_work += tallied.n_over_work;
         self.n_refused += tallied.n_refused;
         self.n_left_out += tallied.n_left_out;
     }
@@ -52,13 +83,14 @@ pub(crate) fn run(
     out: &mut (impl Write + Send),
     monitor: &mut (impl Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
-    let walk = RecordWalk { live: log.is_live(), log, n_damaged: 0 };
-    let make = || RecordFormat { writer: writer.clone(), at: Place::default(), n_formatted: 0 };
-    let Ran { walk, formats, carried: NoneCarried } = engine::run(walk, make, threads, out, monitor)?;
+    let walk = RecordWalk::new(log, writer.wants_owners());
+    let known_steps = AtomicU64::new(0);
+    let make = || RecordFormat::new(writer.clone(), &known_steps);
+    let Ran { walk, formats, .. } = engine::run(walk, make, threads, out, monitor)?;
     let mut summary = RecordSummary { n_damaged: walk.n_damaged, ..RecordSummary::default() };
     let mut n_formatted = 0;
-    for mut format in formats {
-        summary.add(format.writer.take_tallied());
+    for format in formats {
+        summary.add(format.writer.tallied());
         n_formatted += format.n_formatted;
     }
     out.flush().map_err(ReportError::Write)?;
@@ -70,19 +102,29 @@ pub(crate) fn run(
 }
 
 /// The walk over a log.
-struct RecordWalk<'w> {
+pub(super) struct RecordWalk<'w> {
     log: &'w mut KevLog,
     live: bool,
+    /// The state that owners are known by, if they are asked for.
+    owners: Option<Owners>,
     n_damaged: u64,
 }
 
-impl RecordWalk<'_> {
+impl<'w> RecordWalk<'w> {
+    pub fn new(log: &'w mut KevLog, wants_owners: bool) -> Self {
+        let owners = wants_owners.then(|| Owners::new(log.header().big_endian));
+        Self { live: log.is_live(), log, owners, n_damaged: 0 }
+    }
+
     fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
-        let Self { log, live, n_damaged } = self;
+        let Self { log, live, owners, n_damaged } = self;
         let Portion { events: batch, notices, waits, .. } = portion;
         while batch.room() > 0 {
             let row = log.row(batch.room());
             if !row.is_empty() {
+                if let Some(owners) = owners {
+                    row.each(|record| batch.push_owner(owners.take(record)));
+                }
                 batch.push_row(&row);
                 continue;
             }
@@ -92,8 +134,13 @@ impl RecordWalk<'_> {
             }
             waited = false;
             match log.next().map_err(ReportError::Read)? {
-                Some(KevItem::Record(record)) => batch.push(&record),
-                Some(KevItem::Slot(words)) => batch.push_slot(words),
+                Some(KevItem::Record(record)) => {
+                    if let Some(owners) = owners {
+                        batch.push_owner(owners.take(&record));
+                    }
+                    batch.push(&record);
+                }
+                Some(KevItem::Slot(slot)) => batch.push_slot(slot),
                 // It comes behind the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
@@ -114,35 +161,114 @@ impl Walk for RecordWalk<'_> {
 
     fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
         portion.events.clear();
+        portion.events.bytes_before = self.log.offset();
         let filled = self.fill_batch(portion, waited);
         portion.progress = (self.log.progress(), self.log.counts().records);
         filled
     }
 }
 
-/// A record's line depends on nothing but the record.
-#[derive(Debug, Clone, Copy, Default)]
-struct NoneCarried;
-
-struct RecordFormat<W> {
+/// Formatter of records; each thread has one.
+pub(super) struct RecordFormat<'r, W> {
     writer: W,
+    /// Steps of all records up to a batch that was written; those of later ones are more.
+    known_steps: &'r AtomicU64,
     at: Place,
+    in_batch: bool,
+    /// Whether the batch was begun before it was known what is carried to it.
+    is_guess: bool,
     n_formatted: u64,
+    /// What had been counted before the batch, and how many records were formatted.
+    before: (Tallied, u64),
 }
 
-impl<W: RecordWriter> Format<Batch> for RecordFormat<W> {
-    type Carried = NoneCarried;
+impl<'r, W: RecordWriter> RecordFormat<'r, W> {
+    pub fn new(writer: W, known_steps: &'r AtomicU64) -> Self {
+        Self {
+            writer,
+            known_steps,
+            at: Place::default(),
+            in_batch: false,
+            is_guess: false,
+            n_formatted: 0,
+            before: (Tallied::default(), 0),
+        }
+    }
 
-    fn format(&mut self, batch: &Batch, _: Option<&mut NoneCarried>, text: &mut TextBuf) -> bool {
+    pub fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    fn begin_batch(&mut self, batch: &Batch, carried: Option<&Work>) {
+        (self.in_batch, self.is_guess) = (true, carried.is_none());
+        self.writer.begin_batch();
+        self.before = (self.writer.tallied(), self.n_formatted);
+        let known = || Work { steps: self.known_steps.load(Ordering::Relaxed), bytes: batch.bytes_before };
+        let start = carried.copied().unwrap_or_else(known);
+        if let Some(meter) = self.writer.meter() {
+            meter.begin(start, carried.is_none());
+        }
+    }
+
+    /// True if no more should be formatted: it is in vain, or a slow template is to be told of.
+    #[inline]
+    fn pauses(&mut self) -> bool {
+        self.writer.meter().is_some_and(|meter| meter.has_given_up())
+            || self.writer.slow().is_some_and(|slow| slow.is_some())
+    }
+
+    /// Takes in the steps that definitions took so far.
+    fn carry(&mut self, carried: &mut Work) {
+        if let Some(meter) = self.writer.meter() {
+            *carried = meter.work();
+            self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A record's line depends on nothing but the record, and on the steps that its definitions may take.
+impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
+    type Carried = Work;
+
+    fn format(&mut self, batch: &Batch, carried: Option<&mut Work>, text: &mut TextBuf) -> bool {
+        self.writer.begin_text();
+        if !self.in_batch {
+            self.begin_batch(batch, carried.as_deref());
+        }
+        let mut more = false;
         while let Some(n) = batch.write_next(&mut self.at, &mut self.writer, text) {
             self.n_formatted += n;
-            if text.len() >= WRITE_AT {
-                return true;
+            more = text.len() >= WRITE_AT || self.pauses();
+            if more {
+                break;
             }
         }
-        self.at = Place::default();
+        if let Some(carried) = carried {
+            self.carry(carried);
+        }
+        if !more {
+            (self.at, self.in_batch) = (Place::default(), false);
+        }
+        more
+    }
+
+    fn settle(&mut self, _: &Batch, carried: &mut Work, _: &mut TextBuf) -> bool {
+        if !std::mem::take(&mut self.is_guess) {
+            return true;
+        }
+        if self.writer.meter().is_none_or(|meter| meter.settle(*carried)) {
+            self.carry(carried);
+            return true;
+        }
+        let (tallied, n_formatted) = self.before;
+        self.writer.take_back(tallied);
+        (self.n_formatted, self.at, self.in_batch) = (n_formatted, Place::default(), false);
         false
     }
 
-    fn settle(&mut self, _: &Batch, _: &mut NoneCarried, _: &mut TextBuf) {}
+    fn take_slow(&mut self) -> Option<String> {
+        let (class, event) = self.writer.slow()?.take()?;
+        let class = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+        Some(format!("event {class}:{event}"))
+    }
 }

@@ -23,6 +23,10 @@ pub(super) struct Batch {
     copies: Vec<u8>,
     copied: Vec<Copied>,
     pub events: Vec<Shown>,
+    /// Bytes of the events that were shown before.
+    pub bytes_before: u64,
+    /// Bytes of the events.
+    pub n_bytes: u64,
     settings: Vec<Setting>,
     systems: Vec<Arc<SystemInfo>>,
     /// Paths, names and system calls of the settings.
@@ -30,6 +34,8 @@ pub(super) struct Batch {
     /// Texts that were formatted while the events were taken.
     texts: Vec<u8>,
     ready: Vec<Ready>,
+    /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
+    pub previous_ns: Option<u64>,
 }
 
 /// One event.
@@ -79,6 +85,8 @@ struct Copied {
     ready: u32,
     /// Offset in the file.
     offset: u64,
+    /// As of [`Batch::previous_ns`].
+    previous_ns: Option<u64>,
 }
 
 /// What is known of an event from those before it. Consecutive events share one.
@@ -107,7 +115,7 @@ struct Ready {
 impl Batch {
     /// Empties the batch and keeps its room.
     pub fn clear(&mut self) {
-        self.n_held = 0;
+        (self.n_held, self.n_bytes) = (0, 0);
         self.copies.clear();
         self.copied.clear();
         self.events.clear();
@@ -135,6 +143,7 @@ impl Batch {
     #[inline(always)]
     pub fn push(&mut self, timed: &TimedEvent<'_>, place: InPlace, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
+        self.n_bytes += event.bytes.len() as u64;
         self.events.push(Shown {
             time_ns: time.time_ns,
             elapsed_ns: time.elapsed_ns,
@@ -152,6 +161,7 @@ impl Batch {
     pub fn push_copy(&mut self, timed: &TimedEvent<'_>, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
         let hook = Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
+        self.n_bytes += event.bytes.len() as u64;
         self.events.push(Shown {
             time_ns: time.time_ns,
             elapsed_ns: time.elapsed_ns,
@@ -163,7 +173,12 @@ impl Batch {
             env: hook.env_index() as u8,
             stands: Stands::Copied,
         });
-        self.copied.push(Copied { at: self.copies.len() as u32, ready: 0, offset: event.offset });
+        self.copied.push(Copied {
+            at: self.copies.len() as u32,
+            ready: 0,
+            offset: event.offset,
+            previous_ns: self.previous_ns,
+        });
         self.copies.extend_from_slice(event.bytes);
     }
 
@@ -201,14 +216,9 @@ impl Batch {
         self.settings.len() as u32 - 1
     }
 
-    /// An event as a template sees it.
-    pub fn hook(&self, event: &Shown) -> Event<'_> {
-        self.hook_in(&self.taken.bytes, event)
-    }
-
-    /// The same, where [`Batch::taken`] is at hand.
+    /// An event as a template sees it; `taken` is the buffer of [`Batch::taken`].
     #[inline(always)]
-    pub fn hook_in<'b>(&'b self, taken: &'b [u8], event: &Shown) -> Event<'b> {
+    pub fn hook<'b>(&'b self, taken: &'b [u8], event: &Shown) -> Event<'b> {
         let (buffer, at, offset) = match event.stands {
             Stands::InPlace => (taken, event.at, self.taken.offset + u64::from(event.at)),
             Stands::Copied | Stands::Ready => {
@@ -237,6 +247,14 @@ impl Batch {
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
         let (path, svc) = (name(&setting.path), name(&setting.svc));
         Facts { tid, pid, path, name: name(&setting.name), cpu, depth, priority, svc }
+    }
+
+    /// Elapsed time of the event before, if deltas are measured from it.
+    pub fn previous_ns(&self, event: &Shown) -> Option<u64> {
+        match event.stands {
+            Stands::InPlace => None,
+            Stands::Copied | Stands::Ready => self.copied[event.at as usize].previous_ns,
+        }
     }
 
     /// How an event ended whose text is ready, and the text.

@@ -1,18 +1,22 @@
 //! Lines of a report: columns, and the text of each event's template.
 
-use super::batch::{Batch, Setting, Shown};
-use super::begins::{AHEAD, Begins, PlainBegin};
-use super::heading::{write_heading, write_histogram};
-use super::{ReportOptions, Summary, apart, layouts};
-use crate::catalog::{Catalog, Entry};
-use crate::columns::{Columns, FactsText, Row, Times, trim};
-use crate::context::Facts;
+use super::batch::{Batch, Shown};
+use super::cells::{Cells, ContextTexts, Labels, Times, Values};
+use super::finish::Finish;
+use super::heading::{write_heading, write_histogram, write_names, write_stats};
+use super::prepared::{AHEAD, PreparedLines, Text};
+use super::{ReportOptions, Summary};
+use crate::catalog::Catalog;
+use crate::columns::{Columns, trim};
 use crate::engine::{Format, WRITE_AT};
 use crate::forms::Form;
+use crate::ids::IdSet;
+use crate::needs::Readers;
 use crate::reader::aix::{LogInfo, SystemInfo};
-use crate::screen::{MARK_LEN, marks};
-use regex::bytes::Regex;
-use tfbc_vm::{Context, Event, Job, Layout, Level, Machine, Outcome, ProcessNames, Run, Scene, TextBuf, Timers};
+use crate::screen::marks;
+use crate::work::{Meter, Work};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tfbc_vm::{Context, Event, Layout, Machine, Outcome, ProcessNames, Run, Scene, TextBuf, Timers};
 
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -22,40 +26,62 @@ static NO_PATHS: ProcessNames = ProcessNames::new();
 pub(super) struct Carried {
     /// Elapsed time of the event that was reported last.
     pub(super) last_elapsed_ns: u64,
+    /// Steps that templates took.
+    steps: u64,
     begun: bool,
     lines_on_page: u64,
 }
 
-/// What makes the lines of a report; each thread has one.
+/// Formatter of a report's lines; each thread has one.
 pub(super) struct LineFormat<'r> {
-    pub(super) catalog: &'r Catalog<'r>,
-    pub(super) options: &'r ReportOptions,
-    pub(super) columns: &'r Columns,
-    pub(super) logs: &'r [LogInfo],
-    /// As in the options, with scratch of its own.
-    pub(super) grep: Option<Regex>,
-    /// Whether events are formatted apart from their lines.
-    apart: bool,
-    /// Whether lines are columns and text, and nothing else is asked for.
-    plain: bool,
-    pub(super) layouts: [Layout; 5],
+    catalog: &'r Catalog<'r>,
+    options: &'r ReportOptions,
+    columns: &'r Columns,
+    logs: &'r [LogInfo],
+    cells: Cells,
+    finish: Finish,
+    /// True if lines have nothing after their text, and nothing but events is counted.
+    is_plain: bool,
+    layouts: [Layout; 5],
     machine: Machine,
     /// Templates that ask for timers are run by the walk.
     timers: Timers,
-    begins: Begins<'r>,
-    facts_texts: FactsTexts,
-    /// Text of an event that is formatted apart.
-    pub(super) unseen: TextBuf,
-    /// A value of a table.
-    pub(super) cell: TextBuf,
-    pub(super) called: apart::Called,
+    meter: Meter,
+    /// Steps of all events up to a batch that was written; those of later ones are more.
+    known_steps: &'r AtomicU64,
+    /// Hook of the template that took most of the steps lately.
+    slow: Option<u16>,
+    lines: PreparedLines<'r>,
+    times: Times,
+    context_texts: ContextTexts,
+    labels: Labels,
+    /// Tells which routines may skip an event, if the report counts events and formats no others.
+    readers: Option<Readers<'r>>,
     /// Index of the event that comes next.
     at: usize,
+    /// True if the batch has begun, and for how many of its events the meter knows the bytes.
+    in_batch: bool,
+    n_metered: usize,
     /// What is left to be settled.
     left: Option<Left>,
+    /// What had been counted before a batch, and the ids that were counted in it as long as its text may not stand.
+    before: Counted,
+    unsettled: Vec<u16>,
     /// Events that were reported, by canonical id; empty unless they are asked for.
     counts: Vec<u64>,
+    /// Hooks whose events a stanza of the built-in format file printed.
+    guessed: IdSet,
     counted: Counted,
+    /// Ends of the lines in the text, if they are collected.
+    ends: Option<Vec<LineEnd>>,
+}
+
+/// End of an event's line in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LineEnd {
+    /// Index of the event in its batch.
+    pub event: u32,
+    pub end: u32,
 }
 
 /// What was left out of a text since it was not known what stands before it.
@@ -69,6 +95,15 @@ struct Left {
     carried: Carried,
 }
 
+/// How many events are formatted in one go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    One,
+    /// Up to the first one that is reported.
+    First,
+    Many,
+}
+
 /// What formatting counts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
@@ -76,72 +111,21 @@ struct Counted {
     n_reported: u64,
     n_truncated: u64,
     n_limited: u64,
+    n_over_work: u64,
     n_divided: u64,
     n_refused: u64,
 }
 
 impl Counted {
-    /// Takes in how an event ended; whether it was skipped.
+    /// Counts an event that did not end normally; `is_over_work` tells that a limit of it is that of the whole report.
     #[inline]
-    fn tell(&mut self, outcome: Outcome) -> bool {
+    fn tell(&mut self, outcome: Outcome, is_over_work: bool) {
         self.n_reported += u64::from(!outcome.skipped);
         self.n_truncated += u64::from(outcome.truncated);
-        self.n_limited += u64::from(outcome.limited);
+        self.n_limited += u64::from(outcome.limited && !is_over_work);
+        self.n_over_work += u64::from(outcome.limited && is_over_work);
         self.n_divided += u64::from(outcome.divided_by_zero);
         self.n_refused += u64::from(outcome.refused);
-        outcome.skipped
-    }
-}
-
-/// An event, with all that its line depends on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Subject<'b> {
-    pub batch: &'b Batch,
-    pub event: &'b Shown,
-    pub facts: Facts<'b>,
-    context: Context<'b>,
-    setting: &'b Setting,
-    pub file: &'b [u8],
-}
-
-impl<'b> Subject<'b> {
-    fn new(batch: &'b Batch, event: &'b Shown, logs: &'b [LogInfo]) -> Self {
-        let setting = batch.setting(event.setting);
-        let facts = batch.facts(setting, event.tid);
-        let log = &logs[setting.log as usize];
-        let context = batch.system(setting).context(log, setting.reported_cpus, &facts, &NO_PATHS);
-        Self { batch, event, facts, context, setting, file: log.name.as_bytes() }
-    }
-
-    /// Goes to another event of the batch.
-    #[inline]
-    fn go(&mut self, event: &'b Shown, logs: &'b [LogInfo]) {
-        if event.setting != self.event.setting {
-            *self = Self::new(self.batch, event, logs);
-        }
-        self.event = event;
-        self.facts.tid = event.tid;
-        self.context.tid = event.tid;
-    }
-
-    /// The event as a template sees it.
-    #[inline]
-    fn hook(&self) -> Event<'b> {
-        self.batch.hook(self.event)
-    }
-
-    /// What the columns show.
-    #[inline]
-    pub fn row<'s>(&'s self, last_elapsed_ns: u64) -> Row<'s> {
-        let elapsed_ns = self.event.elapsed_ns;
-        Row {
-            id: self.event.id,
-            elapsed_ns,
-            delta_ns: i128::from(elapsed_ns) - i128::from(last_elapsed_ns),
-            facts: &self.facts,
-            file: self.file,
-            reported_cpus: self.context.reported_cpus,
-        }
     }
 }
 
@@ -162,40 +146,14 @@ impl<'b> Scene<'b> for Shot<'b> {
 
     #[inline(always)]
     fn event(&self) -> Event<'b> {
-        self.batch.hook_in(self.taken, self.event)
+        self.batch.hook(self.taken, self.event)
     }
 
     fn context(&self) -> Context<'b> {
-        Subject::new(self.batch, self.event, self.logs).context
-    }
-}
-
-/// What the columns show of the settings of a batch, as text.
-#[derive(Default)]
-struct FactsTexts {
-    /// By setting: the thread, and the text where it is not too long.
-    known: Vec<Option<(u64, Option<FactsText>)>>,
-    scratch: TextBuf,
-}
-
-impl FactsTexts {
-    /// The text of an event; `None` where it is too long.
-    #[inline]
-    fn of(&mut self, batch: &Batch, event: &Shown, columns: &Columns, logs: &[LogInfo]) -> Option<&FactsText> {
-        let setting = event.setting as usize;
-        if !matches!(self.known.get(setting), Some(Some((tid, _))) if *tid == event.tid) {
-            if setting >= self.known.len() {
-                self.known.resize(setting + 1, None);
-            }
-            let row = Subject::new(batch, event, logs);
-            self.known[setting] = Some((event.tid, columns.facts_text(&row.row(0), &mut self.scratch)));
-        }
-        self.known[setting].as_ref().and_then(|(_, text)| text.as_ref())
-    }
-
-    /// Another batch has other settings.
-    fn forget(&mut self) {
-        self.known.clear();
+        let Self { batch, event, logs, .. } = *self;
+        let setting = batch.setting(event.setting);
+        let log = &logs[setting.log as usize];
+        batch.system(setting).context(log, setting.reported_cpus, &batch.facts(setting, event.tid), &NO_PATHS)
     }
 }
 
@@ -203,45 +161,71 @@ impl<'r> LineFormat<'r> {
     pub fn new(
         catalog: &'r Catalog<'r>,
         options: &'r ReportOptions,
-        columns: &'r Columns,
+        (columns, layouts): (&'r Columns, [Layout; 5]),
         logs: &'r [LogInfo],
+        known_steps: &'r AtomicU64,
     ) -> Self {
+        let finish = Finish::new(options, columns);
         Self {
             catalog,
             options,
             columns,
             logs,
-            grep: options.grep.clone(),
-            apart: options.grep.is_some() || !options.is_text(),
-            plain: options.grep.is_none()
-                && options.has_lines()
-                && options.page_size == 0
-                && !options.histogram
-                && !options.colour
-                && !columns.has_two_lines(),
-            layouts: layouts(columns),
+            cells: if options.stats { Cells::none() } else { Cells::new(columns, options.form, options.colour) },
+            is_plain: finish.is_nothing() && !options.histogram && !options.stats && !options.delta_of_all,
+            finish,
+            layouts,
             machine: Machine::new(options.limits),
             timers: Timers::new(),
-            begins: Begins::new(),
-            facts_texts: FactsTexts::default(),
-            unseen: TextBuf::new(),
-            cell: TextBuf::new(),
-            called: apart::Called::default(),
+            meter: Meter::new(options.max_work, options.limits.steps),
+            known_steps,
+            slow: None,
+            lines: PreparedLines::new(),
+            times: Times::new(columns),
+            context_texts: ContextTexts::default(),
+            labels: Labels::default(),
+            readers: (options.stats && options.grep.is_none()).then(|| Readers::new(catalog)),
             at: 0,
+            in_batch: false,
+            n_metered: 0,
             left: None,
+            before: Counted::default(),
+            unsettled: Vec::new(),
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
+            guessed: IdSet::default(),
             counted: Counted::default(),
+            ends: None,
         }
+    }
+
+    /// Collects where each event's line ends from now on.
+    pub fn collect_ends(&mut self) {
+        self.ends = Some(Vec::new());
+        self.is_plain = false;
+    }
+
+    /// Ends of the lines in the text that was formatted last, in order.
+    #[inline]
+    pub fn ends(&self) -> &[LineEnd] {
+        self.ends.as_deref().unwrap_or_default()
+    }
+
+    /// Hooks whose events a stanza of the built-in format file printed.
+    pub fn guessed(&self) -> &IdSet {
+        &self.guessed
     }
 
     /// Takes in what another thread's has counted.
     pub fn add(&mut self, other: &Self) {
+        self.guessed.extend(&other.guessed);
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        let Counted { n_formatted, n_reported, n_truncated, n_limited, n_divided, n_refused } = other.counted;
+        let Counted { n_formatted, n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused } =
+            other.counted;
         self.counted.n_formatted += n_formatted;
         self.counted.n_reported += n_reported;
         self.counted.n_truncated += n_truncated;
         self.counted.n_limited += n_limited;
+        self.counted.n_over_work += n_over_work;
         self.counted.n_divided += n_divided;
         self.counted.n_refused += n_refused;
     }
@@ -253,8 +237,8 @@ impl<'r> LineFormat<'r> {
 
     /// What was counted.
     pub fn summary(&self) -> Summary {
-        let Counted { n_reported, n_truncated, n_limited, n_divided, n_refused, .. } = self.counted;
-        Summary { n_reported, n_truncated, n_limited, n_divided, n_refused, ..Summary::default() }
+        let Counted { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } = self.counted;
+        Summary { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, ..Summary::default() }
     }
 
     /// Appends what stands behind the last line.
@@ -263,7 +247,7 @@ impl<'r> LineFormat<'r> {
             self.begin(system, text);
         }
         if self.options.stats {
-            apart::write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, text);
+            write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, text);
         } else {
             write_histogram(&self.counts, self.catalog, text);
         }
@@ -271,16 +255,18 @@ impl<'r> LineFormat<'r> {
 
     /// Appends the lines of events, until there is text enough: false at the end of the batch.
     #[inline]
-    fn lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf) -> bool
+    fn lines<'b>(&mut self, batch: &'b Batch, carried: &mut Carried, text: &mut TextBuf) -> bool
     where
         'r: 'b,
     {
-        while let Some(event) = subject.batch.events.get(self.at) {
-            let is_plain = self.plain && carried.begun;
-            if !is_plain || (!self.plain_lines(subject, carried, text) && !self.knows(event)) {
-                self.at += 1;
-                subject.go(event, self.logs);
-                self.event(subject, carried, text);
+        while self.at < batch.events.len() {
+            if !self.may_go_on(batch) || self.slow.is_some() {
+                return true;
+            }
+            if self.heading_is_due(carried) {
+                self.first_line(batch, carried, text);
+            } else {
+                self.prepared_lines(batch, Extent::Many, carried, text);
             }
             if text.len() >= WRITE_AT {
                 return true;
@@ -290,252 +276,293 @@ impl<'r> LineFormat<'r> {
         false
     }
 
+    /// Sees to the limit of the event that comes next; false if all is in vain, and to be formatted again.
+    #[inline]
+    fn may_go_on(&mut self, batch: &Batch) -> bool {
+        self.meter.room() > 0 || self.look(batch)
+    }
+
+    #[cold]
+    fn look(&mut self, batch: &Batch) -> bool {
+        let events = batch.events.get(self.n_metered..=self.at).unwrap_or_default();
+        self.meter.next(events.iter().map(|event| u64::from(event.len)).sum());
+        self.n_metered = self.at + 1;
+        if self.meter.take_slow() {
+            self.slow = batch.events.get(self.at.saturating_sub(1)).map(|event| event.id);
+        }
+        !self.meter.has_given_up()
+    }
+
+    /// Begins with a batch, after what is carried to it where that is known.
+    fn begin_batch(&mut self, batch: &Batch, carried: Option<&Carried>) {
+        (self.in_batch, self.n_metered) = (true, 0);
+        self.before = self.counted;
+        let known = || self.known_steps.load(Ordering::Relaxed);
+        let steps = carried.map_or_else(known, |carried| carried.steps);
+        self.meter.begin(Work { steps, bytes: batch.bytes_before }, carried.is_none());
+    }
+
+    /// Forgets the text of a batch whose beginning was guessed wrong.
+    #[cold]
+    fn take_back(&mut self) {
+        self.counted = self.before;
+        for id in self.unsettled.drain(..) {
+            self.counts[usize::from(id)] -= 1;
+        }
+        (self.at, self.in_batch, self.left) = (0, false, None);
+        self.context_texts.forget();
+    }
+
     /// Counts the batch's events, and makes ready for the next one.
     fn end_batch(&mut self) {
         self.counted.n_formatted += self.at as u64;
-        self.at = 0;
-        self.facts_texts.forget();
+        (self.at, self.in_batch) = (0, false);
+        self.context_texts.forget();
     }
 
-    /// Formats events where it is not known what was reported before, up to the first one that is reported.
-    fn leave<'b>(&mut self, subject: &mut Subject<'b>, text: &mut TextBuf) -> Carried
-    where
-        'r: 'b,
-    {
+    /// Formats events if it is not known what was reported before, up to the first one that is reported.
+    fn leave(&mut self, batch: &Batch, text: &mut TextBuf) -> Carried {
         let mut carried = Carried::default();
-        let mut left = Left::default();
         let before = self.counted.n_reported;
-        self.left = Some(left);
-        let batch = subject.batch;
-        while let Some(event) = batch.events.get(self.at) {
-            self.at += 1;
-            subject.go(event, self.logs);
-            self.event(subject, &mut carried, text);
+        self.left = Some(Left::default());
+        while self.at < batch.events.len() && self.may_go_on(batch) {
+            self.first_line(batch, &mut carried, text);
             if self.counted.n_reported > before {
-                left.reported = Some(self.at - 1);
+                if let Some(left) = &mut self.left {
+                    left.reported = Some(self.at - 1);
+                }
                 text.clear();
                 break;
             }
         }
-        if let Some(known) = &mut self.left {
-            known.reported = left.reported;
-        }
         carried
     }
 
-    /// As [`LineFormat::line`], where its questions are answered, of the event that comes next and of those behind it: until
-    /// one is ready, or is of another kind than all before, or has more to tell than its text, or there is text enough. False
-    /// where nothing was printed.
-    fn plain_lines<'b>(&mut self, subject: &mut Subject<'b>, carried: &mut Carried, text: &mut TextBuf) -> bool
-    where
-        'r: 'b,
-    {
-        if self.columns.are_usual() && self.columns.show_facts() {
-            self.plain_lines_of::<true>(subject, carried, text)
-        } else {
-            self.plain_lines_of::<false>(subject, carried, text)
+    /// Appends the next line that is reported, after the heading if that is due.
+    #[inline(never)]
+    fn first_line(&mut self, batch: &Batch, carried: &mut Carried, text: &mut TextBuf) {
+        let (line, n_reported) = (text.len(), self.counted.n_reported);
+        let is_due = self.heading_is_due(carried);
+        // Lines for people come after a heading even if their event is skipped.
+        let comes_first = self.options.has_lines() && self.options.grep.is_none();
+        if is_due && comes_first {
+            self.page_break(batch, self.at, carried, text);
+        }
+        let lines_before = carried.lines_on_page;
+        self.prepared_lines(batch, Extent::First, carried, text);
+        if is_due && !comes_first && self.counted.n_reported > n_reported && text.len() > line {
+            let own = text.as_bytes()[line..].to_vec();
+            text.truncate(line);
+            let n_lines = carried.lines_on_page - lines_before;
+            self.page_break(batch, self.at - 1, carried, text);
+            carried.lines_on_page = n_lines;
+            text.push(&own);
         }
     }
 
-    /// The same, where the usual columns show what the events before tell, or show nothing of it.
-    #[inline(never)]
-    fn plain_lines_of<'b, const FACTS: bool>(
-        &mut self,
-        subject: &mut Subject<'b>,
-        carried: &mut Carried,
-        text: &mut TextBuf,
-    ) -> bool
+    /// Appends the lines of events: at most `extent`, until there is text enough, the page is full, or the events have taken
+    /// many steps.
+    fn prepared_lines<'b>(&mut self, batch: &'b Batch, extent: Extent, carried: &mut Carried, text: &mut TextBuf)
     where
         'r: 'b,
     {
-        let LineFormat { begins, facts_texts, columns, logs, machine, timers, counted, .. } = self;
-        let batch = subject.batch;
+        if let Some(event) = batch.events.get(self.at)
+            && self.lines.get(event).is_none()
+        {
+            self.prepare(event);
+        }
+        // The limit of the whole report is that of one event.
+        let extent = if self.meter.limit().is_some() { Extent::One } else { extent };
+        if self.is_plain && extent == Extent::Many {
+            self.lines_of::<false>(batch, extent, carried, text);
+        } else {
+            self.lines_of::<true>(batch, extent, carried, text);
+        }
+    }
+
+    /// Prepares the line of an event.
+    #[cold]
+    fn prepare(&mut self, event: &Shown) {
+        let entry = self.catalog.lookup(event.id);
+        let is_counted = !event.is_ready()
+            && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
+        self.lines.add(event, self.catalog, (&self.layouts, &self.cells), is_counted);
+    }
+
+    /// Appends lines as of [`LineFormat::prepared_lines`]. `MORE` is false if a line ends with its text and nothing but
+    /// events is counted: [`LineFormat::is_plain`].
+    #[inline(never)]
+    fn lines_of<'b, const MORE: bool>(
+        &mut self,
+        batch: &'b Batch,
+        extent: Extent,
+        carried: &mut Carried,
+        text: &mut TextBuf,
+    ) where
+        'r: 'b,
+    {
+        let max_lines = self.page_size();
+        let LineFormat {
+            lines,
+            context_texts,
+            labels,
+            cells,
+            finish,
+            times,
+            logs,
+            machine,
+            timers,
+            counted,
+            meter,
+            counts,
+            unsettled,
+            left,
+            guessed,
+            catalog,
+            options,
+            ends,
+            ..
+        } = self;
+        let room = meter.room();
+        let limit = if MORE { meter.limit() } else { None };
         let taken = &batch.taken.bytes[..];
         let events = batch.events.get(self.at..).unwrap_or_default();
-        let Some(first) = events.first().and_then(|event| begins.get(event)) else { return false };
-        let mut run = machine.start(first.begin.program(), timers);
-        let mut rows = [first; AHEAD];
-        let are_usual = columns.are_usual();
-        let mut times = Times::new();
+        let events = if extent == Extent::One { &events[..events.len().min(1)] } else { events };
+        let Some(first) = events.first().and_then(|event| lines.get(event)) else { return };
+        let Some(program) = catalog.programs().first() else { return };
+        let mut run = machine.start(program, timers);
+        limit.into_iter().for_each(|limit| run.limit_steps(limit));
+        let mut ahead = [first; AHEAD];
         let mut last_ns = carried.last_elapsed_ns;
         let (mut n_printed, mut n_told) = (0, 0);
         'events: loop {
             let events = &events[n_printed..];
-            let n_known = begins.look_ahead(events, &mut rows);
+            let n_known = lines.look_ahead(events, &mut ahead);
             if n_known == 0 {
                 break;
             }
-            for (n, (event, row)) in events.iter().zip(&rows[..n_known]).enumerate() {
+            for (n, (event, prepared)) in events.iter().zip(&ahead[..n_known]).enumerate() {
                 let elapsed_ns = event.elapsed_ns;
-                let facts = if FACTS { facts_texts.of(batch, event, columns, logs) } else { None };
-                let usual = are_usual && times.hold(elapsed_ns, last_ns) && FACTS == facts.is_some();
-                let is_plain = if usual {
-                    let shown = (&times, elapsed_ns, elapsed_ns - last_ns);
-                    let put = |room: &mut _| columns.put_usual(row.id, facts, shown, room);
-                    let place = (row.layout, text.len());
-                    run.begun(&row.begin, &Shot { batch, taken, event, logs }, place, put, text)
-                } else {
-                    subject.go(event, logs);
-                    unusual_line(&mut run, row, (subject, logs), (columns, last_ns), text)
-                };
-                let mut skipped = false;
-                if !is_plain {
-                    n_told += 1;
-                    skipped = counted.tell(run.outcome());
-                }
-                if !skipped {
+                let from_ns =
+                    if MORE && options.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
+                if MORE && matches!(prepared.text, Text::Counted) {
+                    if let Some(count) = counts.get_mut(usize::from(event.id)) {
+                        *count += 1;
+                    }
+                    if left.is_some() {
+                        unsettled.push(event.id);
+                    }
                     last_ns = elapsed_ns;
+                    if extent == Extent::First {
+                        n_printed += n + 1;
+                        break 'events;
+                    }
+                    continue;
                 }
-                if text.len() >= WRITE_AT {
+                let line = text.len();
+                let mut fits = prepared.is_quick && limit.is_none();
+                if prepared.has_cells {
+                    fits &= context_texts.find(batch, event, cells, logs) && cells.hold(times, elapsed_ns, from_ns);
+                }
+                let label = if MORE && prepared.has_cells { labels.of(event.id, catalog, cells) } else { &[] };
+                let context = context_texts.of(event, cells);
+                let values = || Values { id: prepared.id, elapsed_ns, last_ns: from_ns, context, label };
+                if prepared.has_cells && !fits {
+                    cells.append(&values(), times, text);
+                }
+                let routine = match &prepared.text {
+                    Text::Run(begin) if limit != Some(0) => Some(begin),
+                    _ => None,
+                };
+                let mut start = text.len();
+                // None if the event ended normally.
+                let outcome = match routine {
+                    Some(begin) => {
+                        let put = |room: &mut _| {
+                            let len = if fits { cells.put(values, times, room) } else { 0 };
+                            start += len;
+                            len
+                        };
+                        let shot = Shot { batch, taken, event, logs };
+                        let is_normal = run.begun(begin, &shot, (prepared.layout, line), put, text);
+                        if is_normal { None } else { Some(run.outcome()) }
+                    }
+                    None => Some(other_text(&prepared.text, (batch, event), (prepared.layout, line), &run, text)),
+                };
+                let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
+                if is_skipped {
+                    text.truncate(line);
+                }
+                let is_wanted = !MORE || is_skipped || finish.line(prepared.layout, line, start, text);
+                let mut has_room = true;
+                if let Some(outcome) = outcome {
+                    has_room = run.n_steps() < room;
+                    if is_wanted {
+                        n_told += 1;
+                        counted.tell(outcome, limit.is_some() && !event.is_ready());
+                    }
+                }
+                if !is_wanted {
+                    n_told += 1;
+                } else if !is_skipped {
+                    last_ns = elapsed_ns;
+                    if prepared.is_guess {
+                        guessed.insert(event.id);
+                    }
+                    if MORE {
+                        if let Some(ends) = ends {
+                            let event = (self.at + n_printed + n) as u32;
+                            ends.push(LineEnd { event, end: text.len() as u32 });
+                        }
+                        carried.lines_on_page += finish.count_lines(&text.as_bytes()[line..]);
+                        if let Some(count) = counts.get_mut(usize::from(event.id)) {
+                            *count += 1;
+                            if left.is_some() {
+                                unsettled.push(event.id);
+                            }
+                        }
+                    }
+                }
+                let is_full =
+                    MORE && (carried.lines_on_page >= max_lines || extent == Extent::First && is_wanted && !is_skipped);
+                if text.len() >= WRITE_AT || is_full || !has_room {
                     n_printed += n + 1;
                     break 'events;
                 }
             }
             n_printed += n_known;
         }
+        meter.take(run.n_steps(), n_printed as u64);
         self.at += n_printed;
         counted.n_reported += n_printed as u64 - n_told;
         carried.last_elapsed_ns = last_ns;
-        true
     }
 
-    /// Makes the next line plain, where it may be.
+    /// Lines of a page; as good as no limit if there are no pages.
+    fn page_size(&self) -> u64 {
+        if self.finish.counts_lines() { self.options.page_size } else { u64::MAX }
+    }
+
+    /// True if a heading comes before the next line.
+    fn heading_is_due(&self, carried: &Carried) -> bool {
+        !self.options.stats && (!carried.begun || self.page_is_full(carried))
+    }
+
+    /// True if the heading line is due.
+    fn page_is_full(&self, carried: &Carried) -> bool {
+        carried.lines_on_page >= self.page_size()
+    }
+
+    /// Appends the heading before the first line, and the heading line again if a page is full. `at` is the index of the
+    /// event that follows.
     #[cold]
-    fn knows(&mut self, event: &Shown) -> bool {
-        self.begins.add(event, self.catalog, self.columns, &self.layouts)
-    }
-
-    fn event(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
-        let Some(entry) = self.catalog.lookup(subject.event.id) else { return };
-        if self.apart {
-            self.apart(subject, entry, carried, text);
-        } else if self.columns.has_text() {
-            self.line(subject, entry, carried, text);
-        } else {
-            self.columns_only(subject, entry, carried, text);
-        }
-    }
-
-    fn line(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
-        if !carried.begun || self.options.page_size > 0 {
-            self.page_break(subject, carried, text);
-        }
-        if subject.event.is_ready() {
-            return self.ready_line(subject, entry, carried, text);
-        }
-        let line = text.len();
-        self.columns_of(subject, entry.level, carried, text);
-        let behind_columns = text.len();
-        let layout = self.layouts[entry.level as usize];
-        let program = (self.catalog, entry);
-        let outcome = run_apart(&mut self.machine, &mut self.timers, program, subject, (layout, line), text);
-        if self.columns.has_two_lines() && text.len() == behind_columns + 1 && entry.level != Level::Zero {
-            // No text, no line for it.
-            text.truncate(behind_columns);
-        }
-        self.count(subject, outcome, carried);
-        self.count_lines(line, carried, text);
-    }
-
-    /// The line of an event whose text is ready.
-    fn ready_line(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
-        let outcome = self.run_unseen(subject, entry, self.layouts[entry.level as usize]);
-        if !outcome.skipped {
-            self.take_line(subject, entry.level, carried, text);
-        }
-        self.count(subject, outcome, carried);
-    }
-
-    /// Counts the lines of an event that begins at `line`.
-    #[inline]
-    pub(super) fn count_lines(&self, line: usize, carried: &mut Carried, text: &TextBuf) {
-        if self.options.page_size > 0 {
-            let lines = text.as_bytes()[line..].iter().filter(|byte| **byte == b'\n').count();
-            carried.lines_on_page += lines as u64;
-        }
-    }
-
-    #[inline]
-    pub(super) fn count(&mut self, subject: &Subject<'_>, outcome: Outcome, carried: &mut Carried) {
-        if !self.counted.tell(outcome) {
-            carried.last_elapsed_ns = subject.event.elapsed_ns;
-            if let Some(count) = self.counts.get_mut(usize::from(subject.event.id)) {
-                *count += 1;
-            }
-        }
-    }
-
-    /// A report without text: the template still decides whether there is a line.
-    fn columns_only(&mut self, subject: &Subject<'_>, entry: &Entry, carried: &mut Carried, text: &mut TextBuf) {
-        let outcome = self.run_unseen(subject, entry, Layout::default());
-        if !outcome.skipped {
-            self.columns_line(subject, entry.level, carried, text);
-        }
-        self.count(subject, outcome, carried);
-    }
-
-    /// A line of nothing but columns.
-    pub(super) fn columns_line(
-        &mut self,
-        subject: &Subject<'_>,
-        level: Level,
-        carried: &mut Carried,
-        text: &mut TextBuf,
-    ) {
-        if level != Level::Zero {
-            self.page_break(subject, carried, text);
-            let line = text.len();
-            self.columns_of(subject, level, carried, text);
-            trim(line, text);
-            text.push(b"\n");
-            carried.lines_on_page += 1;
-        }
-    }
-
-    /// Appends the columns of an event.
-    #[inline]
-    pub(super) fn columns_of(&self, subject: &Subject<'_>, level: Level, carried: &Carried, text: &mut TextBuf) {
-        if level != Level::Zero {
-            write_columns(self.columns, self.options.colour, &subject.row(carried.last_elapsed_ns), text);
-        }
-    }
-
-    /// Formats an event apart from its line.
-    pub(super) fn run_unseen(&mut self, subject: &Subject<'_>, entry: &Entry, layout: Layout) -> Outcome {
-        self.unseen.clear();
-        if let Some((outcome, text)) = subject.batch.ready(subject.event) {
-            self.unseen.push(text);
-            return outcome;
-        }
-        let program = (self.catalog, entry);
-        run_apart(&mut self.machine, &mut self.timers, program, subject, (layout, 0), &mut self.unseen)
-    }
-
-    /// The same behind what stands in a text.
-    pub(super) fn run_behind(&mut self, subject: &Subject<'_>, entry: &Entry, out: &mut TextBuf) -> Outcome {
-        if let Some((outcome, text)) = subject.batch.ready(subject.event) {
-            out.push(text);
-            return outcome;
-        }
-        let (program, line) = ((self.catalog, entry), (Layout::default(), out.len()));
-        run_apart(&mut self.machine, &mut self.timers, program, subject, line, out)
-    }
-
-    /// The heading before the first line, and the heading line again where a page is full.
-    #[cold]
-    pub(super) fn page_break(&mut self, subject: &Subject<'_>, carried: &mut Carried, text: &mut TextBuf) {
+    fn page_break(&mut self, batch: &Batch, at: usize, carried: &mut Carried, text: &mut TextBuf) {
         if !std::mem::replace(&mut carried.begun, true) {
             match &mut self.left {
-                Some(left) => left.heading = Some(self.at.saturating_sub(1)),
-                None => self.begin(subject.batch.system(subject.setting), text),
+                Some(left) => left.heading = Some(at),
+                None => self.begin(batch.system(batch.setting(batch.events[at].setting)), text),
             }
-        } else if self.options.form == Form::Text
-            && !self.options.no_heading
-            && !self.options.stats
-            && !self.columns.is_bare()
-            && self.options.page_size > 0
-            && carried.lines_on_page >= self.options.page_size
-        {
+        } else if self.page_is_full(carried) {
             carried.lines_on_page = 0;
             self.column_heading(text);
         }
@@ -549,10 +576,10 @@ impl<'r> LineFormat<'r> {
         match self.options.form {
             Form::Text if self.columns.is_bare() => {}
             Form::Text => {
-                write_heading(system, text);
+                write_heading(system, &self.options.time_zone, text);
                 self.column_heading(text);
             }
-            form @ (Form::Tsv | Form::Csv) => apart::write_names(form, self.columns, text),
+            form @ (Form::Tsv | Form::Csv) => write_names(form, self.columns, text),
             Form::Ndjson => {}
         }
     }
@@ -572,82 +599,85 @@ impl Format<Batch> for LineFormat<'_> {
     type Carried = Carried;
 
     fn format(&mut self, batch: &Batch, carried: Option<&mut Carried>, text: &mut TextBuf) -> bool {
-        let Some(first) = batch.events.get(self.at) else {
+        if let Some(ends) = &mut self.ends {
+            ends.clear();
+        }
+        if self.at >= batch.events.len() {
             self.end_batch();
             return false;
-        };
-        let mut subject = Subject::new(batch, first, self.logs);
-        if let Some(carried) = carried {
-            return self.lines(&mut subject, carried, text);
         }
-        let mut carried = self.leave(&mut subject, text);
-        let more = self.lines(&mut subject, &mut carried, text);
+        if !self.in_batch {
+            self.begin_batch(batch, carried.as_deref());
+        }
+        if let Some(carried) = carried {
+            let more = self.lines(batch, carried, text);
+            carried.steps = self.meter.work().steps;
+            self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+            return more;
+        }
+        let mut carried = self.leave(batch, text);
+        let more = self.lines(batch, &mut carried, text);
         if let Some(left) = &mut self.left {
             left.carried = carried;
         }
         more
     }
 
-    fn settle(&mut self, batch: &Batch, carried: &mut Carried, head: &mut TextBuf) {
-        let Some(left) = self.left.take() else { return };
-        if let Some(event) = left.heading.and_then(|at| batch.events.get(at))
+    fn settle(&mut self, batch: &Batch, carried: &mut Carried, head: &mut TextBuf) -> bool {
+        if self.left.is_some() && !self.meter.settle(Work { steps: carried.steps, bytes: batch.bytes_before }) {
+            self.take_back();
+            return false;
+        }
+        self.unsettled.clear();
+        let Some(left) = self.left.take() else { return true };
+        if let Some(at) = left.heading
             && !carried.begun
         {
-            let subject = Subject::new(batch, event, self.logs);
-            self.page_break(&subject, carried, head);
+            self.page_break(batch, at, carried, head);
         }
-        if let Some(event) = left.reported.and_then(|at| batch.events.get(at)) {
+        if let Some(at) = left.reported {
             // It has been counted.
-            let counted = self.counted;
-            self.event(&Subject::new(batch, event, self.logs), carried, head);
-            self.counted = counted;
-            if let Some(count) = self.counts.get_mut(usize::from(event.id)) {
+            let (counted, meter, next) = (self.counted, self.meter, std::mem::replace(&mut self.at, at));
+            self.lines_of::<true>(batch, Extent::One, carried, head);
+            (self.counted, self.meter, self.at) = (counted, meter, next);
+            // The next batch has other contexts.
+            self.context_texts.forget();
+            if let Some(count) = batch.events.get(at).and_then(|event| self.counts.get_mut(usize::from(event.id))) {
                 *count -= 1;
             }
             *carried = Carried { begun: carried.begun, ..left.carried };
         }
+        carried.steps = self.meter.work().steps;
+        self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+        true
+    }
+
+    fn take_slow(&mut self) -> Option<String> {
+        Some(self.catalog.name_of(self.slow.take()?))
     }
 }
 
-/// Prints a line whose columns are not the usual ones, or have a value that fills its column; as of [`Run::begun`].
+/// Appends the text of an event whose routine is not run.
 #[inline(never)]
-fn unusual_line<'b>(
-    run: &mut Run<'b>,
-    row: &PlainBegin<'b>,
-    (subject, logs): (&Subject<'b>, &'b [LogInfo]),
-    (columns, last_ns): (&Columns, u64),
-    text: &mut TextBuf,
-) -> bool {
-    let line = text.len();
-    columns.write(line, &subject.row(last_ns), text);
-    let Subject { batch, event, .. } = *subject;
-    let shot = Shot { batch, taken: &batch.taken.bytes, event, logs };
-    run.begun(&row.begin, &shot, (row.layout, line), |_| 0, text)
-}
-
-/// Runs the template of an event, whose text goes behind what stands from `line` on, where events are not many.
-#[inline(never)]
-fn run_apart(
-    machine: &mut Machine,
-    timers: &mut Timers,
-    (catalog, entry): (&Catalog<'_>, &Entry),
-    subject: &Subject<'_>,
+fn other_text(
+    text: &Text<'_>,
+    (batch, event): (&Batch, &Shown),
     (layout, line): (Layout, usize),
+    run: &Run<'_>,
     out: &mut TextBuf,
 ) -> Outcome {
-    let job = Job { event: &subject.hook(), context: &subject.context, timers, layout, line, out };
-    machine.run(catalog.program(entry), entry.hook, job)
-}
-
-/// Appends the columns of a line.
-#[inline]
-fn write_columns(columns: &Columns, colour: bool, row: &Row<'_>, out: &mut TextBuf) {
-    let line = out.len();
-    if colour {
-        out.push(&marks().dim);
-        columns.write(line + MARK_LEN, row, out);
-        out.push(&marks().plain);
-    } else {
-        columns.write(line, row, out);
+    match text {
+        // The report's steps are used up.
+        Text::Run(_) => run.limited(line, out),
+        Text::Refused => run.refused(layout, out),
+        Text::Counted | Text::Nothing => Outcome { skipped: true, ..Outcome::default() },
+        Text::Ready => {
+            let Some((outcome, text)) = batch.ready(event) else { return Outcome::default() };
+            if text.starts_with(b"\n") {
+                trim(line, out);
+            }
+            out.push(text);
+            outcome
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! What stands before the first line, and behind the last one.
 
-use super::date;
 use crate::catalog::Catalog;
-use crate::columns::trim;
+use crate::columns::{Columns, trim};
+use crate::forms::{Counted, Form, write_counts};
 use crate::ids::display_id;
 use crate::reader::aix::SystemInfo;
+use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;
 
 /// The heading block before the heading line: what the trace does not tell is left out.
-pub(super) fn write_heading(system: &SystemInfo, out: &mut TextBuf) {
+pub(super) fn write_heading(system: &SystemInfo, zone: &TimeZone, out: &mut TextBuf) {
     let start = out.len();
     if let Some(seconds) = system.start_time {
-        line(out, &[date(seconds).as_bytes()]);
+        line(out, &[zone.date(seconds).as_bytes()]);
     }
     if !system.sysname.is_empty() {
         line(out, &[b"System: ", &system.sysname, b" ", &system.nodename, b" Node: ", &system.version]);
@@ -63,6 +64,25 @@ pub(super) fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut T
     }
 }
 
+/// The line of names above a table.
+pub(super) fn write_names(form: Form, columns: &Columns, out: &mut TextBuf) {
+    let names = columns.list().iter().map(|column| column.name()).chain(columns.has_text().then_some("text"));
+    for (at, name) in names.enumerate() {
+        out.push(if at > 0 { form.separator() } else { b"" });
+        out.push(name.as_bytes());
+    }
+    out.push(form.line_end());
+}
+
+/// Writes how often each hook was reported.
+pub(super) fn write_stats(counts: &[u64], catalog: &Catalog<'_>, form: Form, heading: bool, out: &mut TextBuf) {
+    let rows = (0..=u16::MAX).zip(counts).filter(|(_, n)| **n > 0).map(|(id, n)| {
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        Counted { n: *n, id: display_id(id), label: hook.map_or(Vec::new(), |hook| hook.label.to_vec()) }
+    });
+    write_counts(rows.collect(), form, heading, out);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,12 +101,12 @@ mod tests {
             ..SystemInfo::default()
         };
         let mut out = TextBuf::new();
-        write_heading(&system, &mut out);
+        write_heading(&system, &TimeZone::UTC, &mut out);
         let expected = "Thu Oct 28 13:34:05 1999\nSystem: AIX moscow Node: 4\nMachine: 000167894C00\n\
                         Internet Protocol Address: 0930A2B4 9.48.162.180\nBuffering: Kernel Heap\n\ntrace -a\n\n";
         assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
         let mut out = TextBuf::new();
-        write_heading(&SystemInfo::default(), &mut out);
+        write_heading(&SystemInfo::default(), &TimeZone::UTC, &mut out);
         assert!(out.is_empty());
     }
 }

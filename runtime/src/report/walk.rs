@@ -1,20 +1,20 @@
 //! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
 //! depends on the order of events.
 
-use super::apart::without_margins;
 use super::batch::{Batch, MAX_EVENTS};
-use super::{PROGRESS_EVERY, ReportError, ReportOptions, layouts};
+use super::finish::is_match;
+use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
 use crate::context::{ContextState, Facts};
 use crate::engine::{Portion, Walk, ends_portion};
 use crate::filter::Filter;
 use crate::needs::{Deed, Plan};
-use crate::reader::aix::{InPlace, LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit};
+use crate::reader::aix::{InPlace, LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit, hooks};
 use crate::selection;
-use std::convert::identity;
+use crate::work::Meter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tfbc_vm::{Event, Job, Layout, Machine, Outcome, TextBuf, Timers};
+use tfbc_vm::{Event, Layout, Machine, Outcome, TextBuf, Timers, Unobserved};
 
 /// The walk of one report.
 pub(super) struct LogWalk<'w> {
@@ -31,27 +31,36 @@ pub(super) struct Walked {
     pub n_shown: u64,
     /// Damaged places.
     pub n_damaged: u64,
+    /// Events that are shown and were run here with no steps or too few.
+    pub n_over_work: u64,
     /// Whether `$STOP` ended the walk.
     pub stopped: bool,
 }
 
 impl<'w> LogWalk<'w> {
-    pub fn new(logs: &'w mut Logs, infos: &'w [LogInfo], catalog: &'w Catalog<'w>, options: &'w ReportOptions) -> Self {
+    pub fn new(
+        logs: &'w mut Logs,
+        infos: &'w [LogInfo],
+        catalog: &'w Catalog<'w>,
+        options: &'w ReportOptions,
+        layouts: [Layout; 5],
+    ) -> Self {
         let mut plan = Plan::new(catalog, options);
         let live = logs.is_live();
         if !live
+            && !options.delta_of_all
             && logs.is_merged()
             && let Some(ids) = plan.needs.ids.take()
         {
             logs.need(ids);
         }
-        Self { logs, live, taker: Taker::new(plan, infos, catalog, options) }
+        Self { logs, live, taker: Taker::new(plan, infos, catalog, options, layouts) }
     }
 
     /// What was counted.
     pub fn counts(&self) -> Walked {
-        let Taker { n_events, n_shown, n_damaged, stopped, .. } = self.taker;
-        Walked { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, stopped }
+        let Taker { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
+        Walked { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
     /// Timers that were not kept, and processes and threads.
@@ -93,6 +102,10 @@ impl<'w> LogWalk<'w> {
             if taker.stopped {
                 return Ok(false);
             }
+            portion.slow = taker.slow.take();
+            if portion.slow.is_some() {
+                break;
+            }
         }
         Ok(true)
     }
@@ -103,11 +116,13 @@ impl Walk for LogWalk<'_> {
 
     fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
         portion.events.clear();
+        portion.events.bytes_before = self.taker.n_bytes_shown;
         self.taker.settings.forget();
         self.logs.lend(&mut portion.events.taken);
         let filled = self.fill_batch(portion, waited);
         self.logs.hand_over(&mut portion.events.taken);
         self.taker.n_shown += portion.events.events.len() as u64;
+        self.taker.n_bytes_shown += portion.events.n_bytes;
         portion.progress = (self.logs.progress(), self.taker.n_events);
         filled
     }
@@ -132,15 +147,29 @@ struct Taker<'w> {
     layouts: [Layout; 5],
     machine: Machine,
     timers: Timers,
+    /// Steps of the templates that are run here.
+    meter: Meter,
+    /// The template that took most of them lately.
+    slow: Option<String>,
     text: TextBuf,
+    /// Elapsed time of the last event that the report does not consume.
+    last_elapsed_ns: u64,
     n_events: u64,
     n_shown: u64,
+    n_bytes_shown: u64,
     n_damaged: u64,
+    n_over_work: u64,
     stopped: bool,
 }
 
 impl<'w> Taker<'w> {
-    fn new(plan: Plan<'w>, infos: &'w [LogInfo], catalog: &'w Catalog<'w>, options: &'w ReportOptions) -> Self {
+    fn new(
+        plan: Plan<'w>,
+        infos: &'w [LogInfo],
+        catalog: &'w Catalog<'w>,
+        options: &'w ReportOptions,
+        layouts: [Layout; 5],
+    ) -> Self {
         Self {
             max_events: options.batch.map_or(MAX_EVENTS, NonZeroUsize::get),
             filter: options.filter.clone(),
@@ -154,13 +183,18 @@ impl<'w> Taker<'w> {
                 plan.needs.wanted,
             ),
             settings: Settings::new(),
-            layouts: if options.has_lines() { layouts(&options.columns) } else { Default::default() },
+            layouts,
             machine: Machine::new(options.limits),
             timers: Timers::with_max(options.tables.timers as usize),
+            meter: Meter::new(options.max_work, options.limits.steps),
+            slow: None,
             text: TextBuf::new(),
+            last_elapsed_ns: 0,
             n_events: 0,
             n_shown: 0,
+            n_bytes_shown: 0,
             n_damaged: 0,
+            n_over_work: 0,
             stopped: false,
             catalog,
             options,
@@ -169,98 +203,72 @@ impl<'w> Taker<'w> {
         }
     }
 
-    /// Takes ordinary events in a row, as far as they are at hand.
+    /// Takes events of the common encodings in a row, as far as they are at hand.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
+        // Each event has to be known for the delta of the next one.
+        if self.options.delta_of_all {
+            return;
+        }
         let before = batch.events.len();
-        let is_merged = logs.is_merged();
-        let passage = match (self.by_context, is_merged) {
-            (true, _) => self.ordinary_by_facts(logs, batch),
-            (false, true) => self.merged_alike(logs, batch),
-            (false, false) => self.ordinary_alike(logs, batch),
-        };
+        let passage = if self.by_context { self.row::<true>(logs, batch) } else { self.row::<false>(logs, batch) };
         self.n_events += passage.n_events;
-        if batch.events.len() > before && !is_merged {
+        if batch.events.len() > before && !logs.is_merged() {
             logs.hold(&passage);
             batch.n_held += passage.n_bytes;
         }
     }
 
-    /// Takes them where nothing is asked of the events before: they share one setting.
+    /// Takes them. `CONTEXT` tells that the context of each is asked for; otherwise all of a log share one.
     #[inline(never)]
-    fn ordinary_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        let reported_cpus = self.infos[0].cpu.map(|_| 1);
-        let setting = self.settings.without_context(0, reported_cpus, &self.state, batch);
-        let max_events = self.max_events;
+    fn row<const CONTEXT: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
+        let Self { infos, plan, filter, by_facts, state, context, settings, max_events, .. } = self;
+        let (room, max_events) = (batch.room(), *max_events);
+        let alone = (!CONTEXT && !logs.is_merged()).then(|| {
+            let reported_cpus = infos[0].cpu.map(|_| 1);
+            settings.without_context(0, reported_cpus, state, batch)
+        });
         logs.ordinary(
-            batch.room(),
-            self.plan.ways(),
-            #[inline(always)]
-            |timed, place| {
-                batch.push(timed, place, setting);
-                if batch.events.len() >= max_events { Visit::Last } else { Visit::Next }
-            },
-        )
-    }
-
-    /// The same of several logs: those of each share one setting.
-    #[inline(never)]
-    fn merged_alike(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        let Self { plan, state, settings, max_events, .. } = self;
-        logs.ordinary_merged(
+            room,
             plan.ways(),
             #[inline(always)]
-            |timed| {
-                let setting = settings.without_context(timed.log, timed.reported_cpus, state, batch);
-                batch.push_copy(timed, setting);
-                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
+            |timed: &TimedEvent<'_>, place: Option<InPlace>| {
+                if CONTEXT {
+                    // The header has not told yet when the trace began.
+                    if *by_facts && filter.asks_for_dates() {
+                        return Visit::Leave;
+                    }
+                    context.advance(&timed.event);
+                    if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                        return Visit::Next;
+                    }
+                }
+                let setting = match alone {
+                    Some(setting) => setting,
+                    None if CONTEXT => settings.by_context(timed, context, state, batch),
+                    None => settings.without_context(timed.log, timed.reported_cpus, state, batch),
+                };
+                let is_full = match place {
+                    Some(place) => {
+                        batch.push(timed, place, setting);
+                        batch.events.len() >= max_events || (CONTEXT && batch.is_full(max_events))
+                    }
+                    None => {
+                        batch.push_copy(timed, setting);
+                        batch.is_full(max_events)
+                    }
+                };
+                if is_full { Visit::Last } else { Visit::Next }
             },
         )
-    }
-
-    /// Takes them, and what they tell of processes and threads.
-    #[inline(never)]
-    fn ordinary_by_facts(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        let Self { plan, filter, by_facts, state, context, settings, max_events, .. } = self;
-        let room = batch.room();
-        // It is an argument since closures may be marked there only.
-        let mut visit = identity(
-            #[inline(always)]
-            |timed: &TimedEvent<'_>, place: Option<InPlace>| {
-                // The header has not told yet when the trace began.
-                if *by_facts && filter.asks_for_dates() {
-                    return Visit::Leave;
-                }
-                context.advance(&timed.event);
-                if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
-                    return Visit::Next;
-                }
-                let setting = settings.by_context(timed, context, state, batch);
-                match place {
-                    Some(place) => batch.push(timed, place, setting),
-                    None => batch.push_copy(timed, setting),
-                }
-                if batch.is_full(*max_events) { Visit::Last } else { Visit::Next }
-            },
-        );
-        if logs.is_merged() {
-            logs.ordinary_merged(
-                plan.ways(),
-                #[inline(always)]
-                |timed| visit(timed, None),
-            )
-        } else {
-            logs.ordinary(
-                room,
-                plan.ways(),
-                #[inline(always)]
-                |timed, place| visit(timed, Some(place)),
-            )
-        }
     }
 
     /// Takes in any event.
     fn take(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
         self.n_events += 1;
+        batch.previous_ns = self.options.delta_of_all.then_some(self.last_elapsed_ns);
+        if !matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) {
+            self.last_elapsed_ns = timed.time.elapsed_ns;
+        }
         if self.state.advance(&timed.event) {
             self.settings.forget();
         }
@@ -296,10 +304,11 @@ impl<'w> Taker<'w> {
         let text = self.text.as_bytes();
         if !outcome.skipped
             && let Some(wanted) = &self.options.grep
-            && !wanted.is_match(&without_margins(text, layout))
+            && !is_match(wanted, text, layout)
         {
             return;
         }
+        self.n_over_work += u64::from(outcome.limited && self.meter.limit().is_some());
         self.push(timed, batch);
         batch.push_ready(outcome, self.text.as_bytes());
         self.stopped |= outcome.stop;
@@ -311,22 +320,18 @@ impl<'w> Taker<'w> {
         let entry = self.catalog.lookup(event.id)?;
         let layout = self.layouts[entry.level as usize];
         let (facts, paths) = self.context.facts_and_paths(event);
-        let job = Job {
-            event: &Event {
-                bytes: event.bytes,
-                wide: event.wide,
-                record: None,
-                time_ns: time.time_ns,
-                offset: event.offset,
-            },
-            context: &self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths),
-            timers: &mut self.timers,
-            layout,
-            line: 0,
-            out: &mut self.text,
-        };
-        job.out.clear();
-        Some((self.machine.run(self.catalog.program(entry), entry.hook, job), layout))
+        let hook =
+            Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
+        let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
+        self.text.clear();
+        self.meter.next(event.bytes.len() as u64);
+        let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
+        let place = (layout, 0);
+        let outcome = self.meter.run(&mut run, entry.hook, (&hook, &context), place, &mut self.text, &mut Unobserved);
+        if self.meter.take_slow() {
+            self.slow = Some(self.catalog.name_of(event.id));
+        }
+        Some((outcome, layout))
     }
 }
 

@@ -6,15 +6,19 @@ use tfbc_vm::{TextBuf, num};
 /// What begins an event's line in the default layout.
 pub const DEFAULT: &str = "t:0x%08c CPU:%02C %-16Z:%-18z";
 
+/// Digits of `%e`.
+const NUMBER_DIGITS: usize = 10;
+
 /// Widths and precisions up to here are taken.
 const MAX_WIDTH: u32 = 4096;
 
-/// What stands before an event's arguments, as C's `printf` would write it.
+/// Text before an event's arguments, as C's `printf` would write it.
 ///
-/// `%c` is the clock in hex, `%C` the CPU, `%e` the event's number in its class, `%t` the time in µs, `%Z` the class, `%z`
-/// the event, `%%` a percent sign. Between `%` and letter stand flags (`-`, `0`, blank, `+`, `#`), a width, and a
-/// precision behind a dot: of texts the longest length, of numbers the least digits. A negative precision cuts leading
-/// characters.
+/// `%c` is the clock in hex, `%C` the CPU, `%e` the running number of the event in ten digits or more, `%t` the time since
+/// the trace's start as `seconds.milliseconds.microseconds` and `us`, `%Z` the class, `%z` the event, `%%` a percent sign.
+/// A conversion may have flags (`-`, `0`, blank, `+`, `#`), a width, and a precision after a dot: the longest length of
+/// texts, the least digits of numbers. A negative precision cuts leading characters. `%t` takes none of them, and `%e` only
+/// a width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFormat {
     pub(super) pieces: Vec<Piece>,
@@ -78,11 +82,40 @@ impl std::error::Error for FormatError {}
 pub(super) struct Line<'l> {
     pub cycles: u64,
     pub cpu: u8,
-    pub event: u16,
-    /// `None` where the clock's rate is not known.
-    pub time_us: Option<u64>,
+    pub number: u64,
+    pub elapsed: Elapsed,
     pub class_text: &'l [u8],
     pub event_text: &'l [u8],
+}
+
+/// Time of an event since the trace's start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Elapsed {
+    /// The clock's rate is not known.
+    #[default]
+    Unknown,
+    /// ns; negative before the start.
+    Ns(i128),
+}
+
+impl Elapsed {
+    /// Appends `0.000.016us`.
+    fn write(self, out: &mut TextBuf) {
+        let Elapsed::Ns(ns) = self else { return out.push(b"-") };
+        if ns < 0 {
+            out.push(b"-");
+        }
+        let us = (ns.unsigned_abs() / 1000) as u64;
+        out.dec(us / 1_000_000);
+        let mut digits = *b".000.000us";
+        for (at, n) in [(1, us / 1000 % 1000), (5, us % 1000)] {
+            let n = n as u32;
+            for (digit, unit) in digits[at..at + 3].iter_mut().zip([100, 10, 1]) {
+                *digit += (n / unit % 10) as u8;
+            }
+        }
+        out.push(&digits);
+    }
 }
 
 impl Piece {
@@ -243,11 +276,13 @@ impl Field {
         let end = match self.conversion {
             Conversion::Cycles => num::hex_min(&mut digits, 0, line.cycles),
             Conversion::Cpu => num::dec(&mut digits, 0, line.cpu.into()),
-            Conversion::Number => num::dec(&mut digits, 0, line.event.into()),
-            Conversion::Time => match line.time_us {
-                Some(time) => num::dec(&mut digits, 0, time),
-                None => return self.write_text(b"-", out),
-            },
+            Conversion::Number => {
+                let end = num::dec(&mut digits, 0, line.number);
+                let zeros = self.width.max(NUMBER_DIGITS).saturating_sub(end);
+                (0..zeros).for_each(|_| out.push(b"0"));
+                return out.push(&digits[..end]);
+            }
+            Conversion::Time => return line.elapsed.write(out),
             Conversion::Class => return self.write_text(line.class_text, out),
             Conversion::Event => return self.write_text(line.event_text, out),
         };
@@ -302,20 +337,20 @@ impl Field {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::{LineWriter, Names};
+    use super::super::line::{LineWriter, Names, Times};
     use super::*;
     use crate::reader::kev::{KevHeader, KevRecord};
 
     fn check(format: &str, expected: &str) {
         let cycles = 0x37b0_4f81_e014_u64;
-        let header = KevHeader { cycles_per_sec: Some(cycles * 1000 / 83_123 * 1000), ..KevHeader::default() };
+        let header = KevHeader { cycles_per_sec: Some(1_000_000), ..KevHeader::default() };
         let (stamp, msb) = (cycles as u32, Some((cycles >> 32) as u32));
         let record =
-            KevRecord { number: 1, offset: 0, class: 4, event: 24, cpu: 3, wide: false, stamp, msb, bytes: &[] };
+            KevRecord { number: 24, offset: 0, class: 4, event: 24, cpu: 3, wide: false, stamp, msb, bytes: &[] };
         let mut writer = LineWriter::new(&LineFormat::parse(format).unwrap());
         let text = |writer: &LineWriter, place: Result<usize, Names<'_>>| {
             let mut out = TextBuf::new();
-            writer.write(place, &record, &header, &mut out);
+            writer.write(place, &record, Times { header: &header, start: Some(cycles - 12_345_678) }, &mut out);
             String::from_utf8_lossy(out.as_bytes()).into_owned()
         };
         let names = Names { class_text: b"THREAD", event_text: b"THCREATE" };
@@ -335,11 +370,13 @@ mod tests {
 
     #[test]
     fn conversions_print_as_in_c() {
-        check("%c %C %e %t %Z %z %%", "37b04f81e014 3 24 83123 THREAD THCREATE %");
+        check("%c %C %e %t %Z %z %%", "37b04f81e014 3 0000000024 12.345.678us THREAD THCREATE %");
         check("t:0x%08c CPU:%02C %-16Z:%-18z|", "t:0x37b04f81e014 CPU:03 THREAD          :THCREATE          |");
-        check("%#16c|%-4C|%+e|% t", "  0x37b04f81e014|3   |+24| 83123");
-        check("%10Z|%.3Z|%6.2z|%.8e|%8.4C|%.0Z|", "    THREAD|THR|    TH|00000024|    0003||");
-        check("100%%%-6e|", "100%24    |");
+        check("%#16c|%-4C|%+C|% C", "  0x37b04f81e014|3   |+3| 3");
+        check("%10Z|%.3Z|%6.2z|%8.4C|%.0Z|", "    THREAD|THR|    TH|    0003||");
+        check("100%%%-6C|", "100%3     |");
+        check("%06e|%-3e|%12e|%+.2e", "0000000024|0000000024|000000000024|0000000024");
+        check("%014t|%-20t|%+.2t", "12.345.678us|12.345.678us|12.345.678us");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What stands before the arguments in the default layout, put together as far as class, event and CPU determine it.
 
-use super::format::{Conversion, Field, Line, LineFormat, Piece};
+use super::format::{Conversion, Elapsed, Field, Line, LineFormat, Piece};
 use crate::events::N_IDS;
 use crate::reader::kev::{KevHeader, KevRecord};
 use tfbc_vm::{Space, TextBuf};
@@ -22,7 +22,8 @@ pub(super) struct LineWriter {
 enum Step {
     Text(Fixed),
     Cycles(Field),
-    Time(Field),
+    /// Time since the trace's start, or the running number of the event.
+    OfRecord(Field),
     /// The text of each CPU.
     Cpu(Vec<Fixed>),
     /// The run of pieces with this number, which class and event determine.
@@ -81,12 +82,12 @@ impl LineWriter {
                 Piece::Field(field) => field,
             };
             match field.conversion {
-                Conversion::Cycles | Conversion::Time => {
+                Conversion::Cycles | Conversion::Time | Conversion::Number => {
                     push_step(Step::Text(Fixed::new(&std::mem::take(&mut before))), &mut steps);
-                    steps.push(if field.conversion == Conversion::Time {
-                        Step::Time(*field)
-                    } else {
+                    steps.push(if field.conversion == Conversion::Cycles {
                         Step::Cycles(*field)
+                    } else {
+                        Step::OfRecord(*field)
                     });
                 }
                 Conversion::Cpu => {
@@ -99,7 +100,7 @@ impl LineWriter {
                     };
                     steps.push(Step::Cpu((0..64).map(text).collect()));
                 }
-                Conversion::Number | Conversion::Class | Conversion::Event => {
+                Conversion::Class | Conversion::Event => {
                     if !before.is_empty() {
                         named(Piece::Text(std::mem::take(&mut before)), &mut steps, &mut runs);
                     }
@@ -121,7 +122,7 @@ impl LineWriter {
 
     /// Puts together what a record's class and event come to, where it is worth being kept; where it stands.
     pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
-        let line = names.line(record);
+        let line = names.line();
         let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
         let texts: Vec<Fixed> = self.runs.iter().map(text).collect();
         let is_short = |text: &Fixed| !matches!(text, Fixed::Long(text) if text.len() > MAX_KEPT_BYTES);
@@ -140,13 +141,7 @@ impl LineWriter {
     /// Writes a line up to the arguments: with the texts that [`LineWriter::find`] or [`LineWriter::learn`] gave the
     /// place of, or else with names.
     #[inline]
-    pub fn write(
-        &self,
-        place: Result<usize, Names<'_>>,
-        record: &KevRecord<'_>,
-        header: &KevHeader,
-        out: &mut TextBuf,
-    ) {
+    pub fn write(&self, place: Result<usize, Names<'_>>, record: &KevRecord<'_>, times: Times<'_>, out: &mut TextBuf) {
         let cycles = record.cycles().unwrap_or(record.stamp.into());
         if place.is_ok_and(|place| self.write_short(place, cycles, record.cpu, out).is_some()) {
             return;
@@ -155,14 +150,14 @@ impl LineWriter {
             match step {
                 Step::Text(text) => text.push(out),
                 Step::Cycles(field) => field.write(&Line { cycles, ..Line::default() }, out),
-                Step::Time(field) => {
-                    let time_us = header.ns(cycles).map(|ns| ns / 1000);
-                    field.write(&Line { time_us, ..Line::default() }, out);
+                Step::OfRecord(field) => {
+                    let (number, elapsed) = (record.number, times.elapsed(record));
+                    field.write(&Line { number, elapsed, ..Line::default() }, out);
                 }
                 Step::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
                 Step::Named(run) => match place {
                     Ok(place) => self.named[place + run].push(out),
-                    Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(record), out)),
+                    Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(), out)),
                 },
             }
         }
@@ -182,7 +177,7 @@ impl LineWriter {
                     at = field.write_cycles(cycles, room, at)?;
                     continue;
                 }
-                Step::Time(_) => return None,
+                Step::OfRecord(_) => return None,
             };
             let Fixed::Short { text, len } = text else { return None };
             *room.get_mut(at..)?.first_chunk_mut()? = *text;
@@ -201,9 +196,27 @@ pub(super) struct Names<'l> {
 }
 
 impl<'l> Names<'l> {
-    fn line(self, record: &KevRecord<'_>) -> Line<'l> {
+    fn line(self) -> Line<'l> {
         let Names { class_text, event_text } = self;
-        Line { event: record.event, class_text, event_text, ..Line::default() }
+        Line { class_text, event_text, ..Line::default() }
+    }
+}
+
+/// The clock that times are counted by, and the trace's start in cycles if it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times<'t> {
+    pub header: &'t KevHeader,
+    pub start: Option<u64>,
+}
+
+impl Times<'_> {
+    /// Time of a record since the trace's start; 0 if the record has no time.
+    fn elapsed(self, record: &KevRecord<'_>) -> Elapsed {
+        let ns = |cycles| self.header.ns(cycles).map(i128::from);
+        let (Some(start), Some(cycles)) = (self.start, record.cycles()) else {
+            return ns(0).map_or(Elapsed::Unknown, Elapsed::Ns);
+        };
+        ns(cycles).zip(ns(start)).map_or(Elapsed::Unknown, |(now, start)| Elapsed::Ns(now - start))
     }
 }
 

@@ -11,16 +11,18 @@
 mod format;
 mod header;
 mod line;
+mod syspage;
 
 pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
-use crate::events::{EventPrinter, Events, Part, is_interrupt};
-use crate::reader::kev::{KevHeader, KevLog, KevRecord};
-use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run};
-use crate::report::{Monitor, ReportError};
-use line::{LineWriter, Names};
+use crate::events::{ArgumentPrinter, EventPrinter, Events, Part, is_interrupt};
+use crate::reader::kev::{KevHeader, KevLog, KevRecord, KevSlot, TraceStart};
+use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run, run_sorted};
+use crate::report::{MaxWork, Monitor, ReportError};
+use crate::work::Meter;
+use line::{LineWriter, Names, Times};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
@@ -28,11 +30,16 @@ use tfbc_vm::{Limits, TextBuf, num};
 /// How events are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layout {
-    /// This, then the arguments, on one line.
-    Default(LineFormat),
-    /// As traceprinter 1.02 does.
+    /// The layout of QNX 7 and 8.
+    Default {
+        /// Text before the arguments (`-p`).
+        format: LineFormat,
+        /// True if all arguments are on the event's line (`-n`).
+        one_line: bool,
+    },
+    /// The layout of traceprinter 1.02.
     Compat {
-        /// Whether the arguments of combines stand on the event's line (`-n`).
+        /// True if all arguments are on the event's line (`-n`).
         one_line: bool,
     },
 }
@@ -44,8 +51,12 @@ pub struct PrintOptions {
     pub layout: Layout,
     /// Whether every slot is shown, too (`-v`). The log must have been opened for slots.
     pub verbose: bool,
+    /// True if events come in ascending time.
+    pub sort: bool,
     /// What one event may cost.
     pub limits: Limits,
+    /// What all events together may cost.
+    pub max_work: MaxWork,
     /// Threads that format; `None` for as many as there are processors.
     pub threads: Option<NonZeroUsize>,
 }
@@ -65,17 +76,27 @@ pub fn print(
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
-    let printer = Printer::new(log.header(), catalog, options);
+    let printer = Printer::new(log.header(), log.start(), catalog, options);
+    if options.sort {
+        return run_sorted(log, printer, options.threads, out, monitor);
+    }
     run(log, printer, options.threads, out, monitor)
 }
 
-fn write_slot(words: [u32; 4], out: &mut TextBuf) {
+/// Appends the line of a slot, and what 1.02 says of one that belongs to no combine.
+fn write_slot(slot: KevSlot, out: &mut TextBuf) {
     out.push(b"event =>");
-    for (name, word) in [" h:0x", " d0:0x", " d1:0x", " d2:0x"].iter().zip(words) {
+    for (name, word) in [" h:0x", " d0:0x", " d1:0x", " d2:0x"].iter().zip(slot.words) {
         out.push(name.as_bytes());
         push_hex(word, out);
     }
     out.push(b"\n");
+    if slot.unbalanced {
+        let is_end = slot.words[0] >> 30 == 3;
+        out.push(b"TRACEPARSER: unbalanced ");
+        out.push(if is_end { b"end" } else { b"continuation" });
+        out.push(b" of combine event ignored\n");
+    }
 }
 
 /// Appends eight hex digits.
@@ -91,16 +112,21 @@ struct Printer<'p> {
     options: &'p PrintOptions,
     /// The clock and the byte order.
     header: KevHeader,
+    start: TraceStart,
     events: Events,
     /// What the layout prints of events that no definition names.
-    rest: EventPrinter,
+    rest: Rest,
     definitions: Option<Definitions<'p>>,
-    /// Of the default layout.
-    lines: Option<LineWriter>,
     class_text: TextBuf,
     event_text: TextBuf,
     data: TextBuf,
     n_left_out: u64,
+}
+
+/// The parts of a layout's lines.
+enum Rest {
+    Compat(EventPrinter),
+    Default(LineWriter, ArgumentPrinter),
 }
 
 /// What prints the events that definitions name.
@@ -111,26 +137,28 @@ struct Definitions<'p> {
 }
 
 impl<'p> Printer<'p> {
-    fn new(header: &KevHeader, catalog: Option<&'p Catalog<'p>>, options: &'p PrintOptions) -> Self {
+    fn new(header: &KevHeader, start: TraceStart, catalog: Option<&'p Catalog<'p>>, options: &'p PrintOptions) -> Self {
         let KevHeader { big_endian, release, .. } = *header;
         let (events, limits) = (Events::of(release, big_endian), options.limits);
         let definitions = |catalog| Definitions {
-            text: RecordPrinter::new(catalog, big_endian, release, limits),
+            text: RecordPrinter::new(catalog, big_endian, release, limits).with_max_work(options.max_work),
             heading: events.printer(Part::CompatHeading, limits),
         };
-        let (part, lines) = match &options.layout {
-            Layout::Compat { one_line: true } => (Part::CompatOneLine, None),
-            Layout::Compat { one_line: false } => (Part::Compat, None),
-            Layout::Default(format) => (Part::Arguments, Some(LineWriter::new(format))),
+        let rest = match &options.layout {
+            Layout::Compat { one_line: true } => Rest::Compat(events.printer(Part::CompatOneLine, limits)),
+            Layout::Compat { one_line: false } => Rest::Compat(events.printer(Part::Compat, limits)),
+            Layout::Default { format, one_line } => {
+                Rest::Default(LineWriter::new(format), events.argument_printer(*one_line))
+            }
         };
         Printer {
             catalog,
             options,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
+            start,
             events,
-            rest: events.printer(part, limits),
+            rest,
             definitions: catalog.filter(|catalog| catalog.has_records()).map(definitions),
-            lines,
             class_text: TextBuf::new(),
             event_text: TextBuf::new(),
             data: TextBuf::new(),
@@ -150,16 +178,17 @@ impl<'p> Printer<'p> {
     #[inline(never)]
     fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
-        match self.options.layout {
-            Layout::Compat { .. } if defined => self.compat_defined(record, out),
-            Layout::Compat { .. } => self.compat(record, out),
-            Layout::Default(_) => self.line(record, defined, out),
+        match self.rest {
+            Rest::Compat(_) if defined => self.compat_defined(record, out),
+            Rest::Compat(_) => self.compat(record, out),
+            Rest::Default(..) => self.line(record, defined, out),
         }
     }
 
     #[inline(always)]
     fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let printed = self.rest.print_behind(prefix(record), record, out);
+        let Rest::Compat(printer) = &mut self.rest else { return };
+        let printed = printer.print_behind(prefix(record), record, out);
         self.n_left_out += u64::from(!printed);
     }
 
@@ -194,36 +223,37 @@ impl<'p> Printer<'p> {
     }
 
     fn line(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
-        let mut place = self.lines.as_ref().and_then(|lines| lines.find(record));
+        let Rest::Default(lines, _) = &self.rest else { return };
+        let mut place = lines.find(record);
         if place.is_none() {
             self.name(record);
         }
-        if let Some(lines) = &mut self.lines {
-            let names = Names { class_text: self.class_text.as_bytes(), event_text: self.event_text.as_bytes() };
-            // The number of an interrupt is data.
-            if place.is_none() && !is_interrupt(record.meant_class(), record.event) {
-                place = lines.learn(record, names);
-            }
-            lines.write(place.ok_or(names), record, &self.header, out);
+        let Rest::Default(lines, arguments) = &mut self.rest else { return };
+        let names = Names { class_text: self.class_text.as_bytes(), event_text: self.event_text.as_bytes() };
+        // The number of an interrupt is data.
+        if place.is_none() && !is_interrupt(record.meant_class(), record.event) {
+            place = lines.learn(record, names);
         }
+        let times = Times { header: &self.header, start: self.start.cycles() };
+        lines.write(place.ok_or(names), record, times, out);
         if defined {
             self.defined(out);
         } else {
-            self.rest.print(record, out);
+            arguments.print(record, out);
         }
     }
 }
 
 impl Clone for Printer<'_> {
     fn clone(&self) -> Self {
-        Printer::new(&self.header, self.catalog, self.options)
+        Printer::new(&self.header, self.start.clone(), self.catalog, self.options)
     }
 }
 
 impl RecordWriter for Printer<'_> {
     #[inline(always)]
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        if self.lines.is_none() && self.definitions.is_none() {
+        if matches!(self.rest, Rest::Compat(_)) && self.definitions.is_none() {
             self.compat(record, out);
         } else {
             // What is lent is a copy, so that the record stands in memory here alone.
@@ -231,12 +261,26 @@ impl RecordWriter for Printer<'_> {
         }
     }
 
-    fn slot(&mut self, words: [u32; 4], out: &mut TextBuf) {
-        write_slot(words, out);
+    fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
+        write_slot(slot, out);
     }
 
-    fn take_tallied(&mut self) -> Tallied {
-        Tallied { n_left_out: std::mem::take(&mut self.n_left_out), ..Tallied::default() }
+    fn tallied(&self) -> Tallied {
+        let of_definitions = self.definitions.as_ref().map_or_else(Tallied::default, |all| all.text.tallied());
+        Tallied { n_left_out: self.n_left_out, ..of_definitions }
+    }
+
+    fn take_back(&mut self, tallied: Tallied) {
+        self.n_left_out = tallied.n_left_out;
+        self.definitions.iter_mut().for_each(|all| all.text.set_tallied(tallied));
+    }
+
+    fn meter(&mut self) -> Option<&mut Meter> {
+        self.definitions.as_mut().map(|all| all.text.meter())
+    }
+
+    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>> {
+        self.definitions.as_mut().map(|all| all.text.slow())
     }
 }
 

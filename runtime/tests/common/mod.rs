@@ -2,32 +2,8 @@
 #![allow(dead_code, clippy::allow_attributes, reason = "every test file uses a part of this")]
 
 pub mod damage;
-pub mod librts;
 
-use assert_cmd::Command;
-use std::fs;
-use std::path::{Path, PathBuf};
 use tfbc::reader::aix::{Input, Item, RawEvent, ReadOptions, Trace};
-
-/// A file of the test data.
-pub fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
-}
-
-/// Standard output, standard error and exit status.
-pub fn run(command: &mut Command) -> (String, String, i32) {
-    let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
-}
-
-/// The names in a directory, sorted.
-pub fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
 
 /// One event, in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]

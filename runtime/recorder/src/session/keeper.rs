@@ -1,16 +1,17 @@
 //! The process that keeps a session: it takes events out of the buffers, and writes the log.
 
+use super::choice::Choice;
 use super::{Command, Error, Task, answer_text, create, lock, map, target_of};
 use crate::clock::{Clock, Source};
 use crate::control;
 use crate::drain::Drain;
 use crate::logger::Logger;
-use crate::options::{Mode, Options};
+use crate::options::{Chosen, Mode, Options};
 use crate::pool::{Pool, flag};
 use crate::record::{Event, Record, Width};
-use crate::write::{self, Layout, Setup, Writer};
+use crate::write::{self, Layout, Setup, ThreadFacts, Writer};
 use crate::{symbols, sys};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
@@ -56,6 +57,14 @@ struct Sink {
     /// Threads of which the log tells already.
     known: HashSet<(u32, u32)>,
     last: (u32, u32),
+    /// Threads that the session was begun for; `None` for all.
+    choice: Option<Choice>,
+    /// True if the last thread's events are written.
+    is_chosen: bool,
+    /// Processes of which the log tells, with their parents, if it tells of their ends.
+    parents: HashMap<u32, u32>,
+    /// Those of them that had ended before the last pass.
+    gone: Vec<u32>,
     /// When the channel was turned on and off, as far as the log does not tell it yet.
     turns: VecDeque<(u64, bool)>,
     /// Events that were missed and of which the log does not tell yet, are counted from here.
@@ -64,16 +73,40 @@ struct Sink {
 }
 
 impl Sink {
-    fn new(writer: Writer, pool: Pool, names_functions: bool) -> Self {
+    fn new(writer: Writer, pool: Pool, names_functions: bool, chosen: Option<&Chosen>) -> Self {
         let (known, turns) = (HashSet::new(), VecDeque::new());
-        Sink { writer, pool, names_functions, known, last: (0, 0), turns, missed_told: 0, slots: 0 }
+        let choice = chosen.map(Choice::new);
+        let (last, is_chosen) = ((0, 0), choice.is_none());
+        let (parents, gone) = (HashMap::new(), Vec::new());
+        Sink {
+            writer,
+            pool,
+            names_functions,
+            known,
+            last,
+            choice,
+            is_chosen,
+            parents,
+            gone,
+            turns,
+            missed_told: 0,
+            slots: 0,
+        }
     }
 
     fn record(&mut self, record: &Record<'_>, process: u32) -> Result<(), write::Error> {
         let thread = (record.pid, record.tid);
         if self.last != thread {
             self.last = thread;
-            self.meet(thread, process)?;
+            if let Some(choice) = &mut self.choice {
+                self.is_chosen = choice.contains(thread, |pid| self.pool.parent_of(pid));
+            }
+            if self.is_chosen {
+                self.meet(thread, process)?;
+            }
+        }
+        if !self.is_chosen {
+            return Ok(());
         }
         if self.turns.front().is_some_and(|(ticks, _)| *ticks <= record.ticks) {
             self.turn(record.ticks)?;
@@ -92,6 +125,15 @@ impl Sink {
         // Who was forgotten is told of once more.
         if self.known.len() == MAX_KNOWN {
             self.known.clear();
+            self.parents.clear();
+        }
+        if self.writer.wants_facts() {
+            let facts = thread_facts(thread.0, thread.1);
+            // A process that has ended no longer tells its parent.
+            let parent = self.pool.parent_of(thread.0).unwrap_or(facts.parent);
+            let facts = ThreadFacts { parent, ..facts };
+            self.parents.insert(thread.0, facts.parent);
+            self.writer.facts(thread.0, thread.1, facts);
         }
         if let Some(path) = self.pool.path_of_process(process).filter(|path| !path.is_empty()) {
             self.writer.process(thread.0, thread.1, &path)?;
@@ -106,6 +148,23 @@ impl Sink {
         Ok(())
     }
 
+    /// Processes that have ended. What they recorded may still be in their buffers.
+    fn ended(&self) -> Vec<u32> {
+        self.parents.keys().copied().filter(|pid| !sys::is_alive(*pid, *pid)).collect()
+    }
+
+    /// Tells that processes have ended, all of whose events are in the log.
+    fn tell_ended(&mut self, pids: &[u32], ticks: u64) -> Result<(), write::Error> {
+        for pid in pids {
+            if let Some(parent) = self.parents.remove(pid) {
+                self.known.retain(|(of, _)| of != pid);
+                self.last = (0, 0);
+                self.writer.ended(*pid, parent, ticks)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Tells of the turns up to a time.
     fn turn(&mut self, until: u64) -> Result<(), write::Error> {
         while let Some(&(ticks, on)) = self.turns.front().filter(|(ticks, _)| *ticks <= until) {
@@ -115,8 +174,11 @@ impl Sink {
         Ok(())
     }
 
-    /// Tells of events that were lost before a time.
+    /// Tells of events that were lost before a time. How many they are is not known from a header that was overwritten.
     fn tell_missed(&mut self, ticks: u64) -> Result<(), write::Error> {
+        if !self.pool.is_intact() {
+            return Ok(());
+        }
         let missed = self.pool.header().missed.load(Ordering::Relaxed);
         let more = missed.saturating_sub(self.missed_told);
         self.missed_told = missed;
@@ -150,13 +212,17 @@ impl Keeper {
         let (is_deferred, is_off, ends_at, ends_after_slots) = match task {
             Task::Aix(options) => (options.mode != Mode::Alternate && !is_stream, options.off, None, None),
             Task::Kev(logger) => {
-                let ends_at = logger.seconds.map(|seconds| now + Duration::from_secs(seconds.into()));
+                let ends_at = logger.time.and_then(|time| now.checked_add(time));
                 let slots = (logger.buffers > 0 && !logger.ring).then(|| u64::from(logger.buffers) * KEV_SLOTS);
                 (logger.ring, false, ends_at, slots)
             }
         };
         control::set_on(channel, !is_off);
-        let sink = Sink::new(writer, pool, matches!(task, Task::Aix(options) if options.symbols));
+        let (symbols, chosen) = match task {
+            Task::Aix(options) => (options.symbols, options.chosen.as_ref()),
+            Task::Kev(_) => (false, None),
+        };
+        let sink = Sink::new(writer, pool, symbols, chosen);
         Ok(Keeper { channel, path, _file: file, drain, sink, is_deferred, is_stream, ends_at, ends_after_slots })
     }
 
@@ -211,12 +277,17 @@ impl Keeper {
         reader_left
             || self.ends_at.is_some_and(|end| end <= Instant::now())
             || self.ends_after_slots.is_some_and(|slots| slots <= self.sink.slots)
+            || (self.channel == control::QNX && self.sink.writer.is_full())
     }
 
     /// Takes what has been recorded to the log.
     fn pass(&mut self) -> Result<(), Error> {
         let sink = &mut self.sink;
+        let gone = sink.ended();
         let until = self.drain.pass(|record, process| sink.record(record, process))?;
+        // Events after `until` come with the next pass.
+        let before = std::mem::replace(&mut sink.gone, gone);
+        sink.tell_ended(&before, until)?;
         sink.turn(until)?;
         sink.tell_missed(until)?;
         sink.writer.flush()?;
@@ -244,12 +315,15 @@ impl Keeper {
         let sink = &mut self.sink;
         let pool = *self.drain.pool();
         let header = pool.header();
+        let gone = sink.ended();
         let mut finish = || {
             if !discards {
-                let from = header.given_up_until.load(Ordering::Relaxed);
-                self.drain.pass_over(from);
+                if pool.is_intact() {
+                    self.drain.pass_over(header.given_up_until.load(Ordering::Relaxed));
+                }
                 self.drain.finish(|record, process| sink.record(record, process))?;
             }
+            sink.tell_ended(&gone, end)?;
             if was_on {
                 sink.turns.push_back((end, false));
             }
@@ -278,6 +352,29 @@ impl Keeper {
             _ => Err(error),
         }
     }
+}
+
+/// Reads the facts of a thread from /proc.
+fn thread_facts(pid: u32, tid: u32) -> ThreadFacts {
+    let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let stat = read(&format!("task/{tid}/stat"));
+    // After the name, which is in parentheses, fields are numbers; the state is field 3.
+    let after_name = stat.rsplit(|byte| *byte == b')').next().unwrap_or_default();
+    let fields: Vec<&[u8]> = after_name.split(|byte| *byte == b' ').filter(|field| !field.is_empty()).collect();
+    let field = |number: usize| -> u32 {
+        let text = fields.get(number - 3).and_then(|field| std::str::from_utf8(field).ok());
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    let usual = ThreadFacts::default();
+    // Threads that are not scheduled in real time have no fixed priority.
+    let (priority, policy) = match (field(40), field(41)) {
+        (0, _) => (usual.priority, usual.policy),
+        real_time => real_time,
+    };
+    let name_of = |thread: u32| read(&format!("task/{thread}/comm")).trim_ascii_end().to_vec();
+    // A thread that was not named has the name of its process.
+    let name = Some(name_of(tid)).filter(|name| tid != pid && *name != name_of(pid)).unwrap_or_default();
+    ThreadFacts { parent: field(4), name, priority, policy }
 }
 
 fn answer(header: &crate::pool::Header, asked: u32, number: i32) {
@@ -355,7 +452,7 @@ pub(super) fn recover(pool: &Pool, channel: usize, path: &Path) -> Result<write:
         let file = File::create(path).map_err(log)?;
         Writer::stream(&setup, Box::new(file), &path.to_string_lossy())?
     };
-    let mut sink = Sink::new(writer, *pool, false);
+    let mut sink = Sink::new(writer, *pool, false, None);
     drain.recover(|record, process| sink.record(record, process))?;
     Ok(sink.writer.finish()?)
 }

@@ -209,6 +209,11 @@ impl Scribe {
         self.generic(UTILITY, 1, &record, None, out);
     }
 
+    /// 00A/10.
+    pub fn cpu_file(&self, cpu: u16, file: &[u8], out: &mut Vec<u8>) {
+        self.generic(UTILITY, 0x10, &[&u32::from(cpu).to_be_bytes()[..], name(file), &[0]].concat(), None, out);
+    }
+
     /// 00A/C.
     pub fn symbol(&self, pid: u32, address: u64, symbol: &[u8], out: &mut Vec<u8>) {
         let record = [&u64::from(pid).to_be_bytes()[..], &address.to_be_bytes(), name(symbol), &[0]].concat();

@@ -28,9 +28,11 @@ use std::io::{self, Seek, SeekFrom, Write};
 const MAGIC_32: u32 = 0xEFDF_1112;
 const MAGIC_64: u32 = 0xEFDF_1113;
 
-/// Mode bits: the log does not wrap; it ends where it would.
+/// Mode bits: the log does not wrap; it ends where it would; it names the files of its CPUs; it is one of these.
 const NO_WRAP: u32 = 1;
 const STOP_ON_WRAP: u32 = 2;
+const BASE: u32 = 4;
+const CPU: u32 = 8;
 
 /// Buffers that a log has at most.
 const MAX_SLOTS: u64 = 1 << 18;
@@ -64,6 +66,17 @@ pub struct AixLog<F> {
     known: HashSet<(u32, u32)>,
 }
 
+/// Which file of a trace a log is.
+#[derive(Debug)]
+pub(super) enum Role {
+    /// The only one.
+    Whole,
+    /// The base file of one log per CPU: their CPUs and names.
+    Base(Vec<(u16, Vec<u8>)>),
+    /// The log of one CPU.
+    Cpu,
+}
+
 /// Where things stand in the file.
 #[derive(Debug)]
 struct Table {
@@ -80,7 +93,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(options: &Options, ic_len: usize) -> io::Result<Self> {
+    fn new(options: &Options, role: &Role, ic_len: usize) -> io::Result<Self> {
         let trace = options.trace;
         let slot_len = options.buffer_size.max(1);
         let n_slots = options.log_size.div_ceil(slot_len).max(1);
@@ -91,6 +104,11 @@ impl Table {
             Mode::Alternate if options.stops_when_full => STOP_ON_WRAP,
             Mode::Alternate => 0,
             Mode::Circular | Mode::Single => NO_WRAP,
+        };
+        let mode = match role {
+            Role::Whole => mode,
+            Role::Base(_) => mode | BASE,
+            Role::Cpu => mode | CPU,
         };
         let mut table = Table {
             trace,
@@ -164,14 +182,23 @@ impl<F: Write + Seek> AixLog<F> {
     /// # Errors
     /// The file cannot be written, the setup is of another layout, or its sizes do not fit a log.
     pub fn create(file: F, setup: &Setup) -> io::Result<Self> {
+        Self::create_as(&Role::Whole, file, setup)
+    }
+
+    /// Writes header, table and initial conditions of a log, or of one of the files of `trace -C`.
+    pub(super) fn create_as(role: &Role, file: F, setup: &Setup) -> io::Result<Self> {
         let (options, channel) = aix::options(setup)?;
         let mut scribe = Scribe::new(setup, options, channel);
         let mut ic = scribe.header(setup, options);
+        if let Role::Base(files) = role {
+            files.iter().for_each(|(cpu, name)| scribe.cpu_file(*cpu, name, &mut ic));
+        }
         let is_wide = options.trace == Width::W64;
-        if is_wide && !options.off {
+        let tells_start = !options.off && !matches!(role, Role::Cpu);
+        if is_wide && tells_start {
             scribe.note(Note::On(setup.start_ticks), &mut ic);
         }
-        let table = Table::new(options, ic.len())?;
+        let table = Table::new(options, role, ic.len())?;
         let capacity = usize::try_from(options.buffer_size).unwrap_or(usize::MAX).max(1);
         let ring = (options.mode == Mode::Circular).then(|| Ring::new(options.trace, capacity));
         let mut log = AixLog {
@@ -192,7 +219,7 @@ impl<F: Write + Seek> AixLog<F> {
         };
         let head = [log.table.head(), ic].concat();
         write_at(&mut log.file, 0, &head)?;
-        if !is_wide && !options.off {
+        if !is_wide && tells_start {
             log.note(Note::On(setup.start_ticks))?;
         }
         Ok(log)

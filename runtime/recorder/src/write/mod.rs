@@ -12,6 +12,7 @@
 //! readable after every single write.
 
 mod aix;
+mod cpu_logs;
 mod encode;
 mod held;
 mod kev;
@@ -21,11 +22,14 @@ mod setup;
 mod stream;
 
 pub use encode::{Encoder, Refusal};
+pub use kev::ThreadFacts;
 pub use log_file::AixLog;
 pub use setup::{Layout, Machine, Process, Setup, Symbol};
 pub use stream::AixStream;
 
+use crate::options::Options;
 use crate::record::Record;
+use cpu_logs::CpuLogs;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -52,6 +56,7 @@ pub struct Writer {
 
 enum Kind {
     Log(Box<AixLog<File>>),
+    Cpus(Box<CpuLogs>),
     Stream(Box<AixStream<Box<dyn Write + Send>>>),
     Kev(Box<kev::KevLog<Box<dyn Write + Send>>>),
 }
@@ -67,6 +72,9 @@ impl Writer {
     /// beyond 4 GiB.
     pub fn create(setup: &Setup, path: &Path) -> Result<Self, Error> {
         let kind = match &setup.layout {
+            Layout::Aix { options: Options { cpu_logs: Some(cpus), .. }, .. } => {
+                CpuLogs::create(cpus, setup, path).map(|logs| Kind::Cpus(Box::new(logs)))
+            }
             Layout::Aix { options, .. } => setup::new_file(path, options.keeps_old, |file| AixLog::create(file, setup))
                 .map(|log| Kind::Log(Box::new(log))),
             Layout::Kev(_) => {
@@ -102,6 +110,7 @@ impl Writer {
     pub fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
         let written = match &mut self.kind {
             Kind::Log(log) => log.record(record),
+            Kind::Cpus(logs) => logs.record(record),
             Kind::Stream(stream) => stream.record(record),
             Kind::Kev(log) => log.record(record),
         };
@@ -123,6 +132,27 @@ impl Writer {
     /// As [`record`](Writer::record).
     pub fn process(&mut self, pid: u32, tid: u32, path: &[u8]) -> Result<(), Error> {
         self.note(Note::Process(pid, tid, path))
+    }
+
+    /// Tells facts of a thread, for the call of [`process`](Writer::process) that follows; .kev logs only.
+    pub fn facts(&mut self, pid: u32, tid: u32, facts: ThreadFacts) {
+        if let Kind::Kev(log) = &mut self.kind {
+            log.set_facts(pid, tid, facts);
+        }
+    }
+
+    /// True if facts of threads and ends of processes are to be told.
+    pub fn wants_facts(&self) -> bool {
+        matches!(self.kind, Kind::Kev(_))
+    }
+
+    /// Tells that a process has ended; .kev logs only.
+    ///
+    /// # Errors
+    /// As [`record`](Writer::record).
+    pub fn ended(&mut self, pid: u32, parent: u32, ticks: u64) -> Result<(), Error> {
+        let Kind::Kev(log) = &mut self.kind else { return Ok(()) };
+        log.ended(pid, parent, ticks).map_err(|source| Error::new(&self.name, source))
     }
 
     /// Tells the address of a name in a process (`-n`); AIX traces only. Names are cut at 1023 bytes.
@@ -158,6 +188,7 @@ impl Writer {
     pub fn flush(&mut self) -> Result<(), Error> {
         let flushed = match &mut self.kind {
             Kind::Log(log) => log.flush(),
+            Kind::Cpus(logs) => logs.each(AixLog::flush),
             Kind::Stream(stream) => stream.flush(),
             Kind::Kev(log) => log.flush(),
         };
@@ -171,6 +202,7 @@ impl Writer {
     pub fn finish(&mut self) -> Result<Summary, Error> {
         let finished = match &mut self.kind {
             Kind::Log(log) => log.finish(),
+            Kind::Cpus(logs) => logs.each(AixLog::finish),
             Kind::Stream(stream) => stream.finish(),
             Kind::Kev(log) => log.finish(),
         };
@@ -182,6 +214,7 @@ impl Writer {
     pub fn summary(&self) -> Summary {
         match &self.kind {
             Kind::Log(log) => log.summary(),
+            Kind::Cpus(logs) => logs.summary(),
             Kind::Stream(stream) => stream.summary(),
             Kind::Kev(log) => log.summary(),
         }
@@ -192,13 +225,16 @@ impl Writer {
     pub fn is_full(&self) -> bool {
         match &self.kind {
             Kind::Log(log) => log.is_full(),
-            Kind::Stream(_) | Kind::Kev(_) => false,
+            Kind::Cpus(logs) => logs.are_full(),
+            Kind::Stream(_) => false,
+            Kind::Kev(log) => log.is_full(),
         }
     }
 
     fn note(&mut self, note: Note<'_>) -> Result<(), Error> {
         let written = match &mut self.kind {
             Kind::Log(log) => log.note(note),
+            Kind::Cpus(logs) => logs.note(note),
             Kind::Stream(stream) => stream.note(note),
             Kind::Kev(log) => log.note(note),
         };

@@ -57,7 +57,7 @@ fn trcrpt() {
         let at = |name| folder.join(name).into_os_string();
         let flags = ["trcrpt", "-h", "-O", "timestamp=3,ids=off", "-t"].map(Into::into);
         let files = [at("formats"), "-d".into(), "0f0".into(), "-o".into(), at("report"), at("log")];
-        let _ = tfbc::cli::trcrpt(flags.into_iter().chain(files));
+        let _ = tfbc_cli::trcrpt(flags.into_iter().chain(files));
     }
 }
 

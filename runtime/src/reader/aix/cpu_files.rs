@@ -1,7 +1,8 @@
 //! Logs of one file a processor (`trace -C`): a base file `F`, and beside it `F-0`, `F-1` and so on.
 //!
 //! The base names its files in 00A events of kind 10: the processor's number and the name on the system that wrote
-//! them, of which the last part counts. A base without such events has the files that its directory has.
+//! them, of which the last part counts. A base without such events has the files that its directory has. Base and files
+//! may be compressed: `F-0.gz` is `F-0` if there is no `F-0`.
 
 use super::trace::{ReadOptions, Trace};
 use crate::reader::Notice;
@@ -11,6 +12,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Ends of the names of compressed files.
+const PACKED: [&str; 3] = [".gz", ".zst", ".Z"];
+
 /// The files of a base, by their processors, and what is wrong with them.
 #[derive(Debug, Default)]
 pub(super) struct CpuFiles {
@@ -19,7 +23,7 @@ pub(super) struct CpuFiles {
 }
 
 /// The files of single processors that belong to a trace; none where it is no base file, or cannot be read.
-pub(crate) fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+pub fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     let is_base =
         |trace: &Trace| trace.log_header().is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty();
     let base = Trace::open(path, options).ok().filter(is_base);
@@ -44,7 +48,7 @@ impl CpuFiles {
     fn resolve(&mut self, trace: &Trace, base: &Path) {
         for file in trace.cpu_files() {
             let by_number = numbered(base, file.cpu);
-            let by_name = last_part(&file.name).map(|name| base.with_file_name(name));
+            let by_name = last_part(&file.name).map(|name| on_disk(base.with_file_name(name)));
             let path = by_name.filter(|path| path != base && path.is_file()).unwrap_or(by_number);
             if let Some(other) = self.files.insert(file.cpu, path.clone())
                 && other != path
@@ -140,15 +144,34 @@ pub(super) fn contains(ranges: &[(u64, u64)], number: u64) -> bool {
 
 /// The processor that a file's name ends in.
 pub(super) fn number(path: &Path) -> Option<u32> {
-    let (_, digits) = path.file_name()?.to_str()?.rsplit_once('-')?;
+    let (_, digits) = unpacked_name(path)?.rsplit_once('-')?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// `F-N` of a base file `F`.
+/// `F-N` of a base file `F` or `F.gz`, or the compressed file in its place.
 fn numbered(base: &Path, cpu: u32) -> PathBuf {
-    let mut name = base.file_name().unwrap_or_default().to_owned();
+    let mut name = unpacked_name(base).map_or_else(|| base.file_name().unwrap_or_default().to_owned(), Into::into);
     name.push(format!("-{cpu}"));
-    base.with_file_name(name)
+    on_disk(base.with_file_name(name))
+}
+
+/// A file's name without the end that says how it is compressed.
+fn unpacked_name(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    Some(PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name))
+}
+
+/// A file, or if there is none the compressed one in its place.
+fn on_disk(path: PathBuf) -> PathBuf {
+    if path.is_file() {
+        return path;
+    }
+    let packed = PACKED.iter().map(|end| {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    packed.into_iter().find(|packed| packed.is_file()).unwrap_or(path)
 }
 
 /// What stands behind the last slash of a path.
@@ -168,6 +191,8 @@ mod tests {
             assert_eq!(number(Path::new(name)), None, "{name}");
         }
         assert_eq!(numbered(Path::new("a/b"), 3), Path::new("a/b-3"));
+        assert_eq!(number(Path::new("trcfile-12.gz")), Some(12));
+        assert_eq!(numbered(Path::new("a/b.zst"), 3), Path::new("a/b-3"));
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct SystemInfo {
     pub traced_cpus: Option<u32>,
     /// Whether large data types are in use.
     pub large_data_types: Option<u32>,
+    /// Name by which the recorder calls itself.
+    pub recorder: Option<Vec<u8>>,
 }
 
 /// What one event says of the trace or its system.
@@ -57,6 +59,7 @@ pub(super) enum Record<'e> {
         traced: u32,
     },
     LargeDataTypes(u32),
+    Recorder(&'e [u8]),
     /// A file of one processor's events, named by the base file.
     CpuFile {
         cpu: u32,
@@ -97,6 +100,7 @@ impl<'e> Record<'e> {
             0x10 => Record::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
             0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
             0x13 => Record::LargeDataTypes(word32(payload, 0)?),
+            0x1E => Record::Recorder(until_nul(payload)),
             0x25C => Record::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?)),
             _ => return None,
         })
@@ -104,6 +108,11 @@ impl<'e> Record<'e> {
 }
 
 impl SystemInfo {
+    /// True if the words of the trace's hooks are those of `docs/hooks.md`: our recorder wrote it, or `make-trace`.
+    pub fn has_our_layouts(&self) -> bool {
+        self.recorder.as_deref() == Some(b"tfbc")
+    }
+
     /// Processors whose events go on, where an event does not tell: all that were traced.
     #[inline]
     pub fn reported_cpus(&self, told: Option<u32>) -> u32 {
@@ -157,6 +166,7 @@ impl SystemInfo {
                 self.total_cpus = Some(total);
                 self.traced_cpus = Some(traced);
             }
+            Record::Recorder(name) => self.recorder = Some(name.to_vec()),
             Record::LargeDataTypes(large) => self.large_data_types = Some(large),
             Record::CpuFile { .. } | Record::Factors(_) => {}
         }

@@ -278,7 +278,7 @@ impl Logs {
     ///
     /// # Errors
     /// They do not add up: a fault of this program.
-    pub(crate) fn check(&self, n_formatted: u64, n_filtered: u64) -> Result<(), Imbalance> {
+    pub fn check(&self, n_formatted: u64, n_filtered: u64) -> Result<(), Imbalance> {
         let (n_read, n_duplicates) = self.n_events();
         let parts = [("formatted", n_formatted), ("filtered out", n_filtered), ("duplicates", n_duplicates)];
         self.tally().check().and(Imbalance::check("events", n_read, &parts))
@@ -330,48 +330,65 @@ impl Logs {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<LogItem<'_>>> {
-        if self.merge.is_some() {
-            return self.next_merged();
-        }
-        let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
-        let parts = loop {
-            let parts = match trace.find()? {
-                Found::Event(parts) => parts,
-                Found::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
-                Found::End => return Ok(None),
+        let (log, merged_ns, parts) = loop {
+            // A merge has compared the times of its events already.
+            let (log, merged_ns, parts) = match &mut self.merge {
+                Some(merge) => match merge.next(&mut self.lanes)? {
+                    Turn::Event(head, parts) => (head.lane, Some(head.time_ns), parts),
+                    Turn::Notice(log, mut notice) => {
+                        if self.infos.len() > 1 {
+                            notice.message = format!("{}: {}", self.infos[log].name, notice.message);
+                        }
+                        return Ok(Some(LogItem::Notice { log, notice }));
+                    }
+                    Turn::End => return Ok(None),
+                },
+                None => match self.lanes[0].trace.find()? {
+                    Found::Event(parts) => (0, None, parts),
+                    Found::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
+                    Found::End => return Ok(None),
+                },
             };
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
-                break parts;
+                break (log, merged_ns, parts);
             }
-            clock.pass(trace.stamp(&parts));
-            self.elapsed.pass(0, clock, parts.id);
+            let Lane { trace, clock, .. } = &mut self.lanes[log];
+            if merged_ns.is_none() {
+                clock.pass(trace.stamp(&parts));
+            }
+            self.elapsed.pass(log, clock, parts.id);
             self.n_passed += 1;
             if self.n_passed.is_multiple_of(PASSED) {
                 return Ok(Some(LogItem::Passed));
             }
         };
+        let Lane { trace, clock, cpu, .. } = &mut self.lanes[log];
         let mut event = trace.event(&parts);
-        let time_ns = clock.advance(event.ticks);
-        let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(0, clock, event.id, time_ns) };
-        if event.id == hooks::UTILITY {
-            note_factors(&event, 0, clock, &mut self.elapsed);
-        }
         event.cpu = event.cpu.or(cpu.map(u64::from));
-        Ok(Some(LogItem::Event(TimedEvent { event, time, log: 0, reported_cpus: cpu.map(|_| 1) })))
+        let time_ns = merged_ns.unwrap_or_else(|| clock.advance(event.ticks));
+        let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(log, clock, event.id, time_ns) };
+        if event.id == hooks::UTILITY {
+            note_factors(&event, log, clock, &mut self.elapsed);
+        }
+        let reported_cpus = match &self.merge {
+            Some(merge) => self.has_cpus.then_some(merge.n_reporting),
+            None => cpu.map(|_| 1),
+        };
+        Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Takes in ordinary events of a single trace in a row, as far as they are at hand and stand in the next `room` bytes:
-    /// those that `ways` takes are shown to `visit`. Where they are to be referred to by their places, [`Logs::hold`] comes
-    /// next. What follows is for [`Logs::next`].
+    /// Takes in events of the common encodings in a row, as far as they are at hand: those that `ways` takes are shown to
+    /// `visit`. Those of a single trace are in the next `room` bytes and have a place in its buffer; if they are to be
+    /// referred to by it, [`Logs::hold`] comes next. What follows is for [`Logs::next`].
     #[inline(always)]
     pub(crate) fn ordinary(
         &mut self,
         room: usize,
         ways: &Ways,
-        visit: impl FnMut(&TimedEvent<'_>, InPlace) -> Visit,
+        visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
     ) -> Passage {
         match self.lanes[0].trace.rules().kernel {
-            _ if self.merge.is_some() => Passage::default(),
+            _ if self.merge.is_some() => self.ordinary_merged(ways, visit),
             Kernel::Bits32 => self.ordinary_of::<false>(room, ways, visit),
             Kernel::Bits64 => self.ordinary_of::<true>(room, ways, visit),
         }
@@ -382,7 +399,7 @@ impl Logs {
         &mut self,
         room: usize,
         ways: &Ways,
-        mut visit: impl FnMut(&TimedEvent<'_>, InPlace) -> Visit,
+        mut visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
     ) -> Passage {
         let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
         let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
@@ -413,17 +430,20 @@ impl Logs {
                         recorded: event.recorded,
                     };
                     let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
-                    visit(&timed, InPlace { at: stand.place, env: event.env })
+                    visit(&timed, Some(InPlace { at: stand.place, env: event.env }))
                 }
             },
         );
         Passage { n_events: trace.n_events() - before, n_bytes }
     }
 
-    /// Takes in ordinary events of several traces in a row, by time, as far as they are at hand: those that `ways` takes are
-    /// shown to `visit`. What follows is for [`Logs::next`].
+    /// As [`Logs::ordinary`], of several traces by time. They have no places.
     #[inline(always)]
-    pub(crate) fn ordinary_merged(&mut self, ways: &Ways, mut visit: impl FnMut(&TimedEvent<'_>) -> Visit) -> Passage {
+    fn ordinary_merged(
+        &mut self,
+        ways: &Ways,
+        mut visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
+    ) -> Passage {
         let mut passage = Passage::default();
         let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return passage };
         while let Some((Head { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
@@ -441,7 +461,7 @@ impl Logs {
                     event.cpu = event.cpu.or(lane.cpu.map(u64::from));
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &lane.clock, event.id, time_ns) };
                     let reported_cpus = has_cpus.then_some(merge.n_reporting);
-                    visit(&TimedEvent { event, time, log, reported_cpus })
+                    visit(&TimedEvent { event, time, log, reported_cpus }, None)
                 }
             };
             if visited == Visit::Leave {
@@ -476,40 +496,6 @@ impl Logs {
     /// Whether the events that are held should be handed over before more is read.
     pub(crate) fn hands_over(&self) -> bool {
         self.lanes[0].trace.hands_over()
-    }
-
-    fn next_merged(&mut self) -> io::Result<Option<LogItem<'_>>> {
-        let Some(merge) = &mut self.merge else { return Ok(None) };
-        let (head, parts) = loop {
-            let (head, parts) = match merge.next(&mut self.lanes)? {
-                Turn::Event(head, parts) => (head, parts),
-                Turn::Notice(log, mut notice) => {
-                    if self.infos.len() > 1 {
-                        notice.message = format!("{}: {}", self.infos[log].name, notice.message);
-                    }
-                    return Ok(Some(LogItem::Notice { log, notice }));
-                }
-                Turn::End => return Ok(None),
-            };
-            if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
-                break (head, parts);
-            }
-            self.elapsed.pass(head.lane, &self.lanes[head.lane].clock, parts.id);
-            self.n_passed += 1;
-            if self.n_passed.is_multiple_of(PASSED) {
-                return Ok(Some(LogItem::Passed));
-            }
-        };
-        let (log, time_ns) = (head.lane, head.time_ns);
-        let Lane { trace, clock, cpu, .. } = &mut self.lanes[log];
-        let mut event = trace.event(&parts);
-        event.cpu = event.cpu.or(cpu.map(u64::from));
-        let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(log, clock, event.id, time_ns) };
-        if event.id == hooks::UTILITY {
-            note_factors(&event, log, clock, &mut self.elapsed);
-        }
-        let reported_cpus = self.has_cpus.then_some(merge.n_reporting);
-        Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 }
 
@@ -712,6 +698,7 @@ mod tests {
             logs.lend(taken);
             let ended = loop {
                 let passage = logs.ordinary(1 << 20, ways, |timed, place| {
+                    let place = place.unwrap();
                     places.push((all.len(), place, timed.event.bytes.len()));
                     let (number, offset, id, time, ..) = told(timed);
                     all.push((number, offset, id, time, Vec::new(), place.env));
@@ -853,7 +840,7 @@ mod tests {
                 let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
                 loop {
                     if let Some(ways) = ways {
-                        let passage = logs.ordinary_merged(ways, |timed| {
+                        let passage = logs.ordinary(1 << 20, ways, |timed, _| {
                             if noise.below(20) == 0 {
                                 return Visit::Leave;
                             }

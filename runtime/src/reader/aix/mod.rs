@@ -24,13 +24,14 @@ mod trace;
 
 pub use super::{Input, Notice, Tally};
 pub use clock::{Clock, Elapsed, EventTime, Factors};
-pub(crate) use cpu_files::cpu_files;
+pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub(crate) use logs::{InPlace, Passage};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
 pub use sniff::Kind;
-pub(crate) use sniff::{compressed, is_trace, may_be_stream32};
+pub(in crate::reader) use sniff::format_file;
+pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
 pub(super) use trace::find_kind;

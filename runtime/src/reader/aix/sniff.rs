@@ -23,6 +23,9 @@ pub(super) const MAGIC_LOG32: u32 = 0xEFDF_1112;
 pub(super) const MAGIC_LOG64: u32 = 0xEFDF_1113;
 pub(super) const MAGIC_STREAM64: u32 = 0xEFDF_1114;
 
+/// First bytes of a text file that show its kind.
+const MAX_TEXT_HEAD: usize = 16 << 10;
+
 /// Events that must step cleanly before bytes without a header pass for a 32-bit stream.
 const CLEAN_EVENTS: u32 = 8;
 
@@ -76,7 +79,7 @@ impl fmt::Display for Kind {
 }
 
 /// What bytes are that begin no trace and no format file: compressed ones, by their first bytes.
-pub(crate) fn compressed(bytes: &[u8]) -> Option<&'static str> {
+pub fn compressed(bytes: &[u8]) -> Option<&'static str> {
     let kinds: [(&[u8], &str); 3] = [
         (&[0x1F, 0x8B], "gzip file: unpack it first"),
         (&[0x28, 0xB5, 0x2F, 0xFD], "zstd file: unpack it first"),
@@ -85,13 +88,51 @@ pub(crate) fn compressed(bytes: &[u8]) -> Option<&'static str> {
     kinds.into_iter().find_map(|(magic, what)| bytes.starts_with(magic).then_some(what))
 }
 
+/// True if the first bytes are text.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(MAX_TEXT_HEAD)];
+    !head.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// The kind of a format file, with what to do with it, by its first bytes. `None` for any other file.
+pub(in crate::reader) fn format_file(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(&tfbc_vm::LABEL) {
+        return Some(".tfbc blob: give it with -t, and the trace after it");
+    }
+    if !is_text(bytes) {
+        return None;
+    }
+    let head = &bytes[..bytes.len().min(MAX_TEXT_HEAD)];
+    let text = String::from_utf8_lossy(head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head));
+    let is_xml = text.trim_start().starts_with('<');
+    if is_xml && ["<eventdefinition", "<eventformatting"].iter().any(|root| text.contains(root)) {
+        return Some("file of QNX event definitions: give it with -t, and the log after it");
+    }
+    let has_stanza = || text.lines().find(|line| !is_comment(line)).is_some_and(begins_stanza);
+    (!is_xml && has_stanza()).then_some("format file: give it with -t, and the trace after it")
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().is_empty() || line.starts_with(['#', '*'])
+}
+
+/// True if a line begins with an event id and a version, such as `010 1.0`.
+fn begins_stanza(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let (id, version) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(id.len(), 3 | 4)
+        && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && version.split_once('.').is_some_and(|(version, release)| is_number(version) && is_number(release))
+}
+
 /// Whether bytes begin with the first word of a trace.
-pub(crate) fn is_trace(bytes: &[u8]) -> bool {
+pub fn is_trace(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|word| (MAGIC_LOG_AIX3..=MAGIC_STREAM64).contains(&u32::from_be_bytes(*word)))
 }
 
 /// Whether bytes begin with a hook that 32-bit streams begin with.
-pub(crate) fn may_be_stream32(bytes: &[u8]) -> bool {
+pub fn may_be_stream32(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|word| begins_stream32(u32::from_be_bytes(*word)))
 }
 
@@ -130,7 +171,8 @@ fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     if !begins_stream32(word) {
         return Sniffed::Unknown;
     }
-    let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::None, lenient: false };
+    let rules =
+        StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::None, lenient: false, short_generic_word: false };
     let mut at = 0;
     for _ in 0..CLEAN_EVENTS {
         match rules.step(&bytes[at..]) {

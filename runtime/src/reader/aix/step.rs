@@ -76,6 +76,8 @@ pub struct StepRules {
     pub cpuid_word: CpuidWord,
     /// Whether generic events longer than [`MAX_GENERIC`] are accepted.
     pub lenient: bool,
+    /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
+    pub short_generic_word: bool,
 }
 
 /// How the presented buffer is had from the recorded bytes.
@@ -203,7 +205,7 @@ impl StepRules {
     ///
     /// ```
     /// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules};
-    /// let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false };
+    /// let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
     /// let event = [0x01, 0x0a, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50];
     /// let Step::Whole(parts) = rules.step(&event) else { panic!() };
     /// assert_eq!((parts.size, parts.id, parts.tid, parts.stamp), (16, 0x0100, 8, Some(12)));
@@ -280,7 +282,8 @@ impl StepRules {
         check_flags(flags).map_err(malformed)?;
         let narrow = flags & FLAG_NARROW != 0;
         let n_data = if flags & FLAG_GENERIC != 0 {
-            8 + self.generic_len(len)?
+            let word = if narrow && self.short_generic_word { 4 } else { 8 };
+            word + self.generic_len(len)?
         } else {
             let (word, max) = if narrow { (4, MAX_DATA_NARROW) } else { (8, MAX_DATA_64) };
             check_words(len, word, max).map_err(malformed)?;
@@ -364,7 +367,7 @@ fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
 ///
 /// ```
 /// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules, present};
-/// let rules = StepRules { kernel: Kernel::Bits64, cpuid_word: CpuidWord::Last, lenient: false };
+/// let rules = StepRules { kernel: Kernel::Bits64, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
 /// // A 32-bit program's event with one word on a 64-bit kernel.
 /// let mut event = vec![0x20, 0, 0, 4, 0x50, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0];
 /// event.extend([0; 8]);
@@ -395,7 +398,9 @@ fn present_narrow(event: &[u8], parts: &Parts, scratch: &mut Vec<u8>) {
     let (flags, len, subhook) = ((word >> 48) as u16, (word >> 32) as u16, word as u16);
     let stamped = if flags & FLAG_STAMPED != 0 { 8 } else { 0 };
     let generic = flags & FLAG_GENERIC != 0;
-    let (hook_type, low, skip) = if generic { (stamped, len, 4) } else { (stamped | (1 + len / 4), subhook, 0) };
+    // A generic event has the bytes that its length counts, and a data word, whose low half is presented.
+    let skip = if generic { parts.n_data.saturating_sub(usize::from(len) + 4) } else { 0 };
+    let (hook_type, low) = if generic { (stamped, len) } else { (stamped | (1 + len / 4), subhook) };
     let hook_word = u32::from(parts.id) << 16 | u32::from(hook_type) << 16 | u32::from(low);
     scratch.clear();
     scratch.extend_from_slice(&hook_word.to_be_bytes());

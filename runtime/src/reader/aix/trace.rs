@@ -2,6 +2,7 @@
 
 mod ordinary;
 mod resync;
+mod salvage;
 
 pub(super) use ordinary::Found as FoundOrdinary;
 pub(crate) use ordinary::{Visit, Way, Ways};
@@ -10,7 +11,7 @@ use super::clock::Factors;
 use super::hooks;
 use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
-use super::sniff::{Kind, Sniffed, compressed, sniff};
+use super::sniff::{Kind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally};
@@ -19,9 +20,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::path::Path;
-
-/// Bytes of a pipe that are held while looking ahead for time factors.
-const MAX_LOOK_AHEAD: usize = 16 << 20;
 
 /// Places outside of all entries that are named one by one.
 const MAX_NAMED: usize = 8;
@@ -41,12 +39,16 @@ pub struct ReadOptions {
     pub cpuid_word: CpuidWord,
     /// Whether generic events longer than a trace buffer takes are accepted.
     pub lenient: bool,
+    /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
+    pub short_generic_word: bool,
     /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
     pub follow: bool,
     /// Of a log of one file a processor, only the files of these: ranges with both ends.
     pub cpus: Option<Vec<(u64, u64)>>,
     /// Where reading goes on behind a malformed event.
     pub after_damage: AfterDamage,
+    /// True if the bytes of a log that its header does not reach are searched for events.
+    pub salvage: bool,
     /// What compressed files may come to.
     pub max_ratio: MaxRatio,
 }
@@ -192,6 +194,8 @@ enum What {
     Stream,
     InitialConditions,
     Entry(usize),
+    /// A run of events that no entry of the header reaches.
+    Salvaged,
 }
 
 impl fmt::Display for What {
@@ -200,6 +204,7 @@ impl fmt::Display for What {
             What::Stream => f.write_str("the stream"),
             What::InitialConditions => f.write_str("the ic area"),
             What::Entry(at) => write!(f, "entry {at}"),
+            What::Salvaged => f.write_str("a run of events that no entry reaches"),
         }
     }
 }
@@ -250,6 +255,7 @@ pub struct Trace {
     cpu_files: Vec<CpuFile>,
     tally: Tally,
     after_damage: AfterDamage,
+    salvage: bool,
     judged: Judged,
     /// Malformed and cut events.
     n_malformed: u64,
@@ -310,7 +316,12 @@ impl Trace {
             window = window.spool()?;
             size = window.input_mut().size()?;
         }
-        let rules = StepRules { kernel: kind.kernel(), cpuid_word: options.cpuid_word, lenient: options.lenient };
+        let rules = StepRules {
+            kernel: kind.kernel(),
+            cpuid_word: options.cpuid_word,
+            lenient: options.lenient,
+            short_generic_word: options.short_generic_word,
+        };
         let mut trace = Self {
             name,
             kind,
@@ -329,6 +340,7 @@ impl Trace {
             cpu_files: Vec::new(),
             tally: Tally::default(),
             after_damage: options.after_damage,
+            salvage: options.salvage,
             judged: Judged::default(),
             n_malformed: 0,
             outside: Vec::new(),
@@ -668,7 +680,7 @@ impl Trace {
         if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) }
     }
 
-    /// Passes over what no area of a log holds, and says so where it is more than zeros.
+    /// Skips the bytes of a log that no area contains. Bytes other than zeros are damage: they may be events.
     fn passes_outside(&mut self) -> io::Result<bool> {
         let places = std::mem::take(&mut self.outside);
         let mut used = Vec::new();
@@ -681,12 +693,14 @@ impl Trace {
         if used.is_empty() {
             return Ok(false);
         }
-        let named = used.iter().take(MAX_NAMED).map(|(from, to)| format!("{from:#x} to {to:#x}"));
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = used.len().saturating_sub(MAX_NAMED);
-        let more = if more > 0 { format!(" and {more} more places") } else { String::new() };
         let n: u64 = used.iter().map(|(from, to)| to - from).sum();
-        let notice = Notice::warning(format!("no entry holds what stands at {named}{more}: skipped ({n} bytes)"));
+        let advice = if self.salvage {
+            "no events step cleanly there"
+        } else {
+            "`tfbc report --salvage` reads the events that step cleanly there"
+        };
+        let message = format!("the header does not reach {}: skipped ({n} bytes); {advice}", named(&used));
+        let notice = Notice::damage(message);
         self.notices.push_back(match used[..] {
             [(from, to)] => notice.skipping(from, to),
             _ => notice,
@@ -757,6 +771,9 @@ impl Trace {
         };
         for at in order {
             self.plan_area(entries[at], What::Entry(at), size, &mut claims);
+        }
+        if self.salvage {
+            self.salvage(&mut claims, size)?;
         }
         self.outside = claims.gaps(size);
         Ok(())
@@ -859,14 +876,14 @@ impl Trace {
     /// Reads on until the first time factors and the first event that is no header event are known, and comes back. Of a
     /// growing file, factors that are not at hand then are not waited for.
     fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
-        let start = self.window.pin();
+        let start = self.window.look_ahead()?;
         let notices = self.notices.clone();
         let tally = self.tally;
         let outside = self.outside.clone();
         let mut survey = Survey::default();
         let mut cpu_files = Vec::new();
-        // The names of the processors' files may stand anywhere in a base file, which holds little else.
-        let whole = self.header.is_some_and(|header| header.is_base());
+        // A base file may contain the names of its CPUs' files anywhere. A log that is not marked as one has them in its ic area.
+        let is_base = self.header.is_some_and(|header| header.is_base());
         while let Found::Event(parts) = self.find_event()? {
             let event = self.event(&parts);
             survey.first_stamp = survey.first_stamp.or(event.ticks);
@@ -885,9 +902,10 @@ impl Trace {
                     survey.first_event = survey.first_event.or(Some(first));
                 }
             }
-            let surveyed = survey.first_event.is_some() && !whole;
+            let is_in_ic = matches!(self.areas[self.next_area - 1].what, What::InitialConditions);
+            let surveyed = survey.first_event.is_some() && !is_base && !is_in_ic;
             let done = surveyed && (survey.factors.is_some() || (follow && self.waits()?));
-            if done || self.window.pinned() > MAX_LOOK_AHEAD {
+            if done {
                 break;
             }
         }
@@ -895,7 +913,7 @@ impl Trace {
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
         (self.next_area, self.in_area, self.pending, self.ending_said) = (0, false, 0, false);
         (self.number, self.n_malformed, self.outside) = (0, 0, outside);
-        if self.header.is_some_and(|header| !header.is_cpu_file()) {
+        if self.header.is_some_and(|header| header.is_base() || !header.is_cpu_file()) {
             self.cpu_files = cpu_files;
         }
         Ok(())
@@ -919,6 +937,16 @@ impl Trace {
     }
 }
 
+/// The first of some places of a file, as offsets, and how many more there are.
+fn named(places: &[(u64, u64)]) -> String {
+    let named = places.iter().take(MAX_NAMED).map(|(from, to)| format!("{from:#x} to {to:#x}"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match places.len().saturating_sub(MAX_NAMED) {
+        0 => format!("offset {named}"),
+        more => format!("offset {named} and {more} more places"),
+    }
+}
+
 /// What the first bytes say of a trace's kind.
 pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
     sniff_kind(window).map_err(|error| match window.fault() {
@@ -934,10 +962,11 @@ fn sniff_kind(window: &mut Window) -> Result<Kind, OpenError> {
             Sniffed::Kind(kind) => return Ok(kind),
             Sniffed::Aix3 => return Err(OpenError::Aix3),
             Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
-            Sniffed::Unknown if window.bytes().starts_with(&tfbc_vm::LABEL) => {
-                return Err(OpenError::Other(".tfbc blob: give it with -t"));
+            Sniffed::Unknown => {
+                let other = compressed(window.bytes()).or_else(|| format_file(window.bytes()));
+                let other = other.or_else(|| is_text(window.bytes()).then_some("text file: traces are binary"));
+                return Err(other.map_or(OpenError::Unknown, OpenError::Other));
             }
-            Sniffed::Unknown => return Err(compressed(window.bytes()).map_or(OpenError::Unknown, OpenError::Other)),
             Sniffed::More => ended = !window.fill()?,
         }
     }

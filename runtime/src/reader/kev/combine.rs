@@ -3,13 +3,13 @@
 use super::slot::{N_CPUS, PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot};
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes that all open combines may take together; each counts for its payload and 128 bytes.
-pub const MAX_OPEN_BYTES: usize = 32 << 20;
+/// Bytes that all open combines may take together; each counts for its payload and 256 bytes.
+pub const MAX_OPEN_BYTES: usize = 4 << 20;
 /// Bytes of payload in one event.
 pub const MAX_EVENT_BYTES: usize = 1 << 20;
 
 /// What an open combine counts for beside its payload.
-const OVERHEAD: usize = 128;
+const OVERHEAD: usize = 256;
 /// Combines that are looked through one by one.
 const MAX_RECENT: usize = 16;
 /// Buffers of at most this many bytes are kept for the next combine.
@@ -162,6 +162,11 @@ impl OpenCombines {
         let ended = combine.end(payload, into);
         self.recycle(combine);
         Ok(ended)
+    }
+
+    /// True if any is open.
+    pub fn any(&self) -> bool {
+        self.bytes > 0
     }
 
     /// Bytes of the slots of all of them.

@@ -1,6 +1,7 @@
 //! The text at a log's start, and the system page behind it.
 
 use super::syspage::{QTIME_ONE_CLOCK, Syspage};
+use crate::reader::aix::{format_file, is_trace};
 use crate::reader::window::Window;
 use std::fmt;
 use std::io;
@@ -8,7 +9,9 @@ use std::io;
 /// The begin marker stands within this many bytes.
 pub const MAX_MARKER_OFFSET: usize = 64 << 10;
 /// Bytes before the system page, and those of the page.
-pub const MAX_HEADER_BYTES: usize = 16 << 20;
+pub const MAX_HEADER_BYTES: usize = 2 << 20;
+/// Attributes of a header.
+const MAX_ATTRIBUTES: usize = 4096;
 
 const PREFIX: &[u8] = b"TRACE_";
 const COLONS: &[u8] = b"::";
@@ -43,6 +46,12 @@ impl KevHeader {
     /// Tracelogger writes its own attributes before those that users add.
     pub fn attribute(&self, key: &str) -> Option<&[u8]> {
         find(&self.attributes, key)
+    }
+
+    /// Nanoseconds from 1970 to the clock's zero; `None` if the system page does not tell when the system was booted.
+    pub fn boot_ns(&self) -> Option<i128> {
+        let qtime = self.syspage.as_ref().and_then(Syspage::qtime);
+        qtime.filter(|qtime| qtime.boot_time > 0).map(|qtime| i128::from(qtime.boot_time) * 1_000_000_000)
     }
 
     /// Nanoseconds of a count of cycles, rounded down, at most [`u64::MAX`]; `None` where the clock's rate is not known.
@@ -86,11 +95,11 @@ pub enum KevRefusalKind {
     NotKev,
     /// The file ends before the header does.
     Cut,
-    /// The header passes [`MAX_HEADER_BYTES`].
+    /// The header passes [`MAX_HEADER_BYTES`], or has more than 4,096 attributes.
     TooLong,
     /// No endian key, or both and a system page that does not tell which holds.
     Endian,
-    /// Logs before 1.01 are laid out in another way.
+    /// The log is older than 0.96, or than 1.01 with [`KevOptions::only_new`](super::KevOptions).
     Version,
     /// The system page is cut, or passes [`MAX_HEADER_BYTES`].
     Syspage,
@@ -131,11 +140,12 @@ pub fn is_kev(bytes: &[u8]) -> bool {
     marker(bytes, BEGIN).is_some_and(|at| at + BEGIN.len() <= MAX_MARKER_OFFSET)
 }
 
-/// Reads everything before the slots; the window stands at the first slot then.
-pub(super) fn read(window: &mut Window) -> Result<KevHeader, KevRefusal> {
+/// Reads everything before the slots. Returns the header, the bytes of the system page, which is at the window's start then,
+/// and warnings.
+pub(super) fn read(window: &mut Window, only_new: bool) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let attributes = read_attributes(window)?;
-    match checked(window, &attributes) {
-        Ok(header) => Ok(KevHeader { attributes, ..header }),
+    match checked(window, &attributes, only_new) {
+        Ok((header, page_len, warnings)) => Ok((KevHeader { attributes, ..header }, page_len, warnings)),
         Err(refusal) => Err(KevRefusal { header: attributes, ..refusal }),
     }
 }
@@ -149,7 +159,15 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
         Sought::Found(at) => at + BEGIN.len(),
         Sought::Ended | Sought::Beyond => {
             let n = window.bytes().len().min(MAX_MARKER_OFFSET);
-            let message = format!("not a .kev log: no TRACE_HEADER_BEGIN:: in its first {n} bytes");
+            let other = if is_trace(window.bytes()) {
+                Some("trace of AIX: `trcrpt` and `tfbc report` read it")
+            } else {
+                format_file(window.bytes())
+            };
+            let message = match other {
+                Some(other) => format!("not a .kev log but a {other}"),
+                None => format!("not a .kev log: no TRACE_HEADER_BEGIN:: in its first {n} bytes"),
+            };
             return refuse(KevRefusalKind::NotKev, message);
         }
     };
@@ -158,6 +176,10 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
     match sought {
         Sought::Found(end) => {
             let attributes = split(&so_far[..end - start]);
+            if attributes.len() > MAX_ATTRIBUTES {
+                let message = format!("the header has more than {MAX_ATTRIBUTES} attributes");
+                return refuse(KevRefusalKind::TooLong, message);
+            }
             window.consume(end + END.len());
             Ok(attributes)
         }
@@ -209,11 +231,11 @@ fn marker(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
 }
 
-/// Splits what stands between the markers. Text before the first key belongs to `HEADER_BEGIN` and is left out.
+/// Splits what stands between the markers, up to one attribute more than there may be. Text before the first key belongs to `HEADER_BEGIN` and is left out.
 fn split(bytes: &[u8]) -> Vec<Attribute> {
     let mut attributes: Vec<Attribute> = Vec::new();
     let (mut at, mut value_start) = (0, 0);
-    while at < bytes.len() {
+    while at < bytes.len() && attributes.len() <= MAX_ATTRIBUTES {
         if !bytes[at..].starts_with(PREFIX) {
             at += 1;
             continue;
@@ -244,20 +266,30 @@ fn is_key_byte(byte: u8) -> bool {
 }
 
 /// Checks the attributes and reads the system page; the attributes themselves are left out.
-fn checked(window: &mut Window, attributes: &[Attribute]) -> Result<KevHeader, KevRefusal> {
+fn checked(
+    window: &mut Window,
+    attributes: &[Attribute],
+    only_new: bool,
+) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let has = |key| find(attributes, key).is_some();
     let (little, big) = (has("LITTLE_ENDIAN"), has("BIG_ENDIAN"));
     if !little && !big {
         let message = "neither TRACE_LITTLE_ENDIAN:: nor TRACE_BIG_ENDIAN:: in the header".to_string();
         return refuse(KevRefusalKind::Endian, message);
     }
-    check_version(attributes)?;
+    let mut warnings = Vec::from_iter(check_version(attributes, only_new)?);
     let image = read_image(window, number(attributes, "SYSPAGE_LEN").unwrap_or(0))?;
+    let page_len = image.len();
     let big_endian = if little && big { deciding(&image)? } else { big };
     let syspage = (!image.is_empty()).then(|| Syspage::new(image, big_endian));
+    warnings.extend(syspage.as_ref().and_then(Syspage::unknown_version).map(|(major, minor)| {
+        format!(
+            "the system page has version {major}.{minor}, expected 2: only its machine and its number of CPUs are used"
+        )
+    }));
     let qtime = syspage.as_ref().and_then(Syspage::qtime);
     let rate = number(attributes, "CYCLES_PER_SEC").filter(|&rate| rate > 0);
-    Ok(KevHeader {
+    let header = KevHeader {
         attributes: Vec::new(),
         big_endian,
         cycles_per_sec: rate.or(qtime.map(|qtime| qtime.cycles_per_sec).filter(|&rate| rate > 0)),
@@ -265,18 +297,28 @@ fn checked(window: &mut Window, attributes: &[Attribute]) -> Result<KevHeader, K
         cpu_num: number(attributes, "CPU_NUM").and_then(|n| u32::try_from(n).ok()),
         syspage,
         one_clock: qtime.is_some_and(|qtime| qtime.flags & QTIME_ONE_CLOCK != 0),
-    })
+    };
+    Ok((header, page_len, warnings))
 }
 
-/// Refuses logs before 1.01; a number that is not there counts as 1.
-fn check_version(attributes: &[Attribute]) -> Result<(), KevRefusal> {
-    let major = number(attributes, "VER_MAJOR").unwrap_or(1);
-    let minor = number(attributes, "VER_MINOR").unwrap_or(1);
-    if (major, minor) >= (1, 1) {
-        return Ok(());
+/// Versions that this reader and traceprinter 1.02 are made for, and the oldest that is read all the same.
+const VERSION: (u64, u64) = (1, 1);
+const OLDEST_VERSION: (u64, u64) = (0, 96);
+
+/// Refuses logs of versions before 0.96, or before 1.01 with `only_new`. Returns a warning for the others before 1.01 and for
+/// logs that name no version.
+fn check_version(attributes: &[Attribute], only_new: bool) -> Result<Option<String>, KevRefusal> {
+    let version = number(attributes, "VER_MAJOR").zip(number(attributes, "VER_MINOR"));
+    let found = match version {
+        Some(version) if version >= VERSION => return Ok(None),
+        Some((major, minor)) => format!("version {major}.{minor:02} of .kev logs"),
+        None => String::from("no version in the header"),
+    };
+    if only_new || version.is_some_and(|version| version < OLDEST_VERSION) {
+        let oldest = if only_new { "1.01" } else { "0.96" };
+        return refuse(KevRefusalKind::Version, format!("{found}, expected {oldest} or newer"));
     }
-    let message = format!("version {major}.{minor:02} of .kev logs, expected 1.01 or newer");
-    refuse(KevRefusalKind::Version, message)
+    Ok(Some(format!("{found}, expected 1.01 or newer: slots are read as those of 1.01")))
 }
 
 fn read_image(window: &mut Window, len: u64) -> Result<Vec<u8>, KevRefusal> {
@@ -297,9 +339,7 @@ fn read_image(window: &mut Window, len: u64) -> Result<Vec<u8>, KevRefusal> {
             return refuse(KevRefusalKind::Syspage, message);
         }
     }
-    let image = window.bytes()[..len].to_vec();
-    window.consume(len);
-    Ok(image)
+    Ok(window.bytes()[..len].to_vec())
 }
 
 /// The one byte order in which the page's sizes make sense.

@@ -44,6 +44,11 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
+    /// True if any combine is open.
+    pub fn has_open(&self) -> bool {
+        self.open.any()
+    }
+
     /// Takes in the slot of a combine at an offset of the file, `msb` being its CPU's clock. Where it is the end of one, the payload is appended to `into`.
     #[inline(always)]
     pub fn take(

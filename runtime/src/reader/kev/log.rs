@@ -5,12 +5,14 @@ use super::header::{self, KevHeader, KevRefusal};
 use super::join::{Joiner, KevCounts};
 use super::row::{Clocks, KevRow};
 use super::slot::{Marks, SLOT_BYTES, Slot, SlotKind, word};
+use super::syspage::Syspage;
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// Buffer numbers count up to here.
 const BUFFER_NUMBERS: u32 = 2048;
@@ -30,6 +32,10 @@ pub struct KevOptions {
     pub slots: bool,
     /// Whether slots are taken as they stand where they are out of step, as traceprinter 1.02 does.
     pub out_of_step: bool,
+    /// True if logs of versions before 1.01 are refused, as traceprinter 1.02 refuses them.
+    pub only_new: bool,
+    /// Whether slots that the header counts to the system page are read: see [`KevLog`].
+    pub salvage: bool,
     /// What a compressed file may come to.
     pub max_ratio: MaxRatio,
 }
@@ -39,10 +45,30 @@ pub struct KevOptions {
 pub enum KevItem<'k> {
     /// An event.
     Record(KevRecord<'k>),
-    /// A slot in the host's byte order: header, stamp and two words of payload.
-    Slot([u32; 4]),
+    /// A slot as it is in the file.
+    Slot(KevSlot),
     /// A damaged place.
     Notice(Notice),
+}
+
+/// A slot as it is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KevSlot {
+    /// Header, stamp and two words of payload. The payload is read as little-endian in every log, as traceprinter shows it.
+    pub words: [u32; 4],
+    /// True for a continuation or end while no combine is open.
+    pub unbalanced: bool,
+}
+
+/// Time of the log's first record that has one, which the reader sets when it comes.
+#[derive(Debug, Clone, Default)]
+pub struct TraceStart(Arc<OnceLock<u64>>);
+
+impl TraceStart {
+    /// The clock in cycles; `None` before that record.
+    pub fn cycles(&self) -> Option<u64> {
+        self.0.get().copied()
+    }
 }
 
 /// One event.
@@ -87,7 +113,7 @@ enum Found {
     Simple(Slot),
     /// A combine, whose payload stands in `payloads`.
     Joined(Slot, Ended),
-    Slot([u32; 4]),
+    Slot(KevSlot),
     /// The notice that was made first.
     Notice,
     End,
@@ -95,9 +121,13 @@ enum Found {
 
 /// An opened log.
 ///
+/// `TRACE_SYSPAGE_LEN` tells where the system page ends, and the page itself contains its size. If the page is shorter, and
+/// slots follow it directly, the attribute is damaged: the slots up to its end are skipped as damage, or salvaged.
+///
 /// ```
 /// use tfbc::reader::kev::{KevItem, KevLog, KevOptions, classes};
-/// let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
+/// let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
+///     TRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
 /// bytes.extend([0x07, 0x18, 0, 0x01, 0x10, 0, 0, 0, 0xaa, 0, 0, 0, 0xbb, 0, 0, 0]);
 /// let mut log = KevLog::from_read(std::io::Cursor::new(bytes), "a.kev", None, &KevOptions::default())?;
 /// assert_eq!(log.header().cpu_num, Some(2));
@@ -122,6 +152,7 @@ pub struct KevLog {
     slot_shown: bool,
     ended: bool,
     clocks: Clocks,
+    start: TraceStart,
     marks: Marks,
     joiner: Joiner,
     /// What ended in the row that was handed out last, and the payloads.
@@ -169,14 +200,18 @@ impl KevLog {
         options: &KevOptions,
     ) -> Result<Self, KevRefusal> {
         let size = window.input_mut().size()?;
-        let header = header::read(&mut window).map_err(|refusal| match window.fault() {
-            Some(fault) => KevRefusal { message: format!("{}; {fault}", refusal.message), ..refusal },
-            None => refusal,
-        })?;
-        Ok(Self {
+        let (header, page_len, warnings) =
+            header::read(&mut window, options.only_new).map_err(|refusal| match window.fault() {
+                Some(fault) => KevRefusal { message: format!("{}; {fault}", refusal.message), ..refusal },
+                None => refusal,
+            })?;
+        let marks = Marks::new(header.big_endian, header.cpu_num);
+        let hidden = hidden_slots(&mut window, &header, page_len, marks)?;
+        let header_bytes = window.offset() + hidden.unwrap_or(page_len) as u64;
+        let mut log = Self {
             name: name.to_string(),
             size,
-            header_bytes: window.offset(),
+            header_bytes,
             options: *options,
             window,
             pending: 0,
@@ -184,19 +219,52 @@ impl KevLog {
             slot_shown: false,
             ended: false,
             clocks: Clocks::new(header.one_clock),
-            marks: Marks::new(header.big_endian, header.cpu_num),
+            start: TraceStart::default(),
+            marks,
             joiner: Joiner::default(),
             ends: Vec::new(),
             payloads: Vec::new(),
             last_buffer: None,
             notices: VecDeque::new(),
             header,
-        })
+        };
+        match hidden {
+            Some(from) => log.tell_hidden(from, page_len),
+            None => log.window.consume(page_len),
+        }
+        warnings.into_iter().for_each(|warning| log.damage(Notice::warning(warning)));
+        Ok(log)
+    }
+
+    /// Goes past the slots that the header counts to the system page, or to the first of them, and says so.
+    fn tell_hidden(&mut self, from: usize, to: usize) {
+        let (start, n) = (self.window.offset(), to - from);
+        let (from_offset, to_offset) = (start + from as u64, start + to as u64);
+        let text = format!(
+            "TRACE_SYSPAGE_LEN:: is {to}, and the system page at offset {start:#x} has {from} bytes by its own size: slots follow it \
+             at offset {from_offset:#x} to {to_offset:#x}"
+        );
+        if self.options.salvage {
+            self.window.consume(from);
+            self.damage(Notice::damage(format!("{text}, read all the same ({n} bytes)")));
+        } else {
+            self.window.consume(to);
+            self.joiner.counts.skipped_bytes += n as u64;
+            let advice = "`tfbc report --salvage` reads them";
+            self.damage(
+                Notice::damage(format!("{text}, skipped ({n} bytes); {advice}")).skipping(from_offset, to_offset),
+            );
+        }
     }
 
     /// What stands before the slots.
     pub fn header(&self) -> &KevHeader {
         &self.header
+    }
+
+    /// The trace's start.
+    pub fn start(&self) -> TraceStart {
+        self.start.clone()
     }
 
     /// The name as the user gave it.
@@ -289,7 +357,7 @@ impl KevLog {
         Ok(match self.find()? {
             Found::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
             Found::Joined(slot, ended) => Some(KevItem::Record(self.joined(slot, ended))),
-            Found::Slot(words) => Some(KevItem::Slot(words)),
+            Found::Slot(slot) => Some(KevItem::Slot(slot)),
             Found::Notice => self.notices.pop_front().map(KevItem::Notice),
             Found::End => None,
         })
@@ -414,7 +482,7 @@ impl KevLog {
             }
             if self.options.slots && !self.slot_shown {
                 self.slot_shown = true;
-                return Ok(Found::Slot([0, 1, 2, 3].map(|at| word(&bytes, at, self.header.big_endian))));
+                return Ok(Found::Slot(self.raw(&bytes)));
             }
             self.slot_shown = false;
             if let Some(found) = self.take_slot(&bytes) {
@@ -423,6 +491,13 @@ impl KevLog {
             }
             self.window.consume(SLOT_BYTES);
         }
+    }
+
+    fn raw(&self, bytes: &[u8; SLOT_BYTES]) -> KevSlot {
+        let Slot { header, stamp } = Slot::read(bytes, self.header.big_endian);
+        let continues = matches!(Slot { header, stamp }.kind(), SlotKind::Continuation | SlotKind::End);
+        let words = [header, stamp, word(bytes, 2, false), word(bytes, 3, false)];
+        KevSlot { words, unbalanced: continues && !self.joiner.has_open() }
     }
 
     /// Takes in the slot at the window's start; returns the record that it completes.
@@ -444,7 +519,10 @@ impl KevLog {
 
     fn take_control(&mut self, slot: Slot, word: u32) {
         match slot.event() {
-            control::TIME => self.clocks.set(slot.cpu(), word),
+            control::TIME => {
+                self.clocks.set(slot.cpu(), word);
+                self.start.0.get_or_init(|| u64::from(word) << 32 | u64::from(slot.stamp));
+            }
             control::BUFFER => self.take_buffer(word % BUFFER_NUMBERS),
             _ => {}
         }
@@ -495,8 +573,7 @@ impl KevLog {
 
     /// Whether some bytes look like a slot.
     fn is_likely(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
-        let class = Slot::read(bytes, self.header.big_endian).class();
-        !self.marks.is_foreign(bytes) && (classes::CONTROL..=classes::STRAY_SYSTEM).contains(&class)
+        is_likely(self.marks, self.header.big_endian, bytes)
     }
 
     /// The log has no more whole slots: says what could not be delivered.
@@ -522,6 +599,27 @@ impl KevLog {
             self.damage(Notice::damage(message));
         }
     }
+}
+
+/// Whether some bytes look like a slot.
+fn is_likely(marks: Marks, big_endian: bool, bytes: &[u8; SLOT_BYTES]) -> bool {
+    let class = Slot::read(bytes, big_endian).class();
+    !marks.is_foreign(bytes) && (classes::CONTROL..=classes::STRAY_SYSTEM).contains(&class)
+}
+
+/// Where slots begin in what the header takes for the system page, which is at the window's start: behind the page's own end,
+/// if most of the first eight slots from there look like slots.
+fn hidden_slots(window: &mut Window, header: &KevHeader, page_len: usize, marks: Marks) -> io::Result<Option<usize>> {
+    let own_len = header.syspage.as_ref().and_then(Syspage::own_len).filter(|own| *own < page_len);
+    let Some(from) = own_len else { return Ok(None) };
+    if window.bytes()[from..page_len].iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    while window.bytes().len() < from + JUDGED_SLOTS * SLOT_BYTES && window.fill()? {}
+    let slots = window.bytes()[from..].as_chunks::<SLOT_BYTES>().0.iter().take(JUDGED_SLOTS);
+    let n_slots = slots.len();
+    let n_likely = slots.filter(|slot| is_likely(marks, header.big_endian, slot)).count();
+    Ok((2 * n_likely > n_slots).then_some(from))
 }
 
 /// How many bytes behind the start of some bytes eight slots stand that are likely, where most of those that begin at

@@ -31,7 +31,7 @@ pub(crate) use combine::Ended;
 pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
 pub use header::{Attribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
 pub use join::KevCounts;
-pub use log::{KevItem, KevLog, KevOptions, KevRecord};
+pub use log::{KevItem, KevLog, KevOptions, KevRecord, KevSlot, TraceStart};
 pub(crate) use row::Clocks;
 pub use row::KevRow;
 pub(crate) use slot::SLOT_BYTES;

@@ -3,9 +3,13 @@
 /// Bit of [`Qtime::flags`]: the clock is the same on all CPUs.
 pub const QTIME_ONE_CLOCK: u32 = 8;
 
-/// Bit of [`Syspage::machine`] of a page whose layout is versioned, which is not public.
+/// Bit of [`Syspage::machine`] of a versioned page, which QNX 8.0 writes.
 const VERSIONED: u16 = 0x1000;
+/// Major version of versioned pages that is known.
+const KNOWN_MAJOR: u16 = 2;
 const HEAD_BYTES: usize = 64;
+/// Bytes of a versioned page's head: processor-specific ones, then the arrays.
+const VERSIONED_HEAD_BYTES: usize = 40;
 const CPU_BYTES: usize = 32;
 
 /// The image of the system page that a log holds, as its target laid it out.
@@ -61,6 +65,29 @@ pub struct Qtime {
     pub flags: u32,
 }
 
+impl Section {
+    /// Entry of the array of processors in a versioned page: offset, size, size of an element.
+    const CPUINFO_ENTRY: usize = 206;
+
+    /// Offset of the part's entry in a versioned page.
+    const fn versioned_entry(self) -> Option<usize> {
+        Some(match self {
+            Section::SystemPrivate => 8,
+            Section::Hwinfo => 16,
+            Section::Qtime => 20,
+            Section::Callout => 24,
+            Section::TypedStrings => 28,
+            Section::Strings => 32,
+            Section::Smp => 36,
+            Section::Asinfo => 200,
+            Section::Cpuinfo => Self::CPUINFO_ENTRY,
+            Section::Cacheattr => 212,
+            Section::Intrinfo => 218,
+            Section::Meminfo | Section::Callin | Section::Pminfo => return None,
+        })
+    }
+}
+
 impl Syspage {
     /// Takes an image in the target's byte order.
     pub fn new(bytes: Vec<u8>, big_endian: bool) -> Self {
@@ -82,7 +109,7 @@ impl Syspage {
         self.u16(2)
     }
 
-    /// The processor family: 0 X86, 1 PPC, 2 MIPS, 4 ARM, 5 SH; 256 more for 64 bits.
+    /// The processor family: 0 X86, 1 PPC, 2 MIPS, 4 ARM, 5 SH; 256 more for 64 bits, 4096 more for a versioned page.
     pub fn machine(&self) -> Option<u16> {
         self.u16(4)
     }
@@ -92,11 +119,26 @@ impl Syspage {
         self.u16(6)
     }
 
-    /// The bytes of a part, where its entry lies inside the image.
+    /// True for a versioned page of QNX 8.0.
+    pub fn is_versioned(&self) -> bool {
+        self.machine().is_some_and(|machine| machine & VERSIONED != 0)
+    }
+
+    /// Major and minor version of a versioned page whose layout is not known.
+    pub(super) fn unknown_version(&self) -> Option<(u16, u16)> {
+        let version = (self.u16(12).unwrap_or_default(), self.u16(14).unwrap_or_default());
+        (self.is_versioned() && version.0 != KNOWN_MAJOR).then_some(version)
+    }
+
+    /// Bytes of a part, if the page has its entry and the part is inside the page.
     pub fn section(&self, section: Section) -> Option<&[u8]> {
-        let entry = section as usize;
+        let (entry, head) = match self.is_versioned() {
+            false => (section as usize, HEAD_BYTES),
+            true if self.unknown_version().is_some() => return None,
+            true => (section.versioned_entry()?, VERSIONED_HEAD_BYTES),
+        };
         let (start, size) = (usize::from(self.u16(entry)?), usize::from(self.u16(entry + 2)?));
-        if start < HEAD_BYTES || self.machine()? & VERSIONED != 0 {
+        if start < head {
             return None;
         }
         self.bytes.get(start..start + size)
@@ -105,17 +147,20 @@ impl Syspage {
     /// The clock's facts.
     pub fn qtime(&self) -> Option<Qtime> {
         let qtime = self.section(Section::Qtime)?;
+        let (boot_time, flags) = if self.is_versioned() { (20, 48) } else { (28, 60) };
         Some(Qtime {
             cycles_per_sec: self.u64_of(qtime, 0)?,
-            boot_time: self.u32_of(qtime, 28)?,
-            flags: self.u32_of(qtime, 60)?,
+            boot_time: self.u32_of(qtime, boot_time)?,
+            flags: self.u32_of(qtime, flags)?,
         })
     }
 
     /// The processors, as far as their entries go.
     pub fn cpus(&self) -> impl Iterator<Item = Cpu<'_>> {
         let entries = self.section(Section::Cpuinfo).unwrap_or_default();
-        entries.chunks_exact(CPU_BYTES).take(usize::from(self.n_cpus().unwrap_or(0))).filter_map(|entry| {
+        let versioned_size = || self.u16(Section::CPUINFO_ENTRY + 4).map(usize::from).filter(|size| *size >= CPU_BYTES);
+        let size = if self.is_versioned() { versioned_size().unwrap_or(CPU_BYTES) } else { CPU_BYTES };
+        entries.chunks_exact(size).take(usize::from(self.n_cpus().unwrap_or(0))).filter_map(|entry| {
             Some(Cpu {
                 kind: self.u32_of(entry, 0)?,
                 speed_mhz: self.u32_of(entry, 4)?,
@@ -127,10 +172,13 @@ impl Syspage {
 
     /// Whether the sizes at the page's start make sense in this byte order.
     pub(super) fn is_plausible(&self) -> bool {
-        match (self.size(), self.total_size()) {
-            (Some(size), Some(total)) => 0 < size && size <= total && usize::from(total) <= self.bytes.len(),
-            _ => false,
-        }
+        self.own_len().is_some()
+    }
+
+    /// Bytes of the page by the sizes at its start; `None` if they make no sense.
+    pub(super) fn own_len(&self) -> Option<usize> {
+        let (size, total) = (self.size()?, self.total_size()?);
+        (0 < size && size <= total).then_some(total.into()).filter(|total| *total <= self.bytes.len())
     }
 
     fn string(&self, at: u16) -> &[u8] {
@@ -139,8 +187,25 @@ impl Syspage {
         rest.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    fn u16(&self, at: usize) -> Option<u16> {
+    /// A half word of the page.
+    pub(crate) fn u16(&self, at: usize) -> Option<u16> {
         Some(u16::from_ne_bytes(self.ordered(&self.bytes, at)?))
+    }
+
+    /// The bytes from a place to the next NUL or the page's end.
+    pub(crate) fn c_string(&self, at: usize) -> &[u8] {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        rest.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
+    /// A word of the page.
+    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+        self.u32_of(&self.bytes, at)
+    }
+
+    /// A double word of the page.
+    pub(crate) fn u64(&self, at: usize) -> Option<u64> {
+        self.u64_of(&self.bytes, at)
     }
 
     fn u32_of(&self, section: &[u8], at: usize) -> Option<u32> {
@@ -208,7 +273,7 @@ mod tests {
         assert_eq!(names(with(page(false), 48, 64)), Some(16));
         assert_eq!(names(with(page(false), 48, 63)), None);
         assert_eq!(names(with(page(false), 48, 129)), None);
-        // Where the sections of a versioned page stand is not public.
+        // A versioned page of no known version.
         assert_eq!(names(with(page(false), 4, 0x1104)), None);
     }
 

@@ -6,8 +6,8 @@ const SLOT: usize = 16;
 const SLOTS: usize = 1014;
 /// Bytes of payload in a slot.
 const PAYLOAD: usize = 8;
-/// The longest payload: what fits a buffer behind its BUFFER record and two TIME records.
-pub(super) const MAX_PAYLOAD: usize = (SLOTS - 3) * PAYLOAD;
+/// The longest payload: what fits a buffer after its BUFFER record, two TIME records and the state of a thread.
+pub(super) const MAX_PAYLOAD: usize = (SLOTS - 5) * PAYLOAD;
 
 const BUFFER: u32 = 1 << 10 | 2;
 const BEGIN: u32 = 1 << 30;
@@ -89,6 +89,12 @@ impl Buffer {
         for word in [header, stamp, words[0], words[1]] {
             self.slots.extend_from_slice(&target.word(word));
         }
+    }
+
+    /// A record about a process or thread, in the target's byte order. It counts for no event.
+    pub fn state(&mut self, target: Target, header: u32, stamp: u32, data: &[u8]) {
+        self.event(target, header, stamp, data, true);
+        self.n_events -= 1;
     }
 
     /// An event: one slot, or a combine. Zeros fill its last slot.

@@ -13,15 +13,18 @@ mod buffer;
 mod date;
 mod header;
 mod syspage;
+mod threads;
 
 use super::held::Held;
 use super::setup::{Layout, Setup};
 use super::{Note, Summary};
-use crate::logger::Logger;
+use crate::logger::{EventRange, Logger};
 use crate::record::{Event, Record};
 use buffer::{Buffer, MAX_PAYLOAD, Target};
 use std::collections::VecDeque;
 use std::io::{self, Write};
+pub use threads::ThreadFacts;
+use threads::{Thread, Threads};
 
 /// CPUs that a slot's header can name.
 const N_CPUS: usize = 64;
@@ -29,10 +32,15 @@ const N_CPUS: usize = 64;
 /// Classes and events that the writer itself writes.
 const CONTROL: u32 = 1 << 10;
 const TIME: u32 = CONTROL | 1;
-const PROCESS_CLASS: u8 = 4;
-const PROCESS: u32 = (PROCESS_CLASS as u32) << 10;
+const PROCESS: u32 = 4 << 10;
+const THREAD_RUNNING: u32 = PROCESS | 1;
 const THREAD_CREATED: u32 = PROCESS | 24;
+const PROCESS_ENDED: u32 = PROCESS | 128;
 const PROCESS_CREATED: u32 = PROCESS | 192;
+const THREAD_NAMED: u32 = PROCESS | 320;
+
+/// Bytes of payload of a THRUNNING record, at most.
+const RUNNING_BYTES: usize = 16;
 
 /// Bytes of paths.
 const MAX_NAME: usize = 1023;
@@ -47,12 +55,34 @@ pub(super) struct KevLog<W> {
     cpus: [Cpu; N_CPUS],
     /// The high half that was told last, by whichever CPU.
     msb: u32,
-    /// The newest full buffers, where the log is a ring, and how many are kept.
-    ring: Option<(VecDeque<Buffer>, usize)>,
-    /// Whether processes and threads are left out (`-F`).
-    without_processes: bool,
+    /// The newest full buffers of a ring.
+    ring: Option<Ring>,
+    /// Bytes that the log may still have (`-S`).
+    room: Option<u64>,
+    /// True after a buffer that was too long for the room.
+    is_full: bool,
+    /// True with a line on standard error for every buffer (`-vv`).
+    tells_buffers: bool,
+    /// Events that are left out (`-F`).
+    except: Vec<EventRange>,
+    /// True if states of threads have priority and policy (`-w`).
+    wide: bool,
+    threads: Threads,
+    /// The thread that last inserted on each CPU, by process id and number.
+    running: [Option<(u32, u32)>; N_CPUS],
+    /// Facts of the thread that the log will be told of next.
+    facts: Option<(u32, u32, ThreadFacts)>,
     held: Held,
     summary: Summary,
+}
+
+/// The newest buffers of a log.
+#[derive(Debug)]
+struct Ring {
+    buffers: VecDeque<Buffer>,
+    /// Bytes of all of them.
+    bytes: u64,
+    max_buffers: usize,
 }
 
 /// What a CPU's records depend on.
@@ -71,9 +101,11 @@ impl<W: Write> KevLog<W> {
         let Layout::Kev(logger) = &setup.layout else {
             return Err(io::Error::other("the setup is that of an AIX trace"));
         };
-        let Logger { ring, buffers, big_endian, except, .. } = logger;
+        let Logger { ring, buffers, big_endian, except, wide, max_bytes, tell_buffers, .. } = logger;
         let target = Target { big_endian: *big_endian };
         let page = syspage::image(setup, target);
+        let head = [header::text(setup, logger, name, page.len())?, page].concat();
+        let max_buffers = (*buffers).max(1) as usize;
         let mut log = KevLog {
             out,
             target,
@@ -81,9 +113,16 @@ impl<W: Write> KevLog<W> {
             sequence: 0,
             cpus: [Cpu::default(); N_CPUS],
             msb: 0,
-            ring: ring.then(|| (VecDeque::new(), (*buffers).max(1) as usize)),
-            without_processes: except.contains(&PROCESS_CLASS),
-            held: Held::new([header::text(setup, logger, name, page.len())?, page].concat()),
+            ring: ring.then(|| Ring { buffers: VecDeque::new(), bytes: 0, max_buffers }),
+            room: max_bytes.map(|max| max.saturating_sub(head.len() as u64)),
+            is_full: false,
+            tells_buffers: *tell_buffers,
+            except: except.clone(),
+            wide: *wide,
+            threads: Threads::default(),
+            running: [None; N_CPUS],
+            facts: None,
+            held: Held::new(head),
             summary: Summary::default(),
         };
         for process in &setup.processes {
@@ -105,9 +144,87 @@ impl<W: Write> KevLog<W> {
             self.summary.refused += 1;
             return Ok(());
         }
+        if self.is_full {
+            self.summary.over += 1;
+            return Ok(());
+        }
+        // No data is no event.
+        if data.is_empty() {
+            self.summary.events += 1;
+            return Ok(());
+        }
+        let running = self.running(record)?;
         let key = u32::from(class) << 10 | u32::from(event);
-        self.put(record.cpu, record.ticks, key, data, bytes)?;
+        if !self.has_room(data.len() + RUNNING_BYTES)? {
+            self.summary.over += 1;
+            return Ok(());
+        }
+        let cpu = usize::from(record.cpu) % N_CPUS;
+        let (header, stamp) = ((cpu as u32) << 24, self.stamp(cpu, record.ticks) as u32);
+        if let Some(state) = running {
+            self.buffer.state(self.target, header | THREAD_RUNNING, stamp, &state);
+        }
+        self.buffer.event(self.target, header | key, stamp, data, bytes);
         self.summary.events += 1;
+        Ok(())
+    }
+
+    /// The payload of THRUNNING if the record's thread is not the one that last inserted on its CPU. Tells of the thread
+    /// first, if the log has not yet.
+    fn running(&mut self, record: &Record<'_>) -> io::Result<Option<Vec<u8>>> {
+        let Record { ticks, pid, tid, cpu, .. } = *record;
+        let Thread { number, priority, policy } = self.thread(ticks, pid, tid)?;
+        let running = &mut self.running[usize::from(cpu) % N_CPUS];
+        if running.replace((pid, number)) == Some((pid, number)) || self.leaves_out(THREAD_RUNNING) {
+            return Ok(None);
+        }
+        let words = if self.wide { vec![pid, number, priority, policy] } else { vec![pid, number] };
+        Ok(Some(words.into_iter().flat_map(|word| self.target.word(word)).collect()))
+    }
+
+    /// A thread in the log, which tells of it if it is new.
+    fn thread(&mut self, ticks: u64, pid: u32, tid: u32) -> io::Result<Thread> {
+        let facts = self.facts.take_if(|(process, thread, _)| (*process, *thread) == (pid, tid));
+        let facts = facts.map(|(.., facts)| facts).unwrap_or_default();
+        let (thread, is_new) = self.threads.meet(pid, tid, &facts);
+        if is_new {
+            self.state(ticks, THREAD_CREATED, [pid, thread.number], b"")?;
+            if !facts.name.is_empty() {
+                self.state(ticks, THREAD_NAMED, [pid, thread.number], &[&facts.name[..], &[0]].concat())?;
+            }
+        }
+        Ok(thread)
+    }
+
+    /// Tells facts of a thread, before the log is told of it.
+    pub fn set_facts(&mut self, pid: u32, tid: u32, facts: ThreadFacts) {
+        self.facts = Some((pid, tid, facts));
+    }
+
+    /// Tells that a process has ended.
+    pub fn ended(&mut self, pid: u32, parent: u32, ticks: u64) -> io::Result<()> {
+        if !self.threads.forget(pid) {
+            return Ok(());
+        }
+        let is_of = |running: &&mut Option<(u32, u32)>| running.is_some_and(|(of, _)| of == pid);
+        self.running.iter_mut().filter(is_of).for_each(|running| *running = None);
+        self.state(ticks, PROCESS_ENDED, [parent, pid], b"")
+    }
+
+    /// True if an event is left out.
+    fn leaves_out(&self, key: u32) -> bool {
+        let (class, event) = ((key >> 10) as u8, (key & 1023) as u16);
+        self.except.iter().any(|events| events.contains(class, event))
+    }
+
+    /// Appends a record of the writer's own about a process or thread: two numbers and a name.
+    fn state(&mut self, ticks: u64, key: u32, ids: [u32; 2], name: &[u8]) -> io::Result<()> {
+        let data = [&ids.map(|word| self.target.word(word)).concat(), name].concat();
+        if self.is_full || self.leaves_out(key) || !self.has_room(data.len())? {
+            return Ok(());
+        }
+        let stamp = self.stamp(0, ticks);
+        self.buffer.state(self.target, key, stamp as u32, &data);
         Ok(())
     }
 
@@ -122,30 +239,21 @@ impl<W: Write> KevLog<W> {
 
     /// A process by its program, and its thread, as QNX tells of those that it finds running.
     fn process(&mut self, ticks: u64, pid: u32, tid: u32, path: &[u8]) -> io::Result<()> {
-        if self.without_processes {
-            return Ok(());
-        }
         let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len()).min(MAX_NAME);
-        let ids = [0, pid].map(|word| self.target.word(word)).concat();
-        let named = [&ids, &path[..end], &[0]].concat();
-        self.put(0, ticks, PROCESS_CREATED, &named, true)?;
-        let thread = [pid, tid].map(|word| self.target.word(word)).concat();
-        self.put(0, ticks, THREAD_CREATED, &thread, true)
+        if self.threads.meet_program(pid, &path[..end]) {
+            let facts = self.facts.as_ref().filter(|(process, ..)| *process == pid);
+            let parent = facts.map_or(0, |(.., facts)| facts.parent);
+            self.state(ticks, PROCESS_CREATED, [parent, pid], &[&path[..end], &[0]].concat())?;
+        }
+        self.thread(ticks, pid, tid).map(drop)
     }
 
-    /// Appends an event. One without data is none.
-    fn put(&mut self, cpu: u16, ticks: u64, key: u32, data: &[u8], bytes: bool) -> io::Result<()> {
-        if data.is_empty() {
-            return Ok(());
-        }
-        if !self.buffer.has_room(data.len()) {
+    /// True if the buffer, or after it another one, has room for payload.
+    fn has_room(&mut self, n_bytes: usize) -> io::Result<bool> {
+        if !self.buffer.has_room(n_bytes) {
             self.end_buffer()?;
         }
-        let cpu = usize::from(cpu) % N_CPUS;
-        let header = (cpu as u32) << 24 | key;
-        let stamp = self.stamp(cpu, ticks);
-        self.buffer.event(self.target, header, stamp as u32, data, bytes);
-        Ok(())
+        Ok(!self.is_full)
     }
 
     /// A stamp that is the CPU's alone; its high half has been told.
@@ -193,23 +301,38 @@ impl<W: Write> KevLog<W> {
         self.held.write_to(&mut self.out)?;
         let mut full = std::mem::take(&mut self.buffer);
         full.end(self.target);
-        self.summary.buffers += 1;
-        match &mut self.ring {
-            None => {
-                self.held.bytes.extend_from_slice(full.bytes());
-                self.held.write_to(&mut self.out)
-            }
-            Some((ring, n)) => {
-                ring.push_back(full);
-                if ring.len() > *n
-                    && let Some(oldest) = ring.pop_front()
-                {
-                    self.summary.overwritten += oldest.n_events();
-                    self.summary.buffers -= 1;
-                }
-                Ok(())
-            }
+        let n_bytes = full.bytes().len() as u64;
+        if self.tells_buffers {
+            let (sequence, slots) = (self.sequence, n_bytes / 16);
+            let _ = writeln!(io::stderr(), "tracelogger: buffer {sequence}: {slots} slots");
         }
+        self.summary.buffers += 1;
+        let Some(ring) = &mut self.ring else {
+            if self.room.is_some_and(|room| room < n_bytes) {
+                self.is_full = true;
+                self.summary.buffers -= 1;
+                self.summary.over += full.n_events();
+                self.summary.events = self.summary.events.saturating_sub(full.n_events());
+                return Ok(());
+            }
+            self.room = self.room.map(|room| room - n_bytes);
+            self.held.bytes.extend_from_slice(full.bytes());
+            return self.held.write_to(&mut self.out);
+        };
+        ring.bytes += n_bytes;
+        ring.buffers.push_back(full);
+        while ring.buffers.len() > ring.max_buffers || self.room.is_some_and(|room| room < ring.bytes) {
+            let Some(oldest) = ring.buffers.pop_front() else { break };
+            ring.bytes -= oldest.bytes().len() as u64;
+            self.summary.overwritten += oldest.n_events();
+            self.summary.buffers -= 1;
+        }
+        Ok(())
+    }
+
+    /// True if the log has no room for another buffer.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Writes what is on its way, and the buffer as far as it is full; one of a ring stays.
@@ -226,8 +349,8 @@ impl<W: Write> KevLog<W> {
         if !self.buffer.is_empty() {
             self.end_buffer()?;
         }
-        if let Some((ring, _)) = &mut self.ring {
-            for buffer in ring.drain(..) {
+        if let Some(ring) = &mut self.ring {
+            for buffer in ring.buffers.drain(..) {
                 self.held.bytes.extend_from_slice(buffer.bytes());
             }
         }

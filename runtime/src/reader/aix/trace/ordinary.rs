@@ -371,7 +371,8 @@ mod tests {
                 let word = u64::from(flags) << 48 | u64::from(len) << 32 | id << 16 | 9;
                 let bytes = [&word.to_be_bytes(), &filling[..]].concat();
                 for cpuid_word in PLACES {
-                    let rules = StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false };
+                    let rules =
+                        StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false, short_generic_word: false };
                     // Registers, and cpu ids that are looked for elsewhere, are left to stepping.
                     let plain_flags = flags & 0x0800 == 0 && (flags & 0x1000 == 0 || cpuid_word == CpuidWord::Last);
                     check(&rules, &bytes, |form| form == Form::Plain && plain_flags && flags & 7 == 0);
@@ -387,7 +388,12 @@ mod tests {
             for len in lengths() {
                 let word = id << 20 | hook_type << 16 | u32::from(len);
                 let bytes = [&word.to_be_bytes(), &filling[..]].concat();
-                let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false };
+                let rules = StepRules {
+                    kernel: Kernel::Bits32,
+                    cpuid_word: CpuidWord::Last,
+                    lenient: false,
+                    short_generic_word: false,
+                };
                 check(&rules, &bytes, |form| form == Form::Plain);
             }
         }

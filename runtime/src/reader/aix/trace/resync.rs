@@ -147,7 +147,7 @@ mod tests {
     use crate::reader::aix::CpuidWord;
 
     fn rules(kernel: Kernel) -> StepRules {
-        StepRules { kernel, cpuid_word: CpuidWord::Last, lenient: false }
+        StepRules { kernel, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false }
     }
 
     /// Events of a 64-bit kernel without data, with these ids and stamps.

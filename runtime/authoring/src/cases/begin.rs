@@ -1,0 +1,105 @@
+//! A first case file, made from a trace: the first event of each kind, so that it shows what a format file says of all.
+
+use super::event::Slice;
+use super::file::SUFFIX;
+use super::pick::{Picked, pick};
+use super::slice::SliceOptions;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use tfbc::catalog::Catalog;
+
+/// What a first case file is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Beginning {
+    /// The trace.
+    pub trace: PathBuf,
+    /// The format files, as they are named.
+    pub formats: Vec<PathBuf>,
+    /// Dialect settings: names and values.
+    pub dialect: Vec<(String, String)>,
+    /// Only these events.
+    pub only: Option<String>,
+    /// How many events; `None` for the first of each kind.
+    pub first: Option<u64>,
+}
+
+/// Events that a first case file has at most.
+const MAX_EVENTS: usize = 1000;
+
+impl Beginning {
+    /// Where the case file goes that is named for its trace, in a directory.
+    pub fn path(&self, directory: &Path) -> PathBuf {
+        let stem = self.trace.file_stem().map_or_else(|| "first".into(), |stem| stem.to_string_lossy().into_owned());
+        directory.join(format!("{stem}{SUFFIX}"))
+    }
+
+    /// The text of a case file in `directory`; `None` where no event of the trace is chosen.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or the choice of events is in error.
+    pub fn text(
+        &self,
+        directory: &Path,
+        catalog: &Catalog<'_>,
+        options: &SliceOptions,
+    ) -> Result<Option<String>, String> {
+        let slice = Slice { trace: self.trace.clone(), only: self.only.clone(), ..Slice::default() };
+        let max = self.first.map_or(MAX_EVENTS, |first| usize::try_from(first).unwrap_or(MAX_EVENTS).min(MAX_EVENTS));
+        let picked = pick(&slice, catalog, options, max, self.first.is_none())?;
+        if picked.is_empty() {
+            return Ok(None);
+        }
+        let mut text = String::from("# Run by `tfbc test`; what the events print is kept beside this file.\n");
+        if !self.formats.is_empty() {
+            let formats: Vec<_> = self.formats.iter().map(|path| quoted(&relative(path, directory))).collect();
+            let _ = writeln!(text, "formats = [{}]", formats.join(", "));
+        }
+        if !self.dialect.is_empty() {
+            let settings: Vec<_> =
+                self.dialect.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
+            let _ = writeln!(text, "dialect = {{ {} }}", settings.join(", "));
+        }
+        let _ = writeln!(text, "\n# From {}.", self.trace.display());
+        picked.iter().for_each(|event| write_event(event, &mut text));
+        Ok(Some(text))
+    }
+}
+
+fn write_event(event: &Picked, text: &mut String) {
+    let _ = writeln!(text, "\n[[event]]\nname = {}", quoted(&event.name));
+    for (key, value) in &event.keys {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    let _ = writeln!(text, "hex = {}", quoted(&hex(&event.bytes, event.group)));
+}
+
+/// Bytes in hex, a blank between groups.
+fn hex(bytes: &[u8], group: usize) -> String {
+    let words: Vec<String> = bytes
+        .chunks(group.max(1))
+        .map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        .collect();
+    words.join(" ")
+}
+
+/// A text as TOML has it.
+pub(super) fn quoted(text: &str) -> String {
+    // JSON's escapes are TOML's, but for the slash, which JSON's writer leaves alone.
+    serde_json::Value::from(text).to_string()
+}
+
+/// A path as seen from a directory: as it is where that is not known.
+fn relative(path: &Path, directory: &Path) -> String {
+    let (Ok(full), Ok(base)) = (path.canonicalize(), canonical(directory)) else {
+        return path.to_string_lossy().into_owned();
+    };
+    let shared = full.components().zip(base.components()).take_while(|(one, other)| one == other).count();
+    let up = base.components().count() - shared;
+    let mut relative: PathBuf = std::iter::repeat_n("..", up).collect();
+    relative.extend(full.components().skip(shared));
+    relative.to_string_lossy().into_owned()
+}
+
+fn canonical(directory: &Path) -> std::io::Result<PathBuf> {
+    if directory.as_os_str().is_empty() { Path::new(".").canonicalize() } else { directory.canonicalize() }
+}

@@ -1,0 +1,60 @@
+//! What differs between two texts, as people read it.
+
+use anstyle::{AnsiColor, Style};
+use similar::{ChangeTag, TextDiff};
+use std::fmt::Write;
+use tfbc::screen::visible;
+
+/// Lines around what differs.
+const AROUND: usize = 3;
+/// Lines above which two texts are not compared line by line.
+const MAX_LINES: usize = 200_000;
+
+/// A unified diff from `old` to `new`, both without line end behind the last line.
+pub fn unified(old: (&str, &str), new: (&str, &str), colour: bool) -> String {
+    let (old_text, new_text) = (ended(old.1), ended(new.1));
+    let mut out = String::new();
+    // Snapshots and case files are strangers' as traces are.
+    let paint = |out: &mut String, style: Style, line: &str| {
+        let line = visible(line);
+        let _ = if colour { writeln!(out, "{style}{line}{style:#}") } else { writeln!(out, "{line}") };
+    };
+    let bold = Style::new().bold();
+    paint(&mut out, bold, &format!("--- {}", old.0));
+    paint(&mut out, bold, &format!("+++ {}", new.0));
+    if old_text.lines().count().max(new_text.lines().count()) > MAX_LINES {
+        out.push_str("(too long to compare line by line)\n");
+        return out;
+    }
+    let diff = TextDiff::from_lines(&old_text, &new_text);
+    for hunk in diff.unified_diff().context_radius(AROUND).iter_hunks() {
+        paint(&mut out, AnsiColor::Cyan.on_default(), &hunk.header().to_string());
+        for change in hunk.iter_changes() {
+            let (sign, style) = match change.tag() {
+                ChangeTag::Delete => ('-', AnsiColor::Red.on_default()),
+                ChangeTag::Insert => ('+', AnsiColor::Green.on_default()),
+                ChangeTag::Equal => (' ', Style::new()),
+            };
+            let line = change.value().trim_end_matches('\n');
+            // A blank at a line's end counts, and is seen on a terminal only by its colour.
+            paint(&mut out, style, format!("{sign}{line}").as_str());
+        }
+    }
+    out
+}
+
+fn ended(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{text}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        let text = unified(("a", "x\ny"), ("b", "x\nz"), false);
+        assert_eq!(text, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n");
+        assert!(unified(("a", ""), ("b", "x"), true).contains("\u{1b}[32m+x"));
+    }
+}

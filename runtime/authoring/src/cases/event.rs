@@ -1,0 +1,368 @@
+//! The events of a case file: a hook of AIX or a record of QNX in hex, or a part of a trace.
+
+use super::codes::{BAD_VALUE, NO_EVENT};
+use super::fields::{At, Fields, Found};
+use super::file::{beside, of_others};
+use std::path::{Path, PathBuf};
+use tfbc::filter::seconds;
+use tfbc::records::RecordIds;
+use tfbc::screen::visible;
+use tfbc_grammar::Span;
+use tfbc_vm::ProcessNames;
+
+/// One `[[event]]`.
+#[derive(Debug)]
+pub struct CaseEvent {
+    /// What it is called in reports and headings.
+    pub name: String,
+    /// What is formatted.
+    pub what: What,
+}
+
+/// What an event's text is made of.
+#[derive(Debug)]
+pub enum What {
+    /// A hook of AIX, given in hex.
+    Hook(Box<HookEvent>),
+    /// A record of QNX, given in hex.
+    Record(RecordEvent),
+    /// Events of a trace.
+    Slice(Box<Slice>),
+}
+
+/// A hook of AIX.
+#[derive(Debug, Default)]
+pub struct HookEvent {
+    /// The presented buffer: hook word and data.
+    pub bytes: Vec<u8>,
+    /// Whether it is a 64-bit hook.
+    pub wide: bool,
+    /// Nanoseconds on the trace's clock.
+    pub time_ns: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Blanks before each line of text.
+    pub margin: u16,
+    /// What is known of the system and of where the event happened.
+    pub context: HookContext,
+}
+
+/// [`tfbc_vm::Context`], owned.
+#[derive(Debug, Default)]
+#[expect(missing_docs, reason = "the fields are those of `tfbc_vm::Context`")]
+pub struct HookContext {
+    pub trace_env: u8,
+    pub total_cpus: u32,
+    pub traced_cpus: u32,
+    pub reported_cpus: u32,
+    pub large_data_types: u8,
+    pub buffering: u8,
+    pub ip_address: u32,
+    pub pid: u64,
+    pub tid: u64,
+    pub cpu: u64,
+    pub priority: u64,
+    pub svc: Vec<u8>,
+    pub exec_path: Vec<u8>,
+    pub log_file: Vec<u8>,
+    pub processes: ProcessNames,
+}
+
+/// A record of QNX.
+#[derive(Debug, Default)]
+pub struct RecordEvent {
+    /// The payload.
+    pub bytes: Vec<u8>,
+    /// Class, 5 for 13.
+    pub class: u8,
+    /// Event in its class.
+    pub event: u16,
+    /// Whether it is a combine.
+    pub wide: bool,
+    /// Whether its numbers are big-endian.
+    pub big_endian: bool,
+}
+
+/// Some events of a trace. Lists are as the flags of `tfbc report` take them.
+#[derive(Debug, Default, Clone)]
+#[expect(missing_docs, reason = "each is the flag of its name, or counts events")]
+pub struct Slice {
+    pub trace: PathBuf,
+    pub only: Option<String>,
+    pub except: Option<String>,
+    pub pid: Option<String>,
+    pub exec: Option<String>,
+    pub tid: Option<String>,
+    pub cpu: Option<String>,
+    pub from_ns: Option<u64>,
+    pub to_ns: Option<u64>,
+    pub defined: bool,
+    pub columns: Option<String>,
+    pub timestamp: u64,
+    pub skip: u64,
+    pub first: Option<u64>,
+}
+
+/// Keys that every event has by itself.
+pub const OWN: &[&str] = &["name", "hex"];
+/// Keys of hooks alone.
+const OF_HOOKS: &[&str] = &[
+    "env",
+    "trace-env",
+    "time",
+    "offset",
+    "margin",
+    "priority",
+    "svc",
+    "log-file",
+    "total-cpus",
+    "traced-cpus",
+    "reported-cpus",
+    "large-data-types",
+    "buffering",
+    "ip-address",
+    "processes",
+];
+/// Keys of hooks that choose events of a trace, too.
+const OF_PLACES: &[&str] = &["pid", "tid", "cpu", "exec"];
+/// Keys of records alone.
+const OF_RECORDS: &[&str] = &["class", "id", "wide", "big-endian"];
+/// Keys of parts of traces alone.
+const OF_SLICES: &[&str] =
+    &["trace", "only", "except", "from", "to", "defined", "columns", "timestamp", "skip", "first"];
+/// Keys of an event.
+pub fn keys() -> Vec<&'static str> {
+    [OWN, OF_HOOKS, OF_PLACES, OF_RECORDS, OF_SLICES].concat()
+}
+
+/// An event's own keys, and those that the file has for every event.
+struct Given<'f, 't> {
+    own: &'f Fields<'t>,
+    top: &'f Fields<'t>,
+}
+
+impl<'t> Given<'_, 't> {
+    /// The table that has a key, the event's own first.
+    fn table(&self, name: &str) -> &Fields<'t> {
+        if self.own.key(name).is_some() { self.own } else { self.top }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.table(name).key(name).is_some()
+    }
+
+    fn number(&self, name: &str, max: u64, found: &mut Found) -> u64 {
+        self.table(name).number(name, max, found).unwrap_or(0)
+    }
+
+    fn flag(&self, name: &str, found: &mut Found) -> bool {
+        self.table(name).flag(name, found).unwrap_or(false)
+    }
+
+    fn bytes(&self, name: &str, found: &mut Found) -> Vec<u8> {
+        self.table(name).text(name, found).map_or_else(Vec::new, |text| text.value.as_bytes().to_vec())
+    }
+
+    fn word(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+        self.table(name).word(name, found)
+    }
+
+    fn list(&self, name: &str, found: &mut Found) -> Option<String> {
+        self.word(name, found).map(|word| word.value.to_owned())
+    }
+
+    fn time_ns(&self, name: &str, found: &mut Found) -> Option<u64> {
+        let word = self.word(name, found)?;
+        let ns = seconds(word.value);
+        if let Err(text) = &ns {
+            self.own.refuse(&BAD_VALUE, word.span, format!("`{name}`: {text}"), found);
+        }
+        ns.ok()
+    }
+}
+
+impl CaseEvent {
+    /// Reads the event with number `number`, counted from 1; `top` has what holds for every event.
+    pub fn read(
+        own: &Fields<'_>,
+        top: &Fields<'_>,
+        directory: &Path,
+        number: usize,
+        found: &mut Found,
+    ) -> Option<Self> {
+        let given = Given { own, top };
+        let name = own.text("name", found).map(|name| title(name.value));
+        let what = match (own.key("hex"), own.key("trace")) {
+            (Some(_), Some(trace)) => {
+                let text = "an event has `hex` or `trace`, not both";
+                own.refuse(&NO_EVENT, trace, text, found);
+                return None;
+            }
+            (Some(_), None) => given.of_hex(found)?,
+            (None, _) if given.has("trace") => given.slice(directory, found)?,
+            _ => {
+                // A key that does not exist was most likely meant for one of them.
+                let known = keys();
+                if own.table.keys().all(|key| known.contains(&&**key.get_ref())) {
+                    let text = "this event has neither `hex` nor `trace`";
+                    own.refuse(&NO_EVENT, first_line(own.span), text, found);
+                }
+                return None;
+            }
+        };
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("event {number}"));
+        Some(CaseEvent { name, what })
+    }
+}
+
+impl Given<'_, '_> {
+    fn of_hex(&self, found: &mut Found) -> Option<What> {
+        let hex = self.own.text("hex", found)?;
+        let bytes = match parse_hex(hex.value) {
+            Ok(bytes) => bytes,
+            Err((at, text)) => {
+                // The text begins behind its quote.
+                let start = hex.span.start + 1 + at;
+                let span = if at == 0 { hex.span } else { Span::new(start, start + 1) };
+                self.own.refuse(&BAD_VALUE, span, text, found);
+                return None;
+            }
+        };
+        of_others(self.own, OF_SLICES, "for parts of a trace, and this event is given in hex", found);
+        if self.has("class") && self.own.key("env").is_none() {
+            of_others(self.own, OF_HOOKS, "for hooks of AIX, and this is a record of QNX", found);
+            of_others(self.own, OF_PLACES, "for hooks of AIX, and this is a record of QNX", found);
+            return self.record(bytes, found).map(What::Record);
+        }
+        of_others(self.own, OF_RECORDS, "for records of QNX, and this is a hook of AIX (no `class`)", found);
+        self.hook(bytes, hex.span, found).map(|hook| What::Hook(Box::new(hook)))
+    }
+
+    fn hook(&self, bytes: Vec<u8>, span: Span, found: &mut Found) -> Option<HookEvent> {
+        let env = if self.has("env") { self.number("env", 64, found) } else { 64 };
+        if !matches!(env, 32 | 64) {
+            let fields = self.table("env");
+            let text = format!("`env` is 32 or 64, found {env}");
+            fields.refuse(&BAD_VALUE, fields.key("env").unwrap_or_default(), text, found);
+            return None;
+        }
+        let word = env as usize / 8;
+        if bytes.len() < word {
+            let text = format!("{} bytes, expected at least the {word} of a hook word (`env = {env}`)", bytes.len());
+            self.own.refuse(&BAD_VALUE, span, text, found);
+            return None;
+        }
+        let trace_env = if self.has("trace-env") { self.number("trace-env", 64, found) } else { env };
+        Some(HookEvent {
+            bytes,
+            wide: env == 64,
+            time_ns: self.time_ns("time", found).unwrap_or(0),
+            offset: self.number("offset", u64::MAX, found),
+            margin: self.number("margin", 200, found) as u16,
+            context: HookContext {
+                trace_env: trace_env as u8,
+                total_cpus: self.number("total-cpus", u32::MAX.into(), found) as u32,
+                traced_cpus: self.number("traced-cpus", u32::MAX.into(), found) as u32,
+                reported_cpus: self.number("reported-cpus", u32::MAX.into(), found) as u32,
+                large_data_types: self.number("large-data-types", 1, found) as u8,
+                buffering: self.number("buffering", 2, found) as u8,
+                ip_address: self.number("ip-address", u32::MAX.into(), found) as u32,
+                pid: self.number("pid", u64::MAX, found),
+                tid: self.number("tid", u64::MAX, found),
+                cpu: self.number("cpu", u64::MAX, found),
+                priority: self.number("priority", u64::MAX, found),
+                svc: self.bytes("svc", found),
+                exec_path: self.bytes("exec", found),
+                log_file: self.bytes("log-file", found),
+                processes: self.processes(found),
+            },
+        })
+    }
+
+    fn processes(&self, found: &mut Found) -> ProcessNames {
+        let mut names = ProcessNames::new();
+        let Some(table) = self.table("processes").inner("processes", found) else { return names };
+        for key in table.table.keys() {
+            let name: &str = key.get_ref();
+            match (name.parse(), table.text(name, found)) {
+                (Ok(pid), Some(path)) => drop(names.insert(pid, path.value.as_bytes().to_vec())),
+                (Err(_), _) => {
+                    let text = format!("`{name}` is no process id: expected a number");
+                    table.refuse(&BAD_VALUE, super::fields::span_of(key.span()), text, found);
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    fn record(&self, bytes: Vec<u8>, found: &mut Found) -> Option<RecordEvent> {
+        let class = self.word("class", found)?;
+        let Some(id) = self.word("id", found) else {
+            let text = "a record of QNX has `class` and `id`, and this has no `id`";
+            self.own.refuse(&BAD_VALUE, class.span, text, found);
+            return None;
+        };
+        match RecordIds::one(class.value, id.value) {
+            Ok((class, event)) => {
+                let (wide, big_endian) = (self.flag("wide", found), self.flag("big-endian", found));
+                Some(RecordEvent { bytes, class, event, wide, big_endian })
+            }
+            Err(text) => {
+                self.own.refuse(&BAD_VALUE, id.span, text, found);
+                None
+            }
+        }
+    }
+
+    fn slice(&self, directory: &Path, found: &mut Found) -> Option<What> {
+        of_others(self.own, OF_HOOKS, "for hooks given in hex, and this event is a part of a trace", found);
+        of_others(self.own, OF_RECORDS, "for records given in hex, and this event is a part of a trace", found);
+        let trace = self.table("trace").text("trace", found)?;
+        Some(What::Slice(Box::new(Slice {
+            trace: beside(directory, trace.value),
+            only: self.list("only", found),
+            except: self.list("except", found),
+            pid: self.list("pid", found),
+            exec: self.list("exec", found),
+            tid: self.list("tid", found),
+            cpu: self.list("cpu", found),
+            from_ns: self.time_ns("from", found),
+            to_ns: self.time_ns("to", found),
+            defined: self.flag("defined", found),
+            columns: self.list("columns", found),
+            timestamp: self.number("timestamp", 3, found),
+            skip: self.number("skip", u64::MAX, found),
+            first: self.has("first").then(|| self.number("first", u64::MAX, found)),
+        })))
+    }
+}
+
+/// A name as it stands in a heading: on one line, without blanks around it.
+fn title(name: &str) -> String {
+    visible(&name.lines().collect::<Vec<_>>().join(" ")).trim().to_owned()
+}
+
+/// The head of a table: its span may take in all that follows.
+fn first_line(span: Span) -> Span {
+    Span::new(span.start, span.end.min(span.start.saturating_add(9)))
+}
+
+/// Bytes in hex, blanks and a `0x` at the beginning aside.
+///
+/// # Errors
+/// The offset in the text of what is wrong (0 for the whole), and what it is.
+pub fn parse_hex(text: &str) -> Result<Vec<u8>, (u32, String)> {
+    let start = if text.starts_with("0x") { 2 } else { 0 };
+    let mut digits = Vec::with_capacity(text.len());
+    for (at, char) in text.char_indices().skip(start).filter(|(_, char)| !char.is_whitespace()) {
+        match char.to_digit(16) {
+            Some(digit) => digits.push(digit as u8),
+            None => return Err((at as u32, format!("`{char}` is no hex digit"))),
+        }
+    }
+    if !digits.len().is_multiple_of(2) {
+        return Err((0, format!("{} hex digits, expected an even number", digits.len())));
+    }
+    Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

@@ -1,0 +1,176 @@
+//! Case files: what a test prints, and by which format files.
+//!
+//! ```text
+//! formats = ["sensor.trcfmt"]        # beside this file
+//! env = 32                           # for every event
+//!
+//! [[event]]
+//! name = "a door opens"
+//! hex = "010a0000 00000001"
+//!
+//! [[event]]
+//! trace = "boot.trc"
+//! only = "106,15b"
+//! first = 20
+//! ```
+
+use super::codes::{BAD_SETTING, BAD_VALUE, KEY_OF_OTHERS, NO_EVENT, NO_TOML};
+use super::event::{self, CaseEvent};
+use super::fields::{Fields, Found, span_of};
+use std::path::{Component, Path, PathBuf};
+use tfbc::catalog::BUILT_IN;
+use tfbc_compiler::Dialect;
+use tfbc_grammar::{Diagnostic, Source, Sources};
+use toml::de::DeTable;
+
+/// What a case file's name ends with.
+pub const SUFFIX: &str = ".case.toml";
+/// The largest case file, in bytes.
+pub const MAX_CASE_FILE: u64 = 16 << 20;
+
+/// One case file.
+#[derive(Debug, Default)]
+pub struct CaseFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The format files, by paths as commands take them; none for the built-in one.
+    pub formats: Vec<PathBuf>,
+    /// Names and values of dialect settings.
+    pub dialect: Vec<(String, String)>,
+    /// The events, in order.
+    pub events: Vec<CaseEvent>,
+}
+
+/// What is wrong with a case file, with its text.
+#[derive(Debug, Clone)]
+pub struct BadCaseFile {
+    /// The case file alone.
+    pub sources: Sources,
+    /// All that is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Keys of the file's own.
+const OF_FILE: [&str; 3] = ["formats", "dialect", "event"];
+
+impl CaseFile {
+    /// Reads the text of a case file; the paths in it are relative to the directory that `path` is in.
+    ///
+    /// # Errors
+    /// All that is wrong with the text.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Box<BadCaseFile>> {
+        let mut sources = Sources::new();
+        let source = sources.add(Source::new(path.to_string_lossy(), text.as_bytes()));
+        let mut found = Found::new();
+        let mut file = CaseFile { path: path.to_owned(), ..CaseFile::default() };
+        match DeTable::parse(text) {
+            Ok(table) => {
+                let span = span_of(table.span());
+                file.read(&Fields { table: table.get_ref(), source, span }, &mut found);
+            }
+            Err(error) => {
+                let span = error.span().map(span_of).unwrap_or_default();
+                found.push(Diagnostic::error(&NO_TOML, source, span, one_line(error.message())));
+            }
+        }
+        if found.is_empty() {
+            return Ok(file);
+        }
+        found.sort_by_key(|found| found.primary.span);
+        Err(Box::new(BadCaseFile { sources, diagnostics: found }))
+    }
+
+    fn read(&mut self, top: &Fields<'_>, found: &mut Found) {
+        let keys = event::keys();
+        let known: Vec<&str> = OF_FILE.iter().chain(&keys).copied().filter(|key| !event::OWN.contains(key)).collect();
+        top.only(&known, found);
+        let directory = self.directory();
+        let formats = top.texts("formats", found);
+        self.formats = formats.iter().map(|format| beside(&directory, format.value)).collect();
+        if let Some(settings) = top.inner("dialect", found) {
+            self.settings(&settings, found);
+        }
+        let Some(events) = top.value("event") else {
+            return top.refuse(
+                &NO_EVENT,
+                top.key("formats").unwrap_or_default(),
+                "this case file has no `[[event]]`",
+                found,
+            );
+        };
+        let tables =
+            events.get_ref().as_array().map(|list| list.iter().map(|item| (item.get_ref().as_table(), item.span())));
+        for (at, (table, span)) in tables.into_iter().flatten().enumerate() {
+            let Some(table) = table else { continue };
+            let own = Fields { table, source: top.source, span: span_of(span) };
+            own.only(&keys, found);
+            let n_found = found.len();
+            let event = CaseEvent::read(&own, top, &directory, at + 1, found);
+            self.events.extend(event.filter(|_| found.len() == n_found));
+        }
+        if self.events.is_empty() && found.is_empty() {
+            let text = "`event` is a list of tables, each headed `[[event]]`";
+            top.refuse(&BAD_VALUE, span_of(events.span()), text, found);
+        }
+    }
+
+    fn settings(&mut self, settings: &Fields<'_>, found: &mut Found) {
+        let mut dialect = Dialect::default();
+        for key in settings.table.keys() {
+            let name: &str = key.get_ref();
+            let flag = settings.value(name).and_then(|value| value.get_ref().as_bool());
+            let value = match flag {
+                Some(flag) => Some(flag.to_string()),
+                None => settings.word(name, found).map(|value| value.value.to_owned()),
+            };
+            let Some(value) = value else { continue };
+            if let Err(error) = dialect.set(name, &value) {
+                settings.refuse(&BAD_SETTING, span_of(key.span()), error.to_string(), found);
+            }
+            self.dialect.push((name.to_owned(), value));
+        }
+    }
+
+    /// The directory that the file is in.
+    pub fn directory(&self) -> PathBuf {
+        self.path.parent().map_or_else(PathBuf::new, Path::to_owned)
+    }
+
+    /// The file's name without what case files end with.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        name.strip_suffix(SUFFIX).map_or(name.clone(), str::to_owned)
+    }
+}
+
+/// A path of a case file; the built-in format file keeps its name.
+pub fn beside(directory: &Path, path: &str) -> PathBuf {
+    if path == BUILT_IN {
+        return PathBuf::from(path);
+    }
+    let mut joined = directory.to_owned();
+    for part in Path::new(path).components() {
+        match part {
+            // As people write it; behind a link, `..` is another directory.
+            Component::ParentDir
+                if matches!(joined.components().next_back(), Some(Component::Normal(_))) && !joined.is_symlink() =>
+            {
+                joined.pop();
+            }
+            Component::CurDir => {}
+            part => joined.push(part),
+        }
+    }
+    joined
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().collect::<Vec<_>>().join("; ")
+}
+
+/// Complains of keys that are for events of another kind.
+pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Found) {
+    for (key, span) in keys.iter().filter_map(|key| Some((key, own.key(key)?))) {
+        own.refuse(&KEY_OF_OTHERS, span, format!("`{key}` is {why}"), found);
+    }
+}

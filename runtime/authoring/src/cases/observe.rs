@@ -1,0 +1,129 @@
+//! The templates of the events of a trace, run under an observer.
+
+use super::event::Slice;
+use super::show::{Unwatched, Watch, watched};
+use super::slice::{SliceOptions, aix_options, kev_options};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use tfbc::catalog::Catalog;
+use tfbc::context::ContextState;
+use tfbc::reader::AnyTrace;
+use tfbc::reader::aix::{LogItem, Logs, TraceState};
+use tfbc::reader::kev::{KevItem, KevLog};
+use tfbc::records::{RecordOptions, RecordPrinter};
+use tfbc::report::{ReportError, ReportOptions};
+use tfbc::selection;
+use tfbc::work::Meter;
+use tfbc_vm::{Event, Layout, Machine, Space, TextBuf, Timers, Unobserved};
+
+/// Runs the templates of the same events, watched.
+///
+/// # Errors
+/// The trace cannot be read, or the choice of events is in error.
+pub fn watch(
+    slice: &Slice,
+    catalog: &Catalog<'_>,
+    options: &SliceOptions,
+    watch: &mut impl Watch,
+) -> Result<(), String> {
+    let range = slice.skip..slice.first.map_or(u64::MAX, |first| slice.skip.saturating_add(first));
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
+    match options.open(slice)? {
+        AnyTrace::Aix(mut logs) => {
+            let wanted = aix_options(slice, options)?;
+            watch_hooks(&mut logs, catalog, &wanted, range, watch).map_err(|error| failed(&error))
+        }
+        AnyTrace::Kev(mut log) => {
+            let wanted = kev_options(slice, options, &log)?;
+            watch_records(&mut log, catalog, &wanted, range, watch).map_err(|error| failed(&error))
+        }
+    }
+}
+
+/// An event whose template drops it is none of those that are counted.
+fn watch_hooks(
+    logs: &mut Logs,
+    catalog: &Catalog<'_>,
+    wanted: &ReportOptions,
+    range: Range<u64>,
+    watch: &mut impl Watch,
+) -> Result<(), ReportError> {
+    let mut state = TraceState::default();
+    let mut context = ContextState::new(Arc::clone(&wanted.context), Arc::clone(&wanted.names));
+    let mut filter = wanted.filter.clone();
+    let (mut machine, mut timers, mut text) = (Machine::new(wanted.limits), Timers::new(), TextBuf::new());
+    let mut meter = Meter::new(wanted.max_work, wanted.limits.steps);
+    let infos = logs.logs().to_vec();
+    let mut n_met = 0;
+    while n_met < range.end
+        && let Some(item) = logs.next().map_err(ReportError::Read)?
+    {
+        let LogItem::Event(timed) = item else { continue };
+        state.advance(&timed.event);
+        context.advance(&timed.event);
+        let shown = wanted.shows(catalog, timed.event.id) && catalog.lookup(timed.event.id).is_some();
+        let shown = shown && selection::admits(&mut filter, &state, &mut context, &timed)?;
+        let Some(entry) = catalog.lookup(timed.event.id).filter(|entry| shown || entry.has_effects) else { continue };
+        let (facts, paths) = context.facts_and_paths(&timed.event);
+        let program = catalog.program(entry);
+        text.clear();
+        let event = Event {
+            bytes: timed.event.bytes,
+            wide: timed.event.wide,
+            record: None,
+            time_ns: timed.time.time_ns,
+            offset: timed.event.offset,
+        };
+        let context = state.system().context(&infos[timed.log], timed.reported_cpus, &facts, paths);
+        meter.next(event.bytes.len() as u64);
+        let mut run = machine.start(program, &mut timers);
+        let (surroundings, place) = ((&event, &context), (Layout::default(), 0));
+        let outcome = if shown && n_met >= range.start {
+            meter.run(&mut run, entry.hook, surroundings, place, &mut text, &mut watch.observer(program))
+        } else {
+            meter.run(&mut run, entry.hook, surroundings, place, &mut text, &mut Unobserved)
+        };
+        n_met += u64::from(shown && !outcome.skipped);
+        if shown && outcome.stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn watch_records(
+    log: &mut KevLog,
+    catalog: &Catalog<'_>,
+    wanted: &RecordOptions,
+    range: Range<u64>,
+    watch: &mut impl Watch,
+) -> io::Result<()> {
+    let (release, big_endian) = (log.header().release, log.header().big_endian);
+    let header = log.header().clone();
+    let mut printer = RecordPrinter::new(catalog, big_endian, release, wanted.limits).with_max_work(wanted.max_work);
+    let mut unwatched = Unwatched;
+    let mut text = TextBuf::new();
+    let mut n_met = 0;
+    while n_met < range.end
+        && let Some(item) = log.next()?
+    {
+        let KevItem::Record(record) = item else { continue };
+        let time = record.cycles().and_then(|cycles| header.ns(cycles));
+        if !wanted.filter.shows(record.meant_class(), record.event, record.cpu, time.map(i128::from)) {
+            continue;
+        }
+        let mut defined = false;
+        for entry in catalog.records(Space::Record, record.class, record.event) {
+            text.clear();
+            let outcome = if n_met >= range.start {
+                watched(&mut printer, catalog, entry, &record, &mut text, watch)
+            } else {
+                watched(&mut printer, catalog, entry, &record, &mut text, &mut unwatched)
+            };
+            defined |= !outcome.skipped;
+        }
+        n_met += u64::from(defined || !wanted.defined);
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Events taken from a trace, for case files.
+
+use super::begin::quoted;
+use super::event::Slice;
+use super::show::printable;
+use super::slice::{SliceOptions, aix_options, kev_options};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use tfbc::catalog::Catalog;
+use tfbc::context::ContextState;
+use tfbc::events::{Events, class_name};
+use tfbc::ids::display_id;
+use tfbc::reader::AnyTrace;
+use tfbc::reader::aix::{LogItem, Logs};
+use tfbc::reader::kev::{KevItem, KevLog, classes};
+use tfbc::records::RecordOptions;
+use tfbc::report::ReportOptions;
+
+/// One event of a trace, as a case file gives it.
+#[derive(Debug, Default)]
+pub struct Picked {
+    /// What it is called: its id and label.
+    pub name: String,
+    /// Keys and values that it has beside its bytes.
+    pub keys: Vec<(&'static str, String)>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes of a word.
+    pub group: usize,
+}
+
+/// The first events that are chosen, at most `max`; of each kind the first where `distinct`.
+///
+/// # Errors
+/// The trace cannot be read, or the choice is in error.
+pub fn pick(
+    slice: &Slice,
+    catalog: &Catalog<'_>,
+    options: &SliceOptions,
+    max: usize,
+    distinct: bool,
+) -> Result<Vec<Picked>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
+    match options.open(slice)? {
+        AnyTrace::Aix(mut logs) => {
+            let wanted = aix_options(slice, options)?;
+            pick_hooks(&mut logs, catalog, &wanted, max, distinct).map_err(|error| failed(&error))
+        }
+        AnyTrace::Kev(mut log) => {
+            let wanted = kev_options(slice, options, &log)?;
+            pick_records(&mut log, &wanted, max, distinct).map_err(|error| failed(&error))
+        }
+    }
+}
+
+fn pick_hooks(
+    logs: &mut Logs,
+    catalog: &Catalog<'_>,
+    wanted: &ReportOptions,
+    max: usize,
+    distinct: bool,
+) -> io::Result<Vec<Picked>> {
+    let mut context = ContextState::new(Arc::clone(&wanted.context), Arc::clone(&wanted.names));
+    let (mut known, mut names) = (BTreeSet::new(), BTreeMap::new());
+    let mut picked = Vec::new();
+    while picked.len() < max
+        && let Some(item) = logs.next()?
+    {
+        let LogItem::Event(timed) = item else { continue };
+        let event = &timed.event;
+        context.advance(event);
+        let defined = catalog.lookup(event.id).filter(|entry| entry.id() == event.id);
+        if !wanted.shows(catalog, event.id) || (distinct && !known.insert((event.id, event.wide))) {
+            continue;
+        }
+        let label = defined.and_then(|entry| catalog.program(entry).hook(entry.id())).map(|hook| printable(hook.label));
+        let label = label.filter(|label| !label.is_empty()).map_or(String::new(), |label| format!(" {label}"));
+        let name = unique(format!("{}{label}", display_id(event.id)), &mut names);
+        let facts = context.facts(event);
+        let mut keys = vec![("env", if event.wide { "64" } else { "32" }.to_owned())];
+        keys.extend(facts.pid.map(|pid| ("pid", number(pid))));
+        keys.extend((facts.tid != 0).then(|| ("tid", number(facts.tid))));
+        keys.extend((!facts.path.is_empty()).then(|| ("exec", quoted(&printable(facts.path)))));
+        keys.push(("time", quoted(&seconds_of(timed.time.elapsed_ns))));
+        let group = if event.wide { 8 } else { 4 };
+        picked.push(Picked { name, keys, bytes: event.bytes.to_vec(), group });
+    }
+    Ok(picked)
+}
+
+fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: bool) -> io::Result<Vec<Picked>> {
+    let header = log.header().clone();
+    let events = Events::of(header.release, header.big_endian);
+    let (mut known, mut names) = (BTreeSet::new(), BTreeMap::new());
+    let mut picked = Vec::new();
+    while picked.len() < max
+        && let Some(item) = log.next()?
+    {
+        let KevItem::Record(record) = item else { continue };
+        let time = record.cycles().and_then(|cycles| header.ns(cycles));
+        let (class, event) = (record.meant_class(), record.event);
+        if !wanted.filter.shows(class, event, record.cpu, time.map(i128::from))
+            || (distinct && !known.insert((class, event, record.wide)))
+        {
+            continue;
+        }
+        let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+        // Every user event has the same label.
+        let label = events.label(class, event).filter(|_| class != classes::USER);
+        let label = label.map_or(String::new(), |label| format!(" {label}"));
+        let mut keys = vec![("class", quoted(&name)), ("id", event.to_string())];
+        keys.extend(record.wide.then(|| ("wide", String::from("true"))));
+        keys.extend(header.big_endian.then(|| ("big-endian", String::from("true"))));
+        let name = unique(format!("{name}:{event}{label}"), &mut names);
+        picked.push(Picked { name, keys, bytes: record.bytes.to_vec(), group: 4 });
+    }
+    Ok(picked)
+}
+
+/// A name that no event before has.
+fn unique(name: String, names: &mut BTreeMap<String, u64>) -> String {
+    let n = names.entry(name.clone()).or_insert(0);
+    *n += 1;
+    if *n == 1 { name } else { format!("{name} ({n})") }
+}
+
+/// A number that TOML's may be too small for.
+fn number(number: u64) -> String {
+    i64::try_from(number).map_or_else(|_| format!("{number:#x}"), |number| number.to_string())
+}
+
+fn seconds_of(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}

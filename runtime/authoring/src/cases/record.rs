@@ -1,0 +1,153 @@
+//! Results for programs: JUnit's XML, which build servers read, and JSON.
+
+use super::run::{Broken, CaseResult, EventResult, Results, Verdict};
+use crate::render;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
+use serde_json::{Value, json};
+use std::io;
+
+/// What is wrong with a broken case, as plain text.
+pub fn reason(case: &CaseResult, results: &Results) -> String {
+    match &case.broken {
+        None => String::new(),
+        Some(Broken::Other(lines)) => lines.join("\n"),
+        Some(Broken::Case(bad)) => {
+            bad.diagnostics.iter().map(|found| render::human(&bad.sources, found, false)).collect::<Vec<_>>().join("\n")
+        }
+        Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+            Some(Err(tfbc::catalog::LoadError::Source(findings))) => {
+                let shown = findings.diagnostics.iter().map(|found| render::human(&findings.sources, found, false));
+                shown.collect::<Vec<_>>().join("\n")
+            }
+            Some(Err(error)) => error.to_string(),
+            _ => String::new(),
+        },
+    }
+}
+
+/// One JSON object: a summary, and each case with its events.
+pub fn json(results: &Results) -> String {
+    let event = |event: &EventResult| {
+        json!({
+            "name": event.name,
+            "verdict": event.verdict.word(),
+            "text": event.text,
+            "limited": event.limited,
+            "failure": event.failure,
+        })
+    };
+    let case = |case: &CaseResult| {
+        let diff = if matches!(case.verdict, Verdict::Changed | Verdict::New) {
+            Value::from(case.diff(false))
+        } else {
+            Value::Null
+        };
+        json!({
+            "file": case.path.to_string_lossy(),
+            "snapshot": case.places.accepted.to_string_lossy(),
+            "verdict": case.verdict.word(),
+            "diff": diff,
+            "reason": case.broken.as_ref().map(|_| reason(case, results)),
+            "events": case.events.iter().map(event).collect::<Vec<_>>(),
+        })
+    };
+    let summary: serde_json::Map<String, Value> =
+        Verdict::ALL.iter().map(|verdict| (verdict.word().to_owned(), results.count(*verdict).into())).collect();
+    let object = json!({ "summary": summary, "cases": results.cases.iter().map(case).collect::<Vec<_>>() });
+    format!("{object:#}\n")
+}
+
+/// JUnit's XML: a suite for each case file, a test for each of its events.
+///
+/// # Errors
+/// None that is met in memory.
+pub fn junit(results: &Results) -> io::Result<String> {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let (mut n_failures, mut n_errors) = (0, 0);
+    let mut n_tests = 0;
+    for case in &results.cases {
+        let counts = counts(case);
+        n_tests += counts.0;
+        n_failures += counts.1;
+        n_errors += counts.2;
+    }
+    let mut top = BytesStart::new("testsuites");
+    for (name, value) in [("name", "tfbc test".to_owned()), ("tests", n_tests.to_string())] {
+        top.push_attribute((name, value.as_str()));
+    }
+    top.push_attribute(("failures", n_failures.to_string().as_str()));
+    top.push_attribute(("errors", n_errors.to_string().as_str()));
+    writer.write_event(Event::Start(top))?;
+    for case in &results.cases {
+        suite(&mut writer, case, results)?;
+    }
+    writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
+    let mut text = String::from_utf8(writer.into_inner()).map_err(|_| io::Error::other("XML that is no UTF-8"))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Tests, failures and errors of a case: one test where it has no events.
+fn counts(case: &CaseResult) -> (usize, usize, usize) {
+    let n = |verdicts: &[Verdict]| case.events.iter().filter(|event| verdicts.contains(&event.verdict)).count();
+    if case.events.is_empty() || case.verdict == Verdict::Broken {
+        return (case.events.len().max(1), 0, n(&[Verdict::Broken]).max(1));
+    }
+    (case.events.len() + usize::from(whole(case)), n(&[Verdict::Changed, Verdict::New]) + usize::from(whole(case)), 0)
+}
+
+/// Whether a case changed, and no event of it did: one was taken away, or only their order changed.
+fn whole(case: &CaseResult) -> bool {
+    case.verdict == Verdict::Changed && case.events.iter().all(|event| event.verdict == Verdict::Passed)
+}
+
+fn suite(writer: &mut Writer<Vec<u8>>, case: &CaseResult, results: &Results) -> io::Result<()> {
+    let path = case.path.to_string_lossy();
+    let (tests, failures, errors) = counts(case);
+    let mut start = BytesStart::new("testsuite");
+    start.push_attribute(("name", xml(&path).as_str()));
+    for (name, n) in [("tests", tests), ("failures", failures), ("errors", errors)] {
+        start.push_attribute((name, n.to_string().as_str()));
+    }
+    writer.write_event(Event::Start(start))?;
+    let mut told = false;
+    for event in &case.events {
+        let problem = match event.verdict {
+            Verdict::Passed => None,
+            Verdict::Changed | Verdict::New => Some(("failure", event.verdict.word(), case.diff(false))),
+            Verdict::Broken => Some(("error", "broken", event.failure.clone().unwrap_or_default())),
+        };
+        told |= problem.is_some();
+        test(writer, &path, &event.name, problem)?;
+    }
+    if !told && case.verdict != Verdict::Passed {
+        let problem = match case.verdict {
+            Verdict::Broken => ("error", "broken", reason(case, results)),
+            verdict => ("failure", verdict.word(), case.diff(false)),
+        };
+        test(writer, &path, "the case file", Some(problem))?;
+    }
+    writer.write_event(Event::End(BytesEnd::new("testsuite")))
+}
+
+fn test(writer: &mut Writer<Vec<u8>>, path: &str, name: &str, problem: Option<(&str, &str, String)>) -> io::Result<()> {
+    let mut start = BytesStart::new("testcase");
+    start.push_attribute(("classname", xml(path).as_str()));
+    start.push_attribute(("name", xml(name).as_str()));
+    let Some((element, message, text)) = problem else { return writer.write_event(Event::Empty(start)) };
+    writer.write_event(Event::Start(start))?;
+    let mut inner = BytesStart::new(element);
+    inner.push_attribute(("message", message));
+    writer.write_event(Event::Start(inner))?;
+    writer.write_event(Event::Text(BytesText::new(&xml(&text))))?;
+    writer.write_event(Event::End(BytesEnd::new(element)))?;
+    writer.write_event(Event::End(BytesEnd::new("testcase")))
+}
+
+/// Text without the characters that XML cannot hold.
+fn xml(text: &str) -> String {
+    let fits = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
+    text.chars().map(|char| if fits(char) { char } else { '\u{fffd}' }).collect()
+}

@@ -1,0 +1,485 @@
+//! A run over case files: read side by side, each distinct set of format files compiled once, formatted side by side,
+//! compared with what is kept.
+
+use super::diff;
+use super::event::What;
+use super::file::{BadCaseFile, CaseFile, MAX_CASE_FILE, SUFFIX};
+use super::observe;
+use super::show::{Printer, Shown, Unwatched, Watch};
+use super::slice::{self, SliceOptions};
+use super::snapshot::{self, Places, Section};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tfbc::catalog::{BUILT_IN, Catalog, FormatSet, LoadError, LoadOptions};
+use tfbc::reader::Input;
+
+/// How cases are run.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// How format files are loaded; a case file's own dialect settings come on top.
+    pub load: LoadOptions,
+    /// What parts of traces need.
+    pub slices: SliceOptions,
+    /// Threads; `None` for as many as there are processors. The result is the same for any number.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It prints what was accepted.
+    Passed,
+    /// It prints something else.
+    Changed,
+    /// Nothing was accepted yet.
+    New,
+    /// There is nothing to compare: the case file, a format file or a trace is in error.
+    Broken,
+}
+
+impl Verdict {
+    /// Every verdict, in the order of summaries.
+    pub const ALL: [Verdict; 4] = [Verdict::Passed, Verdict::Changed, Verdict::New, Verdict::Broken];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Changed => "changed",
+            Verdict::New => "new",
+            Verdict::Broken => "broken",
+        }
+    }
+}
+
+/// One case file's result.
+#[derive(Debug)]
+pub struct CaseResult {
+    /// The case file.
+    pub path: PathBuf,
+    /// Where its texts are kept.
+    pub places: Places,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What it prints; empty where it is broken.
+    pub text: String,
+    /// What was accepted.
+    pub accepted: Option<String>,
+    /// What was shown before, and waits.
+    pub pending: Option<String>,
+    /// Its events.
+    pub events: Vec<EventResult>,
+    /// What snapshots tell of where they come from.
+    pub expression: String,
+    /// Why it is broken.
+    pub broken: Option<Broken>,
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, Clone)]
+pub enum Broken {
+    /// The case file is in error.
+    Case(Box<BadCaseFile>),
+    /// Its format files are in error: an index of [`Results::sets`].
+    Formats(usize),
+    /// A file cannot be read, or an event cannot be formatted.
+    Other(Vec<String>),
+}
+
+/// One event's result.
+#[derive(Debug)]
+pub struct EventResult {
+    /// Its name.
+    pub name: String,
+    /// What it prints, with notes.
+    pub text: String,
+    /// Whether it reached a limit.
+    pub limited: bool,
+    /// Why it could not be formatted.
+    pub failure: Option<String>,
+    /// How it ended.
+    pub verdict: Verdict,
+}
+
+impl CaseResult {
+    /// What differs from what was accepted.
+    pub fn diff(&self, colour: bool) -> String {
+        let old = self.places.accepted.to_string_lossy();
+        let old =
+            if self.accepted.is_some() { (&*old, self.accepted.as_deref().unwrap_or("")) } else { ("/dev/null", "") };
+        diff::unified(old, ("what is printed", &snapshot::normal(&self.text)), colour)
+    }
+
+    /// Makes what is printed the accepted text, and nothing waits any more.
+    ///
+    /// # Errors
+    /// The snapshot cannot be written.
+    pub fn accept(&mut self) -> io::Result<()> {
+        self.keep(true)?;
+        snapshot::remove(&self.places.pending)?;
+        self.verdict = Verdict::Passed;
+        self.events.iter_mut().for_each(|event| event.verdict = Verdict::Passed);
+        Ok(())
+    }
+
+    /// Writes what is printed beside the accepted text, to wait for a decision.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put_aside(&self) -> io::Result<()> {
+        self.keep(false)
+    }
+
+    /// Takes away what waits.
+    ///
+    /// # Errors
+    /// The file stays.
+    pub fn withdraw(&self) -> io::Result<()> {
+        snapshot::remove(&self.places.pending)
+    }
+
+    fn keep(&self, accepted: bool) -> io::Result<()> {
+        let path = if accepted { &self.places.accepted } else { &self.places.pending };
+        let source = self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        snapshot::write(path, &source, &self.expression, &self.text)
+    }
+
+    /// Whether what waits is what is printed now.
+    pub fn was_shown(&self) -> bool {
+        self.pending.as_deref() == Some(&snapshot::normal(&self.text))
+    }
+}
+
+/// The format files of some cases.
+#[derive(Debug)]
+pub struct SetOfFormats {
+    /// The files.
+    pub formats: Vec<PathBuf>,
+    /// What they were loaded to.
+    pub loaded: Result<FormatSet, LoadError>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Results {
+    /// The cases, by path.
+    pub cases: Vec<CaseResult>,
+    /// Every distinct set of format files.
+    pub sets: Vec<SetOfFormats>,
+}
+
+impl Results {
+    /// How many cases ended so.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.cases.iter().filter(|case| case.verdict == verdict).count()
+    }
+
+    /// Events of all cases.
+    pub fn n_events(&self) -> usize {
+        self.cases.iter().map(|case| case.events.len()).sum()
+    }
+}
+
+/// A case file as it was read.
+pub type Read = (PathBuf, Result<CaseFile, Broken>);
+
+/// Case files that were read, with the format files that they name.
+#[derive(Debug, Default)]
+pub struct Suite {
+    /// The case files, by path.
+    pub files: Vec<Read>,
+    /// For each of them, the index of its set.
+    pub set_of: Vec<usize>,
+    /// The distinct sets.
+    pub sets: Vec<FormatsOf>,
+}
+
+/// What the format files of a case file compile to depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FormatsOf {
+    /// The files.
+    pub formats: Vec<PathBuf>,
+    /// Names and values of dialect settings.
+    pub dialect: Vec<(String, String)>,
+}
+
+impl Suite {
+    /// Reads case files.
+    pub fn read(paths: &[PathBuf], threads: Option<NonZeroUsize>) -> Self {
+        let files = side_by_side(paths, threads, || (), |(), path| (path.clone(), read(path)));
+        let mut suite = Suite { files, ..Suite::default() };
+        let mut known = HashMap::new();
+        let mut canonical: HashMap<PathBuf, PathBuf> = HashMap::new();
+        for (_, file) in &suite.files {
+            let key = file.as_ref().ok().map(|file| {
+                let same = |path: &PathBuf| {
+                    let known = canonical.entry(path.clone());
+                    known.or_insert_with(|| path.canonicalize().unwrap_or_else(|_| path.clone())).clone()
+                };
+                FormatsOf { formats: file.formats.iter().map(same).collect(), dialect: file.dialect.clone() }
+            });
+            let (Some(key), Ok(file)) = (key, file) else {
+                suite.set_of.push(0);
+                continue;
+            };
+            let at = *known.entry(key).or_insert_with(|| {
+                suite.sets.push(FormatsOf { formats: file.formats.clone(), dialect: file.dialect.clone() });
+                suite.sets.len() - 1
+            });
+            suite.set_of.push(at);
+        }
+        suite
+    }
+
+    /// Keeps the case files that are chosen by their path or the name of one of their events.
+    pub fn retain(&mut self, chosen: impl Fn(&str) -> bool) {
+        let keep: Vec<bool> = self
+            .files
+            .iter()
+            .map(|(path, file)| {
+                let events = file.iter().flat_map(|file| &file.events);
+                chosen(&path.to_string_lossy()) || events.into_iter().any(|event| chosen(&event.name))
+            })
+            .collect();
+        let mut at = keep.iter();
+        self.files.retain(|_| *at.next().unwrap_or(&true));
+        let mut at = keep.iter();
+        self.set_of.retain(|_| *at.next().unwrap_or(&true));
+    }
+
+    /// The files that results depend on: case files, format files, traces and accepted texts.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let mut inputs = BTreeSet::new();
+        for (path, file) in &self.files {
+            inputs.insert(path.clone());
+            inputs.insert(CaseResult::empty(path).places.accepted);
+            let Ok(file) = file else { continue };
+            inputs.extend(file.formats.iter().filter(|path| *path != Path::new(BUILT_IN)).cloned());
+            inputs.extend(file.events.iter().filter_map(|event| match &event.what {
+                What::Slice(slice) => Some(slice.trace.clone()),
+                _ => None,
+            }));
+        }
+        inputs.into_iter().collect()
+    }
+
+    /// Accepted and pending texts of all cases, as far as they exist.
+    pub fn snapshots(&self) -> BTreeSet<PathBuf> {
+        let places = self.files.iter().map(|(path, _)| CaseResult::empty(path).places);
+        places.flat_map(|places| [places.accepted, places.pending]).filter(|path| path.exists()).collect()
+    }
+
+    /// The case files without errors that a set formats.
+    pub(crate) fn of_set(&self, set: usize) -> Vec<&CaseFile> {
+        let files = self.files.iter().zip(&self.set_of).filter(|(_, of)| **of == set);
+        files.filter_map(|((_, file), _)| file.as_ref().ok()).collect()
+    }
+
+    /// Loads the format files that are in use.
+    pub fn load(&self, options: &RunOptions) -> Vec<SetOfFormats> {
+        side_by_side(
+            &self.sets,
+            options.threads,
+            || (),
+            |(), FormatsOf { formats, dialect }| {
+                let mut load = options.load.clone();
+                for (name, value) in dialect {
+                    // The case file has been checked.
+                    let _ = load.compile.dialect.set(name, value);
+                }
+                SetOfFormats { formats: formats.clone(), loaded: FormatSet::load(formats, &load) }
+            },
+        )
+    }
+
+    /// Runs every case.
+    pub fn run(&self, options: &RunOptions) -> Results {
+        let sets = self.load(options);
+        let opened: Vec<_> = sets.iter().map(|set| set.loaded.as_ref().ok().map(FormatSet::catalog)).collect();
+        let jobs: Vec<(&Read, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
+        let run = |((path, file), set): &(&Read, usize)| match file {
+            Err(_) => CaseResult::broken(path, None),
+            Ok(file) => match opened.get(*set).and_then(Option::as_ref) {
+                Some(Ok(catalog)) => run_case(file, catalog, options),
+                Some(Err(error)) => CaseResult::broken(path, Some(Broken::Other(vec![error.to_string()]))),
+                None => CaseResult::broken(path, Some(Broken::Formats(*set))),
+            },
+        };
+        let mut cases = side_by_side(&jobs, options.threads, || (), |(), job| run(job));
+        drop(opened);
+        for (case, (_, file)) in cases.iter_mut().zip(&self.files) {
+            if let Err(why) = file {
+                case.broken = Some(why.clone());
+            }
+        }
+        Results { cases, sets }
+    }
+}
+
+impl CaseResult {
+    fn empty(path: &Path) -> Self {
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = name.strip_suffix(SUFFIX).unwrap_or(&name);
+        let directory = path.parent().unwrap_or(Path::new(""));
+        Self {
+            path: path.to_owned(),
+            places: Places::of(directory, name),
+            verdict: Verdict::Broken,
+            text: String::new(),
+            accepted: None,
+            pending: None,
+            events: Vec::new(),
+            expression: String::new(),
+            broken: None,
+        }
+    }
+
+    fn broken(path: &Path, why: Option<Broken>) -> Self {
+        Self { broken: why, ..Self::empty(path) }
+    }
+}
+
+fn read(path: &Path) -> Result<CaseFile, Broken> {
+    let failed = |why: String| Broken::Other(vec![format!("cannot read {}: {why}", path.display())]);
+    let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_CASE_FILE));
+    let bytes = bytes.map_err(|error| failed(error.to_string()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| failed(String::from("a case file is UTF-8")))?;
+    CaseFile::parse(path, text).map_err(Broken::Case)
+}
+
+fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> CaseResult {
+    let mut result = CaseResult::empty(&file.path);
+    let mut printer = Printer::new(catalog, options.slices.limits);
+    let mut unwatched = Unwatched;
+    for event in &file.events {
+        let shown = match &event.what {
+            What::Hook(hook) => printer.hook(hook, &mut unwatched),
+            What::Record(record) => printer.record(record, &mut unwatched),
+            What::Slice(slice) => slice::show(slice, catalog, &options.slices),
+        };
+        result.events.push(EventResult::of(&event.name, shown));
+    }
+    let names: Vec<_> = file.formats.iter().map(|path| short_name(path)).collect();
+    result.expression = if names.is_empty() { String::from("default") } else { names.join(" ") };
+    let failures: Vec<_> = result.events.iter().filter_map(EventResult::complaint).collect();
+    if !failures.is_empty() {
+        result.broken = Some(Broken::Other(failures));
+        return result;
+    }
+    let sections: Vec<_> =
+        result.events.iter().map(|event| Section { name: event.name.clone(), text: event.text.clone() }).collect();
+    result.text = snapshot::join(&sections);
+    result.compare();
+    result
+}
+
+/// Formats the events of a case file, watched.
+pub(crate) fn watch_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions, watch: &mut impl Watch) {
+    let mut printer = Printer::new(catalog, options.slices.limits);
+    for event in &file.events {
+        match &event.what {
+            What::Hook(hook) => drop(printer.hook(hook, watch)),
+            What::Record(record) => drop(printer.record(record, watch)),
+            // What cannot be read has been told by `show`.
+            What::Slice(slice) => drop(observe::watch(slice, catalog, &options.slices, watch)),
+        }
+    }
+}
+
+fn short_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.to_string_lossy().into_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+impl EventResult {
+    fn of(name: &str, shown: Shown) -> Self {
+        let mut text = shown.text;
+        for note in &shown.notes {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("note: {note}\n"));
+        }
+        let verdict = if shown.failure.is_some() { Verdict::Broken } else { Verdict::New };
+        Self { name: name.to_owned(), text, limited: shown.limited, failure: shown.failure, verdict }
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.failure.as_ref().map(|why| format!("{}: {why}", self.name))
+    }
+}
+
+impl CaseResult {
+    /// Compares what is printed with what is kept.
+    fn compare(&mut self) {
+        match (snapshot::read(&self.places.accepted), snapshot::read(&self.places.pending)) {
+            (Ok(accepted), Ok(pending)) => (self.accepted, self.pending) = (accepted, pending),
+            (Err(error), _) => return self.unreadable(&self.places.accepted.clone(), &error),
+            (_, Err(error)) => return self.unreadable(&self.places.pending.clone(), &error),
+        }
+        self.verdict = match &self.accepted {
+            None => Verdict::New,
+            Some(accepted) if *accepted == snapshot::normal(&self.text) => Verdict::Passed,
+            Some(_) => Verdict::Changed,
+        };
+        self.compare_events();
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.broken = Some(Broken::Other(vec![format!("cannot read {}: {error}", path.display())]));
+    }
+
+    /// Which events are the ones that changed. Headings that stand in texts may mislead here; the case's own verdict is by
+    /// its whole text.
+    fn compare_events(&mut self) {
+        let Some(accepted) = &self.accepted else { return };
+        let kept = snapshot::split(accepted);
+        let mut by_name: HashMap<&str, Vec<&str>> = HashMap::new();
+        kept.iter().rev().for_each(|section| by_name.entry(&section.name).or_default().push(&section.text));
+        for event in &mut self.events {
+            event.verdict = match by_name.get_mut(event.name.as_str()).and_then(Vec::pop) {
+                _ if self.verdict == Verdict::Passed => Verdict::Passed,
+                None => Verdict::New,
+                Some(text) if text == event.text.trim_end() => Verdict::Passed,
+                Some(_) => Verdict::Changed,
+            };
+        }
+    }
+}
+
+/// What `work` makes of each item, in the order of the items; `scratch` is each thread's own.
+pub fn side_by_side<I: Sync, S, R: Send>(
+    items: &[I],
+    threads: Option<NonZeroUsize>,
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &I) -> R + Sync,
+) -> Vec<R> {
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let n_threads = threads.unwrap_or_else(all).get().min(items.len());
+    if n_threads <= 1 {
+        let mut scratch = scratch();
+        return items.iter().map(|item| work(&mut scratch, item)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(|| {
+                let mut scratch = scratch();
+                let mut made = Vec::new();
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    made.push((at, work(&mut scratch, item)));
+                }
+                done.lock().unwrap_or_else(PoisonError::into_inner).extend(made);
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, made)| made).collect()
+}

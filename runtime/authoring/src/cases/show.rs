@@ -1,0 +1,175 @@
+//! What one event prints, and what is to be said of it: the text that snapshots keep.
+
+use super::event::{HookContext, HookEvent, RecordEvent};
+use tfbc::catalog::{Catalog, RecordEntry};
+use tfbc::ids::display_id;
+use tfbc::reader::kev::KevRecord;
+use tfbc::records::RecordPrinter;
+use tfbc::screen::visible;
+use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
+
+/// The text of one event.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// What is printed, with its line ends.
+    pub text: String,
+    /// What the text does not say of itself.
+    pub notes: Vec<String>,
+    /// Whether a limit was reached.
+    pub limited: bool,
+    /// Why there is no text at all.
+    pub failure: Option<String>,
+}
+
+impl Shown {
+    /// An event that cannot be formatted.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self { failure: Some(why.into()), ..Self::default() }
+    }
+
+    /// The text of one event that ended so.
+    fn of(out: &TextBuf, outcome: Outcome) -> Self {
+        let notes = [
+            (outcome.truncated, "reads past the end of the event"),
+            (outcome.limited, "reached a limit"),
+            (outcome.divided_by_zero, "divided by zero"),
+            (outcome.refused, "refused by the verifier"),
+            (outcome.skipped, "dropped by $SKIP"),
+            (outcome.stop, "ends the report by $STOP"),
+        ];
+        let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, text)| text.to_owned());
+        Self { text: printable(out.as_bytes()), notes: notes.collect(), limited: outcome.limited, failure: None }
+    }
+}
+
+/// Bytes as text that a file of UTF-8 lines can hold: what is no UTF-8, and control characters, as `\x1b`.
+pub fn printable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&visible(chunk.valid()));
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+/// Formats the events of one case file, one after the other: timers go from one to the next.
+pub struct Printer<'c> {
+    catalog: &'c Catalog<'c>,
+    limits: Limits,
+    machine: Machine,
+    timers: Timers,
+}
+
+/// Sees the programs that run, instruction by instruction.
+pub trait Watch {
+    /// What observes the run of a program.
+    fn observer(&mut self, program: &Program<'_>) -> impl Observer;
+}
+
+/// Watches nothing.
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn observer(&mut self, _: &Program<'_>) -> impl Observer {
+        tfbc_vm::Unobserved
+    }
+}
+
+impl<'c> Printer<'c> {
+    /// A printer for the events of one case file.
+    pub fn new(catalog: &'c Catalog<'c>, limits: Limits) -> Self {
+        Self { catalog, limits, machine: Machine::new(limits), timers: Timers::new() }
+    }
+
+    /// Formats a hook.
+    pub fn hook(&mut self, hook: &HookEvent, watch: &mut impl Watch) -> Shown {
+        let HookEvent { bytes, wide, time_ns, offset, margin, context } = hook;
+        let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
+        let Some(entry) = self.catalog.lookup(event.hook_id()) else {
+            return Shown::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
+        };
+        let mut out = TextBuf::new();
+        let job = Job {
+            event: &event,
+            context: &context.borrow(),
+            timers: &mut self.timers,
+            layout: Layout { first: *margin, further: *margin },
+            line: 0,
+            out: &mut out,
+        };
+        let program = self.catalog.program(entry);
+        let outcome = self.machine.run_observed(program, entry.hook, job, &mut watch.observer(program));
+        Shown::of(&out, outcome)
+    }
+
+    /// Formats a record: by the definitions that apply, else its arguments.
+    pub fn record(&mut self, record: &RecordEvent, watch: &mut impl Watch) -> Shown {
+        let RecordEvent { bytes, class, event, wide, big_endian } = record;
+        let (class, event) = (*class, *event);
+        let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: *wide, stamp: 0, msb: None, bytes };
+        let mut printer = RecordPrinter::new(self.catalog, *big_endian, None, self.limits);
+        let mut out = TextBuf::new();
+        let mut outcome = Outcome::default();
+        let (mut defined, mut any) = (false, false);
+        for entry in self.catalog.records(Space::Record, class, event) {
+            any = true;
+            let before = out.len();
+            if defined {
+                out.push(b" ");
+            }
+            let ended = watched(&mut printer, self.catalog, entry, &record, &mut out, watch);
+            if ended.skipped {
+                out.truncate(before);
+                continue;
+            }
+            defined = true;
+            outcome.truncated |= ended.truncated;
+            outcome.limited |= ended.limited;
+            outcome.refused |= ended.refused;
+        }
+        if !defined {
+            printer.arguments(&record, &mut out);
+        }
+        out.push(b"\n");
+        let mut shown = Shown::of(&out, outcome);
+        if !defined {
+            let why = if any { "no definition applies: no condition holds" } else { "no definition names this event" };
+            shown.notes.push(why.to_owned());
+        }
+        shown
+    }
+}
+
+/// Runs one definition of a record, watched.
+pub fn watched(
+    printer: &mut RecordPrinter<'_>,
+    catalog: &Catalog<'_>,
+    entry: &RecordEntry,
+    record: &KevRecord<'_>,
+    out: &mut TextBuf,
+    watch: &mut impl Watch,
+) -> Outcome {
+    printer.one(entry, record, out, &mut watch.observer(catalog.record_program(entry)))
+}
+
+impl HookContext {
+    fn borrow(&self) -> Context<'_> {
+        Context {
+            trace_env: self.trace_env,
+            total_cpus: self.total_cpus,
+            traced_cpus: self.traced_cpus,
+            reported_cpus: self.reported_cpus,
+            large_data_types: self.large_data_types,
+            buffering: self.buffering,
+            ip_address: self.ip_address,
+            pid: self.pid,
+            tid: self.tid,
+            cpu: self.cpu,
+            priority: self.priority,
+            svc: &self.svc,
+            exec_path: &self.exec_path,
+            log_file: &self.log_file,
+            processes: &self.processes,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Events of a trace, as the report has them, cut to some of them.
+
+use super::event::Slice;
+use super::show::{Shown, printable};
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use tfbc::catalog::Catalog;
+use tfbc::columns::{Columns, Timestamp};
+use tfbc::context::ContextTable;
+use tfbc::filter::{Filter, Numbers, Processes, Threads};
+use tfbc::ids::IdSet;
+use tfbc::reader::aix::{Notice, ReadOptions};
+use tfbc::reader::kev::KevLog;
+use tfbc::reader::{AnyTrace, MaxRatio};
+use tfbc::records::{self, RecordColumns, RecordFilter, RecordIds, RecordOptions, cpus};
+use tfbc::report::{self, MaxWork, Monitor, ReportOptions};
+use tfbc_vm::Limits;
+
+/// Bytes of text that one part of a trace may come to.
+const MAX_TEXT: usize = 16 << 20;
+
+/// What parts of traces need beside their keys.
+#[derive(Debug, Clone)]
+pub struct SliceOptions {
+    /// What the hooks tell of processes and threads.
+    pub context: Arc<ContextTable>,
+    /// What one event may cost.
+    pub limits: Limits,
+    /// What all events together may cost.
+    pub max_work: MaxWork,
+    /// What compressed traces may come to.
+    pub max_ratio: MaxRatio,
+    /// The columns where a part has none of its own, of AIX and of QNX.
+    pub columns: [&'static str; 2],
+}
+
+impl Default for SliceOptions {
+    fn default() -> Self {
+        Self {
+            context: Arc::default(),
+            limits: Limits::default(),
+            max_work: MaxWork::default(),
+            max_ratio: MaxRatio::default(),
+            columns: ["text", "data"],
+        }
+    }
+}
+
+impl SliceOptions {
+    pub(super) fn open(&self, slice: &Slice) -> Result<AnyTrace, String> {
+        let options = ReadOptions { max_ratio: self.max_ratio, ..ReadOptions::default() };
+        AnyTrace::open(&slice.trace, &options)
+            .map_err(|error| format!("cannot read {}: {error}", slice.trace.display()))
+    }
+}
+
+/// The text of some events of a trace.
+pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Shown {
+    written(slice, catalog, options).unwrap_or_else(Shown::failed)
+}
+
+/// The text of some events of a trace, with what is to be said of them behind it.
+///
+/// # Errors
+/// The trace cannot be read, or the choice of events is in error.
+pub fn text(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<String, String> {
+    let shown = written(slice, catalog, options)?;
+    let notes = shown.notes.iter().map(|note| format!("note: {note}\n"));
+    Ok(notes.fold(shown.text, |text, note| text + &note))
+}
+
+fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<Shown, String> {
+    if slice.first == Some(0) {
+        return Ok(Shown::default());
+    }
+    let taken = Mutex::new(Taken::default());
+    let mut monitor = Notices { taken: &taken };
+    let (n_limited, ended) = match options.open(slice)? {
+        AnyTrace::Aix(mut logs) => {
+            let wanted = aix_options(slice, options)?;
+            let mut events = Events { taken: &taken, slice, by_line: false, n_met: 0 };
+            let summary = report::report(&mut logs, catalog, &wanted, &mut events, &mut monitor);
+            (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
+        }
+        AnyTrace::Kev(mut log) => {
+            let wanted = kev_options(slice, options, &log)?;
+            let mut events = Events { taken: &taken, slice, by_line: true, n_met: 0 };
+            let summary = records::report(&mut log, catalog, &wanted, &mut events, &mut monitor);
+            (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
+        }
+    };
+    let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match ended {
+        Err(error) if !taken.full => Err(format!("{}: {error}", slice.trace.display())),
+        _ => Ok(taken.shown(slice, n_limited > 0)),
+    }
+}
+
+/// What was written of the events that were asked for.
+#[derive(Debug, Default)]
+struct Taken {
+    text: Vec<u8>,
+    n_events: u64,
+    n_damaged: u64,
+    full: bool,
+}
+
+impl Taken {
+    fn shown(self, slice: &Slice, limited: bool) -> Shown {
+        let mut notes = Vec::new();
+        if self.n_events == 0 {
+            notes.push(String::from("no event of the trace is chosen"));
+        } else if slice.first.is_some_and(|first| self.n_events < first) {
+            notes.push(format!("the trace has {} of them", self.n_events));
+        }
+        if self.n_damaged > 0 {
+            notes.push(String::from("the trace is damaged"));
+        }
+        Shown { text: printable(&self.text), notes, limited, failure: None }
+    }
+}
+
+/// What takes the text of a report event by event.
+struct Events<'e> {
+    taken: &'e Mutex<Taken>,
+    slice: &'e Slice,
+    /// Whether each line is an event; else each write is.
+    by_line: bool,
+    n_met: u64,
+}
+
+impl Events<'_> {
+    fn take(&mut self, text: &[u8]) -> io::Result<()> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        self.n_met += 1;
+        if self.n_met > self.slice.skip && taken.text.len() < MAX_TEXT {
+            taken.text.extend_from_slice(text);
+            taken.n_events += 1;
+        }
+        if self.slice.first.is_some_and(|first| taken.n_events >= first) || taken.text.len() >= MAX_TEXT {
+            taken.full = true;
+            return Err(io::Error::other("enough events"));
+        }
+        Ok(())
+    }
+}
+
+impl Write for Events<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.by_line {
+            bytes.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| self.take(line))?;
+        } else {
+            self.take(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts what is said of damaged places between the events.
+struct Notices<'n> {
+    taken: &'n Mutex<Taken>,
+}
+
+impl Monitor for Notices<'_> {
+    fn notice(&mut self, notice: &Notice) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.n_damaged += u64::from(notice.damage);
+        let word = if notice.damage { "damaged" } else { "warning" };
+        taken.text.extend_from_slice(format!("{word}: {}\n", notice.message).as_bytes());
+    }
+}
+
+pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<ReportOptions, String> {
+    let timestamp = Timestamp::from_number(slice.timestamp).unwrap_or_default();
+    let list = slice.columns.as_deref().unwrap_or(options.columns[0]);
+    let columns = Columns::parse(list, timestamp).map_err(|error| format!("`columns`: {error}"))?;
+    Ok(ReportOptions {
+        columns,
+        no_heading: true,
+        filter: filter(slice)?,
+        defined: slice.defined,
+        context: Arc::clone(&options.context),
+        limits: options.limits,
+        max_work: options.max_work,
+        threads: Some(NonZeroUsize::MIN),
+        // What is written in one go is one event.
+        batch: Some(NonZeroUsize::MIN),
+        ..ReportOptions::default()
+    })
+}
+
+fn filter(slice: &Slice) -> Result<Filter, String> {
+    let ids = |key: &str, list: &Option<String>| {
+        let list = list.as_deref().map(IdSet::parse).transpose();
+        list.map_err(|error| format!("`{key}`: {error}"))
+    };
+    let mut processes = Processes::default();
+    if let Some(list) = &slice.pid {
+        processes.add(list).map_err(|text| format!("`pid`: {text}"))?;
+    }
+    for name in slice.exec.iter().flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty()) {
+        processes.names.insert(name.as_bytes().to_vec());
+    }
+    let mut threads = Threads::default();
+    if let Some(list) = &slice.tid {
+        threads.add(list).map_err(|text| format!("`tid`: {text}"))?;
+    }
+    let mut cpus = Numbers::default();
+    if let Some(list) = &slice.cpu {
+        cpus.add(list).map_err(|text| format!("`cpu`: {text}"))?;
+    }
+    Ok(Filter {
+        only: ids("only", &slice.only)?,
+        except: ids("except", &slice.except)?.unwrap_or_default(),
+        processes: (processes != Processes::default()).then_some(processes),
+        threads: slice.tid.is_some().then_some(threads),
+        cpus: slice.cpu.is_some().then_some(cpus),
+        from_ns: slice.from_ns,
+        to_ns: slice.to_ns,
+        ..Filter::default()
+    })
+}
+
+pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -> Result<RecordOptions, String> {
+    let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
+    if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
+        return Err(format!("`{key}` is for traces of AIX, and {} is a log of QNX", slice.trace.display()));
+    }
+    let ids = |key: &str, list: &Option<String>| {
+        let Some(list) = list else { return Ok(None) };
+        let mut ids = RecordIds::default();
+        let mut items = list.split([',', ' ']).filter(|item| !item.is_empty());
+        items.try_for_each(|item| ids.add(item, log.header().release)).map_err(|text| format!("`{key}`: {text}"))?;
+        Ok::<_, String>(Some(ids))
+    };
+    let list = slice.columns.as_deref().unwrap_or(options.columns[1]);
+    let columns = RecordColumns::parse(list).map_err(|error| format!("`columns`: {error}"))?;
+    Ok(RecordOptions {
+        columns,
+        no_heading: true,
+        defined: slice.defined,
+        filter: RecordFilter {
+            only: ids("only", &slice.only)?,
+            except: ids("except", &slice.except)?,
+            cpus: cpus(slice.cpu.as_slice()).map_err(|text| format!("`cpu`: {text}"))?,
+            from_ns: slice.from_ns.map(i128::from),
+            to_ns: slice.to_ns.map(i128::from),
+            ..RecordFilter::default()
+        },
+        limits: options.limits,
+        max_work: options.max_work,
+        threads: Some(NonZeroUsize::MIN),
+        ..RecordOptions::default()
+    })
+}

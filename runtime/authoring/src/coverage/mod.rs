@@ -1,0 +1,193 @@
+//! Which parts of format files the events of case files reach.
+//!
+//! The format files are compiled a second time with probes ([`tfbc_compiler::coverage`]), and every event is formatted by
+//! those programs under an observer that counts what it sees.
+//!
+//! ```text
+//! format files ─instrument─> programs with probes ─events, observed─> hits ─┬─> table of counts
+//!                            points ───────────────────────────────────────┴─> marked source, lcov
+//! ```
+
+mod lcov;
+mod marked;
+mod segments;
+mod table;
+
+pub use lcov::lcov;
+pub use marked::marked;
+pub use table::table;
+
+use crate::cases::{RunOptions, Suite, Watch, watch_case};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tfbc::catalog::{BUILT_IN, FormatSet};
+use tfbc_compiler::coverage::{Point, PointKind, probe};
+use tfbc_grammar::Source;
+use tfbc_vm::{Observer, Program, Step};
+
+/// A part of a format file, with how often events reached it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The part.
+    pub point: Point,
+    /// How often it was reached.
+    pub n: u64,
+}
+
+/// One format file, with its parts in the order of their places.
+#[derive(Debug)]
+pub struct Covered {
+    /// The file.
+    pub source: Source,
+    /// Its parts.
+    pub hits: Vec<Hit>,
+}
+
+/// What the events of a suite reach.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    /// Format files, by name. One that several sets have counts together, with the points that are the same.
+    pub files: Vec<Covered>,
+    /// Format files that could not be looked at: blobs, and what does not compile.
+    pub left_out: Vec<String>,
+}
+
+/// Runs the events of a suite once more, and counts what they reach.
+pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
+    let mut options = options.clone();
+    options.load.instrument = true;
+    let sets = suite.load(&options);
+    let mut coverage = Coverage::default();
+    let mut files: BTreeMap<String, (Source, BTreeMap<Key, Hit>)> = BTreeMap::new();
+    for (at, set) in sets.iter().enumerate() {
+        let Ok(loaded) = &set.loaded else {
+            coverage.left_out.extend(set.formats.iter().map(|path| path.display().to_string()));
+            continue;
+        };
+        coverage.left_out.extend(loaded.blobs().map(|path| path.display().to_string()));
+        let counts = count(suite, at, loaded, &options);
+        for (point, n) in loaded.points().iter().zip(counts) {
+            // The built-in format file is nobody's to test.
+            let source = loaded.findings().sources.get(point.source).filter(|source| source.name() != BUILT_IN);
+            let Some(source) = source else { continue };
+            let file = files.entry(source.name().to_owned()).or_insert_with(|| (source.clone(), BTreeMap::new()));
+            let key = (point.span.start, point.span.end, point.kind, point.name.clone());
+            file.1.entry(key).or_insert_with(|| Hit { point: point.clone(), n: 0 }).n += n;
+        }
+    }
+    let covered = |(source, hits): (Source, BTreeMap<Key, Hit>)| Covered { source, hits: hits.into_values().collect() };
+    coverage.files = files.into_values().map(covered).collect();
+    coverage.left_out.sort_unstable();
+    coverage.left_out.dedup();
+    coverage
+}
+
+/// What tells a point of a file from its others, in the order of places.
+type Key = (u32, u32, PointKind, String);
+
+/// How often the events that are formatted by a set reach each of its points.
+fn count(suite: &Suite, set: usize, loaded: &FormatSet, options: &RunOptions) -> Vec<u64> {
+    let counts: Vec<AtomicU64> = loaded.points().iter().map(|_| AtomicU64::new(0)).collect();
+    if let Ok(catalog) = loaded.catalog() {
+        let files = suite.of_set(set);
+        // The program with the probes is compiled last.
+        let probed = catalog.programs().last();
+        crate::cases::side_by_side(
+            &files,
+            options.threads,
+            || (),
+            |(), file| {
+                watch_case(file, &catalog, options, &mut Counting { probed, counts: &counts });
+            },
+        );
+    }
+    counts.into_iter().map(AtomicU64::into_inner).collect()
+}
+
+/// Counts probes.
+struct Counting<'c, 'p> {
+    probed: Option<&'c Program<'p>>,
+    counts: &'c [AtomicU64],
+}
+
+impl Watch for Counting<'_, '_> {
+    fn observer(&mut self, program: &Program<'_>) -> impl Observer {
+        let is_probed = self.probed.is_some_and(|probed| same(probed, program));
+        let counts = self.counts;
+        move |step: Step<'_>| {
+            if let Some(count) = probe(step.instr).filter(|_| is_probed).and_then(|point| counts.get(point)) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Whether two programs are one.
+fn same(one: &Program<'_>, other: &Program<'_>) -> bool {
+    std::ptr::eq(std::ptr::from_ref(one).cast::<u8>(), std::ptr::from_ref(other).cast::<u8>())
+}
+
+impl Covered {
+    /// The parts that count by themselves: what stands behind an item that may end the event is part of something else.
+    pub fn counted(&self) -> impl Iterator<Item = &Hit> {
+        self.hits.iter().filter(|hit| hit.point.kind != PointKind::Rest)
+    }
+
+    /// Parts of one of some kinds: how many were reached, of how many.
+    pub fn reached(&self, kinds: &[PointKind]) -> (usize, usize) {
+        let of_kind = || self.hits.iter().filter(|hit| kinds.contains(&hit.point.kind));
+        (of_kind().filter(|hit| hit.n > 0).count(), of_kind().count())
+    }
+
+    /// How often the innermost part that a line begins in, or that begins on it, was reached; `None` for lines without any,
+    /// such as comments.
+    pub fn line_counts(&self) -> Vec<Option<u64>> {
+        lines::counts(self)
+    }
+}
+
+/// Counts of lines.
+mod lines {
+    use super::{Covered, Hit};
+    use tfbc_compiler::coverage::PointKind;
+
+    /// Whether a part has a branch of its own in place of text that runs.
+    fn is_branch_only(kind: PointKind) -> bool {
+        matches!(kind, PointKind::Fails | PointKind::FlagClear)
+    }
+
+    pub fn counts(covered: &Covered) -> Vec<Option<u64>> {
+        let bytes = covered.source.bytes();
+        let mut regions: Vec<&Hit> = covered.hits.iter().filter(|hit| !is_branch_only(hit.point.kind)).collect();
+        // Outer ones first, as they nest.
+        regions.sort_by_key(|hit| (hit.point.span.start, std::cmp::Reverse(hit.point.span.end)));
+        let mut counts = Vec::new();
+        let mut open: Vec<&Hit> = Vec::new();
+        let mut next = regions.into_iter().peekable();
+        let mut start = 0u32;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let end = start + line.len() as u32;
+            let blanks = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count() as u32;
+            let text = start + blanks;
+            let mut on_line = None;
+            let close = |open: &mut Vec<&Hit>, at: u32| open.retain(|hit| hit.point.span.end > at);
+            while let Some(hit) = next.next_if(|hit| hit.point.span.start <= text) {
+                close(&mut open, hit.point.span.start);
+                open.push(hit);
+            }
+            close(&mut open, text);
+            if text < end {
+                on_line = open.last().map(|hit| hit.n);
+            }
+            while let Some(hit) = next.next_if(|hit| hit.point.span.start < end) {
+                // What begins on a line counts where it was reached more often.
+                on_line = Some(on_line.unwrap_or(0).max(hit.n));
+                close(&mut open, hit.point.span.start);
+                open.push(hit);
+            }
+            counts.push(on_line);
+            start = end;
+        }
+        counts
+    }
+}

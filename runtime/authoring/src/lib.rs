@@ -1,0 +1,14 @@
+//! Tools for those who write format files: tests with kept text, what the tests reach, and a report that follows the
+//! editor.
+
+#![forbid(unsafe_code)]
+
+pub mod cases;
+pub mod coverage;
+pub mod explanation;
+pub mod fix;
+pub mod render;
+pub mod sarif;
+pub mod update;
+pub mod view;
+pub mod watch;

@@ -1,0 +1,176 @@
+//! A format file as the stanzas that an update may touch, and the bytes between them.
+
+use super::edit::Edit;
+use super::script::content_end;
+use std::collections::HashMap;
+use tfbc_grammar::trcfmt::ast::HookId;
+use tfbc_grammar::trcfmt::{LineKind, LogicalLine, first_line_end, head, raw_lines};
+use tfbc_grammar::{Source, Span};
+
+/// A format file and the changes to it so far.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    bytes: &'a [u8],
+    /// The file's stanzas with an id, in order; then those that are added.
+    slots: Vec<Slot>,
+    /// The slots that hold stanzas of an id, in order: the last one is in force.
+    by_id: HashMap<HookId, Vec<usize>>,
+    /// What closes the file's last line, before something is added behind it.
+    closing: Vec<u8>,
+    newline: &'static [u8],
+}
+
+/// The place of one stanza.
+#[derive(Debug)]
+struct Slot {
+    id: HookId,
+    version: (u32, u32),
+    /// Offsets of the stanza, of its line end, and behind that. Stanzas that are added stand at the end of the file.
+    start: usize,
+    text_end: usize,
+    end: usize,
+    state: State,
+    /// Index of the entry that touched it last.
+    order: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Kept,
+    /// Holds a stanza of the update file.
+    New(Span),
+    Gone,
+}
+
+impl<'a> Document<'a> {
+    pub fn new(source: &'a Source) -> Self {
+        let bytes = source.bytes();
+        let newline = first_line_end(bytes);
+        let mut document = Self { bytes, slots: Vec::new(), by_id: HashMap::new(), closing: Vec::new(), newline };
+        for line in raw_lines(source) {
+            if line.end as usize == bytes.len() {
+                document.closing = closing(bytes, &line, newline);
+            }
+            if line.kind == LineKind::Stanza {
+                let head = head(source, line.span);
+                let Some(id) = head.id else { continue };
+                let slot = Slot {
+                    id,
+                    version: head.version.unwrap_or_default(),
+                    start: line.span.start as usize,
+                    text_end: content_end(bytes, &line) as usize,
+                    end: line.end as usize,
+                    state: State::Kept,
+                    order: 0,
+                };
+                document.insert(slot);
+            }
+        }
+        document
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        self.by_id.entry(slot.id).or_default().push(self.slots.len());
+        self.slots.push(slot);
+    }
+
+    /// Replaces the stanza of an id, or adds it at the end. Gives the entry whose stanza is lost, where that is one of
+    /// the update's own.
+    ///
+    /// # Errors
+    /// The version of the stanza in force, which is newer.
+    pub fn put(
+        &mut self,
+        id: HookId,
+        version: (u32, u32),
+        text: Span,
+        order: usize,
+        any_version: bool,
+    ) -> Result<Option<usize>, (u32, u32)> {
+        let found = self.by_id.get(&id).and_then(|all| all.last()).map(|index| &mut self.slots[*index]);
+        let Some(slot) = found else {
+            let end = self.bytes.len();
+            let state = State::New(text);
+            self.insert(Slot { id, version, start: end, text_end: end, end, state, order });
+            return Ok(None);
+        };
+        if version < slot.version && !any_version {
+            return Err(slot.version);
+        }
+        let lost = matches!(slot.state, State::New(_)).then_some(slot.order);
+        (slot.version, slot.state, slot.order) = (version, State::New(text), order);
+        Ok(lost)
+    }
+
+    /// Deletes all stanzas of an id; `false` where there is none.
+    pub fn delete(&mut self, id: HookId, order: usize) -> bool {
+        let Some(found) = self.by_id.get_mut(&id).filter(|found| !found.is_empty()) else { return false };
+        for index in found.drain(..) {
+            let slot = &mut self.slots[index];
+            (slot.state, slot.order) = (State::Gone, order);
+        }
+        true
+    }
+
+    /// Whether there is a stanza of an id, or was before it was deleted.
+    pub fn had(&self, id: HookId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
+    /// What it all comes to, in the order of the file; `update` holds the texts.
+    pub fn edits(&self, update: &[u8]) -> Vec<Edit> {
+        let mut closing = self.closing();
+        let mut edits = Vec::new();
+        for slot in &self.slots {
+            let is_added = slot.start == slot.end;
+            let (new, text) = match slot.state {
+                State::Kept => continue,
+                State::Gone if is_added => continue,
+                State::Gone => (Vec::new(), None),
+                State::New(place) => {
+                    let (before, behind) = if is_added {
+                        (std::mem::take(&mut closing), self.newline)
+                    } else {
+                        (Vec::new(), self.line_end(slot))
+                    };
+                    let text = &update[place.start as usize..place.end as usize];
+                    let offset = before.len();
+                    ([&before[..], text, behind].concat(), Some((offset, place)))
+                }
+            };
+            let old = slot.start..slot.end;
+            if self.bytes[old.clone()] != new[..] {
+                edits.push(Edit { old, new, id: slot.id, order: slot.order, text });
+            }
+        }
+        edits
+    }
+
+    /// What stands between the file and the first stanza that is added.
+    fn closing(&self) -> Vec<u8> {
+        let last = self.slots.iter().rfind(|slot| slot.start < slot.end);
+        match last.filter(|slot| slot.end == self.bytes.len()) {
+            None => self.closing.clone(),
+            Some(slot) => match slot.state {
+                State::Kept => self.closing.clone(),
+                State::New(_) if self.line_end(slot).is_empty() => self.newline.to_vec(),
+                State::New(_) | State::Gone => Vec::new(),
+            },
+        }
+    }
+
+    /// The line end behind a slot; a `\` that joins nothing is not part of it.
+    fn line_end(&self, slot: &Slot) -> &'a [u8] {
+        let behind = &self.bytes[slot.text_end..slot.end];
+        [&b"\r\n"[..], b"\n"].into_iter().find(|end| behind.ends_with(end)).unwrap_or_default()
+    }
+}
+
+/// What the last line of a file lacks so that another may follow: its line end, and one more behind a `\`.
+fn closing(bytes: &[u8], line: &LogicalLine, newline: &[u8]) -> Vec<u8> {
+    // A return after a `\` would make a join of the line end that is added.
+    let before_return = bytes.strip_suffix(b"\r").unwrap_or_default().trim_ascii_end();
+    let is_joined =
+        line.dangling.is_some() || content_end(bytes, line) < line.span.end || before_return.ends_with(b"\\");
+    newline.repeat(usize::from(!bytes.ends_with(b"\n")) + usize::from(is_joined))
+}

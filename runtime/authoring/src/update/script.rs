@@ -1,0 +1,286 @@
+//! Update files, read.
+//!
+//! ```text
+//! * /etc/trcfmt          first line
+//! + 010 1.1 "A" \        adds a stanza, or replaces the one with its id; goes on as in format files
+//!   X4
+//! - 020                  deletes
+//! # or *                 comment
+//! ```
+
+use super::undo::{Place, Stamps};
+use std::fmt;
+use tfbc::ids::display_id;
+use tfbc_grammar::trcfmt::ast::HookId;
+use tfbc_grammar::trcfmt::{LineKind, LogicalLine, begins_update, head, is_update, raw_lines};
+use tfbc_grammar::{Source, Span};
+
+/// Bytes of a line that a message shows.
+const MAX_SHOWN: usize = 40;
+
+/// An update file.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// What it does, in order; entries that are wrong are left out.
+    pub entries: Vec<Entry>,
+    /// What an undo file says of the files on both sides.
+    pub undoes: Option<Stamps>,
+}
+
+/// One `+` or `-` of an update file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Line, from 1.
+    pub line: u32,
+    /// What it does.
+    pub action: Action,
+    /// Where an undo file has it.
+    pub place: Option<Place>,
+    /// Offset of the first byte behind `+ `, and of the end of the logical line.
+    pub body: (usize, usize),
+}
+
+/// What an entry does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Adds or replaces a stanza.
+    Put {
+        /// Its id.
+        id: HookId,
+        /// Its version, where it can be read.
+        version: Option<(u32, u32)>,
+        /// Its place in the update file, from the id to the last byte before the line end.
+        text: Span,
+    },
+    /// Deletes a stanza.
+    Delete(HookId),
+}
+
+/// A place of an update file where something is wrong, or probably not meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, from 1.
+    pub line: u32,
+    /// What it is.
+    pub fault: Fault,
+}
+
+/// What is wrong in an update file, or probably not meant. The text goes without the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The first line is not `* /etc/trcfmt`.
+    NoMagic {
+        /// What it is.
+        found: String,
+    },
+    /// Warning: another line is `* /etc/trcfmt`.
+    RepeatedMagic,
+    /// A line is no entry and no comment.
+    BadLine {
+        /// The line.
+        found: String,
+    },
+    /// Where an id belongs, there is none.
+    BadId {
+        /// What stands there.
+        found: String,
+    },
+    /// A stanza's version cannot be read.
+    BadVersion {
+        /// The stanza.
+        id: HookId,
+    },
+    /// A stanza is older than the one that it is to replace.
+    Older {
+        /// The stanza.
+        id: HookId,
+        /// The update's version and release.
+        version: (u32, u32),
+        /// The format file's.
+        known: (u32, u32),
+    },
+    /// A stanza to be deleted is not there.
+    Missing {
+        /// The stanza.
+        id: HookId,
+    },
+    /// Warning: a stanza replaces one of the same update.
+    Repeated {
+        /// The stanza.
+        id: HookId,
+        /// Line of the one that is lost.
+        first: u32,
+    },
+    /// Warning: a comment ends in `\`, so an entry is part of it.
+    Swallowed,
+    /// Warning: the format file is not the one that an undo file was written for.
+    Changed,
+}
+
+impl Fault {
+    /// Whether the update goes on.
+    pub fn is_warning(&self) -> bool {
+        matches!(self, Fault::RepeatedMagic | Fault::Repeated { .. } | Fault::Swallowed | Fault::Changed)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
+            Fault::RepeatedMagic => f.write_str("`* /etc/trcfmt` stands here again"),
+            Fault::BadLine { found } => write!(
+                f,
+                "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza goes on only behind a `\\` at line end)"
+            ),
+            Fault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
+            Fault::BadVersion { id } => {
+                write!(f, "stanza {}: expected version and release such as `1.0` behind the id", display_id(id.0))
+            }
+            Fault::Older { id, version, known } => write!(
+                f,
+                "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it all the same)",
+                display_id(id.0),
+                version.0,
+                version.1,
+                known.0,
+                known.1
+            ),
+            Fault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
+            Fault::Repeated { id, first } => {
+                write!(f, "stanza {} stands here again: the one of line {first} is lost", display_id(id.0))
+            }
+            Fault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is comment too"),
+            Fault::Changed => f.write_str(
+                "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
+            ),
+        }
+    }
+}
+
+impl Script {
+    /// Reads an update file. All that is wrong is reported, but of a file without the first line only that.
+    pub fn parse(source: &Source) -> (Self, Vec<Problem>) {
+        let mut parser = Parser { source, script: Self::default(), problems: Vec::new(), place: None };
+        let mut lines = raw_lines(source);
+        let first = lines.next();
+        if is_update(source) {
+            lines.for_each(|line| parser.line(&line));
+        } else {
+            let found = first.map_or(String::new(), |line| excerpt(source.slice(line.span)));
+            parser.problems.push(Problem { line: 1, fault: Fault::NoMagic { found } });
+        }
+        (parser.script, parser.problems)
+    }
+}
+
+struct Parser<'s> {
+    source: &'s Source,
+    script: Script,
+    problems: Vec<Problem>,
+    /// Of the next entry.
+    place: Option<Place>,
+}
+
+impl Parser<'_> {
+    fn line(&mut self, line: &LogicalLine) {
+        let text = self.source.slice(line.span);
+        let indent = text.len() - text.trim_ascii_start().len();
+        let text = &text[indent..];
+        match text.first() {
+            _ if line.kind == LineKind::Blank => {}
+            Some(b'#') => self.comment(line, text),
+            Some(b'*') if begins_update(text) => self.report(line, Fault::RepeatedMagic),
+            Some(b'*') => self.comment(line, text),
+            Some(b'+') => self.put(line, line.span.start + indent as u32 + 1),
+            Some(b'-') => self.delete(line, line.span.start + indent as u32 + 1),
+            // A `#` behind joins.
+            _ if line.kind == LineKind::Comment => {}
+            _ => self.report(line, Fault::BadLine { found: excerpt(text) }),
+        }
+    }
+
+    fn comment(&mut self, line: &LogicalLine, text: &[u8]) {
+        let lines = text.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_start);
+        if lines.into_iter().any(|line| matches!(line.first(), Some(b'+' | b'-'))) {
+            self.report(line, Fault::Swallowed);
+        }
+        let Some(text) = std::str::from_utf8(&text[1..]).ok() else { return };
+        if let Some(place) = Place::parse(text) {
+            self.place = Some(place);
+        } else if let Some(stamps) = Stamps::parse(text) {
+            self.script.undoes = Some(stamps);
+        }
+    }
+
+    fn put(&mut self, line: &LogicalLine, at: u32) {
+        let text = self.trimmed(at, line);
+        let head = head(self.source, text);
+        match head.id {
+            Some(id) => self.enter(line, Action::Put { id, version: head.version, text }),
+            None => self.report(line, Fault::BadId { found: self.word(text) }),
+        }
+    }
+
+    /// `- id`; a version behind the id says nothing.
+    fn delete(&mut self, line: &LogicalLine, at: u32) {
+        let text = self.trimmed(at, line);
+        let head = head(self.source, text);
+        let n_words = self.source.slice(text).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+        match head.id {
+            Some(id) if n_words == 1 || (n_words == 2 && head.version.is_some()) => {
+                self.enter(line, Action::Delete(id));
+            }
+            Some(_) => self.report(line, Fault::BadLine { found: excerpt(self.source.slice(line.span)) }),
+            None => self.report(line, Fault::BadId { found: self.word(text) }),
+        }
+    }
+
+    fn enter(&mut self, line: &LogicalLine, action: Action) {
+        let body = (line.span.start as usize + 2, line.end as usize);
+        let entry = Entry { line: self.line_of(line), action, place: self.place.take(), body };
+        self.script.entries.push(entry);
+    }
+
+    /// The rest of a line from `at`, without blanks before it and without a `\` that joins nothing.
+    fn trimmed(&self, at: u32, line: &LogicalLine) -> Span {
+        let bytes = self.source.bytes();
+        let n_blanks = bytes[at as usize..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let start = at + n_blanks as u32;
+        Span::new(start, content_end(bytes, line).max(start))
+    }
+
+    fn word(&self, text: Span) -> String {
+        let text = self.source.slice(text);
+        excerpt(text.split(u8::is_ascii_whitespace).next().unwrap_or_default())
+    }
+
+    fn report(&mut self, line: &LogicalLine, fault: Fault) {
+        self.problems.push(Problem { line: self.line_of(line), fault });
+    }
+
+    fn line_of(&self, line: &LogicalLine) -> u32 {
+        self.source.line_column(line.span.start).0
+    }
+}
+
+/// The end of a logical line's content: joins that nothing but the end of the file follows are left out.
+pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
+    let mut end = line.span.end;
+    for join in line.joins.iter().rev() {
+        let behind = &bytes[join.end as usize..end as usize];
+        if !matches!(behind, b"\n" | b"\r\n") {
+            break;
+        }
+        end = join.start;
+    }
+    end
+}
+
+/// The first line of some text, as far as a message shows it.
+fn excerpt(text: &[u8]) -> String {
+    let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let shown = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]);
+    let shown: String = shown.chars().map(|char| if char.is_control() { '.' } else { char }).collect();
+    if line.len() > MAX_SHOWN { format!("{shown}…") } else { shown }
+}

@@ -1,0 +1,174 @@
+//! Undo files: update files that give back a format file byte for byte.
+//!
+//! ```text
+//! # undo: 5120 bytes 9AE16A3B -> 5000 bytes 0011AABB      the file that the update made, and the one before it
+//! # place: 4711+56 -> 4700+80                             56 bytes at 4711 become 80 at 4700 of the old file,
+//! + 020 1.0 "OLD" X4                                      which are the first 80 behind `+ `
+//! ```
+//!
+//! The sums are CRC-32. Line ends that closed the line before the stanza are words of the comment, such as `\r\n`: they
+//! come before the bytes behind `+ `, and count as well.
+
+use super::edit::{Edit, splice};
+use super::script::{Action, Script};
+use std::fmt;
+use tfbc::ids::display_id;
+
+/// Length and checksum of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    len: usize,
+    crc: u32,
+}
+
+impl Stamp {
+    fn of(bytes: &[u8]) -> Self {
+        Self { len: bytes.len(), crc: crc32fast::hash(bytes) }
+    }
+
+    fn parse(len: &str, crc: &str) -> Option<Self> {
+        Some(Self { len: len.parse().ok()?, crc: u32::from_str_radix(crc, 16).ok()? })
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes {:08X}", self.len, self.crc)
+    }
+}
+
+/// The files on both sides of an undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamps {
+    before: Stamp,
+    behind: Stamp,
+}
+
+impl Stamps {
+    /// Reads the text of a comment.
+    pub fn parse(text: &str) -> Option<Self> {
+        let words: Vec<_> = text.split_ascii_whitespace().collect();
+        match words[..] {
+            ["undo:", n, "bytes", crc, "->", n_behind, "bytes", crc_behind] => {
+                Some(Self { before: Stamp::parse(n, crc)?, behind: Stamp::parse(n_behind, crc_behind)? })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where an edit takes place: a run of the file before, and the run of the file behind that it becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    at: usize,
+    len: usize,
+    to: usize,
+    len_behind: usize,
+    /// Line ends that stand before the stanza.
+    lead: &'static [u8],
+}
+
+/// What may stand before a stanza, and its word in the comment. The longer ones come first.
+const LEADS: [(&str, &[u8]); 5] =
+    [("\\r\\n\\r\\n", b"\r\n\r\n"), ("\\r\\n", b"\r\n"), ("\\n\\n", b"\n\n"), ("\\n", b"\n"), ("", b"")];
+
+impl Place {
+    /// Reads the text of a comment.
+    pub fn parse(text: &str) -> Option<Self> {
+        let words: Vec<_> = text.split_ascii_whitespace().collect();
+        let (run, run_behind, lead) = match words[..] {
+            ["place:", run, "->", run_behind] => (run, run_behind, ""),
+            ["place:", run, "->", run_behind, lead] => (run, run_behind, lead),
+            _ => return None,
+        };
+        let numbers = |run: &str| {
+            let (at, len) = run.split_once('+')?;
+            Some((at.parse().ok()?, len.parse().ok()?))
+        };
+        let ((at, len), (to, len_behind)) = (numbers(run)?, numbers(run_behind)?);
+        let (_, lead) = LEADS.into_iter().find(|(word, _)| *word == lead)?;
+        Some(Self { at, len, to, len_behind, lead })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, len, to, len_behind, lead } = self;
+        write!(f, "{at}+{len} -> {to}+{len_behind}")?;
+        match LEADS.into_iter().find(|(_, bytes)| bytes == lead) {
+            Some((word, _)) if !word.is_empty() => write!(f, " {word}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The undo file of edits that made `new` of `old`.
+pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let mut out = b"* /etc/trcfmt\n# Takes an update back: give it to trcupdate with -o.\n".to_vec();
+    out.extend_from_slice(format!("# undo: {} -> {}\n", Stamp::of(new), Stamp::of(old)).as_bytes());
+    let mut shift = 0_i64;
+    let mut entries = Vec::new();
+    for edit in edits {
+        let at = (edit.old.start as i64 + shift) as usize;
+        shift += edit.new.len() as i64 - edit.old.len() as i64;
+        entries.push((at, edit));
+    }
+    // Of the stanzas that one entry deleted, the last was in force.
+    entries.sort_by_key(|(_, edit)| std::cmp::Reverse(edit.order));
+    for (at, edit) in entries {
+        let bytes = &old[edit.old.clone()];
+        let lead = LEADS.into_iter().find(|(_, lead)| bytes.starts_with(lead)).map_or(&b""[..], |(_, lead)| lead);
+        let place = Place { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
+        out.extend_from_slice(format!("# place: {place}\n").as_bytes());
+        if bytes.is_empty() {
+            out.extend_from_slice(format!("- {}\n", display_id(edit.id.0)).as_bytes());
+        } else {
+            write_stanza(&bytes[lead.len()..], &mut out);
+        }
+    }
+    out
+}
+
+/// `+ ` and a stanza as it stood, and what ends its line where it had no line end itself or that was joined away.
+fn write_stanza(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"+ ");
+    out.extend_from_slice(bytes);
+    let is_ended = bytes.ends_with(b"\n");
+    if !is_ended {
+        out.push(b'\n');
+    }
+    let line = bytes.trim_ascii_end();
+    if line.ends_with(b"\\") {
+        out.push(b'\n');
+    }
+}
+
+/// The edits of an undo file, and what they make, where `old` is the file that it was written for and all of it fits.
+pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<(Vec<Edit>, Vec<u8>)> {
+    let stamps = script.undoes?;
+    if Stamp::of(old) != stamps.before {
+        return None;
+    }
+    let mut edits = Vec::new();
+    for (order, entry) in script.entries.iter().enumerate() {
+        let place = entry.place?;
+        let old = place.at..place.at.checked_add(place.len)?;
+        let (id, new) = match entry.action {
+            Action::Delete(id) => (id, Vec::new()),
+            Action::Put { id, .. } => {
+                let (start, line_end) = entry.body;
+                let end = start.checked_add(place.len_behind.checked_sub(place.lead.len())?)?;
+                let is_exact = update.get(..start)?.ends_with(b"+ ") && end <= line_end;
+                let text = update.get(start..end).filter(|_| is_exact)?;
+                (id, [place.lead, text].concat())
+            }
+        };
+        edits.push((place.to, Edit { old, new, id, order, text: None }));
+    }
+    edits.sort_by_key(|(to, edit)| (edit.old.start, *to));
+    let edits: Vec<_> = edits.into_iter().map(|(_, edit)| edit).collect();
+    let ends = std::iter::once(0).chain(edits.iter().map(|edit| edit.old.end));
+    let fits = ends.zip(&edits).all(|(end, edit)| end <= edit.old.start && edit.old.end <= old.len());
+    let new = fits.then(|| splice(old, &edits).bytes)?;
+    (Stamp::of(&new) == stamps.behind).then_some((edits, new))
+}

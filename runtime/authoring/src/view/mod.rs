@@ -1,0 +1,250 @@
+//! Which part of a template reads which bytes of an event, and what it prints of them.
+//!
+//! The template is compiled plainly ([`tfbc_compiler::compile_plainly`]): each of its steps is an instruction of its own, at its
+//! own place. An event is formatted under a [`Recorder`], which notes for each step the bytes that it reads, and the text that
+//! stands there behind it.
+//!
+//! ```text
+//! format files ─compile plainly─> program, places ─event, observed─> View ─show─> dump with labels, list of parts
+//! ```
+
+mod reads;
+mod rows;
+mod show;
+
+pub use show::show;
+
+use reads::reads;
+use std::ops::Range;
+use tfbc_grammar::{SourceId, Span};
+use tfbc_vm::{Observer, Op, Program, Slot, Space, Step};
+
+/// The most parts that are told apart; what comes behind counts to the last.
+const MAX_PARTS: usize = 1 << 16;
+
+/// Bytes at the text's end that a step may take back.
+const TAKEN_BACK: usize = 256;
+
+/// The most parts whose values one value is said to be made of.
+const MAX_ORIGINS: usize = 4;
+
+/// Parts, by number.
+type Origins = Vec<usize>;
+
+/// One event as it was formatted.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// The event's bytes as the template sees them: of a hook, hook word and data.
+    pub bytes: Vec<u8>,
+    /// What it is called: `hook 10A, 32-bit`, `event 6:65`.
+    pub name: String,
+    /// What ran, in order.
+    pub parts: Vec<Part>,
+    /// What was printed, without the line end behind it.
+    pub text: Vec<u8>,
+}
+
+/// A step of a template, at one go.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// Where it stands; `None` for what no template says, such as the hook word's own fields.
+    pub place: Option<(SourceId, Span)>,
+    /// The bits of the event that it read, the first bit of the first byte being 0: offset behind offset.
+    pub reads: Vec<Range<u64>>,
+    /// What of the text it printed.
+    pub text: Vec<Range<usize>>,
+    /// The parts whose values it used.
+    pub from: Vec<usize>,
+    /// The bits of the value that counted, the lowest being 0.
+    pub bits: Option<(u32, u32)>,
+}
+
+impl View {
+    /// The bytes of the event that no part read.
+    pub fn unread(&self) -> Vec<usize> {
+        let mut read = vec![false; self.bytes.len()];
+        for range in self.parts.iter().flat_map(|part| &part.reads) {
+            let bytes = (range.start / 8) as usize..range.end.div_ceil(8) as usize;
+            if let Some(run) = read.get_mut(bytes) {
+                run.fill(true);
+            }
+        }
+        (0..self.bytes.len()).filter(|at| !read[*at]).collect()
+    }
+}
+
+/// Notes what a run reads and prints.
+#[derive(Debug)]
+pub struct Recorder<'v, 'r, 'p> {
+    program: &'r Program<'p>,
+    places: &'v [Vec<(SourceId, Span)>],
+    /// Where the event's view goes when it is complete.
+    done: &'v mut Vec<View>,
+    view: View,
+    /// The routine and instruction of the last step.
+    last: Option<(u32, u32)>,
+    /// Whether the last step only changed the letters of what stood there.
+    in_place: bool,
+    /// Runs of the text, in order, each with the part that printed it.
+    pieces: Vec<(usize, Range<usize>)>,
+    /// What the registers hold is made of.
+    origins: Vec<Origins>,
+}
+
+impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
+    /// For one event that a program formats, whose instructions stand at `places`, by routine.
+    pub fn new(program: &'r Program<'p>, places: &'v [Vec<(SourceId, Span)>], done: &'v mut Vec<View>) -> Self {
+        Self {
+            program,
+            places,
+            done,
+            view: View::default(),
+            last: None,
+            in_place: false,
+            pieces: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, step: &Step<'_>) {
+        let event = step.event;
+        self.view.bytes = event.bytes.to_vec();
+        self.origins = vec![Origins::new(); step.regs.len()];
+        self.view.name = match event.record {
+            Some(record) => {
+                let is_it = |hook: &tfbc_vm::Hook<'_>| {
+                    let routine = self.program.routine_of(hook, event.env());
+                    hook.id & 1023 == record.event && routine.is_some_and(|routine| routine.index == step.routine)
+                };
+                let class = self.program.entries(Space::Record).find(is_it).map(|hook| hook.id >> 10);
+                let form = if event.wide { "wide" } else { "simple" };
+                match class {
+                    Some(class) => format!("event {class}:{}, {form}", record.event),
+                    None => format!("event {}, {form}", record.event),
+                }
+            }
+            None => {
+                let (bits, word) = if event.wide { (64, 8) } else { (32, 4) };
+                let read = 0..8 * event.bytes.len().min(word) as u64;
+                self.view.parts.push(Part { reads: vec![read], ..Part::default() });
+                let form = if event.is_generic() { ", generic" } else { "" };
+                format!("hook {}, {bits}-bit{form}", tfbc::ids::display_id(event.hook_id()))
+            }
+        };
+    }
+
+    /// The part that the step belongs to: the last one where it goes on, else one of its own.
+    fn part(&mut self, step: &Step<'_>) -> usize {
+        let at = (step.routine as usize, step.pc as usize);
+        let place = self.places.get(at.0).and_then(|places| places.get(at.1)).copied();
+        let goes_on = self.last.is_some_and(|(routine, pc)| routine == step.routine && pc < step.pc);
+        self.last = Some((step.routine, step.pc));
+        let parts = &mut self.view.parts;
+        let is_same = goes_on && parts.last().is_some_and(|last| last.place == place);
+        if !is_same && (parts.len() < MAX_PARTS || parts.is_empty()) {
+            parts.push(Part { place, ..Part::default() });
+        }
+        parts.len() - 1
+    }
+
+    /// Gives the last part the text that has come since.
+    fn settle(&mut self, text: &[u8]) {
+        let old = &mut self.view.text;
+        if std::mem::take(&mut self.in_place) && old.len() == text.len() {
+            old.copy_from_slice(text);
+            return;
+        }
+        let shorter = old.len().min(text.len());
+        let from = shorter.saturating_sub(TAKEN_BACK);
+        let same = old[from..shorter].iter().zip(&text[from..shorter]).take_while(|(old, new)| old == new).count();
+        let same = from + same;
+        old.truncate(same);
+        old.extend_from_slice(&text[same..]);
+        while let Some((_, run)) = self.pieces.last_mut().filter(|(_, run)| run.end > same) {
+            if run.start >= same {
+                self.pieces.pop();
+            } else {
+                run.end = same;
+            }
+        }
+        if text.len() > same {
+            let part = self.view.parts.len().saturating_sub(1);
+            match self.pieces.last_mut().filter(|(last, run)| *last == part && run.end == same) {
+                Some((_, run)) => run.end = text.len(),
+                None => self.pieces.push((part, same..text.len())),
+            }
+        }
+    }
+
+    /// Follows the values that the step uses and makes.
+    fn follow(&mut self, step: &Step<'_>, part: usize, has_read: bool) {
+        let Some(op) = Op::from_u8(step.instr.op) else { return };
+        let mut used = Origins::new();
+        let mut made = None;
+        for (_, slot, kind) in op.info().operands {
+            let register = step.instr.slot(*slot) as usize;
+            match kind {
+                tfbc_vm::Kind::Dst => made = Some(register),
+                tfbc_vm::Kind::Src => {
+                    let origins = self.origins.get(register).cloned().unwrap_or_default();
+                    add(&mut used, &origins);
+                }
+                _ => {}
+            }
+        }
+        let part_of = &mut self.view.parts[part];
+        if op == Op::Bits && used.len() == 1 {
+            let low = step.instr.slot(Slot::C);
+            part_of.bits = Some((low, low + step.instr.slot(Slot::D).max(1) - 1));
+        }
+        for origin in used.iter().filter(|origin| **origin != part) {
+            if !part_of.from.contains(origin) && part_of.from.len() < MAX_ORIGINS {
+                part_of.from.push(*origin);
+            }
+        }
+        if has_read {
+            add(&mut used, &[part]);
+        }
+        if let Some(origins) = made.and_then(|made| self.origins.get_mut(made)) {
+            *origins = used;
+        }
+    }
+}
+
+fn add(origins: &mut Origins, more: &[usize]) {
+    for origin in more {
+        if !origins.contains(origin) && origins.len() < MAX_ORIGINS {
+            origins.push(*origin);
+        }
+    }
+}
+
+impl Observer for Recorder<'_, '_, '_> {
+    fn before(&mut self, step: Step<'_>) {
+        if self.last.is_none() {
+            self.begin(&step);
+        } else {
+            self.settle(step.text);
+        }
+        let part = self.part(&step);
+        let mut ranges = reads(&step);
+        let end = step.event.bytes.len() as u64 * 8;
+        ranges.iter_mut().for_each(|range| range.end = range.end.min(end));
+        ranges.retain(|range| range.start < range.end);
+        let has_read = !ranges.is_empty();
+        self.view.parts[part].reads.extend(ranges);
+        self.follow(&step, part, has_read);
+        self.in_place = step.instr.op == Op::Lower as u8;
+    }
+
+    fn after(&mut self, text: &[u8]) {
+        if self.last.is_none() {
+            return;
+        }
+        self.settle(text.strip_suffix(b"\n").unwrap_or(text));
+        for (part, run) in std::mem::take(&mut self.pieces) {
+            self.view.parts[part].text.push(run);
+        }
+        self.done.push(std::mem::take(&mut self.view));
+    }
+}

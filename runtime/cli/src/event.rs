@@ -1,0 +1,366 @@
+//! `tfbc event`: one event, given in hex.
+
+use super::console::{Console, Ending, Failure, Message};
+use super::formats::{self, LanguageArgs};
+use super::limits::LimitArgs;
+use clap::{Args, ValueEnum};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use tfbc::catalog::{Catalog, Entry};
+use tfbc::events::class_name;
+use tfbc::ids::display_id;
+use tfbc::reader::System;
+use tfbc::reader::aix::hooks;
+use tfbc::reader::kev::KevRecord;
+use tfbc::records::{RecordIds, RecordPrinter};
+use tfbc::screen::visible;
+use tfbc_vm::{
+    Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
+};
+
+/// Flags of `tfbc event`.
+#[derive(Debug, Clone, Args)]
+pub struct EventArgs {
+    /// Format file, source or blob; later ones win, `default` is the built-in one
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// AIX: width of the hook
+    #[arg(long, value_name = "BITS")]
+    env: Option<HookWidth>,
+    #[command(flatten)]
+    record: RecordArgs,
+    /// Print each instruction that runs: its number and place in the format file, the data pointer, the registers that it
+    /// changed, and what it printed
+    #[arg(long)]
+    trace: bool,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// AIX: the event's buffer in hex, hook word and data, as templates see it. QNX: the record's payload. Blanks do not
+    /// count
+    #[arg(value_name = "HEX", required_unless_present = "dialect")]
+    hex: Vec<String>,
+}
+
+/// Which record of QNX an event in hex is the payload of.
+#[derive(Debug, Clone, Args)]
+pub(super) struct RecordArgs {
+    /// QNX: class of the record, a number or a name such as USER
+    #[arg(long, value_name = "CLASS", conflicts_with = "env")]
+    pub class: Option<String>,
+    /// QNX: the event's number in its class, or its label
+    #[arg(long, value_name = "EVENT", conflicts_with = "env")]
+    pub id: Option<String>,
+    /// QNX: the record is a combine
+    #[arg(long, requires = "class", conflicts_with = "env")]
+    pub wide: bool,
+    /// QNX: the payload is big-endian
+    #[arg(long, requires = "class", conflicts_with = "env")]
+    pub big_endian: bool,
+}
+
+impl RecordArgs {
+    /// Class and event as they were given; `None` if neither was.
+    ///
+    /// # Errors
+    /// One was given without the other.
+    pub fn ids(&self) -> Result<Option<(&str, &str)>, Failure> {
+        let usage = |text: String| Err(Failure::Say(Message::Usage, text));
+        match (self.class.as_deref(), self.id.as_deref()) {
+            (Some(class), Some(id)) => Ok(Some((class, id))),
+            (None, None) => Ok(None),
+            (Some(class), None) => usage(format!("--class {class} needs the number of an event in its class: --id N")),
+            (None, Some(id)) => usage(format!(
+                "--id {id} needs the class of the event, by number or name, such as `--class USER --id {id}`"
+            )),
+        }
+    }
+
+    /// A record of an event, with a payload.
+    pub fn record<'b>(&self, (class, event): (u8, u16), bytes: &'b [u8]) -> KevRecord<'b> {
+        KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: self.wide, stamp: 0, msb: None, bytes }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum HookWidth {
+    /// 32-bit hook
+    #[value(name = "32")]
+    Bits32,
+    /// 64-bit hook
+    #[value(name = "64")]
+    Bits64,
+}
+
+impl HookWidth {
+    /// Whether it is that of a 64-bit hook.
+    pub fn is_wide(self) -> bool {
+        self == HookWidth::Bits64
+    }
+}
+
+impl EventArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        if let Some((class, id)) = self.record.ids()? {
+            return self.run_record(console, class, id);
+        }
+        let Some(env) = self.env else {
+            let text = "which event? Give --env 32 or --env 64 for a hook of AIX, --class and --id for an event of QNX";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        };
+        let wide = env.is_wide();
+        let trace_env = if wide { 64 } else { 32 };
+        let bytes = parse_event(&self.hex, wide)?;
+        let set = formats::load(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
+        formats::warn_of_others(console, &set.files(&catalog), &[System::Aix], Some("the event"));
+        let entry = entry_of(console, &catalog, &self.formats, &event)?;
+        let program = catalog.program(entry);
+        let mut out = Vec::new();
+        let mut text = TextBuf::new();
+        let mut timers = Timers::new();
+        let job = Job {
+            event: &event,
+            context: &Context { trace_env, ..Context::EMPTY },
+            timers: &mut timers,
+            layout: Layout::default(),
+            line: 0,
+            out: &mut text,
+        };
+        let mut machine = Machine::new(self.limits.of_one(bytes.len()));
+        let outcome = if self.trace {
+            let mut listing = Listing::new(program);
+            let outcome = machine.run_observed(program, entry.hook, job, &mut listing);
+            out.extend_from_slice(listing.text.as_bytes());
+            outcome
+        } else {
+            machine.run(program, entry.hook, job)
+        };
+        out.extend_from_slice(text.as_bytes());
+        let ending = super::print(console, out, None)?.max(formats::loaded(&set));
+        if outcome.truncated {
+            console.warning(Message::PastEnd, "the template reads past the end of the event");
+        }
+        if outcome.limited {
+            console.warning(Message::Notable, "the event reached a limit (--max-turns, --max-steps, --max-text)");
+        }
+        if outcome.divided_by_zero {
+            console.warning(Message::Notable, "the template divided by zero");
+        }
+        if outcome.skipped {
+            console.note("the template drops the event ($SKIP)");
+        }
+        Ok(ending)
+    }
+}
+
+impl EventArgs {
+    /// Prints a record of QNX as a report's data column does.
+    fn run_record(&self, console: &Console, class: &str, id: &str) -> Ending {
+        let usage = |text: String| Failure::Say(Message::Usage, text);
+        let (class, event) = RecordIds::one(class, id).map_err(usage)?;
+        let bytes = parse_hex(&self.hex)?;
+        let set = formats::load(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        formats::warn_of_others(console, &set.files(&catalog), &[System::Qnx], Some("the event"));
+        let record = self.record.record((class, event), &bytes);
+        let mut printer = RecordPrinter::new(&catalog, self.record.big_endian, None, self.limits.limits())
+            .with_max_work(self.limits.max_work());
+        let (mut out, mut text) = (Vec::new(), TextBuf::new());
+        if self.trace {
+            for entry in catalog.records(Space::Record, class, event) {
+                let mut listing = Listing::new(catalog.record_program(entry));
+                let mut shown = TextBuf::new();
+                printer.one(entry, &record, &mut shown, &mut listing);
+                out.extend_from_slice(listing.text.as_bytes());
+            }
+        }
+        let defined = printer.definitions(&record, &mut text);
+        if !defined {
+            printer.arguments(&record, &mut text);
+        }
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'\n');
+        let ending = super::print(console, out, None)?.max(formats::loaded(&set));
+        if !defined {
+            let text = format!("no definition applies to event {}", display_event(class, event));
+            console.note(format!("{text}{}", known_events(&catalog)));
+        }
+        Ok(ending)
+    }
+}
+
+/// The buffer of an AIX event, given in hex.
+pub(super) fn parse_event(hex: &[String], wide: bool) -> Result<Vec<u8>, Failure> {
+    let word = if wide { 8 } else { 4 };
+    let bytes = parse_hex(hex)?;
+    if bytes.len() < word {
+        let env = if wide { 64 } else { 32 };
+        let text = format!("{} bytes, expected at least the {word} of a hook word (--env {env})", bytes.len());
+        return Err(Failure::Say(Message::Usage, text));
+    }
+    Ok(bytes)
+}
+
+/// The stanza that formats an event. Warns if that is the one for undefined hooks.
+pub(super) fn entry_of<'c>(
+    console: &Console,
+    catalog: &'c Catalog<'_>,
+    formats: &[PathBuf],
+    event: &Event<'_>,
+) -> Result<&'c Entry, Failure> {
+    let id = event.hook_id();
+    if catalog.get(id).is_none() || id == hooks::ZERO {
+        let other = Event { wide: !event.wide, ..*event };
+        let known = if catalog.defines(other.hook_id()) {
+            let (env, id) = (if other.wide { 64 } else { 32 }, display_id(other.hook_id()));
+            format!(": with --env {env} it is an event of hook {id}")
+        } else if formats.is_empty() {
+            String::from(" in the built-in format file: give yours with -t")
+        } else {
+            let own = catalog.hooks().filter(|hook| !hook.builtin).map(|hook| display_id(hook.id));
+            listed(own.collect())
+        };
+        console.warning(Message::Notable, format!("no stanza formats hook {}{known}", display_id(id)));
+    }
+    let refused = || Failure::Say(Message::Formats, format!("no stanza formats hook {}", display_id(id)));
+    catalog.lookup(id).ok_or_else(refused)
+}
+
+/// The events of QNX that format files define, for a message.
+pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
+    let records = catalog.programs().iter().flat_map(|program| program.entries(Space::Record));
+    let mut ids: Vec<u16> = records.map(|record| record.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    listed(ids.into_iter().map(|id| display_event((id >> 10) as u8, id & 1023)).collect())
+}
+
+/// Ids that a message names.
+const MAX_LISTED: usize = 8;
+
+/// `: there are 0A1, 0A2`, as the end of a message; `tfbc list` has what is more.
+fn listed(ids: Vec<String>) -> String {
+    match ids.len() {
+        0 => String::new(),
+        1..=MAX_LISTED => format!(": the format files have {}", ids.join(", ")),
+        n => format!(
+            ": the format files have {} and {} more (`tfbc list`)",
+            ids[..MAX_LISTED].join(", "),
+            n - MAX_LISTED
+        ),
+    }
+}
+
+/// An event as `--only` takes it, such as `USER:65`.
+pub(super) fn display_event(class: u8, event: u16) -> String {
+    format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned))
+}
+
+/// The instructions of a run, a line each: where it stands in its routine and in the format file, the data pointer's byte,
+/// the instruction, the registers that it changed, and what it printed.
+struct Listing<'p> {
+    program: &'p Program<'p>,
+    /// The names of the routines, and where their instructions stand.
+    routines: Vec<Routine<'p>>,
+    regs: Vec<u64>,
+    /// The event's text before the instruction that runs.
+    before: Vec<u8>,
+    /// The routine that runs.
+    routine: Option<u32>,
+    text: String,
+}
+
+impl<'p> Listing<'p> {
+    fn new(program: &'p Program<'p>) -> Self {
+        let routines = program.routines().collect();
+        Self { program, routines, regs: Vec::new(), before: Vec::new(), routine: None, text: String::new() }
+    }
+
+    /// Names the routine that goes on, with its source.
+    fn head(&mut self, step: &Step<'_>) {
+        if self.routine.replace(step.routine) == Some(step.routine) {
+            return;
+        }
+        let Some(routine) = self.routines.get(step.routine as usize) else { return };
+        let source = routine.places.first().map_or(&b""[..], |place| self.program.source_name(place.source));
+        let (name, source) = (String::from_utf8_lossy(routine.name), String::from_utf8_lossy(source));
+        let _ = writeln!(self.text, "{} {}", visible(&name), visible(&source));
+    }
+
+    /// Says what the last instruction has changed, and ends its line.
+    fn changes(&mut self, regs: &[u64], text: &[u8]) {
+        let begun = self.text.trim_end().len();
+        let mut changes = String::new();
+        for (at, value) in regs.iter().enumerate() {
+            if self.regs.get(at).copied().unwrap_or(0) != *value {
+                let _ = write!(changes, " r{at}={value:#x}");
+            }
+        }
+        let same = self.before.iter().zip(text).take_while(|(old, new)| old == new).count();
+        if same < self.before.len() {
+            let _ = write!(changes, " -\"{}\"", self.before[same..].escape_ascii());
+        }
+        if same < text.len() {
+            let _ = write!(changes, " +\"{}\"", text[same..].escape_ascii());
+        }
+        if changes.is_empty() {
+            self.text.truncate(begun);
+        }
+        self.text.push_str(&changes);
+        self.text.push('\n');
+        self.before.truncate(same);
+        self.before.extend_from_slice(&text[same..]);
+    }
+}
+
+impl Observer for Listing<'_> {
+    fn before(&mut self, step: Step<'_>) {
+        if self.routine.is_some() {
+            self.changes(step.regs, step.text);
+        }
+        self.regs.clear();
+        self.regs.extend_from_slice(step.regs);
+        self.head(&step);
+        let place = self.routines.get(step.routine as usize).and_then(|routine| routine.places.get(step.pc as usize));
+        let place = place.filter(|place| place.line > 0);
+        let place = place.map_or(String::new(), |place| format!("{}:{}", place.line, place.column));
+        let instr = list_instr(step.instr, Some(self.program));
+        let _ = write!(self.text, "{:>6}  {place:<8} @{:<4} {instr:<44}", step.pc, step.pointer);
+    }
+
+    fn after(&mut self, text: &[u8]) {
+        if self.routine.is_some() {
+            let regs = self.regs.clone();
+            self.changes(&regs, text.strip_suffix(b"\n").unwrap_or(text));
+        }
+    }
+}
+
+/// The bytes of hex digits in words, each of which may begin with `0x`.
+pub(super) fn parse_hex(words: &[String]) -> Result<Vec<u8>, Failure> {
+    let usage = |text: String| Failure::Say(Message::Usage, text);
+    let mut digits = Vec::new();
+    for word in words.iter().flat_map(|words| words.split_whitespace()) {
+        let word_digits = word.strip_prefix("0x").unwrap_or(word);
+        if let Some(other) = word_digits.chars().find(|char| !char.is_ascii_hexdigit()) {
+            let hint = if Path::new(word).is_file() {
+                "; it is a file: HEX is one event, a format file is given with -t, and `tfbc report` formats traces"
+            } else {
+                ""
+            };
+            return Err(usage(format!("`{other}` in `{word}` is no hex digit{hint}")));
+        }
+        digits.extend(word_digits.chars().filter_map(|char| char.to_digit(16)));
+    }
+    if !digits.len().is_multiple_of(2) {
+        return Err(usage(format!("{} hex digits, expected an even number: two for each byte", digits.len())));
+    }
+    Ok(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+}

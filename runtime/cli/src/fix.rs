@@ -1,0 +1,155 @@
+//! `tfbc check --fix`: files with the fixes of what was found in them.
+
+use super::console::{Console, Failure, Message};
+use anstyle::AnsiColor;
+use clap::{Args, ValueEnum};
+use similar::udiff::UnifiedHunkHeader;
+use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use tfbc::catalog::BUILT_IN;
+use tfbc::reader::Input;
+use tfbc::screen::{self, visible};
+use tfbc_authoring::fix::{Fixed, Wanted};
+use tfbc_authoring::update::{locked, replace};
+use tfbc_grammar::{Source, Sources};
+
+/// Flags of `tfbc check` that mend what is found.
+#[derive(Debug, Clone, Args)]
+#[group(id = "fixes")]
+pub struct FixArgs {
+    /// Mend what is found, and show what is left: `safe` keeps what the files mean, `all` also makes guesses, such as the nearest
+    /// name
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
+    fix: Option<Which>,
+    /// The same as --fix=all
+    #[arg(long, conflicts_with = "fix")]
+    unsafe_fixes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// What keeps the meaning, or is surely meant
+    Safe,
+    /// Guesses too
+    All,
+}
+
+impl FixArgs {
+    /// Which fixes are asked for.
+    pub fn wanted(&self) -> Option<Wanted> {
+        match (self.fix, self.unsafe_fixes) {
+            (Some(Which::All), _) | (_, true) => Some(Wanted::All),
+            (Some(Which::Safe), _) => Some(Wanted::Safe),
+            (None, false) => None,
+        }
+    }
+}
+
+/// Writes the files that fixes have changed, each whole or not at all; standard input goes to standard output.
+///
+/// # Errors
+/// A file cannot be written, or is not any more what was read.
+pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), Failure> {
+    for (old, new) in changed(before, fixed) {
+        let path = Path::new(new.name());
+        if path == Path::new("-") {
+            super::print(console, new.encode(new.bytes()), None)?;
+            continue;
+        }
+        let refuse = |text: String| Failure::Say(Message::Unwritable, text);
+        if path == Path::new(BUILT_IN) {
+            return Err(refuse(format!("`{BUILT_IN}` is the built-in file and cannot be changed")));
+        }
+        let failed = |error| Failure::write(&error, path.display());
+        // One lock at a time: two commands never wait for each other.
+        let _lock = locked(path).map_err(failed)?;
+        if let Some(unpacker) = Input::open(path).map_err(failed)?.unpacker() {
+            let (path, compression) = (path.display(), unpacker.compression());
+            return Err(refuse(format!("cannot write {path}: it is compressed by {compression}: unpack it first")));
+        }
+        replace(path, &old.encode(old.bytes()), &new.encode(new.bytes())).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Says of each file how many findings were mended, and how many are left.
+pub fn say(console: &Console, fixed: &Fixed, only_shown: bool) {
+    for ((id, source), n_fixed) in fixed.sources.iter().zip(&fixed.n_fixed) {
+        if *n_fixed > 0 {
+            let n_left = fixed.diagnostics.iter().filter(|found| found.primary.source == id).count();
+            let what = super::count(*n_fixed as u64, "finding");
+            let verb = if only_shown { "would fix" } else { "fixed" };
+            let name = if source.name() == "-" { "standard input" } else { source.name() };
+            console.note(format_args!("{verb} {what} in {name} ({n_left} left)"));
+        }
+    }
+}
+
+fn changed<'s>(before: &'s Sources, fixed: &'s Fixed) -> impl Iterator<Item = (&'s Source, &'s Source)> {
+    let pairs = before.iter().zip(fixed.sources.iter()).map(|((_, old), (_, new))| (old, new));
+    pairs.filter(|(old, new)| old.bytes() != new.bytes())
+}
+
+/// What fixes change, as a unified diff.
+pub fn diff(console: &Console, before: &Sources, fixed: &Fixed) -> Vec<u8> {
+    let (colour, shows_controls) = (console.colours_output(None), console.shows_controls());
+    let mut out = Vec::new();
+    for (old, new) in changed(before, fixed) {
+        let name = visible(old.name()).into_owned();
+        let _ = write!(out, "{}", paint(colour, AnsiColor::White, &format!("--- {name}\n+++ {name}\n")));
+        let (old, new) = (lines(old.bytes()), lines(new.bytes()));
+        for hunk in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), 3) {
+            let header = UnifiedHunkHeader::new(&hunk).to_string();
+            let _ = writeln!(out, "{}", paint(colour, AnsiColor::Cyan, &header));
+            for change in hunk.iter().flat_map(|op| op.iter_changes(&old, &new)) {
+                let mut line = Vec::new();
+                if shows_controls {
+                    screen::show(change.value(), &mut line);
+                } else {
+                    line.extend_from_slice(change.value());
+                }
+                put_line(&mut out, change.tag(), &line, colour);
+            }
+        }
+    }
+    out
+}
+
+/// The lines of a text, each with its line end.
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+fn put_line(out: &mut Vec<u8>, tag: ChangeTag, line: &[u8], colour: bool) {
+    let (mark, style) = match tag {
+        ChangeTag::Equal => (' ', None),
+        ChangeTag::Delete => ('-', Some(AnsiColor::Red)),
+        ChangeTag::Insert => ('+', Some(AnsiColor::Green)),
+    };
+    let style = style.filter(|_| colour).map(|style| style.on_default());
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut begin = String::new();
+    if let Some(style) = style {
+        let _ = write!(begin, "{style}");
+    }
+    begin.push(mark);
+    out.extend_from_slice(begin.as_bytes());
+    out.extend_from_slice(text);
+    if let Some(style) = style {
+        out.extend_from_slice(format!("{style:#}").as_bytes());
+    }
+    out.push(b'\n');
+    if text.len() == line.len() {
+        out.extend_from_slice(b"\\ No newline at end of file\n");
+    }
+}
+
+fn paint(colour: bool, ink: AnsiColor, text: &str) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let style = ink.on_default().bold();
+    format!("{style}{text}{style:#}")
+}

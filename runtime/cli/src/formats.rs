@@ -1,0 +1,350 @@
+//! Format files of a command: flags, loading, and what is said about them.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::levels::LevelArgs;
+use super::limits::RatioArgs;
+use super::limits::SourceLimitArgs;
+use clap::Args;
+use std::path::PathBuf;
+use tfbc::catalog::{FormatFile, FormatSet, LoadError, LoadOptions};
+use tfbc::reader::System;
+
+use tfbc::cache::Cache;
+use tfbc::catalog::Findings;
+use tfbc::ids::display_id;
+use tfbc::screen::visible;
+use tfbc_authoring::render;
+use tfbc_compiler::{DEFINES_NOTHING, Dialect, LeftOut, Options};
+use tfbc_grammar::codes::UNDEFINED_CODE;
+use tfbc_grammar::{Diagnostic, Severity, datakey};
+
+/// Flags of every command that takes format files.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LanguageArgs {
+    /// Set what the language leaves open; `help` lists the settings
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Format files")]
+    pub dialect: Vec<String>,
+    /// Take warnings about format files for errors, and continue past none
+    #[arg(long, help_heading = "Format files")]
+    pub strict: bool,
+    /// Compile format files anew, and keep nothing for the next run
+    #[arg(long, help_heading = "Format files")]
+    pub no_cache: bool,
+    /// Which findings are said, and as what.
+    #[command(flatten)]
+    pub levels: LevelArgs,
+    /// What format files may ask for.
+    #[command(flatten)]
+    pub limits: SourceLimitArgs,
+    /// What compressed files may come to.
+    #[command(flatten)]
+    pub ratio: RatioArgs,
+}
+
+impl LanguageArgs {
+    /// Whether the settings are asked for, in place of the command's own work.
+    pub fn asks_for_help(&self) -> bool {
+        self.dialect.iter().any(|setting| setting == "help")
+    }
+
+    /// The settings that belong to the report of a trace.
+    pub fn report_dialect(&self) -> Result<ReportDialect, Failure> {
+        let mut settings = ReportDialect::default();
+        for (name, value) in self.dialect.iter().filter_map(|setting| setting.split_once('=')) {
+            let (name, value) = (name.trim(), value.trim());
+            match (name, value) {
+                ("b-generic-word", "8" | "4") => settings.short_generic_word = value == "4",
+                ("delta", "reported" | "all") => settings.delta_of_all = value == "all",
+                ("b-generic-word", _) => return Err(wrong_value(name, "8, 4", value)),
+                ("delta", _) => return Err(wrong_value(name, "reported, all", value)),
+                _ => {}
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The settings as loading takes them.
+    pub fn options(&self) -> Result<LoadOptions, Failure> {
+        let mut options = LoadOptions {
+            max_ratio: self.ratio.ratio(),
+            refuse_updates: false,
+            compile: Options { limits: self.limits.limits(), levels: self.levels.levels()?, ..Options::default() },
+            cache: None,
+            instrument: false,
+            plain: false,
+        };
+        for setting in &self.dialect {
+            let Some((name, value)) = setting.split_once('=') else {
+                let text =
+                    format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
+                return Err(Failure::Say(Message::Usage, text));
+            };
+            if Dialect::is_of_report(name.trim()) {
+                self.report_dialect()?;
+                continue;
+            }
+            let refused = |error: tfbc_compiler::DialectError| Failure::Say(Message::Usage, error.0);
+            options.compile.dialect.set(name.trim(), value.trim()).map_err(refused)?;
+        }
+        Ok(options)
+    }
+}
+
+/// Settings of `--dialect` that belong to the report of a trace, not to format files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReportDialect {
+    /// True if delta is measured from the previous event of the trace, otherwise from the previous reported one.
+    pub delta_of_all: bool,
+    /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
+    pub short_generic_word: bool,
+}
+
+fn wrong_value(name: &str, values: &str, found: &str) -> Failure {
+    let text = format!("dialect setting `{name}` takes {values}, found `{found}`");
+    Failure::Say(Message::Usage, text)
+}
+
+/// The table of decisions: the dialect's settings, default first, then what other switches decide, and what none does.
+pub fn dialect_help() -> String {
+    let mut out = String::new();
+    for (name, values, what) in Dialect::REPORT_SETTINGS {
+        out.push_str(&format!("{name}={}\n    {what} (report)\n", values.join("|")));
+    }
+    for (name, values, what) in Dialect::SETTINGS {
+        out.push_str(&format!("{name}={}\n    {what}\n", values.join("|")));
+    }
+    out.push_str("\n(report): belongs to the command, not to a format file or blob\n\nOther switches:\n");
+    for (what, values) in Dialect::OTHER_SWITCHES {
+        out.push_str(&format!("{what}\n    {values}\n"));
+    }
+    out.push_str("\nWithout a switch:\n");
+    for (what, decision) in Dialect::WITHOUT_SWITCH {
+        out.push_str(&format!("{what}\n    {decision}\n"));
+    }
+    out
+}
+
+/// Loads format files for a command that shows a stanza at work to its author: errors are shown and end it; warnings are
+/// not shown, unless they count as errors.
+pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    load_with(console, paths, language, &cached(language)?)
+}
+
+/// Loads format files for a command that continues past mistakes, unless it is strict: stanzas with errors are left out, and
+/// undefined format codes are text. The errors are shown, and one line per file for what was left out and for warnings.
+pub fn load_leniently(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    continue_past_mistakes(console, paths, language, cached(language)?)
+}
+
+/// Loads format files for a report as [`load_leniently`] does, and refuses update files.
+pub fn load_for_report(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    let mut options = cached(language)?;
+    options.refuse_updates = true;
+    continue_past_mistakes(console, paths, language, options)
+}
+
+fn continue_past_mistakes(
+    console: &Console,
+    paths: &[PathBuf],
+    language: &LanguageArgs,
+    mut options: LoadOptions,
+) -> Result<FormatSet, Failure> {
+    options.compile.keep_going = !language.strict;
+    options.compile.codes_as_text = !language.strict;
+    let set = load_with(console, paths, language, &options)?;
+    show_left_out(console, set.findings());
+    count_warnings(console, set.findings());
+    Ok(set)
+}
+
+fn cached(language: &LanguageArgs) -> Result<LoadOptions, Failure> {
+    let mut options = language.options()?;
+    if !language.no_cache {
+        options.cache = Cache::of_user();
+    }
+    Ok(options)
+}
+
+/// The same, so that each step of a template is an instruction of its own.
+pub fn load_plainly(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+    let options = LoadOptions { plain: true, ..language.options()? };
+    load_with(console, paths, language, &options)
+}
+
+fn load_with(
+    console: &Console,
+    paths: &[PathBuf],
+    language: &LanguageArgs,
+    options: &LoadOptions,
+) -> Result<FormatSet, Failure> {
+    let set = match FormatSet::load(paths, options) {
+        Ok(set) => set,
+        Err(LoadError::Source(mut findings)) if !language.strict => {
+            findings.diagnostics.retain(|found| found.severity == Severity::Error);
+            return Err(refusal(console, LoadError::Source(findings), false));
+        }
+        Err(error) => return Err(refusal(console, error, language.strict)),
+    };
+    let found = &set.findings().diagnostics;
+    if (language.strict && !found.is_empty()) || has_denied(set.findings()) {
+        show(console, set.findings(), true);
+        return Err(Failure::Said);
+    }
+    // What is refused alone leaves the rest in use.
+    show_where(console, set.findings(), is_shown);
+    for found in found.iter().filter(|found| found.code == &DEFINES_NOTHING) {
+        let name = set.findings().sources.get(found.primary.source).map_or("", |source| source.name());
+        console.warning(Message::Formats, format!("{name}: {}", found.message));
+    }
+    Ok(set)
+}
+
+/// True if findings contain a warning that counts as an error.
+pub fn has_denied(findings: &Findings) -> bool {
+    let is_denied = |found: &Diagnostic| found.severity == Severity::Error && found.code.severity != Severity::Error;
+    findings.diagnostics.iter().any(is_denied)
+}
+
+/// True if a command that is about something else shows a finding.
+fn is_shown(found: &Diagnostic) -> bool {
+    found.severity == Severity::Error || found.code == &UNDEFINED_CODE
+}
+
+/// Writes a line for each file with stanzas that were left out: how many, and their ids.
+pub fn show_left_out(console: &Console, findings: &Findings) {
+    for (id, source) in findings.sources.iter() {
+        let out: Vec<&LeftOut> = findings.left_out.iter().filter(|out| out.source == id).collect();
+        if out.is_empty() {
+            continue;
+        }
+        let mut ids: Vec<u16> = out.iter().filter_map(|out| out.id).collect();
+        ids.sort_unstable();
+        let ids: Vec<String> = ids.into_iter().map(display_id).collect();
+        let ids = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
+        let n = super::count(out.len() as u64, "stanza");
+        console.write(&visible(&format!("{}: {n} left out{ids}\n", source.name())));
+    }
+}
+
+/// Writes a line for each format file with warnings: how many, and the command that shows them.
+fn count_warnings(console: &Console, findings: &Findings) {
+    if console.terse {
+        return;
+    }
+    let command = if console.compatible { "trcrpt -c -t" } else { "tfbc check" };
+    for (id, source) in findings.sources.iter() {
+        // What is shown on its own is not counted.
+        let is_counted = |found: &&Diagnostic| {
+            let is_said = is_shown(found) || found.code == &DEFINES_NOTHING;
+            // A check of this file alone does not know what another one replaces.
+            let is_of_set = found.secondary.iter().any(|label| label.source != id);
+            found.primary.source == id && !is_said && !is_of_set
+        };
+        let n = findings.diagnostics.iter().filter(is_counted).count();
+        let name = source.name();
+        if n > 0 && !datakey::is_xml(source) {
+            let n = super::count(n as u64, "warning");
+            console.note(format_args!("{name}: {n}; {command} {name} shows them"));
+        }
+    }
+}
+
+/// Warns of format files that are not used, since the inputs are of other systems. `input` names the only one.
+pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System], input: Option<&str>) {
+    for FormatFile { name, systems: formatted } in files {
+        let [system] = formatted[..] else { continue };
+        if systems.is_empty() || systems.contains(&system) {
+            continue;
+        }
+        let (formats, other) = match system {
+            System::Aix => ("traces of AIX", "of QNX"),
+            System::Qnx => ("logs of QNX", "of AIX"),
+        };
+        let input = input.map_or_else(|| format!("all inputs are {other}"), |input| format!("{input} is {other}"));
+        console.warning(Message::Notable, format!("{name} formats {formats}, and {input}: it is not used"));
+    }
+}
+
+/// How a command ends at best that has used these format files: 1 if parts of event definitions were refused, 2 if stanzas
+/// were left out.
+pub fn loaded(set: &FormatSet) -> Status {
+    let Findings { sources, diagnostics, left_out } = set.findings();
+    let is_xml = |id| sources.get(id).is_some_and(datakey::is_xml);
+    let is_refused = |found: &Diagnostic| found.severity == Severity::Error && is_xml(found.primary.source);
+    if diagnostics.iter().any(is_refused) {
+        Status::Failed
+    } else if left_out.is_empty() {
+        Status::Well
+    } else {
+        Status::Damaged
+    }
+}
+
+/// Says why format files cannot be used.
+pub fn refusal(console: &Console, error: LoadError, strict: bool) -> Failure {
+    match error {
+        LoadError::Source(findings) => {
+            show(console, &findings, strict);
+            Failure::Said
+        }
+        LoadError::Io { .. } => Failure::Say(Message::Unreadable, error.to_string()),
+        error => Failure::Say(Message::Formats, error.to_string()),
+    }
+}
+
+/// Shows all findings with their source lines and a summary, and tells how the command ends.
+pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
+    show_where(console, findings, |_| true);
+    status(findings, strict)
+}
+
+/// Shows some findings with their source lines, and a summary of these.
+fn show_where(console: &Console, findings: &Findings, shown: impl Fn(&Diagnostic) -> bool) {
+    let mut text = String::new();
+    let (mut n_errors, mut n_warnings) = (0, 0);
+    for diagnostic in findings.diagnostics.iter().filter(|found| shown(found)) {
+        match diagnostic.severity {
+            Severity::Error => n_errors += 1,
+            Severity::Warning => n_warnings += 1,
+        }
+        if console.terse {
+            text.push_str(&render::short(&findings.sources, diagnostic));
+        } else {
+            text.push_str(&render::human(&findings.sources, diagnostic, console.colour));
+            text.push('\n');
+        }
+        if text.len() > 1 << 16 {
+            console.write(&text);
+            text.clear();
+        }
+    }
+    console.write(&text);
+    if let Some(summary) = render::summary(n_errors, n_warnings) {
+        console.note(summary);
+    }
+}
+
+/// Errors and warnings among findings.
+pub fn count(findings: &Findings) -> (usize, usize) {
+    let n_errors = findings.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    (n_errors, findings.diagnostics.len() - n_errors)
+}
+
+/// How a command ends whose product the findings are.
+pub fn status(findings: &Findings, strict: bool) -> Status {
+    let (n_errors, n_warnings) = count(findings);
+    if n_errors > 0 || (strict && n_warnings > 0) { Status::Failed } else { Status::Well }
+}
+
+/// Checks format files alone (`trcrpt -c`).
+pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Ending {
+    let mut options = language.options()?;
+    options.refuse_updates = true;
+    match FormatSet::load(paths, &options) {
+        Ok(set) => {
+            set.catalog().map_err(|error| refusal(console, error, language.strict))?;
+            Ok(show(console, set.findings(), language.strict))
+        }
+        Err(error) => Err(refusal(console, error, language.strict)),
+    }
+}

@@ -1,0 +1,188 @@
+//! `tfbc hexview`: an event's bytes, with the parts of the template that read them.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::event::{HookWidth, RecordArgs, entry_of, known_events, parse_event, parse_hex};
+use super::formats::{self, LanguageArgs};
+use super::limits::LimitArgs;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tfbc::catalog::{Catalog, FormatSet};
+use tfbc::reader::{AnyTrace, System};
+use tfbc::records::{RecordIds, RecordPrinter};
+use tfbc_authoring::cases::{Slice, SliceOptions, Watch, slice_watch};
+use tfbc_authoring::view::{Recorder, View, show};
+use tfbc_compiler::BUILT_IN_STANZAS;
+use tfbc_grammar::{Source, SourceId, Span};
+use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers};
+
+/// Flags of `tfbc hexview`.
+#[derive(Debug, Clone, Args)]
+pub struct HexviewArgs {
+    /// Format file, as a source; later ones win, `default` is the built-in one
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// The event is given in hex, of a hook of this width (AIX)
+    #[arg(long, value_name = "BITS")]
+    env: Option<HookWidth>,
+    #[command(flatten)]
+    record: RecordArgs,
+    /// Of a trace: only these hooks or events
+    #[arg(long, value_name = "IDS", conflicts_with_all = ["env", "class"])]
+    only: Option<String>,
+    /// Of a trace: the first N events that are chosen
+    #[arg(long, value_name = "N", conflicts_with_all = ["env", "class"])]
+    first: Option<u64>,
+    /// Of a trace: the N-th event that is chosen, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["env", "class", "first"])]
+    entry: Option<u64>,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// A trace; with --env or --class, the event in hex as `tfbc event` takes it
+    #[arg(value_name = "TRACE|HEX", required_unless_present = "dialect")]
+    input: Vec<String>,
+}
+
+impl HexviewArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        let set = self.load(console)?;
+        if let Some(blob) = set.blobs().next() {
+            let text = format!("{} is a blob: the parts of a template are known of its source only", blob.display());
+            return Err(Failure::Say(Message::Formats, text));
+        }
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let views = match (self.env, self.record.ids()?) {
+            (Some(width), _) => self.hook(console, &catalog, &set, width)?,
+            (None, Some((class, id))) => self.record(console, &catalog, &set, class, id)?,
+            (None, None) => self.trace(console, &catalog, &set)?,
+        };
+        let mut sources = set.findings().sources.clone();
+        sources.add(Source::new("built-in", BUILT_IN_STANZAS));
+        let colour = console.colours_output(None);
+        let shown: Vec<String> = views.iter().map(|view| show(view, &sources, colour)).collect();
+        let ending = super::print_styled(shown.join("\n"))?.max(formats::loaded(&set));
+        if views.is_empty() {
+            console.note(self.nothing_shown(&catalog));
+            return Ok(ending.max(Status::Failed));
+        }
+        Ok(ending)
+    }
+
+    /// Why there is no view.
+    fn nothing_shown(&self, catalog: &Catalog<'_>) -> String {
+        match (&self.record.class, &self.record.id) {
+            (Some(class), Some(id)) => format!("no definition applies to event {class}:{id}{}", known_events(catalog)),
+            _ => {
+                let chosen = self.only.as_ref().map_or(String::new(), |ids| format!(" that --only {ids} names"));
+                format!("no event of {}{chosen} has a template: `tfbc info` lists its events", self.input.join(" "))
+            }
+        }
+    }
+
+    fn load(&self, console: &Console) -> Result<FormatSet, Failure> {
+        formats::load_plainly(console, &self.formats, &self.language)
+    }
+
+    fn hook(
+        &self,
+        console: &Console,
+        catalog: &Catalog<'_>,
+        set: &FormatSet,
+        width: HookWidth,
+    ) -> Result<Vec<View>, Failure> {
+        formats::warn_of_others(console, &set.files(catalog), &[System::Aix], Some("the event"));
+        let wide = width.is_wide();
+        let trace_env = if wide { 64 } else { 32 };
+        let bytes = parse_event(&self.input, wide)?;
+        let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
+        let entry = entry_of(console, catalog, &self.formats, &event)?;
+        let program = catalog.program(entry);
+        let (mut views, mut text, mut timers) = (Vec::new(), TextBuf::new(), Timers::new());
+        let job = Job {
+            event: &event,
+            context: &Context { trace_env, ..Context::EMPTY },
+            timers: &mut timers,
+            layout: Layout::default(),
+            line: 0,
+            out: &mut text,
+        };
+        let mut recorder = Recorder::new(program, set.places(), &mut views);
+        Machine::new(self.limits.of_one(event.bytes.len())).run_observed(program, entry.hook, job, &mut recorder);
+        Ok(views)
+    }
+
+    fn record(
+        &self,
+        console: &Console,
+        catalog: &Catalog<'_>,
+        set: &FormatSet,
+        class: &str,
+        id: &str,
+    ) -> Result<Vec<View>, Failure> {
+        formats::warn_of_others(console, &set.files(catalog), &[System::Qnx], Some("the event"));
+        let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Say(Message::Usage, text))?;
+        let bytes = parse_hex(&self.input)?;
+        let record = self.record.record((class, event), &bytes);
+        let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
+            .with_max_work(self.limits.max_work());
+        let mut views = Vec::new();
+        for entry in catalog.records(Space::Record, class, event) {
+            let mut text = TextBuf::new();
+            let mut recorder = Recorder::new(catalog.record_program(entry), set.places(), &mut views);
+            printer.one(entry, &record, &mut text, &mut recorder);
+        }
+        Ok(views)
+    }
+
+    fn trace(&self, console: &Console, catalog: &Catalog<'_>, set: &FormatSet) -> Result<Vec<View>, Failure> {
+        let [trace] = &self.input[..] else {
+            let text = "give one trace, or an event in hex with --env (AIX) or --class and --id (QNX)";
+            return Err(Failure::Say(Message::Usage, text.into()));
+        };
+        if !Path::new(trace).exists() && parse_hex(&self.input).is_ok() {
+            let text =
+                format!("there is no file {trace}; as an event in hex it needs --env (AIX) or --class and --id (QNX)");
+            return Err(Failure::Say(Message::Usage, text));
+        }
+        if Path::new(trace).is_file()
+            && let Ok(Some(system)) = AnyTrace::system_of(Path::new(trace))
+        {
+            formats::warn_of_others(console, &set.files(catalog), &[system], Some(trace));
+        }
+        let slice = Slice {
+            trace: Path::new(trace).to_owned(),
+            only: self.only.clone(),
+            defined: true,
+            skip: self.entry.map_or(0, |entry| entry - 1),
+            first: Some(if self.entry.is_some() { 1 } else { self.first.unwrap_or(1) }),
+            ..Slice::default()
+        };
+        let options = SliceOptions {
+            limits: self.limits.limits(),
+            max_work: self.limits.max_work(),
+            max_ratio: self.language.ratio.ratio(),
+            ..SliceOptions::default()
+        };
+        let mut seen = Seen { places: set.places(), views: Vec::new() };
+        let failed = |text: String| Failure::Say(Message::Unreadable, text);
+        slice_watch(&slice, catalog, &options, &mut seen).map_err(failed)?;
+        Ok(seen.views)
+    }
+}
+
+/// The views of a trace's events.
+struct Seen<'s> {
+    places: &'s [Vec<(SourceId, Span)>],
+    views: Vec<View>,
+}
+
+impl Watch for Seen<'_> {
+    fn observer(&mut self, program: &Program<'_>) -> impl Observer {
+        Recorder::new(program, self.places, &mut self.views)
+    }
+}

@@ -1,0 +1,211 @@
+//! `tfbc info` of AIX traces: prints their inventory.
+
+use super::console::{Console, Failure, Message};
+use super::trace::{Announcer, announce_imbalance, guessed_layouts};
+use std::fmt::Write;
+use std::path::Path;
+use tfbc::catalog::Catalog;
+use tfbc::ids::display_id;
+use tfbc::inventory::{AixInventory, FileInventory, Gap};
+use tfbc::reader::Notice;
+use tfbc::reader::aix::{LogInfo, Logs, SystemInfo, Trace, hooks};
+use tfbc::report::Monitor;
+use tfbc::time_zone::TimeZone;
+
+/// Progress without messages: the inventory lists the damage.
+struct ProgressOnly<'a, 'c>(&'a mut Announcer<'c>);
+
+impl Monitor for ProgressOnly<'_, '_> {
+    fn notice(&mut self, _: &Notice) {}
+
+    fn progress(&mut self, offset: u64, n_events: u64) {
+        self.0.progress(offset, n_events);
+    }
+}
+
+/// Reads logs to their end.
+pub fn take(console: &Console, logs: &mut Logs) -> Result<AixInventory, Failure> {
+    let mut announcer = Announcer::of(console, logs);
+    let taken = AixInventory::take(logs, &mut ProgressOnly(&mut announcer));
+    announcer.end();
+    let inventory =
+        taken.map_err(|error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", logs.name())))?;
+    announce_imbalance(console, logs.name(), inventory.imbalance);
+    Ok(inventory)
+}
+
+/// Describes the logs.
+pub fn write(inventory: &AixInventory, logs: &Logs, catalog: &Catalog<'_>, out: &mut String) {
+    let Some(trace) = logs.traces().next() else { return };
+    write_file(trace, out);
+    write_system(inventory.system(), out);
+    if let Some((first, last)) = inventory.elapsed_ns() {
+        let _ = writeln!(out, "  span       {} to {} s", seconds(first), seconds(last));
+    }
+    let _ = writeln!(
+        out,
+        "  events     {}, of {}",
+        inventory.n_events,
+        super::count(inventory.n_threads() as u64, "thread")
+    );
+    write_cpus(inventory, out);
+    for (log, file) in logs.logs().iter().zip(&inventory.files).skip(1) {
+        write_cpu_file(log, file, out);
+    }
+    let damaged = super::count(inventory.n_damaged, "place");
+    let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(logs.tally().skipped, "byte"));
+    write_notices(inventory, out);
+    write_gaps(inventory, logs, out);
+    if logs.clamped() > 0 {
+        let _ = writeln!(out, "  time       went back in {}", super::count(logs.clamped(), "event"));
+    }
+    write_layouts(inventory, catalog, out);
+    write_ids(inventory, catalog, out);
+}
+
+/// Names the hooks that the built-in format file shows by its own layouts.
+fn write_layouts(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) {
+    let hooks = inventory.guessed_layouts(catalog);
+    if !hooks.is_empty() {
+        let _ = writeln!(out, "  layouts    {}", guessed_layouts(&hooks));
+    }
+}
+
+fn write_cpus(inventory: &AixInventory, out: &mut String) {
+    let system = inventory.system();
+    let mut texts = Vec::new();
+    if let (Some(total), Some(traced)) = (system.total_cpus, system.traced_cpus) {
+        texts.push(format!("{traced} of {total} were traced"));
+    }
+    if !inventory.cpus.is_empty() {
+        texts.push(format!("events of CPU {}", ranges(inventory.cpus.keys().copied())));
+    }
+    if !texts.is_empty() {
+        let _ = writeln!(out, "  cpus       {}", texts.join(", "));
+    }
+}
+
+fn write_notices(inventory: &AixInventory, out: &mut String) {
+    let told = inventory.notices.iter().filter(|notice| notice.damage).count() as u64;
+    for notice in inventory.notices.iter().filter(|notice| notice.damage) {
+        let _ = writeln!(out, "             {}", notice.message);
+    }
+    if inventory.n_damaged > told {
+        let range =
+            inventory.unlisted.map_or(String::new(), |(from, to)| format!(", from offset {from:#x} to {to:#x}"));
+        let _ = writeln!(out, "             and {} more{range}", inventory.n_damaged - told);
+    }
+    for notice in inventory.notices.iter().filter(|notice| !notice.damage) {
+        let _ = writeln!(out, "  note       {}", notice.message);
+    }
+}
+
+fn write_gaps(inventory: &AixInventory, logs: &Logs, out: &mut String) {
+    let _ = writeln!(out, "  gaps       {}", inventory.n_gaps);
+    for gap in &inventory.gaps {
+        let _ = match *gap {
+            Gap::Lost { at_ns, offset, log, n_entries } => {
+                let file = if log == 0 { String::new() } else { format!(" of {}", base_name(logs.log(log))) };
+                let entries = if n_entries == 1 { "entry" } else { "entries" };
+                let at = seconds(at_ns);
+                writeln!(out, "             {at} s, offset {offset:#x}{file}: {n_entries} missed {entries} (006)")
+            }
+            Gap::Off { from_ns, to_ns } => {
+                writeln!(out, "             {} to {} s: the trace was off", seconds(from_ns), seconds(to_ns))
+            }
+        };
+    }
+    if inventory.n_gaps > inventory.gaps.len() as u64 {
+        let _ = writeln!(out, "             and {} more", inventory.n_gaps - inventory.gaps.len() as u64);
+    }
+}
+
+fn write_ids(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) {
+    for (id, n) in inventory.by_id() {
+        let entry = if id == hooks::ZERO { catalog.lookup(id) } else { catalog.get(id) };
+        let hook = entry.and_then(|entry| catalog.program(entry).hook(entry.id()));
+        let label = match hook {
+            Some(hook) => String::from_utf8_lossy(hook.label).into_owned(),
+            None => String::from("(no template)"),
+        };
+        let _ = writeln!(out, "  {:<4} {n:>12}  {label}", display_id(id));
+    }
+}
+
+/// Describes the trace's own file.
+fn write_file(trace: &Trace, out: &mut String) {
+    let _ = writeln!(out, "{}: {}", trace.name(), trace.kind());
+    if let Some(size) = trace.size() {
+        let _ = writeln!(out, "  size       {size} bytes");
+    }
+    if let Some(packing) = trace.packing() {
+        let _ = writeln!(out, "  packed     {packing}");
+    }
+    if let Some(header) = trace.log_header() {
+        let wraps = super::count(header.wraps.into(), "time");
+        let (entries, next, mode) = (header.n_entries, header.current, header.mode);
+        let modes =
+            [(1, "does not wrap"), (2, "stops when full"), (4, "base file of one file a CPU"), (8, "file of one CPU")];
+        let modes: String =
+            modes.iter().filter(|(bit, _)| mode & bit != 0).map(|(_, what)| format!(", {what}")).collect();
+        let _ = writeln!(out, "  log        {entries} entries, next {next}, wrapped {wraps}, mode {mode:#x}{modes}");
+    }
+}
+
+fn write_cpu_file(log: &LogInfo, file: &FileInventory, out: &mut String) {
+    let cpu = log.cpu.map_or(String::from("file"), |cpu| format!("cpu {cpu}"));
+    let size = log.size.map_or(String::new(), |size| format!("{size} bytes, "));
+    let events = super::count(file.n_events, "event");
+    let times = file.elapsed_ns;
+    let times = times.map_or(String::new(), |(first, last)| format!(", {} to {} s", seconds(first), seconds(last)));
+    let _ = writeln!(out, "  {cpu:<10} {}: {size}{events}{times}", base_name(log));
+}
+
+fn base_name(log: &LogInfo) -> String {
+    Path::new(&log.name).file_name().map_or_else(|| log.name.clone(), |name| name.to_string_lossy().into_owned())
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// Ascending numbers, such as `0-3, 5`.
+fn ranges(numbers: impl Iterator<Item = u64>) -> String {
+    let mut numbers = numbers.peekable();
+    let mut texts = Vec::new();
+    while let Some(first) = numbers.next() {
+        let mut last = first;
+        while let Some(next) = numbers.next_if(|next| Some(*next) == last.checked_add(1)) {
+            last = next;
+        }
+        texts.push(if first == last { first.to_string() } else { format!("{first}-{last}") });
+    }
+    texts.join(", ")
+}
+
+fn write_system(system: &SystemInfo, out: &mut String) {
+    let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+    if let Some(seconds) = system.start_time {
+        let _ = writeln!(out, "  started    {} GMT", TimeZone::UTC.date(seconds));
+    }
+    if !system.sysname.is_empty() {
+        let [name, node, version, release, machine] =
+            [&system.sysname, &system.nodename, &system.version, &system.release, &system.machine].map(|it| text(it));
+        let _ = writeln!(out, "  system     {name} {version}.{release}, node {node}, machine {machine}");
+    }
+    if let Some(command) = &system.command {
+        let _ = writeln!(out, "  command    {}", text(command));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_in_ranges() {
+        let text = |numbers: &[u64]| ranges(numbers.iter().copied());
+        assert_eq!(text(&[0, 1, 2, 5, u64::MAX]), "0-2, 5, 18446744073709551615");
+        assert_eq!(text(&[]), "");
+    }
+}

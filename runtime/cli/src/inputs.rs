@@ -1,0 +1,174 @@
+//! Several inputs: what directories stand for, and the summary behind the last report.
+
+use super::console::{Console, Failure, Message};
+use super::overwrite;
+use super::trace::TraceArgs;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tfbc::reader::aix::cpu_files;
+use tfbc::reader::{AnyTrace, System};
+
+/// Files of a directory that are named as left out.
+const MAX_NAMED: usize = 8;
+
+/// The traces that paths stand for: a directory for the traces in it, by name.
+///
+/// # Errors
+/// A directory cannot be read, or holds no trace.
+pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<Vec<PathBuf>, Failure> {
+    let mut traces = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let refused = |why: &dyn std::fmt::Display| {
+                Failure::Say(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
+            };
+            let Files { mut found, left_out } = look_into(path, args).map_err(|error| refused(&error))?;
+            if found.is_empty() {
+                return Err(refused(&"no file in this directory is a trace"));
+            }
+            if !left_out.is_empty() {
+                console.note(format_args!("{}: left out, since no traces: {}", path.display(), named(&left_out)));
+            }
+            drop_members(&mut found, args);
+            traces.append(&mut found);
+        } else {
+            traces.push(path.clone());
+        }
+    }
+    Ok(traces)
+}
+
+/// Refuses an output that is one of the traces, or a file of a single processor that belongs to one.
+pub fn refuse_output(output: Option<&Path>, traces: &[PathBuf], args: &TraceArgs) -> Result<(), Failure> {
+    overwrite::refuse([output], traces.iter().map(PathBuf::as_path))?;
+    // Only an output that exists can be such a file.
+    let options = args.options();
+    let bases = traces.iter().filter(|path| output.is_some_and(Path::is_file) && path.is_file());
+    let members: Vec<PathBuf> = bases.flat_map(|path| cpu_files(path, &options)).collect();
+    overwrite::refuse([output], members.iter().map(PathBuf::as_path))
+}
+
+/// The files of a directory.
+#[derive(Debug, Default)]
+struct Files {
+    found: Vec<PathBuf>,
+    left_out: Vec<PathBuf>,
+}
+
+fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<Files> {
+    let mut files = Files::default();
+    let mut paths =
+        fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths.into_iter().filter(|path| path.is_file()) {
+        // A file that cannot be read is no less wanted: the report says why it is not there.
+        let wanted = args.format.is_some() || AnyTrace::system_of(&path).map_or(true, |system| system.is_some());
+        if wanted { files.found.push(path) } else { files.left_out.push(path) }
+    }
+    Ok(files)
+}
+
+/// True if files of both systems are among the traces.
+pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
+    let files = traces.iter().filter(|path| args.format.is_none() && path.is_file());
+    let systems: Vec<System> = files.filter_map(|path| AnyTrace::system_of(path).ok().flatten()).collect();
+    systems.contains(&System::Aix) && systems.contains(&System::Qnx)
+}
+
+fn named(paths: &[PathBuf]) -> String {
+    let names = paths.iter().filter_map(|path| path.file_name()).take(MAX_NAMED);
+    let names = names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(MAX_NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+/// Drops the files of single processors that belong to a base file among the others.
+fn drop_members(paths: &mut Vec<PathBuf>, args: &TraceArgs) {
+    let options = args.options();
+    let members: BTreeSet<PathBuf> = paths.iter().flat_map(|path| cpu_files(path, &options)).collect();
+    paths.retain(|path| !members.contains(path));
+}
+
+/// What the report of one trace counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub n_events: u64,
+    pub n_reported: u64,
+    pub n_damaged: u64,
+}
+
+/// What became of each input.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// Name, kind and counts of each input.
+    rows: Vec<(String, &'static str, Option<Counts>)>,
+}
+
+impl Overview {
+    /// Adds an input of a kind.
+    pub fn add(&mut self, path: &Path, kind: &'static str, counts: Counts) {
+        self.rows.push((path.display().to_string(), kind, Some(counts)));
+    }
+
+    /// Adds an input that cannot be read.
+    pub fn add_unreadable(&mut self, path: &Path) {
+        self.rows.push((path.display().to_string(), "-", None));
+    }
+
+    /// The sum over all inputs.
+    pub fn total(&self) -> Counts {
+        self.rows.iter().filter_map(|(.., counts)| *counts).fold(Counts::default(), |sum, counts| Counts {
+            n_events: sum.n_events + counts.n_events,
+            n_reported: sum.n_reported + counts.n_reported,
+            n_damaged: sum.n_damaged + counts.n_damaged,
+        })
+    }
+
+    /// A line for each input, and one for all.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "{:>12} {:>12} {:>9}  {:<8}  trace", "events", "reported", "damaged", "kind");
+        for (name, kind, counts) in &self.rows {
+            match counts {
+                Some(counts) => row(counts, kind, name, &mut out),
+                None => {
+                    let _ = writeln!(out, "{:>12} {:>12} {:>9}  {kind:<8}  {name} (cannot be read)", "-", "-", "-");
+                }
+            }
+        }
+        row(&self.total(), "", &format!("total of {}", super::count(self.rows.len() as u64, "trace")), &mut out);
+        out.truncate(out.trim_end().len());
+        out
+    }
+}
+
+fn row(counts: &Counts, kind: &str, name: &str, out: &mut String) {
+    let Counts { n_events, n_reported, n_damaged } = counts;
+    let _ = writeln!(out, "{n_events:>12} {n_reported:>12} {n_damaged:>9}  {kind:<8}  {name}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_a_line_for_each_input() {
+        let mut overview = Overview::default();
+        overview.add(Path::new("a"), "stream64", Counts { n_events: 10, n_reported: 3, n_damaged: 1 });
+        overview.add_unreadable(Path::new("b"));
+        overview.add(Path::new("c"), "kev", Counts { n_events: 5, n_reported: 5, n_damaged: 0 });
+        assert_eq!(
+            overview.table(),
+            "      events     reported   damaged  kind      trace\n\
+            \x20         10            3         1  stream64  a\n\
+            \x20          -            -         -  -         b (cannot be read)\n\
+            \x20          5            5         0  kev       c\n\
+            \x20         15            8         1            total of 3 traces"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! `tfbc install`: the program, its names, manual pages and completions below a prefix.
+//!
+//! Every file is either new or one of ours, unless `--force` is given. That is checked before the first file is written.
+//! The program and all texts contain [`MARK`], so a file that contains it is ours. Each file is written under a temporary
+//! name and renamed.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::manual::{self, MARK};
+use super::{PROGRAMS, programs};
+use clap::Args;
+use clap_complete::Shell;
+use std::collections::BTreeSet;
+use std::env::consts::EXE_SUFFIX;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use tfbc::output::{self, Output};
+
+/// Flags of `tfbc install`.
+#[derive(Debug, Clone, Args)]
+pub struct InstallArgs {
+    /// Directory to install below, such as ~/.local or /usr/local
+    #[arg(long, value_name = "DIR")]
+    prefix: PathBuf,
+    /// Replace files of other programs that have the same names
+    #[arg(long)]
+    force: bool,
+    /// List the files and write none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// File to install.
+struct Item {
+    path: PathBuf,
+    content: Content,
+}
+
+enum Content {
+    /// The running program.
+    Program,
+    /// A link to the program beside it.
+    Link,
+    /// A manual page or completion script.
+    Text(Vec<u8>),
+}
+
+impl InstallArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::Say(Message::Unreadable, format!("cannot find the running program: {error}")))?;
+        let items = items(&self.prefix);
+        self.refuse_foreign(&items)?;
+        if self.dry_run {
+            return super::print(console, list(&items), None);
+        }
+        let directories: BTreeSet<&Path> = items.iter().map(|item| output::directory(&item.path)).collect();
+        for directory in directories {
+            fs::create_dir_all(directory).map_err(|error| Failure::write(&error, directory.display()))?;
+        }
+        for item in &items {
+            item.write(&program).map_err(|error| Failure::write(&error, item.path.display()))?;
+        }
+        super::print(console, self.summary(&items), None)?;
+        let bin = self.prefix.join("bin");
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        if !std::env::split_paths(&search).any(|directory| directory == bin) {
+            console.note(format_args!("add {} to PATH to call the programs by their names", bin.display()));
+        }
+        Ok(Status::Well)
+    }
+
+    /// Refuses files of others, and directories in the place of files.
+    fn refuse_foreign(&self, items: &[Item]) -> Result<(), Failure> {
+        let mut foreign = Vec::new();
+        for Item { path, .. } in items {
+            match fs::symlink_metadata(path) {
+                Ok(found) if found.is_dir() => {
+                    let text = format!("cannot write {}: it is a directory", path.display());
+                    return Err(Failure::Say(Message::Unwritable, text));
+                }
+                Ok(_) if self.force || is_ours(path) => {}
+                Ok(_) => foreign.push(path.display().to_string()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(Failure::write(&error, path.display())),
+            }
+        }
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let text = format!("not installed by tfbc: {}; `--force` replaces what has these names", foreign.join(", "));
+        Err(Failure::Say(Message::Unwritable, text))
+    }
+
+    /// A line for each kind of file.
+    fn summary(&self, items: &[Item]) -> String {
+        let links = items.iter().filter(|item| matches!(item.content, Content::Link));
+        let names: Vec<_> = links.filter_map(|item| item.path.file_stem()?.to_str()).collect();
+        let n_pages = items.iter().filter(|item| item.path.extension().is_some_and(|kind| kind == "1")).count();
+        let mut text = String::new();
+        let _ = writeln!(text, "{}: tfbc, and its other names {}", self.prefix.join("bin").display(), names.join(", "));
+        let _ = writeln!(text, "{}: {n_pages} manual pages", self.prefix.join("share/man/man1").display());
+        let _ = writeln!(text, "{}: completions for bash, zsh and fish", self.prefix.join("share").display());
+        text
+    }
+}
+
+impl Item {
+    fn write(&self, program: &Path) -> io::Result<()> {
+        match &self.content {
+            Content::Program => write_program(program, &self.path),
+            #[cfg(unix)]
+            Content::Link => output::replace_by_link(Path::new("tfbc"), &self.path),
+            #[cfg(not(unix))]
+            Content::Link => write_program(program, &self.path),
+            Content::Text(text) => {
+                let mut out = Output::replace(&self.path, false)?;
+                out.write_all(text)?;
+                out.commit()
+            }
+        }
+    }
+}
+
+fn write_program(program: &Path, path: &Path) -> io::Result<()> {
+    let mut source = File::open(program)?;
+    let mut out = Output::replace(path, true)?;
+    io::copy(&mut source, &mut out)?;
+    out.commit()
+}
+
+/// Everything to install, the program first.
+fn items(prefix: &Path) -> Vec<Item> {
+    let at = |path: String, content| Item { path: prefix.join(path), content };
+    let text = |path: String, text| at(path, Content::Text(text));
+    let mut items = vec![at(format!("bin/tfbc{EXE_SUFFIX}"), Content::Program)];
+    items.extend(PROGRAMS.iter().map(|program| at(format!("bin/{}{EXE_SUFFIX}", program.name), Content::Link)));
+    for program in programs() {
+        let name = program.get_name().to_owned();
+        let script = |shell| manual::completions(shell, program.clone());
+        items.push(text(format!("share/bash-completion/completions/{name}"), script(Shell::Bash)));
+        items.push(text(format!("share/zsh/site-functions/_{name}"), script(Shell::Zsh)));
+        items.push(text(format!("share/fish/vendor_completions.d/{name}.fish"), script(Shell::Fish)));
+        let pages = manual::pages(program).into_iter();
+        items.extend(pages.map(|page| text(format!("share/man/man1/{}.1", page.name), page.text)));
+    }
+    items
+}
+
+fn list(items: &[Item]) -> String {
+    let mut text = String::new();
+    for Item { path, content } in items {
+        let target = if cfg!(unix) && matches!(content, Content::Link) { " -> tfbc" } else { "" };
+        let _ = writeln!(text, "{}{target}", path.display());
+    }
+    text
+}
+
+/// True for a program, link, page or script of ours.
+fn is_ours(path: &Path) -> bool {
+    if fs::read_link(path).is_ok_and(|target| target == Path::new("tfbc")) {
+        return true;
+    }
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    // The mark must be in the program as one constant: the optimiser may not take the search apart.
+    let mark = std::hint::black_box(MARK).as_bytes();
+    is_file && fs::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, mark).is_some())
+}

@@ -1,0 +1,85 @@
+//! Several logs as one: merged into one report, or written as one raw stream.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::formats;
+use super::trace::{self, Announcer, TraceArgs, Wanted, announce};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use tfbc::catalog::Catalog;
+use tfbc::raw::write_raw;
+use tfbc::reader::aix::Logs;
+use tfbc::reader::{AnyTrace, System};
+use tfbc::report::{ReportError, ReportOptions, Summary, report};
+
+/// What is made of the logs.
+pub enum Product<'p> {
+    /// The report of all events.
+    Report(&'p Catalog<'p>),
+    /// The events as a stream that can be read again.
+    Raw,
+}
+
+/// Opens logs as one, in the order of time.
+pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Result<Logs, Failure> {
+    let unreadable = |text| Failure::Say(Message::Unreadable, text);
+    if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+        return Err(unreadable(String::from("standard input (-) is named more than once")));
+    }
+    let mut logs = Vec::new();
+    for path in paths {
+        match trace::open(path, args)? {
+            AnyTrace::Aix(log) => logs.push(*log),
+            AnyTrace::Kev(log) => {
+                let text = format!("{} is a log of QNX: only traces of AIX can be merged or written raw", log.name());
+                return Err(unreadable(text));
+            }
+        }
+    }
+    match <[Logs; 1]>::try_from(logs) {
+        Ok([log]) => Ok(log),
+        Err(logs) => Logs::merged(logs, remove_duplicates)
+            .map_err(|error| unreadable(format!("cannot read the logs from their beginning: {error}"))),
+    }
+}
+
+/// Writes what is made of the logs, to `-o` or standard output.
+pub fn run(
+    console: &Console,
+    mut logs: Logs,
+    options: &ReportOptions,
+    product: &Product<'_>,
+    wanted: &Wanted<'_>,
+    output: Option<&Path>,
+) -> Ending {
+    let verbose = wanted.verbose;
+    trace::name_files(console, &logs, verbose);
+    if let Product::Report(_) = product {
+        formats::warn_of_others(console, &wanted.formats, &[System::Aix], Some(logs.name()));
+    }
+    let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
+    let to_stdout = output.is_none_or(|path| path == Path::new("-"));
+    if matches!(product, Product::Raw) && to_stdout && std::io::stdout().is_terminal() {
+        let text = "a raw stream is not for a terminal: write it to a file with -o, or into a pipe";
+        return Err(Failure::Say(Message::Usage, String::from(text)));
+    }
+    if let (Product::Raw, Some(why)) = (product, logs.no_stream()) {
+        return Err(trace::failure(logs.name(), &what, ReportError::NoStream(why)));
+    }
+    let mut out = console.open(output).map_err(|error| Failure::write(&error, &what))?;
+    let mut announcer = Announcer::of(console, &logs);
+    let ran = match product {
+        Product::Report(catalog) => report(&mut logs, catalog, options, &mut out, &mut announcer),
+        Product::Raw => write_raw(&mut logs, options, &mut out, &mut announcer),
+    };
+    announcer.end();
+    let summary = ran.map_err(|error| trace::failure(logs.name(), &what, error))?;
+    announce(console, logs.name(), &summary, options);
+    trace::describe(console, &logs, &summary, verbose);
+    trace::announce_no_match(console, &wanted.filters, summary.n_events, summary.n_reported);
+    out.into_inner().commit().map_err(|error| Failure::write(&error, &what))?;
+    Ok(status(&summary))
+}
+
+fn status(summary: &Summary) -> Status {
+    if trace::n_faults(summary) > 0 { Status::Damaged } else { Status::Well }
+}

@@ -1,0 +1,529 @@
+//! The commands. Every one is a set of flags and a `run`; none has logic of its own.
+#![forbid(unsafe_code)]
+
+mod blob;
+mod compile;
+mod console;
+mod convert;
+mod event;
+mod explain;
+mod file_column;
+mod fix;
+mod fmt;
+mod formats;
+mod hexview;
+mod info;
+mod info_aix;
+mod info_kev;
+mod inputs;
+mod install;
+mod joined;
+mod known;
+mod levels;
+mod limits;
+mod list;
+mod lsp;
+mod manual;
+mod overwrite;
+#[cfg(target_os = "linux")]
+mod recording;
+mod report;
+mod rptopts;
+mod test;
+mod trace;
+mod traceprinter;
+mod trcevgrp;
+mod trcrpt;
+mod trcupdate;
+mod watch;
+mod zone;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use console::{Colour, Console, Ending, Failure, Message, Status};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use tfbc::output;
+use tfbc::spelling::closest;
+
+/// Flags of every command.
+#[derive(Debug, Clone, Copy, Default, Args)]
+struct CommonArgs {
+    /// When to colour messages and reports; `auto` on a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
+    color: Colour,
+    /// Leave out warnings, summaries and progress
+    #[arg(long, global = true, help_heading = "Messages")]
+    quiet: bool,
+    /// Write control characters of traces to a terminal as they are; else they are shown as \x07 or \u{9b}. Files and
+    /// pipes always get them as they are
+    #[arg(long = "raw", global = true, help_heading = "Messages")]
+    raw_text: bool,
+}
+
+/// Format AIX traces and QNX kernel logs with the vendors' own templates, compiled to bytecode.
+#[derive(Debug, Parser)]
+#[command(name = "tfbc", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Tfbc {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tfbc report trace.log                          format a trace with the built-in format file
+  tfbc report -t my.trcfmt trace.log             format it with your own
+  tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
+  tfbc event -t my.trcfmt --env 32 010a00000000000a
+  tfbc report -t defs.xml log.kev                a QNX log with its event definitions
+  tfbc explain S07                               what a diagnostic means";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compile format files into one blob
+    #[command(after_help = "\
+Examples:
+  tfbc compile a.trcfmt b.trcfmt -o both.tfbc    b's stanzas win over a's
+  tfbc compile a.trcfmt --emit bytecode          print a stage of the compiler")]
+    Compile(compile::CompileArgs),
+    /// Check format files and show all that is wrong with them
+    #[command(after_help = "\
+Examples:
+  tfbc check a.trcfmt
+  tfbc check --message-format short --strict *.trcfmt
+  tfbc check --fix --dry-run a.trcfmt            show what would be mended
+  tfbc check --fix a.trcfmt                      mend it
+  tfbc check --allow S47 --deny C4x a.trcfmt     warnings to leave out, and to take for errors
+  tfbc check --message-format sarif a.trcfmt > findings.sarif
+  tfbc check defs.xml                            event definitions of QNX")]
+    Check(compile::CheckArgs),
+    /// Say what a format file of AIX says in event definitions of QNX, and back
+    #[command(after_help = "\
+Examples:
+  tfbc convert defs.xml -o defs.trcfmt           a stanza for each event
+  tfbc convert my.trcfmt --class USER --first-id 100")]
+    Convert(convert::ConvertArgs),
+    /// Lay out format files in one canonical form
+    #[command(after_help = "\
+Examples:
+  tfbc fmt my.trcfmt                             in place
+  tfbc fmt --check *.trcfmt defs.xml             show what would change
+  tfbc fmt - < my.trcfmt                         from standard input to standard output")]
+    Fmt(fmt::FmtArgs),
+    /// Format whole traces and logs
+    #[command(after_help = "\
+Examples:
+  tfbc report trace.log                          with the built-in format file
+  tfbc report -t a.trcfmt -t b.tfbc trace.log    b wins over a
+  tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
+  tfbc report --no-heading - < trace.stream      standard input, no heading
+  tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
+  trace -o - | tfbc report --follow --grep exec -
+  tfbc report --stats --to tsv trace.log         how often each hook was met
+  tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
+  tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
+    Report(Box<report::ReportArgs>),
+    /// Format one event given in hex
+    #[command(after_help = "\
+Examples:
+  tfbc event -t a.trcfmt --env 32 010a0000 0000000a
+  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace
+  tfbc event -t defs.xml --class USER --id 65 '00 03 04 00'")]
+    Event(event::EventArgs),
+    /// Test format files: what events print is compared with what was accepted
+    #[command(after_help = "\
+Examples:
+  tfbc test --new boot.trc -t my.trcfmt          write a first case file, boot.case.toml
+  tfbc test                                      run the case files here and below
+  tfbc test --review                             look at each change, and accept or reject it
+  tfbc test --accept                             accept what the last run has shown
+  tfbc test --coverage                           what the events reach of the format files
+  tfbc test --report junit --report-file out.xml tests/")]
+    Test(Box<test::TestArgs>),
+    /// Show the report of some events again after every save of a format file
+    #[command(after_help = "\
+Examples:
+  tfbc watch my.trcfmt boot.trc                  the first events, and what is wrong with my.trcfmt
+  tfbc watch my.trcfmt boot.trc --only 15b --columns id,elapsed,text
+  tfbc watch -t defs.xml log.kev --only USER --first 5")]
+    Watch(watch::WatchArgs),
+    /// Show an event's bytes, and which part of its template reads which of them
+    #[command(after_help = "\
+Examples:
+  tfbc hexview -t a.trcfmt --env 32 010a0000 0000000a
+  tfbc hexview -t a.trcfmt --only 15b --first 3 trace.log
+  tfbc hexview -t a.trcfmt --only 15b --entry 7 trace.log
+  tfbc hexview -t defs.xml --class USER --id 65 '00 03 04 00'")]
+    Hexview(hexview::HexviewArgs),
+    /// List what can be formatted: hooks and events with their labels
+    #[command(after_help = "\
+Examples:
+  tfbc list                                      the built-in format file
+  tfbc list -t a.trcfmt")]
+    List(list::ListArgs),
+    /// Describe a trace or log: header, kind, time range, events per id, damaged places
+    #[command(after_help = "\
+Examples:
+  tfbc info trace.log
+  tfbc info -t a.trcfmt trace.log                which ids have no template there")]
+    Info(info::InfoArgs),
+    /// List the bytecode of a blob or format file
+    #[command(after_help = "\
+Examples:
+  tfbc disasm a.tfbc
+  tfbc disasm a.tfbc 15b                         one hook
+  tfbc disasm a.xml USER:65                      one event of QNX")]
+    Disasm(blob::DisasmArgs),
+    /// Verify blobs
+    #[command(after_help = "\
+Examples:
+  tfbc verify a.tfbc b.tfbc")]
+    Verify(blob::VerifyArgs),
+    /// Serve editors: diagnostics, hover, completion and more, over the Language Server Protocol
+    #[command(after_help = "\
+Examples:
+  tfbc lsp                                       what an editor is told to start")]
+    Lsp(lsp::LspArgs),
+    /// Print the instruction table
+    #[command(after_help = "\
+Examples:
+  tfbc ops | less")]
+    Ops,
+    /// Explain the code of a diagnostic
+    #[command(after_help = "\
+Examples:
+  tfbc explain S07
+  tfbc explain                                   list all codes")]
+    Explain(explain::ExplainArgs),
+    /// Write a script for a shell that completes commands, flags and values
+    #[command(after_help = "\
+Examples:
+  tfbc completions bash > /etc/bash_completion.d/tfbc
+  tfbc completions zsh > ~/.zfunc/_tfbc
+  tfbc completions fish trcrpt > ~/.config/fish/completions/trcrpt.fish")]
+    Completions(manual::CompletionsArgs),
+    /// Print a manual page, or write them all to a directory
+    #[command(after_help = "\
+Examples:
+  tfbc man report | man -l -                     the page of one command
+  tfbc man /usr/local/share/man/man1             every page")]
+    Man(manual::ManArgs),
+    /// Install the programs, their manual pages and completions below a directory
+    #[command(after_help = "\
+Examples:
+  tfbc install --prefix ~/.local                 for yourself
+  tfbc install --prefix /usr/local --dry-run     list what would be written")]
+    Install(install::InstallArgs),
+    /// Write the report of AIX traces, as AIX's trcrpt does
+    Trcrpt(Box<trcrpt::TrcrptArgs>),
+    /// Add, replace and delete stanzas of a format file, as AIX's trcupdate does
+    Trcupdate(trcupdate::TrcupdateArgs),
+    /// List, add, change and remove event groups, as AIX's trcevgrp does
+    Trcevgrp(trcevgrp::TrcevgrpArgs),
+    /// Print QNX kernel logs, as QNX's traceprinter does
+    Traceprinter(Box<traceprinter::TraceprinterArgs>),
+    /// Record a trace of the programs that call its hooks, as AIX's trace does
+    #[cfg(target_os = "linux")]
+    Trace(Box<recording::TraceArgs>),
+    /// Begin the collection of a trace that is off, as AIX's trcon does
+    #[cfg(target_os = "linux")]
+    Trcon(recording::TrconArgs),
+    /// Interrupt the collection of a trace, as AIX's trcoff does
+    #[cfg(target_os = "linux")]
+    Trcoff(recording::TrcoffArgs),
+    /// End a trace, as AIX's trcstop does
+    #[cfg(target_os = "linux")]
+    Trcstop(recording::TrcstopArgs),
+    /// Recover the events of a trace that was killed, as AIX's trcdead does
+    #[cfg(target_os = "linux")]
+    Trcdead(recording::TrcdeadArgs),
+    /// List names and addresses, as AIX's trcnm does
+    #[cfg(target_os = "linux")]
+    Trcnm(recording::TrcnmArgs),
+    /// Record the events of QNX's trace functions, as QNX's tracelogger does
+    #[cfg(target_os = "linux")]
+    Tracelogger(recording::TraceloggerArgs),
+}
+
+impl Command {
+    fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(false, common);
+        let ending = match self {
+            Command::Compile(args) => args.run(&console),
+            Command::Check(args) => args.run(&console),
+            Command::Convert(args) => args.run(&console),
+            Command::Fmt(args) => args.run(&console),
+            Command::Report(args) => args.run(&console),
+            Command::Event(args) => args.run(&console),
+            Command::Test(args) => args.run(&console),
+            Command::Watch(args) => args.run(&console),
+            Command::Hexview(args) => args.run(&console),
+            Command::List(args) => args.run(&console),
+            Command::Info(args) => args.run(&console),
+            Command::Disasm(args) => args.run(&console),
+            Command::Verify(args) => args.run(&console),
+            Command::Lsp(args) => args.run(&console),
+            Command::Ops => print(&console, tfbc_vm::ops_page(), None),
+            Command::Explain(args) => args.run(&console),
+            Command::Completions(args) => args.run(&console, programs()),
+            Command::Man(args) => args.run(&console, programs()),
+            Command::Install(args) => args.run(&console),
+            Command::Trcrpt(args) => return args.run(common),
+            Command::Trcupdate(args) => return args.run(common),
+            Command::Trcevgrp(args) => return args.run(common),
+            Command::Traceprinter(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trace(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trcon(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trcoff(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trcstop(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trcdead(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Trcnm(args) => return args.run(common),
+            #[cfg(target_os = "linux")]
+            Command::Tracelogger(args) => return args.run(common),
+        };
+        (console, ending)
+    }
+}
+
+// A program besides `tfbc`, or a command of `tfbc` with its own flags and no others. Its description comes from its flags.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Alone<A: Args> {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    args: A,
+}
+
+/// A name besides `tfbc` that the executable acts by.
+struct Program {
+    name: &'static str,
+    command: fn() -> clap::Command,
+    run: fn(Vec<OsString>) -> ExitCode,
+}
+
+/// Declares the table of programs, and for each a function that runs it with a command line. The messages of a
+/// `compatible` program have AIX's numbers.
+macro_rules! programs {
+    ($($(#[$system:meta])? $name:ident($args:ty, compatible: $compatible:literal);)*) => {
+        /// Names besides `tfbc` that the executable acts by. Links, pages and completions come from this table.
+        const PROGRAMS: &[Program] = &[$(
+            $(#[$system])?
+            Program {
+                name: stringify!($name),
+                command: || Alone::<$args>::command().name(stringify!($name)),
+                run: |args| $name(args),
+            },
+        )*];
+        $(
+            #[doc = concat!("Runs `", stringify!($name), "` with a command line and returns its exit status.")]
+            $(#[$system])?
+            pub fn $name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+                match parse::<Alone<$args>>(stringify!($name), args) {
+                    Ok(Alone { common, args }) => end(args.run(common)),
+                    Err(error) => refused($compatible, error).into(),
+                }
+            }
+        )*
+    };
+}
+
+programs! {
+    trcrpt(trcrpt::TrcrptArgs, compatible: true);
+    trcupdate(trcupdate::TrcupdateArgs, compatible: true);
+    trcevgrp(trcevgrp::TrcevgrpArgs, compatible: true);
+    traceprinter(traceprinter::TraceprinterArgs, compatible: false);
+    #[cfg(target_os = "linux")]
+    trace(recording::TraceArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    trcon(recording::TrconArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    trcoff(recording::TrcoffArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    trcstop(recording::TrcstopArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    trcdead(recording::TrcdeadArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    trcnm(recording::TrcnmArgs, compatible: true);
+    #[cfg(target_os = "linux")]
+    tracelogger(recording::TraceloggerArgs, compatible: false);
+}
+
+/// Flags of every program, `tfbc` first.
+fn programs() -> Vec<clap::Command> {
+    std::iter::once(Tfbc::command()).chain(PROGRAMS.iter().map(|program| (program.command)())).collect()
+}
+
+/// Parses a command line of a command that scripts call often. Setting up the flags of all commands would take half of a
+/// short run. Returns `None` for other commands, and for a wrong command line, whose message needs all flags.
+fn often_called(args: &[OsString]) -> Option<Tfbc> {
+    fn of<A: Args>(args: &[OsString], command: impl FnOnce(A) -> Command) -> Option<Tfbc> {
+        let Alone { common, args } = Alone::<A>::try_parse_from(args).ok()?;
+        output::mind_signals();
+        Some(Tfbc { common, command: command(args) })
+    }
+    let args = args.get(1..)?;
+    match args.first()?.to_str()? {
+        "report" => of(args, |args| Command::Report(Box::new(args))),
+        "event" => of(args, Command::Event),
+        _ => None,
+    }
+}
+
+/// Runs the program that the first word of a command line names, such as `trcrpt`; any other name is `tfbc`.
+pub fn by_name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<_> = args.into_iter().collect();
+    let name = args.first().and_then(|word| Path::new(word).file_stem()?.to_str());
+    match PROGRAMS.iter().find(|program| name == Some(program.name)) {
+        Some(program) => (program.run)(args),
+        None => tfbc(args),
+    }
+}
+
+/// Runs `tfbc` with a command line and returns its exit status.
+pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<_> = args.into_iter().collect();
+    match often_called(&args).map_or_else(|| parse::<Tfbc>("tfbc", args), Ok) {
+        Ok(tfbc) => end(tfbc.command.run(tfbc.common)),
+        Err(error) => refused(false, error).into(),
+    }
+}
+
+fn parse<P: CommandFactory + FromArgMatches>(
+    name: &'static str,
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<P, clap::Error> {
+    output::mind_signals();
+    let mut command = P::command().name(name);
+    let matches = command.try_get_matches_from_mut(args)?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+fn end((console, ending): (Console, Ending)) -> ExitCode {
+    console.end(ending).into()
+}
+
+/// How a command ends whose command line is help or wrong.
+fn refused(compatible: bool, mut error: clap::Error) -> Status {
+    advise(&mut error);
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let printed =
+                error.print().map(|()| Status::Well).map_err(|error| Failure::write(&error, "standard output"));
+            Console::new(compatible, CommonArgs::default()).end(printed)
+        }
+        _ if compatible => {
+            let text = error.to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+            Console::new(true, CommonArgs::default()).error(Message::Usage, text);
+            Status::Failed
+        }
+        _ => {
+            let _ = error.print();
+            Status::Failed
+        }
+    }
+}
+
+/// Puts advice of ours in the place of what the parser advises of words that it does not know.
+fn advise(error: &mut clap::Error) {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return,
+    };
+    let Some(ContextValue::String(word)) = error.get(kind) else { return };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let file = Some(word).filter(|word| Path::new(word).exists());
+    let advice = match (kind, file) {
+        (ContextKind::InvalidSubcommand, Some(file)) => {
+            format!("`tfbc report {file}` formats a trace, `tfbc check {file}` checks a format file")
+        }
+        (ContextKind::InvalidSubcommand, None) => return,
+        _ if usage.contains("tfbc list") && !word.starts_with('-') => {
+            format!("a format file is given with -t: `tfbc list -t {word}`")
+        }
+        _ if usage.contains("trace") && usage.ends_with("[OPTIONS]") && !word.starts_with('-') => {
+            format!("a log is given with -f: `-f {word}`")
+        }
+        // That a word such as `-f` can be given as a value is of no use here.
+        _ => {
+            error.remove(ContextKind::Suggested);
+            return;
+        }
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Writes a command's whole product to a file or standard output.
+fn print(console: &Console, text: impl AsRef<[u8]>, path: Option<&Path>) -> Ending {
+    let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
+    let failed = |error| Failure::write(&error, &what);
+    let mut out = console.open(path).map_err(failed)?;
+    out.write_all(text.as_ref()).map_err(failed)?;
+    out.into_inner().commit().map_err(failed)?;
+    Ok(Status::Well)
+}
+
+/// Writes a text to standard output that has styles of our own, and control characters of files only if
+/// [`Console::shows_controls`] is false.
+fn print_styled(text: impl AsRef<[u8]>) -> Ending {
+    let failed = |error| Failure::write(&error, "standard output");
+    let mut out = output::Output::open(None).map_err(failed)?;
+    out.write_all(text.as_ref()).map_err(failed)?;
+    out.commit().map_err(failed)?;
+    Ok(Status::Well)
+}
+
+/// A number of things, such as `1 event` or `2 events`.
+fn count(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_consistent() {
+        programs().into_iter().for_each(clap::Command::debug_assert);
+    }
+
+    #[test]
+    fn often_called_commands_are_the_same_alone() {
+        let lines = [
+            "tfbc report -t a.trcfmt --only 15b,106 --columns elapsed,text -o report.txt trace.log",
+            "tfbc report --quiet --color never --no-heading - --raw --threads 3",
+            "tfbc event -t a.trcfmt --env 32 010a0000 0000000a --quiet",
+            "tfbc event -t defs.xml --class USER --id 65 00030400",
+        ];
+        for line in lines {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let alone = often_called(&args).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(format!("{alone:?}"), format!("{:?}", Tfbc::try_parse_from(&args).unwrap()));
+        }
+        for line in [
+            "tfbc report",
+            "tfbc report --help",
+            "tfbc report --colunms x",
+            "tfbc event",
+            "tfbc repor",
+            "tfbc list",
+            "tfbc",
+            "",
+        ] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(often_called(&args).is_none(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What can be formatted: `tfbc list` and `trcrpt -j`.
+
+use super::console::{Console, Ending};
+use super::formats::{self, LanguageArgs};
+use clap::Args;
+use std::path::PathBuf;
+use tfbc::catalog::Catalog;
+use tfbc::events::{LISTING, class_name};
+use tfbc::ids::display_id;
+use tfbc_vm::{Hook, Level, Space};
+
+/// Flags of `tfbc list`: without format files, the built-in ones of both vendors.
+#[derive(Debug, Clone, Args)]
+pub struct ListArgs {
+    /// Format file, source or blob; later ones win, `default` is the built-in one
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    #[command(flatten)]
+    language: LanguageArgs,
+}
+
+impl ListArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        let set = formats::load_leniently(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let mut out = String::new();
+        for hook in catalog.hooks() {
+            let (version, release) = hook.version;
+            let level = match hook.level {
+                Level::Appl => "APPL",
+                Level::Svc => "SVC",
+                Level::Kern => "KERN",
+                Level::Int => "INT",
+                Level::Zero => "0",
+            };
+            let place = if hook.builtin {
+                String::from("built in")
+            } else {
+                format!("{}:{}", String::from_utf8_lossy(hook.source), hook.line)
+            };
+            let version = format!("{version}.{release}");
+            let label = String::from_utf8_lossy(hook.label);
+            out.push_str(&format!("{:<4} {version:<6} {level:<4} {label:<32} {place}\n", display_id(hook.id)));
+        }
+        for program in catalog.programs() {
+            program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
+        }
+        if self.formats.is_empty() {
+            out.push_str(LISTING);
+        }
+        super::print(console, out, None)?;
+        Ok(formats::loaded(&set))
+    }
+}
+
+/// What definitions show of one event of QNX.
+fn record_line(record: &Hook<'_>) -> String {
+    let (class, event) = ((record.id >> 10) as u8, record.id & 1023);
+    let id = format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned));
+    let (label, source) = (String::from_utf8_lossy(record.label), String::from_utf8_lossy(record.source));
+    format!("{id:<14}  {label:<48}  {source}:{}\n", record.line)
+}
+
+/// `hhh label`, by id, in lower-case hex. Labels are bytes, as in their source.
+pub fn labels(catalog: &Catalog<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for hook in catalog.hooks() {
+        out.extend_from_slice(display_id(hook.id).to_lowercase().as_bytes());
+        if !hook.label.is_empty() {
+            out.push(b' ');
+            out.extend_from_slice(hook.label);
+        }
+        out.push(b'\n');
+    }
+    out
+}

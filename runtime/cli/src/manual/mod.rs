@@ -1,0 +1,147 @@
+//! `tfbc completions` and `tfbc man`: completion scripts and manual pages, made from the commands' flags.
+
+mod sections;
+mod values;
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use clap::Args;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tfbc::output::Output;
+
+/// Flags of `tfbc completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+    /// The installed command that is completed, such as trcrpt
+    #[arg(value_name = "COMMAND", default_value = "tfbc")]
+    command: String,
+}
+
+impl CompletionsArgs {
+    /// Runs the command, of which `programs` are the installed commands.
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
+        let names: Vec<String> = programs.iter().map(|program| program.get_name().to_owned()).collect();
+        let Some(program) = programs.into_iter().find(|program| program.get_name() == self.command) else {
+            return Err(unknown(&self.command, &names));
+        };
+        super::print(console, completions(self.shell, program), None)
+    }
+}
+
+/// Text in every manual page and completion script. It tells [`super::install`] which files are ours.
+pub const MARK: &str = "`tfbc install` replaces this file";
+
+/// Script that completes a program's command line.
+pub fn completions(shell: Shell, program: clap::Command) -> Vec<u8> {
+    let name = program.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut values::offer(program), name, &mut script);
+    script.extend_from_slice(format!("\n# {MARK}.\n").as_bytes());
+    script
+}
+
+/// Flags of `tfbc man`.
+#[derive(Debug, Clone, Args)]
+pub struct ManArgs {
+    /// A command, whose page is printed, such as `report` or `trcrpt`; or a directory that every page is written to,
+    /// such as /usr/local/share/man/man1
+    #[arg(value_name = "COMMAND|DIR", default_value = "tfbc")]
+    what: PathBuf,
+}
+
+impl ManArgs {
+    /// Runs the command, of which `programs` are the installed commands.
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
+        let pages: Vec<Page> = programs.into_iter().flat_map(pages).collect();
+        let what = self.what.to_string_lossy();
+        let named = |name: &str| pages.iter().find(|page| page.name == name);
+        if let Some(page) = named(&what).or_else(|| named(&format!("tfbc-{what}"))) {
+            return super::print(console, &page.text, None);
+        }
+        if !self.what.is_dir() && !what.contains('/') {
+            let mut names: Vec<String> = pages.into_iter().map(|page| page.name.replacen("tfbc-", "", 1)).collect();
+            names.sort();
+            names.dedup();
+            return Err(unknown(&what, &names));
+        }
+        for page in &pages {
+            page.write_to(&self.what).map_err(|error| Failure::write(&error, self.what.display()))?;
+        }
+        Ok(Status::Well)
+    }
+}
+
+/// A manual page.
+pub struct Page {
+    /// `tfbc-report` for `tfbc report`.
+    pub name: String,
+    pub text: Vec<u8>,
+}
+
+impl Page {
+    fn write_to(&self, directory: &Path) -> io::Result<()> {
+        fs::create_dir_all(directory)?;
+        let mut out = Output::open(Some(&directory.join(format!("{}.1", self.name))))?;
+        out.write_all(&self.text)?;
+        out.commit()
+    }
+}
+
+/// Pages of a program and of its commands.
+pub fn pages(program: clap::Command) -> Vec<Page> {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    std::iter::once(program.clone()).chain(commands).map(page).collect()
+}
+
+fn page(command: clap::Command) -> Page {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let (has_flags, has_commands) = (command.get_arguments().count() > 0, command.has_subcommands());
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (notes, examples) = after.split_once("Examples:\n").unwrap_or(("", &after));
+    let man = Man::new(command).title(&name).source(concat!("tfbc ", env!("CARGO_PKG_VERSION")));
+    let mut text = format!(".\\\" {MARK}.\n").into_bytes();
+    let rendered = man
+        .render_title(&mut text)
+        .and_then(|()| man.render_name_section(&mut text))
+        .and_then(|()| man.render_synopsis_section(&mut text))
+        .and_then(|()| man.render_description_section(&mut text))
+        .and_then(|()| if has_flags { man.render_options_section(&mut text) } else { Ok(()) })
+        .and_then(|()| if has_commands { man.render_subcommands_section(&mut text) } else { Ok(()) });
+    debug_assert!(rendered.is_ok(), "writing into memory does not fail");
+    sections::write(&name, &mut text);
+    write_lines("NOTES", notes.trim_end(), &mut text);
+    write_lines("EXAMPLES", examples, &mut text);
+    sections::write_see_also(&name, &mut text);
+    Page { name, text }
+}
+
+/// A section of the help page, with its lines as they are.
+fn write_lines(section: &str, lines: &str, page: &mut Vec<u8>) {
+    if lines.is_empty() {
+        return;
+    }
+    page.extend_from_slice(format!(".SH {section}\n.nf\n").as_bytes());
+    for line in lines.lines() {
+        let line = line.strip_prefix("  ").unwrap_or(line).replace('\\', "\\e").replace('-', "\\-");
+        if line.starts_with(['.', '\'']) {
+            page.extend_from_slice(b"\\&");
+        }
+        page.extend_from_slice(line.as_bytes());
+        page.push(b'\n');
+    }
+    page.extend_from_slice(b".fi\n");
+}
+
+fn unknown(name: &str, names: &[String]) -> Failure {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hint = super::closest(name, &names).map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+    Failure::Say(Message::Usage, format!("there is no command `{name}`: expected one of {}{hint}", names.join(", ")))
+}

@@ -1,0 +1,206 @@
+//! The sections of a manual page that no flag tells: exit status, environment, files, and related pages.
+
+use crate::rptopts;
+
+/// A word of a list, and what it means.
+type Row = (&'static str, &'static str);
+
+/// Appends the sections of a page, which is named such as `tfbc-report` or `trcrpt`.
+pub fn write(page: &str, out: &mut Vec<u8>) {
+    let command = page.strip_prefix("tfbc-").unwrap_or(page);
+    if command == "trcrpt" {
+        // The indentation is that of examples in a help page, and is taken away.
+        let options: String = rptopts::HELP.lines().map(|line| format!("  {line}\n")).collect();
+        super::write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
+    }
+    write_rows("EXIT STATUS", &exit_status(command), out);
+    write_rows("ENVIRONMENT", &environment(command), out);
+    write_rows("FILES", &files(command), out);
+}
+
+/// Appends the names of related pages; a page of one section each, as `man` shows them.
+pub fn write_see_also(page: &str, out: &mut Vec<u8>) {
+    let command = page.strip_prefix("tfbc-").unwrap_or(page);
+    let names: Vec<String> = see_also(command).iter().map(|name| format!(".BR {} (1)", escaped(name))).collect();
+    out.extend_from_slice(format!(".SH SEE ALSO\n{}\n", names.join(",\n")).as_bytes());
+}
+
+fn write_rows(section: &str, rows: &[Row], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(".SH {section}\n").as_bytes());
+    for (word, meaning) in rows {
+        out.extend_from_slice(format!(".TP\n.B {}\n{}\n", escaped(word), escaped(meaning)).as_bytes());
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-")
+}
+
+const WELL: Row = ("0", "No problem. A closed pipe is none.");
+const DAMAGED: Row =
+    ("2", "The output is complete, but the trace holds damaged or cut events, which messages name by offset.");
+
+fn exit_status(command: &str) -> Vec<Row> {
+    match command {
+        "report" | "info" | "trcrpt" => {
+            vec![
+                WELL,
+                ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),
+                DAMAGED,
+            ]
+        }
+        "traceprinter" => vec![
+            WELL,
+            ("1", "Usage, unreadable input, errors in event definitions, an output that cannot be written."),
+            DAMAGED,
+            ("255", "With --compat=1.02, in place of 1."),
+        ],
+        "check" | "compile" => {
+            vec![WELL, ("1", "Errors in the format files, and with --strict warnings; usage; unreadable files.")]
+        }
+        "fmt" => vec![WELL, ("1", "Errors in a file; with --check, a file would change; usage; unreadable files.")],
+        "test" => vec![WELL, ("1", "A text has changed, is new or cannot be had; no case file is found; usage.")],
+        "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; usage.")],
+        "hexview" => {
+            vec![WELL, ("1", "No template formats the event; usage, unreadable input, errors in format files.")]
+        }
+        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is as it was; usage.")],
+        "install" => vec![WELL, ("1", "A foreign file has a name that is needed; usage; a file cannot be written.")],
+        "trace" => vec![
+            WELL,
+            ("1", "The trace cannot be recorded; the program of -x ended with another status than 0; usage."),
+        ],
+        "tfbc" => vec![
+            WELL,
+            ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),
+            DAMAGED,
+        ],
+        _ => vec![WELL, ("1", "Usage, unreadable input, an output that cannot be written.")],
+    }
+}
+
+/// True if a command keeps what format files compile to.
+fn has_cache(command: &str) -> bool {
+    ["tfbc", "report", "event", "list", "info", "disasm", "test", "trcrpt", "traceprinter"].contains(&command)
+}
+
+/// True if a command speaks to sessions that record.
+fn meets_sessions(command: &str) -> bool {
+    ["trace", "trcon", "trcoff", "trcstop", "trcdead", "tracelogger"].contains(&command)
+}
+
+/// True if a command reads or writes a log that need not be named.
+fn has_default_log(command: &str) -> bool {
+    ["trcrpt", "trace", "trcdead", "traceprinter", "tracelogger"].contains(&command)
+}
+
+fn environment(command: &str) -> Vec<Row> {
+    let mut rows = vec![("NO_COLOR", "No colours, unless --color always is given.")];
+    if has_cache(command) {
+        rows.push((
+            "TFBC_CACHE",
+            "Directory in which compiled format files are kept, or off; without it tfbc in XDG_CACHE_HOME or ~/.cache.",
+        ));
+        rows.push(("XDG_CACHE_HOME", "Directory of the user's caches, in place of ~/.cache."));
+    }
+    if ["trcrpt", "trcevgrp", "trace"].contains(&command) {
+        rows.push(("TRCEVGRP_FILE", "File of the event groups."));
+        rows.push(("XDG_CONFIG_HOME", "Directory of the user's settings, in place of ~/.config."));
+    }
+    if meets_sessions(command) {
+        rows.push(("TFBC_TRACE_DIR", "Directory of the sessions' shared memory: traced programs need the same."));
+    }
+    if has_default_log(command) {
+        rows.push(("XDG_STATE_HOME", "Directory of the user's logs, in place of ~/.local/state."));
+    }
+    if command == "test" {
+        rows.push(("CI", "Where it is set, changed texts are not kept in .snap.new files, unless --pending is given."));
+    }
+    rows
+}
+
+fn files(command: &str) -> Vec<Row> {
+    const FORMATS: Row =
+        ("*.trcfmt, *.xml, *.tfbc", "Format files of AIX, event definitions of QNX, blobs of both: told by content.");
+    const CACHE: Row = ("~/.cache/tfbc/*.tfbc", "What large format files compile to, 64 MiB at most.");
+    const GROUPS: Row = ("~/.config/tfbc/trcevgrp", "The event groups.");
+    const MEMORY: Row = ("/dev/shm/tfbc-trace.UID", "The sessions' shared memory.");
+    const AIX_LOG: Row = ("/var/adm/ras/trcfile", "The log, where its directory takes files of this user.");
+    const OWN_AIX_LOG: Row = ("~/.local/state/tfbc/trcfile", "Else the log.");
+    const QNX_LOG: Row = ("/dev/shmem/tracebuffer.kev", "The log, where its directory takes files of this user.");
+    const OWN_QNX_LOG: Row = ("~/.local/state/tfbc/tracebuffer.kev", "Else the log.");
+    const SYSTEM_FORMATS: Row = ("/etc/trcfmt", "The format file of an AIX system.");
+    match command {
+        "trcrpt" => vec![SYSTEM_FORMATS, AIX_LOG, OWN_AIX_LOG, GROUPS, CACHE],
+        "trcupdate" => vec![
+            SYSTEM_FORMATS,
+            ("FILE.trc", "The update."),
+            ("FILE.undo.trc", "What takes the update back, written before the format file."),
+        ],
+        "trcevgrp" => vec![GROUPS],
+        "traceprinter" => vec![QNX_LOG, OWN_QNX_LOG, CACHE],
+        "tracelogger" => vec![QNX_LOG, OWN_QNX_LOG, MEMORY],
+        "trace" => vec![AIX_LOG, OWN_AIX_LOG, GROUPS, MEMORY],
+        "trcdead" => vec![("LOG.dead", "The recovered events, beside the trace's log."), MEMORY],
+        "trcon" | "trcoff" | "trcstop" => vec![MEMORY],
+        "trcnm" => vec![("/proc/kallsyms", "The names of the running kernel.")],
+        "test" => vec![
+            ("NAME.case.toml", "A case file."),
+            ("NAME.case.snap", "The accepted text of its events."),
+            ("NAME.case.snap.new", "A changed text that waits to be accepted."),
+            CACHE,
+        ],
+        "completions" => vec![
+            ("/etc/bash_completion.d/tfbc", "Where bash looks for the script."),
+            ("~/.zfunc/_tfbc", "Where zsh does, if ~/.zfunc is in its fpath."),
+            ("~/.config/fish/completions/tfbc.fish", "Where fish does."),
+        ],
+        "install" => vec![
+            ("DIR/bin", "The program tfbc, and links to it by its other names."),
+            ("DIR/share/man/man1", "The manual pages."),
+            ("DIR/share/bash-completion/completions", "Completions for bash."),
+            ("DIR/share/zsh/site-functions", "Completions for zsh."),
+            ("DIR/share/fish/vendor_completions.d", "Completions for fish."),
+        ],
+        "man" => vec![("/usr/local/share/man/man1", "A directory where man looks for pages.")],
+        "ops" | "explain" => vec![("none", "The command reads and writes no file.")],
+        _ if has_cache(command) => vec![FORMATS, CACHE],
+        _ => vec![FORMATS],
+    }
+}
+
+fn see_also(command: &str) -> &'static [&'static str] {
+    match command {
+        "compile" => &["tfbc-check", "tfbc-verify", "tfbc-disasm", "tfbc-report"],
+        "check" => &["tfbc-explain", "tfbc-fmt", "tfbc-test", "tfbc-lsp"],
+        "convert" => &["tfbc-check", "tfbc-fmt"],
+        "fmt" => &["tfbc-check", "tfbc-lsp"],
+        "report" => &["tfbc-info", "tfbc-list", "tfbc-compile", "trcrpt", "traceprinter"],
+        "event" => &["tfbc-hexview", "tfbc-list", "tfbc-report"],
+        "test" => &["tfbc-check", "tfbc-watch", "tfbc-event"],
+        "watch" => &["tfbc-report", "tfbc-test", "tfbc-lsp"],
+        "hexview" => &["tfbc-event", "tfbc-watch"],
+        "list" => &["tfbc-report", "tfbc-info"],
+        "info" => &["tfbc-report", "tfbc-list"],
+        "disasm" => &["tfbc-compile", "tfbc-ops", "tfbc-verify"],
+        "verify" => &["tfbc-compile", "tfbc-disasm", "tfbc-explain"],
+        "lsp" => &["tfbc-check", "tfbc-fmt"],
+        "ops" => &["tfbc-disasm"],
+        "explain" => &["tfbc-check", "tfbc-verify"],
+        "completions" => &["tfbc-install", "tfbc-man"],
+        "install" => &["tfbc-completions", "tfbc-man"],
+        "man" => &["tfbc-install", "tfbc-completions", "man"],
+        "trcrpt" => &["trace", "trcupdate", "trcevgrp", "trcnm", "tfbc-report"],
+        "trcupdate" => &["trcrpt", "tfbc-check"],
+        "trcevgrp" => &["trcrpt", "trace"],
+        "traceprinter" => &["tracelogger", "tfbc-report"],
+        "trace" => &["trcon", "trcoff", "trcstop", "trcdead", "trcrpt", "trcevgrp"],
+        "trcon" => &["trcoff", "trcstop", "trace"],
+        "trcoff" => &["trcon", "trcstop", "trace"],
+        "trcstop" => &["trcdead", "trcoff", "trace"],
+        "trcdead" => &["trcstop", "trace", "trcrpt"],
+        "trcnm" => &["trcrpt"],
+        "tracelogger" => &["traceprinter", "trcdead"],
+        _ => &["trcrpt", "trcupdate", "trcevgrp", "traceprinter", "trace", "tracelogger"],
+    }
+}

@@ -1,0 +1,53 @@
+//! Values that completions offer beside those that a flag checks by itself.
+
+use crate::{explain, report, rptopts};
+use clap::Command;
+use clap::builder::PossibleValuesParser;
+use tfbc::columns::Column;
+use tfbc::records::RecordColumn;
+
+/// Tells a program's flags their values, for completion scripts alone: the commands read the values by themselves.
+pub fn offer(program: Command) -> Command {
+    let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, offer));
+    let is_trcrpt = program.get_name() == "trcrpt";
+    let is_explain = program.get_name() == "explain";
+    let has_columns = ["report", "watch"].contains(&program.get_name());
+    program.mut_args(|arg| {
+        let values: Vec<&str> = match arg.get_id().as_str() {
+            "columns" if has_columns => columns(),
+            "to" => report::FORM_NAMES.to_vec(),
+            "timestamp" => vec!["0", "1", "2", "3"],
+            "options" if is_trcrpt => leaked(rptopts::values()),
+            "code" if is_explain => explain::codes(),
+            "allow" | "warn" | "deny" => explain::codes().into_iter().chain(["all"]).collect(),
+            "dialect" => leaked(dialect()),
+            _ => return arg,
+        };
+        arg.value_parser(PossibleValuesParser::new(values))
+    })
+}
+
+/// Values for as long as the command lasts, which ends with the script.
+fn leaked(values: Vec<String>) -> Vec<&'static str> {
+    values.into_iter().map(|value| &*value.leak()).collect()
+}
+
+/// The columns of both systems, each once.
+fn columns() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Column::names().chain(["text"]).collect();
+    for name in RecordColumn::names() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The settings of the dialect with their values.
+fn dialect() -> Vec<String> {
+    let dialect = (tfbc_compiler::Dialect::REPORT_SETTINGS, tfbc_compiler::Dialect::SETTINGS);
+    let settings = dialect.0.iter().chain(dialect.1);
+    let values = settings.flat_map(|(name, values, _)| values.iter().map(move |value| format!("{name}={value}")));
+    std::iter::once(String::from("help")).chain(values).collect()
+}

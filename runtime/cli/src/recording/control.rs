@@ -1,0 +1,160 @@
+//! `trcon`, `trcoff` and `trcstop`: a session under way, controlled from outside.
+
+use crate::CommonArgs;
+use crate::console::{Console, Ending, Failure, Message, Status};
+use clap::Args;
+use tfbc_recorder::hooks::CHANNELS;
+use tfbc_recorder::session::{self, Error, Forced, QNX};
+
+/// The channel of a command.
+#[derive(Debug, Clone, Args)]
+pub struct ChannelArg {
+    /// Channel of the trace, -0 to -7; -0 without
+    #[arg(value_name = "-CHANNEL", allow_negative_numbers = true)]
+    channel: Option<String>,
+}
+
+impl ChannelArg {
+    /// The number of one of AIX's channels.
+    pub fn number(&self) -> Result<usize, Failure> {
+        self.number_up_to(CHANNELS - 1)
+    }
+
+    /// The number of a channel up to `last`.
+    pub fn number_up_to(&self, last: usize) -> Result<usize, Failure> {
+        let Some(text) = &self.channel else { return Ok(0) };
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let number = digits.parse().ok().filter(|number| *number <= last && digits.len() == 1);
+        number.ok_or_else(|| Failure::Say(Message::Usage, format!("`{text}` is no channel: expected -0 to -{last}")))
+    }
+}
+
+/// A command as it is given for a channel.
+pub fn spelt(command: &str, channel: usize) -> String {
+    if channel == 0 { command.to_owned() } else { format!("{command} -{channel}") }
+}
+
+/// Flags of `trcon`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Begin the collection of a trace that is off, as AIX's trcon does",
+    after_help = "\
+Examples:
+  trcon                                a trace that was begun with trace -a -d
+  trcon -1                             the trace of channel 1"
+)]
+pub struct TrconArgs {
+    #[command(flatten)]
+    channel: ChannelArg,
+}
+
+impl TrconArgs {
+    /// Runs the command.
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::on(channel))))
+    }
+}
+
+/// Flags of `trcoff`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Interrupt the collection of a trace, as AIX's trcoff does",
+    after_help = "\
+Examples:
+  trcoff                               until trcon
+  trcoff -1                            the trace of channel 1"
+)]
+pub struct TrcoffArgs {
+    #[command(flatten)]
+    channel: ChannelArg,
+}
+
+impl TrcoffArgs {
+    /// Runs the command.
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::off(channel))))
+    }
+}
+
+/// Flags of `trcstop`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "End a trace, as AIX's trcstop does",
+    after_help = "\
+The command returns when the log is complete.
+
+Examples:
+  trcstop                              the trace of channel 0
+  trcstop -1                           the trace of channel 1
+  trcstop -d                           leave out what has not been written yet
+  trcstop --force                      a trace whose shared memory a program has overwritten"
+)]
+pub struct TrcstopArgs {
+    /// Leave out the events that are still in buffers
+    #[arg(short = 'd')]
+    discard: bool,
+    /// Wait until the log is complete; this command always does
+    #[arg(short = 's')]
+    wait: bool,
+    /// End the trace also if the header of its shared memory was overwritten, and say what is lost; the exit status is 2 then
+    #[arg(long, conflicts_with = "discard")]
+    force: bool,
+    #[command(flatten)]
+    channel: ChannelArg,
+}
+
+impl TrcstopArgs {
+    /// Runs the command.
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(true, common);
+        let stop = |channel| {
+            let stopped = if self.force {
+                session::force_stop(channel)
+            } else {
+                session::stop(channel, self.discard).map(|()| None)
+            };
+            match stopped {
+                Ok(None) => Ok(Status::Well),
+                Ok(Some(forced)) => {
+                    console.warning(Message::Notable, lost(channel, &forced));
+                    Ok(Status::Damaged)
+                }
+                Err(error @ Error::Log { .. }) => {
+                    let recover = spelt("trcdead", channel);
+                    let text = format!("{error}: `{recover} -o FILE` recovers what is still in memory");
+                    Err(Failure::Say(Message::Unwritable, text))
+                }
+                Err(error) => Err(super::failure(error)),
+            }
+        };
+        // That of QNX's trace is 8.
+        let last = if self.force { QNX } else { CHANNELS - 1 };
+        let ending = self.channel.number_up_to(last).and_then(stop);
+        (console, ending)
+    }
+}
+
+/// What a session lost that was ended by force.
+fn lost(channel: usize, forced: &Forced) -> String {
+    let log = forced.log.as_ref().map_or(String::from("its log"), |log| log.display().to_string());
+    let ended = match forced.pid {
+        None => String::from("its process was killed before"),
+        Some(pid) if forced.is_complete => format!("process {pid} has ended"),
+        Some(pid) => format!("process {pid} did not complete its log and was killed"),
+    };
+    let what = if forced.is_complete {
+        format!("{log} is complete but for the threads that began to record afterwards")
+    } else {
+        format!(
+            "what {log} did not contain yet is lost, with all events of the threads that began to record afterwards"
+        )
+    };
+    format!(
+        "the header of the shared memory of channel {channel}'s trace was overwritten: {ended}; {what}; how many events were missed is \
+         not known"
+    )
+}
+
+fn ended(done: Result<(), Error>) -> Ending {
+    done.map(|()| Status::Well).map_err(super::failure)
+}

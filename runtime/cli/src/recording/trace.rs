@@ -1,0 +1,269 @@
+//! `trace`: AIX's flags on our recorder.
+
+use super::prompt;
+use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::{CommonArgs, overwrite};
+use clap::error::Error;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::path::PathBuf;
+use tfbc::groups;
+use tfbc_recorder::flags::{self, Flags, Program, REFUSED};
+use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::record::Width;
+use tfbc_recorder::session::{self, Task};
+
+/// Flags of `trace`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    disable_help_flag = true,
+    about = "Record a trace of the programs that call its hooks, as AIX's trace does",
+    after_help = AFTER_HELP
+)]
+pub struct TraceArgs {
+    /// Record in the background, and return at once; else commands are read: trcon, trcoff, quit, !COMMAND, ?
+    #[arg(short = 'a')]
+    background: bool,
+    /// Begin with the collection off, until trcon
+    #[arg(short = 'd')]
+    off: bool,
+    /// One buffer: the trace is over when it is full, and the log is written at the stop
+    #[arg(short = 'f')]
+    single: bool,
+    /// One buffer that goes round: the log holds the newest events, and is written at the stop
+    #[arg(short = 'l')]
+    circular: bool,
+    /// Record a generic channel, the first free one of 1 to 7, in place of channel 0; takes -a
+    #[arg(short = 'g')]
+    generic: bool,
+    /// No header: no date, system and message
+    #[arg(short = 'h')]
+    headless: bool,
+    /// Only these hooks: hh, hhh or hhhh, separated by commas or blanks
+    #[arg(short = 'j', value_name = "IDS")]
+    only: Vec<String>,
+    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    #[arg(short = 'J', value_name = "GROUPS")]
+    only_groups: Vec<String>,
+    /// All but these hooks
+    #[arg(short = 'k', value_name = "IDS")]
+    except: Vec<String>,
+    /// All hooks but those of these event groups
+    #[arg(short = 'K', value_name = "GROUPS")]
+    except_groups: Vec<String>,
+    /// Text for the trace's header
+    #[arg(short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// Record the names and addresses of the traced programs' own symbols
+    #[arg(short = 'n')]
+    symbols: bool,
+    /// Log, in place of /var/adm/ras/trcfile or your own; `-` streams to standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Keep a log of the same name as FILE.old
+    #[arg(short = 'c')]
+    keeps_old: bool,
+    /// Only events of the threads that these processes have at the start: ids, separated by commas or blanks
+    #[arg(short = 'A', value_name = "PIDS")]
+    processes: Vec<String>,
+    /// Only events of these threads; all, as without the flag
+    #[arg(short = 't', value_name = "TIDS")]
+    threads: Vec<String>,
+    /// With -A and -t, also t: threads that start later in the same processes; p: those, and child processes; n: neither
+    #[arg(short = 'P', value_name = "n|t|p")]
+    propagation: Option<String>,
+    /// Accepted: programs record no interrupts
+    #[arg(short = 'I')]
+    interrupts: bool,
+    /// A log for each of these CPUs, FILE-0 and so on, beside FILE, which names them: CPU numbers, or all
+    #[arg(short = 'C', value_name = "CPUS")]
+    cpus: Vec<String>,
+    /// Name the CPU of each event
+    #[arg(short = 'p')]
+    cpu_ids: bool,
+    /// Stop when the log is full, in place of going round
+    #[arg(short = 's')]
+    stops_when_full: bool,
+    /// Size of the log in bytes: at least two buffers, or one with -f and -l
+    #[arg(short = 'L', value_name = "BYTES")]
+    log_size: Option<String>,
+    /// Size of a buffer in bytes
+    #[arg(short = 'T', value_name = "BYTES")]
+    buffer_size: Option<String>,
+    /// Show the default sizes; goes with no other flag
+    #[arg(short = 'S', exclusive = true)]
+    shows_sizes: bool,
+    /// Run a program, and record until it ends
+    #[arg(short = 'x', value_name = "COMMAND", conflicts_with = "outlived")]
+    program: Option<String>,
+    /// Run a program, and go on recording when it has ended, for the processes that it started
+    #[arg(short = 'X', value_name = "COMMAND")]
+    outlived: Option<String>,
+    /// Write a trace of a 32-bit or 64-bit system
+    #[arg(long, value_name = "32|64")]
+    bits: Option<String>,
+    /// Accepted without effect
+    #[arg(short = 'b', hide = true)]
+    heap: bool,
+    /// Accepted without effect
+    #[arg(short = 'B', hide = true)]
+    segment: bool,
+    /// Accepted without effect
+    #[arg(short = 'r', hide = true, value_name = "REGISTERS")]
+    registers: Option<String>,
+    #[command(flatten)]
+    refused: RefusedArgs,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// Explanation and examples of the help page.
+const AFTER_HELP: &str = "\
+Programs call the hooks of librts (docs/recording.md). trcrpt without a file reads the log that
+trace without -o has written.
+
+Examples:
+  trace -a; ./sample; trcstop; trcrpt      record what a program does, and show it
+  trace -x ./sample                        the same in one command
+  trace -a -d -j 010,020 -o my.trc         two hooks, off until trcon
+  trace -a -l -T 1048576                   keep the newest events, write them at trcstop
+  trace -o - | trcrpt -                    live, until you type q
+  trace -a -g; trcstop -1                  a generic channel";
+
+/// Flags that AIX's command has and this one has not.
+#[derive(Debug, Clone, Default)]
+struct RefusedArgs(Option<&'static str>);
+
+impl Args for RefusedArgs {
+    fn augment_args(command: Command) -> Command {
+        REFUSED.iter().fold(command, |command, (flag, has_value, _)| {
+            let action = if *has_value { ArgAction::Append } else { ArgAction::SetTrue };
+            command.arg(Arg::new(*flag).short(flag.chars().next()).action(action).hide(true))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RefusedArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let is_given = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+        Ok(Self(REFUSED.iter().map(|(flag, ..)| *flag).find(is_given)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl TraceArgs {
+    /// Runs the command.
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(true, common);
+        let ending = self.dispatch(&console);
+        (console, ending)
+    }
+
+    fn dispatch(self, console: &Console) -> Ending {
+        if self.shows_sizes {
+            return crate::print(console, sizes(), None);
+        }
+        let flags = self.flags();
+        if !flags.only_groups.is_empty() || !flags.except_groups.is_empty() {
+            overwrite::refuse([flags.output.as_deref()], groups::place().as_deref())?;
+        }
+        let (options, warnings) = flags.options().map_err(super::refusal)?;
+        for warning in warnings {
+            console.warning(Message::of(warning.number), warning.text);
+        }
+        match &flags.program {
+            Some(program) => run_program(console, options, program),
+            None if options.background => start(options).map(|_| Status::Well),
+            None => prompt::run(console, options),
+        }
+    }
+
+    fn flags(self) -> Flags {
+        let program = |command, outlived| Program { command, outlived };
+        Flags {
+            background: self.background,
+            off: self.off,
+            single: self.single,
+            circular: self.circular,
+            generic: self.generic,
+            headless: self.headless,
+            only: self.only,
+            only_groups: self.only_groups,
+            except: self.except,
+            except_groups: self.except_groups,
+            message: self.message,
+            symbols: self.symbols,
+            output: self.output,
+            keeps_old: self.keeps_old,
+            cpu_ids: self.cpu_ids,
+            processes: self.processes,
+            threads: self.threads,
+            propagation: self.propagation,
+            cpus: self.cpus,
+            stops_when_full: self.stops_when_full,
+            log_size: self.log_size,
+            buffer_size: self.buffer_size,
+            bits: self.bits,
+            shows_sizes: false,
+            program: self.program.map(|it| program(it, false)).or(self.outlived.map(|it| program(it, true))),
+            registers: self.registers,
+            allocation: if self.heap { Some('b') } else { self.segment.then_some('B') },
+            refused: self.refused.0,
+            command: command_line(),
+        }
+    }
+}
+
+/// The command line as the trace's header shows it.
+fn command_line() -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.skip_while(|word| word.rsplit('/').next() != Some("trace")).skip(1).collect();
+    ["trace"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+fn sizes() -> String {
+    let line = |bits, width| {
+        let (log, buffer) = flags::default_sizes(width);
+        format!("{bits}-bit trace: a buffer has {buffer} bytes (-T), the log {log} bytes (-L)\n")
+    };
+    line(64, Width::W64) + &line(32, Width::W32)
+}
+
+fn start(options: Options) -> Result<usize, Failure> {
+    session::start(&Task::Aix(options)).map_err(super::failure)
+}
+
+/// `-x` and `-X`: records while a program runs.
+fn run_program(console: &Console, options: Options, program: &Program) -> Ending {
+    if options.output == Output::Stdout {
+        let text = "-o - and -x do not go together: the program has standard output to itself";
+        return Err(Failure::Say(Message::Usage, text.to_owned()));
+    }
+    // What interrupts the program must not interrupt its trace.
+    let _signals = super::signals::Unheard::new();
+    let channel = start(Options { background: true, ..options })?;
+    let run = std::process::Command::new("sh").arg("-c").arg(&program.command).status();
+    if !program.outlived || run.is_err() {
+        session::stop(channel, false).map_err(super::failure)?;
+    } else {
+        let stop = super::control::spelt("trcstop", channel);
+        console.note(format!("channel {channel} is still being recorded: `{stop}` ends the trace"));
+    }
+    match run {
+        Ok(status) if status.success() => Ok(Status::Well),
+        Ok(status) => {
+            let text = format!("`{}` ended with {status}", program.command);
+            Err(Failure::Say(Message::Notable, text))
+        }
+        Err(error) => Err(Failure::Say(Message::Unreadable, format!("cannot run sh: {error}"))),
+    }
+}

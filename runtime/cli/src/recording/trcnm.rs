@@ -1,0 +1,151 @@
+//! `trcnm`: names and addresses, for `trcrpt -n`.
+
+use crate::CommonArgs;
+use crate::console::{Console, Ending, Failure, Message};
+use crate::known::MAX_NAMES;
+use clap::Args;
+use object::elf::ELFMAG;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tfbc::reader::Input;
+
+/// The largest ELF file that is read, in bytes.
+const MAX_FILE: u64 = 1 << 30;
+
+/// The running kernel's names.
+const KERNEL: &str = "/proc/kallsyms";
+
+/// Flags of `trcnm`.
+#[derive(Debug, Clone, Args)]
+#[command(about = "List names and addresses, as AIX's trcnm does", after_help = AFTER_HELP)]
+pub struct TrcnmArgs {
+    /// The symbols that the loader knows of an ELF file, in place of all its functions and data
+    #[arg(short = 'a', value_name = "FILE", conflicts_with = "file")]
+    loader: Option<PathBuf>,
+    /// Only these names
+    #[arg(short = 'K', value_name = "NAME", num_args = 1..)]
+    names: Vec<String>,
+    /// ELF file; without, the running kernel
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Explanation and examples of the help page.
+const AFTER_HELP: &str = "\
+Each line is a name and an address in hex, in the order of the addresses: trcrpt -n reads such a
+list to show addresses by name.
+
+Examples:
+  trcnm ./sample > sample.names; trcrpt -x -n sample.names
+  trcnm -a /lib/libc.so.6              what a library offers
+  trcnm -K vfs_read vfs_write          two addresses of the kernel (as root)";
+
+impl TrcnmArgs {
+    /// Runs the command.
+    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+        let console = Console::new(true, common);
+        let ending = self.list().and_then(|list| crate::print(&console, list, None));
+        (console, ending)
+    }
+
+    fn list(&self) -> Result<String, Failure> {
+        let mut symbols = match (&self.loader, &self.file) {
+            (Some(path), _) => of_file(path, true)?,
+            (None, Some(path)) => of_file(path, false)?,
+            (None, None) => of_kernel(Path::new(KERNEL))?,
+        };
+        for name in &self.names {
+            if !symbols.iter().any(|(_, known)| known == name) {
+                let place = self.loader.as_ref().or(self.file.as_ref()).map_or(Path::new(KERNEL), PathBuf::as_path);
+                return Err(Failure::Say(Message::Usage, format!("-K: there is no `{name}` in {}", place.display())));
+            }
+        }
+        symbols.retain(|(_, name)| self.names.is_empty() || self.names.contains(name));
+        symbols.sort();
+        symbols.dedup();
+        Ok(symbols.iter().fold(String::new(), |mut list, (address, name)| {
+            let _ = writeln!(list, "{name} {address:016x}");
+            list
+        }))
+    }
+}
+
+type Symbols = Vec<(u64, String)>;
+
+/// The functions and data of an ELF file. One without a table of its own has the loader's.
+fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
+    let bytes = read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    let file =
+        object::File::parse(&*bytes).map_err(|error| unreadable(path, &format!("it is no ELF file: {error}")))?;
+    let refused = |why: String| unreadable(path, &why);
+    let mut symbols = if of_loader { Vec::new() } else { defined(file.symbols()).map_err(refused)? };
+    if symbols.is_empty() {
+        symbols = defined(file.dynamic_symbols()).map_err(refused)?;
+    }
+    if symbols.is_empty() {
+        let why = if of_loader {
+            "the loader knows no symbols of it"
+        } else {
+            "it has no symbols: it was linked with -s, or stripped"
+        };
+        return Err(unreadable(path, why));
+    }
+    Ok(symbols)
+}
+
+/// Reads an ELF file; of another file no more than the first bytes.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut input = Input::open(path)?;
+    let mut bytes = Vec::new();
+    input.read_on(&mut bytes, ELFMAG.len() as u64)?;
+    if bytes != ELFMAG {
+        return Err(io::Error::other("it is no ELF file"));
+    }
+    input.read_rest(&mut bytes, MAX_FILE)?;
+    Ok(bytes)
+}
+
+/// The functions and data among symbols. Their names may overlap in the file: all of them together are limited.
+fn defined<'f>(symbols: impl Iterator<Item = impl ObjectSymbol<'f>>) -> Result<Symbols, String> {
+    let is_listed = |kind| matches!(kind, SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown);
+    let mut listed = Symbols::new();
+    let mut n_bytes = 0;
+    for symbol in symbols.filter(|symbol| symbol.is_definition() && is_listed(symbol.kind())) {
+        let name = symbol.name_bytes().map_err(|error| format!("a symbol's name is damaged: {error}"))?;
+        n_bytes += name.len() as u64 + 1;
+        if n_bytes > MAX_NAMES {
+            return Err(format!("the names of its symbols have more than {MAX_NAMES} bytes"));
+        }
+        if let Some(name) = str::from_utf8(name).ok().filter(|name| is_word(name)) {
+            listed.push((symbol.address(), name.to_owned()));
+        }
+    }
+    Ok(listed)
+}
+
+/// Whether a line of the list can have such a name.
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|char: char| char.is_whitespace() || char.is_control())
+}
+
+/// The kernel's list: `address type name [module]` lines.
+fn of_kernel(path: &Path) -> Result<Symbols, Failure> {
+    let list = fs::read_to_string(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    let symbol = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok()?;
+        Some((address, words.nth(1)?.to_owned()))
+    };
+    let symbols: Symbols = list.lines().filter_map(symbol).collect();
+    if symbols.iter().all(|(address, _)| *address == 0) {
+        return Err(unreadable(path, "it hides its addresses from this user: run trcnm as root, or name an ELF file"));
+    }
+    Ok(symbols)
+}
+
+fn unreadable(path: &Path, why: &str) -> Failure {
+    Failure::Say(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
+}

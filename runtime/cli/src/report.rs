@@ -1,0 +1,452 @@
+//! `tfbc report`: our flags on the report.
+
+use super::console::{Console, Ending, Failure, Message};
+use super::formats::{self, LanguageArgs};
+use super::known;
+use super::limits::{LimitArgs, TableArgs, threads};
+use super::overwrite;
+use super::trace::{self, TraceArgs, Wanted};
+use super::trcrpt;
+use super::zone::ZoneArgs;
+use clap::{Args, ValueEnum};
+use regex::bytes::{Regex, RegexBuilder};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use tfbc::columns::{Column, Columns, Timestamp};
+use tfbc::filter::{Filter, Numbers, Processes, check_times, seconds, shown, signed_seconds};
+use tfbc::reader::kev::KevLog;
+use tfbc::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
+use tfbc::report::ReportOptions;
+use tfbc::spelling::hint;
+use tfbc::time_zone::TimeZone;
+
+/// Flags of `tfbc report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// Format file, source or blob; later ones win. `default` is the built-in one, which applies if none is named
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Write the report to a file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Columns, in their order. AIX: id, filename, exec, cpu, reportedcpus, pid, tid, int, svc, elapsed, delta, text.
+    /// QNX: event, time, cpu, class, id, type, data, and besides pid, tid, process, thread, arg.NAME. `text` or `data` alone prints nothing but that. A table of several
+    /// traces begins with the column file
+    #[arg(long, value_name = "LIST")]
+    columns: Option<String>,
+    /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
+    #[arg(long, value_name = "FORM", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3), allow_negative_numbers = true)]
+    timestamp: u64,
+    /// Lines between two heading lines; 0 for a single one
+    #[arg(long, value_name = "LINES", default_value_t = 0, allow_negative_numbers = true)]
+    pagesize: u64,
+    /// Form of times of QNX: `absolute` seconds of the clock, `relative` to the trace's start, `clock` date and time in UTC
+    #[arg(long, value_name = "FORM", default_value = "absolute")]
+    time: TimeArg,
+    /// Order of the rows of a QNX log: `file` as they are in it, `time` by their times, across CPUs
+    #[arg(long, value_name = "ORDER", default_value = "file")]
+    sort: SortArg,
+    /// Only these events, separated by commas or blanks. AIX: hh, hhh or hhhh. QNX: a class as 6 or USER, an event as
+    /// 6:65, KER_CALL:10-20 or THREADY; names in every spelling of QNX's header and of traceprinter
+    #[arg(long, value_name = "IDS")]
+    only: Vec<String>,
+    /// All but these events
+    #[arg(long, value_name = "IDS")]
+    except: Vec<String>,
+    /// Only events that a template of the given files formats
+    #[arg(long)]
+    defined: bool,
+    /// Only events of these processes, by id; with --exec, of these or those (QNX: of these that run those)
+    #[arg(long, value_name = "PIDS")]
+    pid: Vec<String>,
+    /// Only events of processes that run these programs, by name or path
+    #[arg(long, value_name = "NAMES")]
+    exec: Vec<String>,
+    /// As --exec, by QNX's word for it
+    #[arg(long, value_name = "NAMES")]
+    process: Vec<String>,
+    /// Only events of these threads; with ! before the list, all but theirs. QNX: numbers of threads in their processes
+    #[arg(long, value_name = "TIDS")]
+    tid: Vec<String>,
+    /// Only events on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "CPUS")]
+    cpu: Vec<String>,
+    /// From this time on, in seconds as the elapsed or time column has them
+    #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
+    from: Option<i128>,
+    /// Up to this time, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
+    until: Option<i128>,
+    /// Form of the report: text, tsv, csv, ndjson
+    #[arg(long, value_name = "FORM", value_parser = To::parse)]
+    to: Vec<To>,
+    /// Only events whose text, or data, has a match; `^` and `$` match at its lines' ends
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
+    grep: Option<Regex>,
+    /// Count the events by id in place of the report, the most frequent first
+    #[arg(long, conflicts_with = "follow")]
+    stats: bool,
+    /// Names of system calls by address, as trcnm lists them (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
+    /// come. AIX: streams. One trace
+    #[arg(long, conflicts_with = "output")]
+    follow: bool,
+    /// Threads that format, all cores without it; the output does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    threads: Option<NonZeroUsize>,
+    /// No heading
+    #[arg(long)]
+    no_heading: bool,
+    #[command(flatten)]
+    zone: ZoneArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    tables: TableArgs,
+    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
+    /// bytes
+    #[arg(value_name = "TRACE", required_unless_present = "dialect")]
+    traces: Vec<PathBuf>,
+}
+
+impl ReportArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
+            return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
+        }
+        if self.follow && self.sort == SortArg::Time {
+            let text = "--sort time needs the whole log, and --follow waits for more of it: leave one of them out";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        let told = [&self.names, &self.context].into_iter().flatten();
+        let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(told).map(PathBuf::as_path));
+        overwrite::refuse([self.output.as_deref()], inputs)?;
+        let usage = |text| Failure::Say(Message::Usage, text);
+        for name in self.exec_names().filter(|name| is_number(name)) {
+            let text =
+                format!("--exec {name} takes names of programs: a process is chosen by its id with --pid {name}");
+            console.warning(Message::Usage, text);
+        }
+        let until = self.until(console)?;
+        check_times("--from", self.from, "--until", until).map_err(usage)?;
+        let set = formats::load_for_report(console, &self.formats, &self.language)?;
+        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
+        let colour = console.colours_output(self.output.as_deref());
+        // Files that the flags name are read once, when the first trace of AIX is met.
+        let known = RefCell::new(None);
+        let aix = || {
+            let mut known = known.borrow_mut();
+            if known.is_none() {
+                *known = Some(self.report_options(until, colour, self.zone.zone(console))?);
+            }
+            Ok(known.clone().unwrap_or_default())
+        };
+        let wanted = Wanted {
+            aix: &aix,
+            kev: &|log| self.record_options(log, until, colour),
+            verbose: 0,
+            formats: set.files(&catalog),
+            filters: self.filters(),
+        };
+        let max_ratio = self.language.ratio.ratio();
+        let short_generic_word = self.language.report_dialect()?.short_generic_word;
+        let args = TraceArgs { follow: self.follow, max_ratio, short_generic_word, ..self.trace.clone() };
+        let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
+        Ok(ended.max(formats::loaded(&set)))
+    }
+
+    /// The end of the time range: that of --until, or of --to with a number, as it once was.
+    fn until(&self, console: &Console) -> Result<Option<i128>, Failure> {
+        let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
+        if self.until.is_some() {
+            let text = format!("--to {text} is a second end of the time range: give --until alone");
+            return Err(Failure::Say(Message::Usage, text));
+        }
+        let forms = FORM_NAMES.join(", ");
+        let text = format!("--to {text}: the end of the time range is `--until {text}`; --to is the form: {forms}");
+        console.warning(Message::Usage, text);
+        Ok(Some(ns.into()))
+    }
+
+    /// The flags that choose events.
+    fn filters(&self) -> Vec<&'static str> {
+        let given = [
+            (!self.only.is_empty(), "--only"),
+            (!self.except.is_empty(), "--except"),
+            (self.defined, "--defined"),
+            (!self.pid.is_empty(), "--pid"),
+            (!self.exec.is_empty(), "--exec"),
+            (!self.process.is_empty(), "--process"),
+            (!self.tid.is_empty(), "--tid"),
+            (!self.cpu.is_empty(), "--cpu"),
+            (self.from.is_some(), "--from"),
+            (self.until.is_some() || self.to.iter().any(|to| to.time().is_some()), "--until"),
+            (self.grep.is_some(), "--grep"),
+        ];
+        given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
+    }
+
+    fn report_options(&self, until: Option<i128>, colour: bool, time_zone: TimeZone) -> Result<ReportOptions, Failure> {
+        if self.time != TimeArg::Absolute {
+            let text = "--time is for logs of QNX, and this is a trace of AIX, whose columns are elapsed and delta";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        if self.sort != SortArg::File {
+            let text =
+                "--sort is for logs of QNX, and this is a trace of AIX, whose events are in the order of their times";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        Ok(ReportOptions {
+            follow_context: false,
+            columns: self.columns()?,
+            page_size: self.pagesize,
+            delta_of_all: self.language.report_dialect()?.delta_of_all,
+            no_heading: self.no_heading,
+            time_zone,
+            filter: self.filter(until)?,
+            grep: self.grep.clone(),
+            form: self.form(),
+            stats: self.stats,
+            colour,
+            defined: self.defined,
+            context: known::context(self.context.as_deref())?,
+            names: known::names(self.names.as_deref())?,
+            limits: self.limits.limits(),
+            max_work: self.limits.max_work(),
+            tables: self.tables.limits(),
+            threads: self.threads,
+            histogram: false,
+            batch: None,
+        })
+    }
+
+    fn filter(&self, until: Option<i128>) -> Result<Filter, Failure> {
+        let usage = |flag: &str, text: String| Failure::Say(Message::Usage, format!("{flag}: {text}"));
+        let mut processes = self.processes()?.unwrap_or_default();
+        processes.names.extend(self.exec_names().map(|name| name.as_bytes().to_vec()));
+        let mut cpus = Numbers::default();
+        self.cpu.iter().try_for_each(|list| cpus.add(list)).map_err(|text| usage("--cpu", text))?;
+        let filter = Filter {
+            processes: (processes != Processes::default()).then_some(processes),
+            threads: trcrpt::threads("--tid", &self.tid)?,
+            cpus: (!self.cpu.is_empty()).then_some(cpus),
+            from_ns: unsigned("--from", self.from)?,
+            to_ns: unsigned("--until", until)?,
+            ..trcrpt::filter(&self.only, &self.except)?
+        };
+        if filter.leaves_nothing() {
+            return Err(usage("--except", String::from(NOTHING_LEFT)));
+        }
+        Ok(filter)
+    }
+
+    /// The processes of `--pid`.
+    fn processes(&self) -> Result<Option<Processes>, Failure> {
+        let processes = trcrpt::processes("--pid", &self.pid)?;
+        if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
+            let name = String::from_utf8_lossy(name);
+            let text = format!("--pid: `{name}` is no process id: expected a number (--exec takes names)");
+            return Err(Failure::Say(Message::Usage, text));
+        }
+        Ok(processes)
+    }
+
+    /// The process ids of `--pid`.
+    fn pids(&self) -> Result<Option<BTreeSet<u64>>, Failure> {
+        let processes = self.processes()?;
+        if processes.as_ref().is_some_and(|processes| processes.interrupts) {
+            let text = "--pid: INTR is for traces of AIX, and this is a log of QNX: expected numbers";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        Ok(processes.map(|processes| processes.pids))
+    }
+
+    /// The names of `--exec`.
+    fn exec_names(&self) -> impl Iterator<Item = &str> {
+        self.exec.iter().chain(&self.process).flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty())
+    }
+
+    /// The form of times, if the log can have it.
+    fn time_form(&self, log: &KevLog, filter: &RecordFilter) -> Result<TimeForm, Failure> {
+        let refused = |text: &str| Err(Failure::Say(Message::Usage, format!("{}: --time clock: {text}", log.name())));
+        let header = log.header();
+        match self.time {
+            TimeArg::Clock if filter.is_timed() => {
+                refused("--from and --until take seconds: use `--time absolute` or `--time relative`")
+            }
+            TimeArg::Clock if header.syspage.is_none() => {
+                refused("the log has no system page, which tells when the system was booted")
+            }
+            TimeArg::Clock if header.boot_ns().is_none() => {
+                refused("the log's system page does not tell when the system was booted: its boot_time is 0 or missing")
+            }
+            TimeArg::Clock => Ok(TimeForm::Clock),
+            TimeArg::Relative => Ok(TimeForm::Relative),
+            TimeArg::Absolute => Ok(TimeForm::Absolute),
+        }
+    }
+
+    fn record_options(&self, log: &KevLog, until: Option<i128>, colour: bool) -> Result<RecordOptions, Failure> {
+        let usage = |text: String| Failure::Say(Message::Usage, text);
+        let of_aix = [(self.names.is_some(), "--names"), (self.context.is_some(), "--context")];
+        if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
+            return Err(usage(format!("{flag} is for traces of AIX, and this is a log of QNX")));
+        }
+        let ids = |lists: &[String]| {
+            let mut ids = RecordIds::default();
+            let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
+            items.into_iter().try_for_each(|item| ids.add(item, log.header().release)).map_err(usage)?;
+            Ok((!lists.is_empty()).then_some(ids))
+        };
+        let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
+        let filter = RecordFilter {
+            only: ids(&self.only)?,
+            except: ids(&self.except)?,
+            cpus: cpus(&self.cpu).map_err(usage)?,
+            from_ns: self.from,
+            to_ns: until,
+            pids: self.pids()?,
+            threads: trcrpt::threads("--tid", &self.tid)?,
+            names: self
+                .exec_names()
+                .next()
+                .is_some()
+                .then(|| self.exec_names().map(|name| name.as_bytes().to_vec()).collect()),
+        };
+        let time = self.time_form(log, &filter)?;
+        if filter.leaves_nothing() {
+            return Err(usage(format!("--except: {NOTHING_LEFT}")));
+        }
+        Ok(RecordOptions {
+            follow_owners: false,
+            columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
+            form: self.form(),
+            time,
+            sort: self.sort == SortArg::Time,
+            grep: self.grep.clone(),
+            stats: self.stats,
+            colour,
+            no_heading: self.no_heading,
+            defined: self.defined,
+            filter,
+            limits: self.limits.limits(),
+            max_work: self.limits.max_work(),
+            threads: self.threads,
+        })
+    }
+
+    fn form(&self) -> Form {
+        self.to.iter().rev().find_map(To::form).unwrap_or_default()
+    }
+
+    fn columns(&self) -> Result<Columns, Failure> {
+        let timestamp = Timestamp::from_number(self.timestamp).unwrap_or_default();
+        match &self.columns {
+            None => Ok(Columns::new(&[Column::Id], timestamp)),
+            Some(list) => {
+                Columns::parse(list, timestamp).map_err(|error| Failure::Say(Message::Usage, error.to_string()))
+            }
+        }
+    }
+}
+
+/// [`TimeForm`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TimeArg {
+    Absolute,
+    Relative,
+    Clock,
+}
+
+/// Order of rows on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    File,
+    Time,
+}
+
+/// A time of a trace of AIX, which is not negative.
+fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
+    let refused = |ns: i128| {
+        let text =
+            format!("{flag}: expected seconds such as 12.5, found '{}': times of AIX are not negative", shown(ns));
+        Failure::Say(Message::Usage, text)
+    };
+    ns.map(|ns| u64::try_from(ns).map_err(|_| refused(ns))).transpose()
+}
+
+/// What is wrong with --except if it names all that --only names.
+const NOTHING_LEFT: &str = "it names all events that --only names, so none is left";
+
+/// Value of `--to`: the form of the report, or as it once was the end of the time range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum To {
+    Form(Form),
+    /// Seconds as they were written, and in nanoseconds.
+    Time(String, u64),
+}
+
+/// The forms that `--to` takes.
+pub const FORM_NAMES: [&str; 4] = ["text", "tsv", "csv", "ndjson"];
+
+impl To {
+    fn parse(text: &str) -> Result<Self, String> {
+        let forms = [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson];
+        if let Some((_, form)) = FORM_NAMES.iter().zip(forms).find(|(name, _)| **name == text) {
+            return Ok(To::Form(form));
+        }
+        seconds(text)
+            .map(|ns| To::Time(text.to_owned(), ns))
+            .map_err(|_| format!("expected one of {}{}", FORM_NAMES.join(", "), hint(text, &FORM_NAMES)))
+    }
+
+    fn form(&self) -> Option<Form> {
+        if let To::Form(form) = self { Some(*form) } else { None }
+    }
+
+    fn time(&self) -> Option<(&str, u64)> {
+        if let To::Time(text, ns) = self { Some((text, *ns)) } else { None }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A regular expression over bytes, whose `^` and `$` match at lines' ends.
+fn regex(text: &str) -> Result<Regex, String> {
+    RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_cpus_are_read() {
+        assert_eq!(seconds("12.5"), Ok(12_500_000_000));
+        assert_eq!(seconds("0.000000001"), Ok(1));
+        for bad in ["", ".5", "-1", "1.0000000001", "18446744074", "1e3"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+        assert_eq!(cpus(&["0,2-3".to_owned()]), Ok(Some(0b1101)));
+        assert!(cpus(&["64".to_owned()]).is_err());
+        assert_eq!(To::parse("tsv"), Ok(To::Form(Form::Tsv)));
+        assert!(To::parse("ndjsn").unwrap_err().contains("did you mean `ndjson`"));
+    }
+}

@@ -1,0 +1,247 @@
+//! `trcrpt -O`: the sub-options by their names.
+
+use super::console::{Failure, Message};
+use tfbc::columns::{Column, Columns, Timestamp};
+use tfbc::filter::seconds;
+use tfbc::spelling::{closest, hint};
+
+/// The most lines that a page may have.
+const MAX_PAGE: u64 = 500;
+
+/// What `-O help` prints.
+pub const HELP: &str = "\
+2line=on|off           the text on a line of its own, behind the columns' (off)
+component=on|off       the component of an event: no trace that is read here has any (off)
+cpuid=on|off           the CPU column (off)
+endtime=SECONDS        only events up to this time since the trace began, such as 12.5
+exec=on|off            the PROCESS NAME column (off)
+filename=on|off        the column of the log that an event came from (off)
+hist=on|off            behind the report, how often each hook occurs in it (off)
+ids=on|off             the ID column (on)
+pagesize=0..500        lines between two headings; 0 for a single heading (0)
+pid=on|off             the PID column (off)
+PURR=on|off            times of the PURR register: no trace that is read here has any (off)
+removedups=on|off      with -m, leave out events that two logs hold (on)
+reportedcpus=on|off    the column of how many CPU logs go on; also reportedprocessors (off)
+starttime=SECONDS      only events from this time since the trace began on
+svc=on|off             the SYSTEM CALL column (off)
+tid=on|off             the TID column (off)
+timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,
+                       2 elapsed seconds and delta microseconds, 3 no times (0)
+";
+
+/// Every name, for suggestions.
+const NAMES: [&str; 18] = [
+    "2line",
+    "component",
+    "cpuid",
+    "endtime",
+    "exec",
+    "filename",
+    "hist",
+    "ids",
+    "pagesize",
+    "pid",
+    "PURR",
+    "removedups",
+    "reportedcpus",
+    "reportedprocessors",
+    "starttime",
+    "svc",
+    "tid",
+    "timestamp",
+];
+
+/// Every option with its values, or up to its `=` if these are numbers.
+pub fn values() -> Vec<String> {
+    let values = |name: &'static str| {
+        let values: &[&str] = match name {
+            "timestamp" => &["0", "1", "2", "3"],
+            "pagesize" | "starttime" | "endtime" => &[""],
+            _ => &["on", "off"],
+        };
+        values.iter().map(move |value| format!("{name}={value}"))
+    };
+    std::iter::once(String::from("help")).chain(NAMES.into_iter().flat_map(values)).collect()
+}
+
+/// What `-O` sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportSettings {
+    /// Columns that are switched on.
+    columns: Vec<Column>,
+    timestamp: Timestamp,
+    two_lines: bool,
+    /// `pagesize=`
+    pub page_size: u64,
+    /// `hist=`
+    pub histogram: bool,
+    /// `component=`
+    pub component: bool,
+    /// `PURR=`
+    pub purr: bool,
+    /// `removedups=`
+    pub remove_duplicates: bool,
+    /// `starttime=`, in nanoseconds
+    pub from_ns: Option<u64>,
+    /// `endtime=`, in nanoseconds
+    pub to_ns: Option<u64>,
+}
+
+impl Default for ReportSettings {
+    fn default() -> Self {
+        Self {
+            columns: vec![Column::Id],
+            timestamp: Timestamp::Milli,
+            two_lines: false,
+            page_size: 0,
+            histogram: false,
+            component: false,
+            purr: false,
+            remove_duplicates: true,
+            from_ns: None,
+            to_ns: None,
+        }
+    }
+}
+
+impl ReportSettings {
+    /// Reads the values of all `-O` flags; later settings win.
+    pub fn parse(options: &[String]) -> Result<Self, Failure> {
+        let mut settings = Self::default();
+        for option in options.iter().flat_map(|list| list.split([',', ' '])).filter(|option| !option.is_empty()) {
+            settings.set(option).map_err(|message| Failure::Say(Message::Usage, format!("-O {option}: {message}")))?;
+        }
+        Ok(settings)
+    }
+
+    /// Switches a column on or off.
+    pub fn show(&mut self, column: Column, on: bool) {
+        self.columns.retain(|known| *known != column);
+        if on {
+            self.columns.push(column);
+        }
+    }
+
+    /// The columns of the report.
+    pub fn columns(&self) -> Columns {
+        Columns::new(&self.columns, self.timestamp).on_two_lines(self.two_lines)
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), String> {
+        let Some((name, value)) = option.split_once('=') else {
+            let Some(name) = closest(option, &NAMES) else {
+                return Err(String::from("expected NAME=VALUE (`-O help` lists the names)"));
+            };
+            let value = match name {
+                "timestamp" => "0",
+                "pagesize" => "20",
+                "starttime" | "endtime" => "12.5",
+                "ids" | "removedups" => "off",
+                _ => "on",
+            };
+            return Err(format!("expected a value, such as `{name}={value}` (`-O help` lists all)"));
+        };
+        let number = value.parse::<u64>().ok();
+        match name {
+            "timestamp" => {
+                self.timestamp = number.and_then(Timestamp::from_number).ok_or("expected timestamp=0, 1, 2 or 3")?;
+            }
+            "pagesize" => {
+                self.page_size =
+                    number.filter(|lines| *lines <= MAX_PAGE).ok_or("expected pagesize=0 to pagesize=500")?;
+            }
+            "starttime" => self.from_ns = Some(seconds(value)?),
+            "endtime" => self.to_ns = Some(seconds(value)?),
+            _ if NAMES.contains(&name) => self.switch(name, on_off(name, value)?),
+            _ => return Err(format!("unknown option `{name}`{} (`-O help` lists them)", hint(name, &NAMES))),
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, name: &str, on: bool) {
+        match name {
+            "2line" => self.two_lines = on,
+            "component" => self.component = on,
+            "hist" => self.histogram = on,
+            "PURR" => self.purr = on,
+            "removedups" => self.remove_duplicates = on,
+            "cpuid" => self.show(Column::Cpu, on),
+            "exec" => self.show(Column::Exec, on),
+            "filename" => self.show(Column::File, on),
+            "ids" => self.show(Column::Id, on),
+            "pid" => self.show(Column::Pid, on),
+            "svc" => self.show(Column::Svc, on),
+            "tid" => self.show(Column::Tid, on),
+            _ => self.show(Column::ReportedCpus, on),
+        }
+    }
+}
+
+fn on_off(name: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => {
+            let meant = closest(value, &["on", "off"]).filter(|_| !value.is_empty());
+            let hint = meant.map_or(String::new(), |meant| format!("; did you mean `{name}={meant}`?"));
+            Err(format!("expected {name}=on or {name}=off{hint}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(options: &[&str]) -> Result<ReportSettings, String> {
+        let options: Vec<_> = options.iter().map(|option| (*option).to_owned()).collect();
+        ReportSettings::parse(&options).map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn options_may_be_listed_or_repeated() {
+        let expected = ReportSettings {
+            columns: vec![Column::Exec],
+            timestamp: Timestamp::None,
+            page_size: 20,
+            ..ReportSettings::default()
+        };
+        assert_eq!(settings(&["ids=off,timestamp=3", "pagesize=20 exec=on"]), Ok(expected));
+        assert_eq!(settings(&["exec=on,exec=off"]), Ok(ReportSettings::default()));
+        assert_eq!(settings(&["starttime=1.5"]).unwrap().from_ns, Some(1_500_000_000));
+        assert_eq!(settings(&["endtime=2"]).unwrap().to_ns, Some(2_000_000_000));
+    }
+
+    #[test]
+    fn every_name_is_known_and_in_the_help() {
+        for name in NAMES {
+            let value = match name {
+                "timestamp" | "pagesize" | "starttime" | "endtime" => "1",
+                _ => "on",
+            };
+            assert!(settings(&[&format!("{name}={value}")]).is_ok(), "{name}");
+            assert!(HELP.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn wrong_options_are_refused() {
+        for (option, part) in [
+            ("ids=maybe", "ids=on"),
+            ("exec=onn", "did you mean `exec=on`"),
+            ("timestamp=4", "0, 1, 2 or 3"),
+            ("pagesize=501", "500"),
+            ("starttime=x", "seconds"),
+            ("endtime=-1", "seconds"),
+            ("timestmp=1", "did you mean `timestamp`"),
+            ("ids", "such as `ids=off`"),
+            ("exec", "such as `exec=on`"),
+            ("timestmp", "such as `timestamp=0`"),
+            ("nothing", "NAME=VALUE"),
+        ] {
+            let message = settings(&[option]).unwrap_err();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

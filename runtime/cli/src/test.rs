@@ -1,0 +1,451 @@
+//! `tfbc test`: our flags on snapshot tests.
+
+use super::console::{Console, Ending, Failure, Message, Status};
+use super::formats::{self, LanguageArgs};
+use super::limits::{LimitArgs, threads};
+use super::overwrite;
+use anstyle::AnsiColor;
+use clap::{Args, ValueEnum};
+use regex::Regex;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use tfbc::cache::Cache;
+use tfbc::catalog::LoadError;
+use tfbc::output::{self, Output};
+use tfbc::screen::visible;
+use tfbc_authoring::cases::begin::Beginning;
+use tfbc_authoring::cases::{self, Broken, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
+use tfbc_authoring::coverage;
+use tfbc_authoring::render;
+use tfbc_authoring::watch::{CLEAR, Saves};
+
+/// Flags of `tfbc test`.
+#[derive(Debug, Clone, Args)]
+pub struct TestArgs {
+    /// Case files (NAME.case.toml), and directories that are searched for them; without any, the current directory
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only case files whose path, or an event of which, has a match of this regular expression
+    #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
+    filter: Option<Regex>,
+    /// Accept texts that have no snapshot yet, and changed ones that were shown by an earlier run and wait beside theirs
+    #[arg(long, conflicts_with_all = ["update", "review"])]
+    accept: bool,
+    /// Accept everything that is printed now
+    #[arg(long, conflicts_with = "review")]
+    update: bool,
+    /// Show each change, and ask what becomes of it: answers are read from the terminal or standard input
+    #[arg(long)]
+    review: bool,
+    /// Keep changed texts in .snap.new files for a later --accept or --review also where CI is set in the environment
+    #[arg(long)]
+    pending: bool,
+    /// Write the results for a build server
+    #[arg(long, value_name = "FORM")]
+    report: Option<ReportForm>,
+    /// Where --report goes; standard output without it
+    #[arg(long, value_name = "FILE", requires = "report")]
+    report_file: Option<PathBuf>,
+    /// Show which stanzas, cases, flags, loops, enums and conditions the events reach: a table with what was not, the marked
+    /// source, or a tracefile for lcov's tools
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "summary",
+        conflicts_with = "new"
+    )]
+    coverage: Option<CoverageForm>,
+    /// Run again after every save of a case file, a format file, a trace or a snapshot, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["review", "accept", "update", "new"])]
+    watch: bool,
+    /// Threads, all cores without it; the results do not depend on it
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    threads: Option<NonZeroUsize>,
+    /// Write a first case file from a trace: the first event of each kind, or with --first the first events
+    #[arg(long, value_name = "TRACE", help_heading = "A first case file", conflicts_with_all = ["paths", "accept", "update", "review", "report"])]
+    new: Option<PathBuf>,
+    /// Format files that the new case file names, sources or blobs; `default` is the built-in one
+    #[arg(short = 't', long = "formats", value_name = "FORMAT", requires = "new", help_heading = "A first case file")]
+    formats: Vec<PathBuf>,
+    /// Only these events of the trace, as `tfbc report --only` takes them
+    #[arg(long, value_name = "IDS", requires = "new", help_heading = "A first case file")]
+    only: Option<String>,
+    /// So many events
+    #[arg(long, value_name = "N", requires = "new", help_heading = "A first case file")]
+    first: Option<u64>,
+    /// Where --coverage goes in place of standard output; with --new, the case file in place of one that is named for the
+    /// trace and stands beside the first format file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportForm {
+    /// JUnit's XML
+    Junit,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CoverageForm {
+    /// A table, and the places of what no event reached
+    Summary,
+    /// The format files, with how often each line was reached
+    Source,
+    /// A tracefile as `genhtml` and editors read it
+    Lcov,
+}
+
+impl TestArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> Ending {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        if self.output.is_some() && self.new.is_none() && self.coverage.is_none() {
+            return Err(Failure::Say(Message::Usage, String::from("-o is for --coverage and --new")));
+        }
+        let options = self.options()?;
+        match &self.new {
+            Some(trace) => self.begin(console, trace, &options),
+            None if self.watch => self.again_and_again(console, &options),
+            None => self.test(console, &options),
+        }
+    }
+
+    /// Runs the cases after every save.
+    fn again_and_again(&self, console: &Console, options: &RunOptions) -> Ending {
+        let mut saves = Saves::new();
+        loop {
+            if io::stdout().is_terminal() {
+                print!("{CLEAR}");
+            }
+            // What is saved while they run is seen then.
+            saves.watch(self.watched());
+            if let Err(failure) = self.test(console, options) {
+                match console.end(Err(failure)) {
+                    Status::Well => return Ok(Status::Well),
+                    _ => saves.watch(self.watched()),
+                }
+            }
+            saves.pass_over(&self.searched());
+            console.note("-- waiting for a save (Ctrl-C ends)");
+            if !saves.wait(|| !output::stdout_is_closed()) {
+                return Ok(Status::Well);
+            }
+        }
+    }
+
+    fn searched(&self) -> Vec<PathBuf> {
+        if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() }
+    }
+
+    /// The files that the results depend on, and the directories that are searched.
+    fn watched(&self) -> Vec<PathBuf> {
+        let mut watched = self.searched();
+        let found = cases::find(&watched).unwrap_or_default();
+        watched.extend(Suite::read(&found.cases, self.threads).inputs());
+        watched
+    }
+
+    fn options(&self) -> Result<RunOptions, Failure> {
+        let mut load = self.language.options()?;
+        if !self.language.no_cache {
+            load.cache = Cache::of_user();
+        }
+        let max_ratio = load.max_ratio;
+        let slices = SliceOptions {
+            limits: self.limits.limits(),
+            max_work: self.limits.max_work(),
+            max_ratio,
+            ..SliceOptions::default()
+        };
+        Ok(RunOptions { load, slices, threads: self.threads })
+    }
+
+    fn test(&self, console: &Console, options: &RunOptions) -> Ending {
+        let found = cases::find(&self.searched()).map_err(|(path, error)| {
+            let name = path.display();
+            let hint = match path.to_str() {
+                Some(form) if CoverageForm::from_str(form, false).is_ok() => {
+                    format!("; a value of --coverage follows a `=`: `--coverage={form}`")
+                }
+                _ if path.is_file() => format!("; `tfbc test --new TRACE -t {name}` writes one for a format file"),
+                _ => String::new(),
+            };
+            Failure::Say(Message::Unreadable, format!("cannot search {name}: {error}{hint}"))
+        })?;
+        if found.cases.is_empty() {
+            let text = "no case file (NAME.case.toml) found; `tfbc test --new TRACE -t FORMAT` writes a first one";
+            return Err(Failure::Say(Message::Unreadable, text.to_owned()));
+        }
+        let mut suite = Suite::read(&found.cases, options.threads);
+        self.refuse_outputs(&suite)?;
+        if let Some(filter) = &self.filter {
+            suite.retain(|name| filter.is_match(name));
+            if suite.files.is_empty() {
+                let text = format!("no path of a case file and no name of an event has a match of `{filter}`");
+                return Err(Failure::Say(Message::Usage, text));
+            }
+        }
+        let mut results = suite.run(options);
+        let report = self.report.is_some() && self.report_file.is_none();
+        let lcov = self.coverage == Some(CoverageForm::Lcov) && self.output.is_none();
+        let shown = Printed { console, to_stderr: report || lcov };
+        let mut failed = shown.findings(&results, self.language.strict);
+        self.settle(console, &shown, &mut results)?;
+        shown.orphans(&found.orphans);
+        failed |= self.language.strict && !found.orphans.is_empty();
+        self.write_report(&results)?;
+        self.write_coverage(console, &suite, options)?;
+        shown.summary(&results);
+        failed |= results.count(Verdict::Passed) < results.cases.len();
+        Ok(if failed { Status::Failed } else { Status::Well })
+    }
+
+    /// Refuses outputs that are inputs: a report or coverage onto any file that the tests read, and a snapshot that is a link
+    /// to another kind of file.
+    fn refuse_outputs(&self, suite: &Suite) -> Result<(), Failure> {
+        let (inputs, snapshots) = (suite.inputs(), suite.snapshots());
+        let outputs = [&self.report_file, &self.output].into_iter().flatten();
+        overwrite::refuse(outputs.map(|path| Some(&**path)), inputs.iter().chain(&snapshots).map(PathBuf::as_path))?;
+        let others = inputs.iter().filter(|path| !snapshots.contains(*path));
+        overwrite::refuse(snapshots.iter().map(|path| Some(&**path)), others.map(PathBuf::as_path))
+    }
+
+    /// Does with the texts what the flags ask for, and shows those that are not accepted then.
+    fn settle(&self, console: &Console, shown: &Printed<'_>, results: &mut Results) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::write(&error, "a snapshot");
+        let mut n_accepted = 0;
+        let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
+        if self.accept || self.update {
+            for case in results.cases.iter_mut().filter(open) {
+                if self.update || case.verdict == Verdict::New || case.was_shown() {
+                    shown.line("accepted", AnsiColor::Green, &case.path.display().to_string())?;
+                    case.accept().map_err(failed)?;
+                    n_accepted += 1;
+                }
+            }
+            if n_accepted == 0 && results.cases.iter_mut().filter(open).count() == 0 {
+                console.note("nothing waits to be accepted");
+            }
+        }
+        if self.review {
+            for case in results.cases.iter().filter(|case| case.verdict == Verdict::Broken) {
+                shown.broken(case, results)?;
+            }
+            let look = cases::Look { colour: console.colours_output(None), echo: !io::stdin().is_terminal() };
+            let reviewed = cases::review(results, &mut io::stdin().lock(), &mut io::stdout().lock(), look)
+                .map_err(|error| Failure::write(&error, "the review"))?;
+            let cases::Reviewed { accepted, rejected, skipped } = reviewed;
+            console.note(format!("{accepted} accepted, {rejected} rejected, {skipped} skipped"));
+            return Ok(());
+        }
+        let keeps = self.pending || std::env::var_os("CI").is_none_or(|value| value.is_empty() || value == "false");
+        for case in &results.cases {
+            match case.verdict {
+                Verdict::Changed | Verdict::New => {
+                    shown.difference(case)?;
+                    if keeps {
+                        case.put_aside().map_err(failed)?;
+                    }
+                }
+                Verdict::Broken => shown.broken(case, results)?,
+                Verdict::Passed if case.pending.is_some() && keeps => case.withdraw().map_err(failed)?,
+                Verdict::Passed => {}
+            }
+            shown.limits(case);
+        }
+        Ok(())
+    }
+
+    fn write_report(&self, results: &Results) -> Result<(), Failure> {
+        let Some(form) = self.report else { return Ok(()) };
+        let what = self.report_file.as_ref().map_or("standard output".into(), |path| path.to_string_lossy());
+        let failed = |error| Failure::write(&error, &what);
+        let text = match form {
+            ReportForm::Json => cases::json(results),
+            ReportForm::Junit => cases::junit(results).map_err(failed)?,
+        };
+        let mut out = Output::open(self.report_file.as_deref()).map_err(failed)?;
+        out.write_all(text.as_bytes()).and_then(|()| out.commit()).map_err(failed)
+    }
+
+    /// Formats the events once more, and writes what they reach.
+    fn write_coverage(&self, console: &Console, suite: &Suite, options: &RunOptions) -> Result<(), Failure> {
+        let Some(form) = self.coverage else { return Ok(()) };
+        let coverage = coverage::measure(suite, options);
+        for file in &coverage.left_out {
+            console.warning(
+                Message::Notable,
+                format!("{file}: no coverage of what is compiled already, or does not compile"),
+            );
+        }
+        let text = match form {
+            CoverageForm::Summary => coverage::table(&coverage, !console.quiet),
+            CoverageForm::Source => coverage::marked(&coverage, console.colours_output(self.output.as_deref())),
+            CoverageForm::Lcov => coverage::lcov(&coverage),
+        };
+        let what = self.output.as_ref().map_or("standard output".into(), |path| path.to_string_lossy());
+        let failed = |error| Failure::write(&error, &what);
+        let mut out = Output::open(self.output.as_deref()).map_err(failed)?;
+        out.write_all(text.as_bytes()).and_then(|()| out.commit()).map_err(failed)
+    }
+
+    /// Writes a first case file.
+    fn begin(&self, console: &Console, trace: &Path, options: &RunOptions) -> Ending {
+        let settings = self.language.dialect.iter().filter_map(|setting| setting.split_once('='));
+        let beginning = Beginning {
+            trace: trace.to_owned(),
+            formats: self.formats.clone(),
+            dialect: settings.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect(),
+            only: self.only.clone(),
+            first: self.first,
+        };
+        let beside = self.formats.first().and_then(|path| path.parent()).unwrap_or(Path::new(""));
+        let path = self.output.clone().unwrap_or_else(|| beginning.path(beside));
+        overwrite::refuse([Some(&*path)], overwrite::files(&self.formats).chain([trace]))?;
+        let set = formats::load(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let text = beginning.text(directory, &catalog, &options.slices);
+        let text = text.map_err(|text| Failure::Say(Message::Unreadable, text))?;
+        let Some(text) = text else {
+            let text = format!("no event of {} is chosen", trace.display());
+            return Err(Failure::Say(Message::Unreadable, text));
+        };
+        if path.exists() && path != Path::new("-") {
+            let text = format!("{} exists; name another file with -o", path.display());
+            return Err(Failure::Say(Message::Unwritable, text));
+        }
+        if !path.to_string_lossy().ends_with(cases::SUFFIX) && path != Path::new("-") {
+            let text = format!("{}: a case file's name ends with `{}`", path.display(), cases::SUFFIX);
+            return Err(Failure::Say(Message::Usage, text));
+        }
+        let ending = super::print(console, &text, Some(&path))?;
+        if path != Path::new("-") {
+            let n = text.matches("\n[[event]]").count() as u64;
+            console.note(format!("wrote {} with {}", path.display(), super::count(n, "event")));
+        }
+        Ok(ending.max(formats::loaded(&set)))
+    }
+}
+
+/// What people are shown of a run.
+struct Printed<'c> {
+    console: &'c Console,
+    /// Standard output has the report for programs.
+    to_stderr: bool,
+}
+
+impl Printed<'_> {
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        if self.to_stderr {
+            self.console.write(text);
+            return Ok(());
+        }
+        io::stdout().write_all(text.as_bytes()).map_err(|error| Failure::write(&error, "standard output"))
+    }
+
+    fn colour(&self) -> bool {
+        if self.to_stderr { self.console.colour } else { self.console.colours_output(None) }
+    }
+
+    fn line(&self, word: &str, colour: AnsiColor, text: &str) -> Result<(), Failure> {
+        let text = visible(text);
+        if self.colour() {
+            let style = colour.on_default().bold();
+            self.write(&format!("{style}{word}{style:#} {text}\n"))
+        } else {
+            self.write(&format!("{word} {text}\n"))
+        }
+    }
+
+    /// What the compiler says of the format files: tells whether it fails the run.
+    fn findings(&self, results: &Results, strict: bool) -> bool {
+        let mut n_warnings = 0;
+        for set in &results.sets {
+            match &set.loaded {
+                Ok(set) => {
+                    formats::show(self.console, set.findings(), strict);
+                    n_warnings += set.findings().diagnostics.len();
+                }
+                Err(LoadError::Source(findings)) => drop(formats::show(self.console, findings, strict)),
+                Err(_) => {}
+            }
+        }
+        strict && n_warnings > 0
+    }
+
+    fn difference(&self, case: &CaseResult) -> Result<(), Failure> {
+        let what = if case.verdict == Verdict::New { ": nothing is accepted yet" } else { "" };
+        self.line(case.verdict.word(), AnsiColor::BrightRed, &format!("{}{what}", case.path.display()))?;
+        self.write(&format!("{}\n", case.diff(self.colour())))
+    }
+
+    fn broken(&self, case: &CaseResult, results: &Results) -> Result<(), Failure> {
+        self.line("broken", AnsiColor::BrightRed, &case.path.display().to_string())?;
+        let mut text = String::new();
+        match &case.broken {
+            Some(Broken::Case(bad)) => {
+                for found in &bad.diagnostics {
+                    text.push_str(&render::human(&bad.sources, found, self.colour()));
+                }
+            }
+            Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+                Some(Err(LoadError::Source(_))) => text.push_str("  its format files do not compile\n"),
+                Some(Err(error)) => {
+                    let _ = writeln!(text, "  {}", visible(&error.to_string()));
+                }
+                _ => {}
+            },
+            Some(Broken::Other(lines)) => lines.iter().for_each(|line| {
+                let _ = writeln!(text, "  {}", visible(line));
+            }),
+            None => {}
+        }
+        self.write(&format!("{text}\n"))
+    }
+
+    /// Names the events that reached a limit.
+    fn limits(&self, case: &CaseResult) {
+        for event in case.events.iter().filter(|event| event.limited) {
+            let text = format!(
+                "{}: `{}` reached a limit (--max-turns, --max-steps, --max-text)",
+                case.path.display(),
+                event.name
+            );
+            self.console.warning(Message::Notable, text);
+        }
+    }
+
+    fn orphans(&self, orphans: &[PathBuf]) {
+        for orphan in orphans {
+            let text = format!("{}: there is no case file for this snapshot any more: delete it", orphan.display());
+            self.console.warning(Message::Notable, text);
+        }
+    }
+
+    fn summary(&self, results: &Results) {
+        let n = |verdict: Verdict| (results.count(verdict), verdict.word());
+        let counts = Verdict::ALL.map(n).into_iter().filter(|(n, word)| *n > 0 || *word == "passed");
+        let counts: Vec<_> = counts.map(|(n, word)| format!("{n} {word}")).collect();
+        let (cases, events) = (results.cases.len() as u64, results.n_events() as u64);
+        let (cases, events) = (super::count(cases, "case file"), super::count(events, "event"));
+        let text = format!("{cases} with {events}: {}", counts.join(", "));
+        self.console.note(text);
+        let open = results.count(Verdict::Changed) + results.count(Verdict::New);
+        if open > 0 {
+            self.console.note("`tfbc test --review` asks about each; `tfbc test --accept` accepts what was shown here");
+        }
+    }
+}

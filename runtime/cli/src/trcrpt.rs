@@ -1,0 +1,442 @@
+//! `trcrpt`: AIX's flags on our report.
+
+use super::CommonArgs;
+use super::console::{Console, Ending, Failure, Message};
+use super::formats::{self, LanguageArgs};
+use super::inputs;
+use super::joined::{self, Product};
+use super::known;
+use super::limits::{LimitArgs, TableArgs};
+use super::overwrite;
+use super::rptopts::{self, ReportSettings};
+use super::trace::{self, TraceArgs, Wanted};
+use super::trcevgrp;
+use super::zone::ZoneArgs;
+use clap::{ArgAction, Args};
+use std::path::{Path, PathBuf};
+use tfbc::columns::Column;
+use tfbc::filter::{Filter, Numbers, Processes, Threads, check_times};
+use tfbc::groups;
+use tfbc::ids::IdSet;
+use tfbc::report::ReportOptions;
+use tfbc::time_zone::TimeZone;
+use tfbc_recorder::place::{self, AIX_LOG};
+
+/// The format file of an AIX system.
+const SYSTEM_FORMATS: &str = "/etc/trcfmt";
+
+/// Flags and files of `trcrpt`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(
+    disable_help_flag = true,
+    about = "Write the report of AIX traces, as AIX's trcrpt does",
+    after_help = EXAMPLES,
+    // Other commands resync.
+    mut_arg("after_damage", |arg| arg.default_value("next-entry"))
+)]
+pub struct TrcrptArgs {
+    /// Format file, source or blob, in place of /etc/trcfmt or the built-in one; later ones win, `default` is the
+    /// built-in one
+    #[arg(short = 't', value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Write the report to a file
+    #[arg(short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// No heading
+    #[arg(short = 'h')]
+    no_heading: bool,
+    /// Only these hooks: hh, hhh or hhhh, separated by commas or blanks
+    #[arg(short = 'd', value_name = "IDS")]
+    only: Vec<String>,
+    /// All but these hooks
+    #[arg(short = 'k', value_name = "IDS")]
+    except: Vec<String>,
+    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    #[arg(short = 'D', value_name = "GROUPS")]
+    only_groups: Vec<String>,
+    /// All hooks but those of these event groups
+    #[arg(short = 'K', value_name = "GROUPS")]
+    except_groups: Vec<String>,
+    /// List the event groups; goes with no other flag
+    #[arg(short = 'G', exclusive = true)]
+    list_groups: bool,
+    /// List the ids and labels of the format files, and no report
+    #[arg(short = 'j')]
+    list: bool,
+    /// Check the format files, and no report
+    #[arg(short = 'c')]
+    check: bool,
+    /// Options: columns, times, pages and more; `help` lists them
+    #[arg(short = 'O', value_name = "NAME=VALUE,...")]
+    options: Vec<String>,
+    /// Only events of these processes: ids, names of programs, or INTR for events at interrupt level
+    #[arg(short = 'p', value_name = "LIST", allow_hyphen_values = true)]
+    processes: Vec<String>,
+    /// Only events of these threads; with ! ahead of the list, all but theirs
+    #[arg(short = 'T', value_name = "LIST", allow_hyphen_values = true)]
+    threads: Vec<String>,
+    /// Only events from this date on, in local time (TZ): month, day, hour, minute, second, year
+    #[arg(short = 's', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
+    start: Option<String>,
+    /// Only events up to this date
+    #[arg(short = 'e', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
+    end: Option<String>,
+    /// Names of system calls by address, as trcnm lists them
+    #[arg(short = 'n', value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// What the hooks tell of processes and threads, on top of the built-in table (docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Only events on these CPUs, such as 0,2-3, or all
+    #[arg(short = 'C', value_name = "CPUS")]
+    cpus: Vec<String>,
+    /// Merge the logs into one report in the order of time
+    #[arg(short = 'm')]
+    merge: bool,
+    /// Write the chosen events as a raw stream that trcrpt reads again, and no report
+    #[arg(short = 'r')]
+    raw: bool,
+    /// Process names and system calls: -O exec=on,svc=on
+    #[arg(short = 'x')]
+    exec: bool,
+    /// Name each file that is opened; twice, also tell what it is and how much of it is reported
+    #[arg(short = 'v', action = ArgAction::Count)]
+    verbose: u8,
+    /// Show mistakes in format files without their lines
+    #[arg(short = 'q')]
+    terse: bool,
+    /// Accepted without effect
+    #[arg(short = 'L', hide = true, value_name = "FILE")]
+    old_list: Option<String>,
+    #[command(flatten)]
+    refused: RefusedArgs,
+    #[command(flatten)]
+    zone: ZoneArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    tables: TableArgs,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Traces, `-` for standard input; without any, the log of `trace`: /var/adm/ras/trcfile or your own
+    #[arg(value_name = "TRACE", trailing_var_arg = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Flags that AIX's command has and this one has not.
+#[derive(Debug, Clone, Default, Args)]
+struct RefusedArgs {
+    #[arg(short = 'l', hide = true)]
+    components: Option<String>,
+    #[arg(short = 'M', hide = true)]
+    memory: Option<String>,
+    #[arg(short = '@', hide = true)]
+    wpars: Option<String>,
+}
+
+impl RefusedArgs {
+    /// The first flag that was given.
+    fn first(&self) -> Option<(char, &'static str)> {
+        const COMPONENTS: &str =
+            "component traces exist in AIX's kernel alone, and the layout of their directories is not public";
+        const MEMORY: &str = "memory traces exist in AIX's kernel alone, and the layout of their files is not public";
+        const WPARS: &str = "workload partitions exist on AIX alone, and where an event names its own is not public";
+        [
+            (self.components.is_some(), 'l', COMPONENTS),
+            (self.memory.is_some(), 'M', MEMORY),
+            (self.wpars.is_some(), '@', WPARS),
+        ]
+        .into_iter()
+        .find_map(|(given, flag, why)| given.then_some((flag, why)))
+    }
+}
+
+/// Examples of the help page.
+const EXAMPLES: &str = "\
+Examples:
+  trcrpt trace.log                          format with /etc/trcfmt or the built-in format file
+  trcrpt -t my.trcfmt -o report trace.log   format with a file of your own
+  trcrpt -h -O ids=off,timestamp=3 -d 010 - < trace.stream
+  trcrpt -D io trace.log                    the hooks of an event group (trcevgrp)
+  trcrpt -O exec=on,pid=on -p ksh,4522 trace.log
+  trcrpt -x -n kernel.names trace.log       process names, and system calls by name
+  trcrpt -m -O filename=on a.log b.log      two logs in one report, in the order of time
+  trcrpt -r -C all -o trace.raw trace.log   the files of all CPUs as one stream
+  trcrpt -c -t my.trcfmt                    check a format file";
+
+impl TrcrptArgs {
+    /// Runs the command.
+    pub fn run(mut self, common: CommonArgs) -> (Console, Ending) {
+        let mut console = Console::new(true, common);
+        console.terse = self.terse;
+        if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
+            self.formats.push(SYSTEM_FORMATS.into());
+        }
+        let unnamed = self.files.is_empty();
+        if unnamed {
+            self.files.push(place::to_read(AIX_LOG));
+        }
+        let ending = self.dispatch(&console, unnamed);
+        (console, ending)
+    }
+
+    fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
+        if self.list_groups {
+            return super::print(console, trcevgrp::listing(&trcevgrp::load()?), None);
+        }
+        self.refuse()?;
+        if self.options.iter().any(|option| option == "help") {
+            return super::print(console, rptopts::HELP, None);
+        }
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        self.refuse_output()?;
+        let settings = self.settings(console)?;
+        let shows_dates = !self.list && !self.check;
+        let zone = if shows_dates { self.zone.zone(console) } else { TimeZone::UTC };
+        let filter = self.filter(&settings, &zone)?;
+        warn_of_no_match(console, &filter);
+        self.name_files(console);
+        if self.check {
+            return formats::check(console, &self.formats, &self.language);
+        }
+        let set = formats::load_for_report(console, &self.formats, &self.language)?;
+        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
+        if self.list {
+            super::print(console, super::list::labels(&catalog), self.output.as_deref())?;
+            return Ok(formats::loaded(&set));
+        }
+        self.refuse_directories()?;
+        if unnamed && !self.files[0].exists() {
+            let text = no_log(&self.files[0]);
+            return Err(Failure::Say(Message::Unreadable, text));
+        }
+        let options = ReportOptions {
+            columns: settings.columns(),
+            page_size: settings.page_size,
+            delta_of_all: self.language.report_dialect()?.delta_of_all,
+            no_heading: self.no_heading,
+            time_zone: zone,
+            histogram: settings.histogram,
+            filter,
+            context: known::context(self.context.as_deref())?,
+            names: known::names(self.names.as_deref())?,
+            limits: self.limits.limits(),
+            max_work: self.limits.max_work(),
+            tables: self.tables.limits(),
+            ..ReportOptions::default()
+        };
+        let wanted = Wanted {
+            aix: &|| Ok(options.clone()),
+            kev: &|log| {
+                let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
+                Err(Failure::Say(Message::Unreadable, text))
+            },
+            verbose: self.verbose,
+            formats: set.files(&catalog),
+            filters: self.filters(&settings),
+        };
+        let output = self.output.as_deref();
+        let args = TraceArgs {
+            cpus: options.filter.cpus.clone().map(|cpus| cpus.0),
+            max_ratio: self.language.ratio.ratio(),
+            short_generic_word: self.language.report_dialect()?.short_generic_word,
+            ..self.trace.clone()
+        };
+        if self.merge || self.raw {
+            inputs::refuse_output(output, &self.files, &args)?;
+            let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
+            let options = trace::chosen_files(&logs, &args, options.clone());
+            let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
+            let ended = joined::run(console, logs, &options, &product, &wanted, output)?;
+            return Ok(ended.max(formats::loaded(&set)));
+        }
+        let ended = trace::run(console, &catalog, &self.files, &args, &wanted, output)?;
+        Ok(ended.max(formats::loaded(&set)))
+    }
+
+    fn refuse(&self) -> Result<(), Failure> {
+        if let Some((flag, why)) = self.refused.first() {
+            return Err(Failure::Say(Message::Unsupported, format!("flag -{flag} is refused: {why}")));
+        }
+        let is_flag = |file: &&PathBuf| file.as_os_str().len() > 1 && file.to_string_lossy().starts_with('-');
+        match self.files.iter().find(is_flag) {
+            Some(flag) => {
+                let text = format!("{} stands behind a file: options come before files", flag.display());
+                Err(Failure::Say(Message::OptionBehindFile, text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses an output that is one of the inputs.
+    fn refuse_output(&self) -> Result<(), Failure> {
+        let asks_for_groups = !self.only_groups.is_empty() || !self.except_groups.is_empty();
+        let groups = groups::place().filter(|_| asks_for_groups);
+        let told = [&self.context, &self.names, &groups].into_iter().flatten();
+        let inputs = self.files.iter().chain(told).map(PathBuf::as_path);
+        overwrite::refuse([self.output.as_deref()], overwrite::files(&self.formats).chain(inputs))
+    }
+
+    /// What `-O` and `-x` set, with a word about what has no meaning for the traces that are read here.
+    fn settings(&self, console: &Console) -> Result<ReportSettings, Failure> {
+        let mut settings = ReportSettings::parse(&self.options)?;
+        if self.exec {
+            settings.show(Column::Exec, true);
+            settings.show(Column::Svc, true);
+        }
+        if settings.purr {
+            let text = "-O PURR=on: the trace holds no PURR register, so elapsed times are shown";
+            console.warning(Message::NoPurr, text);
+        }
+        if self.ignores_dates() && (self.start.is_some() || self.end.is_some()) {
+            console.warning(Message::DatesIgnored, "-s and -e do not go with -C, and are ignored");
+        }
+        if settings.component {
+            console.note("-O component=on: events name their components in component traces alone: no column");
+        }
+        Ok(settings)
+    }
+
+    fn filter(&self, settings: &ReportSettings, zone: &TimeZone) -> Result<Filter, Failure> {
+        let mut filter = filter(&self.only, &self.except)?;
+        if let Some(ids) = trcevgrp::hooks(&self.only_groups)? {
+            filter.only.get_or_insert_default().extend(&ids);
+        }
+        filter.except.extend(&trcevgrp::hooks(&self.except_groups)?.unwrap_or_default());
+        filter.from_ns = settings.from_ns;
+        filter.to_ns = settings.to_ns;
+        if !self.ignores_dates() {
+            filter.from_date = self.start.as_deref().map(|text| date('s', text, zone)).transpose()?;
+            filter.to_date = self.end.as_deref().map(|text| date('e', text, zone)).transpose()?;
+        }
+        if filter.asks_for_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
+            let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
+            return Err(Failure::Say(Message::Usage, String::from(text)));
+        }
+        filter.cpus = self.cpus()?;
+        filter.processes = processes("-p", &self.processes)?;
+        filter.threads = threads("-T", &self.threads)?;
+        Ok(filter)
+    }
+
+    /// The flags that choose events.
+    fn filters(&self, settings: &ReportSettings) -> Vec<&'static str> {
+        let given = [
+            (!self.only.is_empty(), "-d"),
+            (!self.only_groups.is_empty(), "-D"),
+            (!self.except.is_empty(), "-k"),
+            (!self.except_groups.is_empty(), "-K"),
+            (!self.processes.is_empty(), "-p"),
+            (!self.threads.is_empty(), "-T"),
+            (!self.cpus.is_empty(), "-C"),
+            (self.start.is_some() && !self.ignores_dates(), "-s"),
+            (self.end.is_some() && !self.ignores_dates(), "-e"),
+            (settings.from_ns.is_some(), "-O starttime="),
+            (settings.to_ns.is_some(), "-O endtime="),
+        ];
+        given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
+    }
+
+    /// As AIX's command does.
+    fn ignores_dates(&self) -> bool {
+        !self.cpus.is_empty()
+    }
+
+    /// The CPUs of `-C`; none for all of them.
+    fn cpus(&self) -> Result<Option<Numbers>, Failure> {
+        let mut cpus = Numbers::default();
+        for list in self.cpus.iter().filter(|list| list.trim() != "all") {
+            cpus.add(list).map_err(|message| {
+                let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
+                wrong("-C", &format!("{message}, or `all`{hint}"))
+            })?;
+        }
+        let all = self.cpus.iter().any(|list| list.trim() == "all");
+        Ok((!all && !self.cpus.is_empty()).then_some(cpus))
+    }
+
+    fn refuse_directories(&self) -> Result<(), Failure> {
+        match self.files.iter().find(|file| file.is_dir()) {
+            Some(directory) => {
+                let why = "a directory holds a component trace of AIX's kernel, whose layout is not public";
+                let text = format!("cannot read {}: {why}", directory.display());
+                Err(Failure::Say(Message::Unreadable, text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn name_files(&self, console: &Console) {
+        if self.verbose > 0 {
+            let told = [&self.context, &self.names];
+            for file in self.formats.iter().chain(told.into_iter().flatten()) {
+                console.note(file.display());
+            }
+        }
+    }
+}
+
+/// Warns of a choice of events that no event can meet.
+fn warn_of_no_match(console: &Console, filter: &Filter) {
+    if filter.leaves_nothing() {
+        console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so none is left");
+    }
+    if let Err(text) = check_times("-O starttime", filter.from_ns, "-O endtime", filter.to_ns) {
+        console.warning(Message::Notable, text);
+    }
+    if let (Some(from), Some(to)) = (filter.from_date, filter.to_date)
+        && from > to
+    {
+        console.warning(Message::Notable, "the date of -s is after that of -e: no event is in that range");
+    }
+}
+
+/// What is said where no trace is named, and there is none where it would be.
+fn no_log(own: &Path) -> String {
+    let neither = if own == Path::new(AIX_LOG) { String::new() } else { format!(" and no {}", own.display()) };
+    format!("no trace is named, and there is no {AIX_LOG}{neither}")
+}
+
+/// The filter of id lists; several lists of a kind add up.
+pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
+    let parse = |lists: &[String]| {
+        lists.iter().try_fold(IdSet::default(), |mut ids, list| {
+            ids.extend(&IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?);
+            Ok(ids)
+        })
+    };
+    let only = if only.is_empty() { None } else { Some(parse(only)?) };
+    Ok(Filter { only, except: parse(except)?, ..Filter::default() })
+}
+
+/// The processes of a flag's lists, which add up.
+pub fn processes(flag: &str, lists: &[String]) -> Result<Option<Processes>, Failure> {
+    let mut processes = Processes::default();
+    lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| wrong(flag, &message))?;
+    Ok((!lists.is_empty()).then_some(processes))
+}
+
+/// The threads of a flag's lists, which add up.
+pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure> {
+    let mut threads = Threads::default();
+    lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| wrong(flag, &message))?;
+    Ok((!lists.is_empty()).then_some(threads))
+}
+
+fn wrong(flag: &str, message: &str) -> Failure {
+    Failure::Say(Message::Usage, format!("{flag}: {message}"))
+}
+
+fn date(flag: char, text: &str, zone: &TimeZone) -> Result<u32, Failure> {
+    zone.seconds(text).ok_or_else(|| {
+        let expected = "month, day, hour, minute, second and year of two digits each (MMddhhmmssyy)";
+        Failure::Say(Message::BadDate, format!("-{flag} `{text}` is no date: expected {expected}"))
+    })
+}

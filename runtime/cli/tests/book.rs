@@ -1,0 +1,250 @@
+//! The book (`docs/`): every page stands in its contents, every link leads somewhere, and every example does what it shows.
+//!
+//! A fence ` ```LANGUAGE,file=NAME ` is written to a file of that name in the page's scratch directory, where `samples/` holds
+//! copies of `runtime/samples`. A fence ` ```console ` holds `$ command` lines, each followed by all that it prints to standard output
+//! and standard error: a line `...` there stands for any lines, `[N]` at the end tells an exit status that is not 0. Other
+//! fences show what has no result of its own.
+//!
+//! `TFBC_BOOK=update` writes what the commands print into the pages; `TFBC_BOOK=NAME` runs one page.
+
+#![cfg(unix)]
+
+use crate::common::{names, program};
+use std::fmt::Write;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+fn pages() -> Vec<String> {
+    names(&docs()).into_iter().filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect()
+}
+
+/// A fenced block: what stands behind its opening marks, and the lines between the marks.
+struct Fence<'p> {
+    info: &'p str,
+    lines: Vec<&'p str>,
+    /// The numbers of these lines in the page, the first being 0.
+    at: Range<usize>,
+}
+
+fn fences(page: &str) -> Vec<Fence<'_>> {
+    let mut found = Vec::new();
+    let mut open: Option<(&str, Fence<'_>)> = None;
+    for (number, line) in page.lines().enumerate() {
+        let marks = &line[..line.len() - line.trim_start_matches('`').len()];
+        match &mut open {
+            Some((begun, fence)) if line == *begun => {
+                fence.at.end = number;
+                found.extend(open.take().map(|(_, fence)| fence));
+            }
+            Some((_, fence)) => fence.lines.push(line),
+            None if marks.len() >= 3 => {
+                let info = &line[marks.len()..];
+                open = Some((marks, Fence { info, lines: Vec::new(), at: number + 1..number + 1 }));
+            }
+            None => {}
+        }
+    }
+    assert!(open.is_none(), "a fence has no end");
+    found
+}
+
+/// Where a page's commands run.
+struct Scratch {
+    directory: tempfile::TempDir,
+    path: String,
+    /// Where librts is, for a page that compiles C programs with it.
+    librts: Option<PathBuf>,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (samples, copies) =
+            (Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples"), directory.path().join("samples"));
+        fs::create_dir(&copies).unwrap();
+        for name in names(&samples) {
+            fs::copy(samples.join(&name), copies.join(name)).unwrap();
+        }
+        let built = program("tfbc").parent().unwrap().display().to_string();
+        Self { directory, path: format!("{built}:{}", std::env::var("PATH").unwrap()), librts: None }
+    }
+
+    fn write(&self, name: &str, lines: &[&str]) {
+        let path = self.directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+
+    /// What a command prints, and its exit status where it is not 0.
+    fn run(&self, command: &str) -> String {
+        let installed = |part: &str| self.librts.as_ref().map_or(PathBuf::new(), |prefix| prefix.join(part));
+        let output = Command::new("bash")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .env("PATH", &self.path)
+            .env("NO_COLOR", "1")
+            .env_remove("TZ")
+            .env("TFBC_CACHE", "off")
+            .env("HOME", self.directory.path())
+            .env("TFBC_TRACE_DIR", self.directory.path().join(".memory"))
+            .env("CPATH", installed("include"))
+            .env("LIBRARY_PATH", installed("lib"))
+            .env("LD_LIBRARY_PATH", installed("lib"))
+            .env_remove("CI")
+            .env_remove("XDG_STATE_HOME")
+            .output()
+            .unwrap();
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => {}
+            status => writeln!(text, "[{}]", status.unwrap_or(-1)).unwrap(),
+        }
+        text
+    }
+}
+
+/// Whether a text reads as a page shows it; a line `...` there stands for any lines.
+fn is_as_shown(shown: &[&str], text: &[&str]) -> bool {
+    let Some((first, rest)) = shown.split_first() else { return text.is_empty() };
+    if *first == "..." {
+        return (0..=text.len()).any(|n| is_as_shown(rest, &text[n..]));
+    }
+    text.split_first().is_some_and(|(line, text)| line == first && is_as_shown(rest, text))
+}
+
+/// The lines of a `console` fence as they should be.
+fn replay(scratch: &Scratch, fence: &Fence<'_>) -> Vec<String> {
+    assert!(fence.lines.first().is_some_and(|line| line.starts_with("$ ")), "a console fence begins with a command");
+    let mut lines = Vec::new();
+    for part in fence.lines.chunk_by(|_, next| !next.starts_with("$ ")) {
+        // A command goes on behind a `\`.
+        let n_command = 1 + part.iter().take_while(|line| line.ends_with('\\')).count();
+        let (command, shown) = part.split_at(n_command.min(part.len()));
+        let text = scratch.run(&command.join("\n")[2..]);
+        let text: Vec<&str> = text.lines().collect();
+        let kept = if is_as_shown(shown, &text) { shown } else { &text };
+        lines.extend(command.iter().chain(kept).map(|line| (*line).to_owned()));
+    }
+    lines
+}
+
+/// The page as it should be.
+fn played(page: &str) -> String {
+    let mut scratch = Scratch::new();
+    if page.contains("-l rts") {
+        scratch.librts = Some(crate::librts::PREFIX.path().to_owned());
+    }
+    let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
+    let mut shift = 0;
+    for fence in fences(page) {
+        if let Some((_, name)) = fence.info.split_once(",file=") {
+            scratch.write(name, &fence.lines);
+        } else if fence.info == "console" {
+            let (new, n_old) = (replay(&scratch, &fence), fence.lines.len());
+            let at = fence.at.start.wrapping_add_signed(shift);
+            shift += new.len() as isize - n_old as isize;
+            lines.splice(at..at + n_old, new);
+        } else {
+            // Rust is compiled, or compiled and run, by the package that the page is of.
+            let known = ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run"];
+            assert!(known.contains(&fence.info), "line {}: `{}` is no kind of fence", fence.at.start, fence.info);
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn every_example_does_what_it_shows() {
+    let wanted = std::env::var("TFBC_BOOK").unwrap_or_default();
+    let is_wanted = |name: &String| wanted.is_empty() || wanted == "update" || *name == wanted;
+    let mut wrong = Vec::new();
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let runs: Vec<_> = pages()
+            .into_iter()
+            .filter(is_wanted)
+            .map(|name| {
+                scope.spawn(move || {
+                    let page = fs::read_to_string(docs().join(&name)).unwrap();
+                    let played = played(&page);
+                    (name, page, played)
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    for (name, page, played) in found {
+        if page == played {
+            continue;
+        }
+        if wanted == "update" {
+            fs::write(docs().join(name), played).unwrap();
+            continue;
+        }
+        let differs = |(shown, is): &(&str, &str)| shown != is;
+        let at = page.lines().zip(played.lines()).take_while(|pair| !differs(pair)).count();
+        let around = |text: &str| text.lines().skip(at).take(6).map(|line| format!("    {line}\n")).collect::<String>();
+        wrong.push(format!(
+            "{name}:{}: shown is\n{}and the command prints\n{}",
+            at + 1,
+            around(&page),
+            around(&played)
+        ));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The targets of the links in a text.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+}
+
+#[test]
+fn the_contents_name_every_page_once() {
+    let summary = fs::read_to_string(docs().join("SUMMARY.md")).unwrap();
+    let mut named: Vec<&str> = links(&summary).collect();
+    named.sort_unstable();
+    assert_eq!(named, pages());
+}
+
+#[test]
+fn every_link_leads_to_a_page() {
+    let mut n_links = 0;
+    for name in pages() {
+        let page = fs::read_to_string(docs().join(&name)).unwrap();
+        for target in links(&page).filter(|target| !target.contains("://")) {
+            let file = target.split('#').next().unwrap();
+            assert!(file.is_empty() || docs().join(file).exists(), "{name}: {target}");
+            n_links += 1;
+        }
+    }
+    assert!(n_links > 0);
+}
+
+#[test]
+fn what_is_shown_is_compared() {
+    let lines = |text: &'static str| text.lines().collect::<Vec<_>>();
+    for (shown, text, is_right) in [
+        ("a\nb", "a\nb", true),
+        ("a", "a\nb", false),
+        ("a\nb", "a", false),
+        ("...", "", true),
+        ("a\n...\nd", "a\nb\nc\nd", true),
+        ("a\n...\nd", "a\nb\nc", false),
+    ] {
+        assert_eq!(is_as_shown(&lines(shown), &lines(text)), is_right, "{shown:?} {text:?}");
+    }
+    let page = "```sh,file=a b\nword\n```\n```console\n$ cat 'a b'; false\nwrong\n$ echo x \\\n  y\nx y\n```\n";
+    let right = "```sh,file=a b\nword\n```\n```console\n$ cat 'a b'; false\nword\n[1]\n$ echo x \\\n  y\nx y\n```\n";
+    assert_eq!(played(page), right);
+    assert_eq!(played(right), right);
+}

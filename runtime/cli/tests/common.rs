@@ -1,0 +1,92 @@
+//! Commands as users run them, and traces built byte by byte.
+
+use assert_cmd::Command;
+use std::borrow::BorrowMut;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::LazyLock;
+
+#[path = "../../tests/common/mod.rs"]
+mod traces;
+
+pub use traces::*;
+
+/// Names besides `tfbc` that the program acts by.
+pub const NAMES: [&str; 11] = [
+    "trcrpt",
+    "trcupdate",
+    "trcevgrp",
+    "traceprinter",
+    "trace",
+    "trcon",
+    "trcoff",
+    "trcstop",
+    "trcdead",
+    "trcnm",
+    "tracelogger",
+];
+
+/// A folder with every command by its name.
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let tfbc = Path::new(env!("CARGO_BIN_EXE_tfbc"));
+    // The profiles share the folder for temporary files.
+    let profile = tfbc.parent().unwrap().file_name().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(profile);
+    fs::create_dir_all(&folder).unwrap();
+    for name in NAMES.into_iter().chain(["tfbc"]) {
+        let link = folder.join(name);
+        #[cfg(unix)]
+        let made = std::os::unix::fs::symlink(tfbc, link);
+        #[cfg(not(unix))]
+        let made = fs::copy(tfbc, link.with_extension("exe")).map(drop);
+        if let Err(error) = made {
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{name}: {error}");
+        }
+    }
+    folder
+});
+
+/// A command's file.
+pub fn program(name: &str) -> PathBuf {
+    PROGRAMS.join(name)
+}
+
+/// A command, ready for its flags.
+pub fn command(name: &str) -> Command {
+    Command::new(program(name))
+}
+
+/// The root folder of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file of the test data.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name)
+}
+
+/// Runs a command and returns standard output, standard error and exit status.
+pub fn run(mut command: impl BorrowMut<Command>) -> (String, String, i32) {
+    let command = command.borrow_mut();
+    if command.get_envs().all(|(name, _)| name != "TZ") {
+        command.env_remove("TZ");
+    }
+    collected(command.output().unwrap())
+}
+
+/// Standard output, standard error and exit status of a command that has ended.
+pub fn collected(output: Output) -> (String, String, i32) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+}
+
+/// The names in a directory, sorted.
+pub fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,241 @@
+//! Help, manual pages and completions: complete, and with examples everywhere.
+
+use crate::common::command;
+use std::fs;
+
+/// The commands that are installed.
+#[cfg(not(target_os = "linux"))]
+const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
+/// The commands that are installed: those that record are for Linux.
+#[cfg(target_os = "linux")]
+const PROGRAMS: [&str; 12] = [
+    "tfbc",
+    "trcrpt",
+    "trcupdate",
+    "trcevgrp",
+    "traceprinter",
+    "trace",
+    "trcon",
+    "trcoff",
+    "trcstop",
+    "trcdead",
+    "trcnm",
+    "tracelogger",
+];
+
+const USER_KEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../samples/user.kev");
+
+fn run(program: &str, args: &[&str]) -> (String, String, i32) {
+    crate::common::run(command(program).args(args))
+}
+
+fn help(program: &str, command: Option<&str>) -> String {
+    let args: Vec<&str> = command.into_iter().chain(["--help"]).collect();
+    let (out, err, status) = run(program, &args);
+    assert_eq!(status, 0, "{program} {args:?}: {err}");
+    out
+}
+
+/// The commands of `tfbc`, as its help lists them.
+fn commands() -> Vec<String> {
+    let help = help("tfbc", None);
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
+}
+
+/// The flags of a help page, such as `-t` and `--formats`.
+fn flags(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let words = lines.flat_map(|line| line.split_whitespace().take_while(|word| word.starts_with('-')));
+    let mut flags: Vec<_> = words
+        .map(|word| word.trim_end_matches(',').split(['=', '[']).next().unwrap().trim_end_matches("...").to_owned())
+        .collect();
+    flags.sort();
+    flags.dedup();
+    flags
+}
+
+/// Every page of help: program, command, text.
+fn pages() -> Vec<(&'static str, Option<String>, String)> {
+    let mut pages: Vec<_> = PROGRAMS.iter().map(|program| (*program, None, help(program, None))).collect();
+    pages.extend(commands().into_iter().map(|command| ("tfbc", Some(command.clone()), help("tfbc", Some(&command)))));
+    pages
+}
+
+#[test]
+fn every_command_has_examples() {
+    let names = commands();
+    for expected in ["compile", "check", "report", "event", "list", "info", "completions", "man", "trcrpt", "trcupdate"]
+    {
+        assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
+    }
+    for (program, command, help) in pages() {
+        let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
+        let begins = if program == "tfbc" && command.as_deref().is_none_or(|name| !PROGRAMS.contains(&name)) {
+            "tfbc"
+        } else {
+            command.as_deref().unwrap_or(program)
+        };
+        assert!(examples.trim_start().starts_with(begins), "{program} {command:?}: {examples}");
+    }
+}
+
+#[test]
+fn every_command_has_a_page_with_its_flags_and_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("man1");
+    let (out, err, status) = run("tfbc", &["man", path.to_str().unwrap()]);
+    assert_eq!((out.as_str(), err.as_str(), status), ("", "", 0));
+    let mut n_pages = 0;
+    for (program, command, help) in pages() {
+        let name = command.map_or(program.to_owned(), |command| format!("{program}-{command}"));
+        let page = fs::read_to_string(path.join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} 1")), "{name}");
+        for flag in flags(&help) {
+            assert!(page.contains(&flag.replace('-', "\\-")), "{name}: {flag}");
+        }
+        let examples = page.split(".SH EXAMPLES\n.nf\n").nth(1).unwrap_or_default().split(".SH").next().unwrap();
+        assert!(examples.lines().count() > 1 && examples.ends_with(".fi\n"), "{name}: {examples}");
+        for section in ["EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+            let section = page.split(&format!(".SH {section}\n")).nth(1).unwrap_or_default();
+            let text = section.split(".SH").next().unwrap();
+            assert!(text.lines().any(|line| line.starts_with('.')), "{name}: {section}");
+        }
+        n_pages += 1;
+    }
+    assert_eq!(fs::read_dir(&path).unwrap().count(), n_pages);
+}
+
+#[test]
+fn one_page_is_printed() {
+    let (page, _, status) = run("tfbc", &["man"]);
+    assert_eq!(status, 0);
+    assert!(page.contains(".TH tfbc 1") && page.contains("tfbc\\-report(1)"), "{page}");
+    let (page, _, _) = run("tfbc", &["man", "report"]);
+    assert!(page.contains(".TH tfbc-report 1"), "{page}");
+    let (page, _, _) = run("tfbc", &["man", "traceprinter"]);
+    assert!(page.contains(".TH traceprinter 1"), "{page}");
+    let (out, err, status) = run("tfbc", &["man", "reprot"]);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.contains("did you mean `report`?"), "{err}");
+}
+
+/// The section of a page, without its marks.
+fn section<'p>(page: &'p str, name: &str) -> &'p str {
+    page.split(&format!(".SH {name}\n")).nth(1).unwrap_or_default().split("\n.SH").next().unwrap()
+}
+
+#[test]
+fn pages_say_what_no_flag_says() {
+    let page = |name: &str| run("tfbc", &["man", name]).0.replace("\\-", "-");
+    let report = page("report");
+    assert!(section(&report, "EXIT STATUS").contains(".B 2\n"), "{report}");
+    assert!(section(&report, "ENVIRONMENT").contains("TFBC_CACHE") && report.contains("NO_COLOR"), "{report}");
+    assert!(section(&report, "SEE ALSO").contains(".BR traceprinter (1)"), "{report}");
+    let trcrpt = page("trcrpt");
+    assert!(section(&trcrpt, "FILES").contains("/etc/trcfmt"), "{trcrpt}");
+    assert!(section(&page("trcevgrp"), "ENVIRONMENT").contains("TRCEVGRP_FILE"));
+    let (options, ..) = run("trcrpt", &["-O", "help"]);
+    for option in options.lines().filter(|line| !line.starts_with(' ')) {
+        assert!(section(&trcrpt, "REPORT OPTIONS").contains(option), "{option}");
+    }
+}
+
+#[test]
+fn every_page_that_is_referred_to_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    run("tfbc", &["man", directory.path().to_str().unwrap()]);
+    for file in fs::read_dir(directory.path()).unwrap() {
+        let page = fs::read_to_string(file.unwrap().path()).unwrap().replace("\\-", "-");
+        let names: Vec<&str> = section(&page, "SEE ALSO").lines().filter_map(|line| line.split(' ').nth(1)).collect();
+        assert!(!names.is_empty(), "{page}");
+        for name in names.into_iter().filter(|name| *name != "man") {
+            assert!(directory.path().join(format!("{name}.1")).exists(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn h_is_help_but_in_commands_of_aix() {
+    let others = ["trcrpt", "trcevgrp", "trace"];
+    for program in PROGRAMS.into_iter().filter(|program| !others.contains(program)) {
+        let (out, err, status) = run(program, &["-h"]);
+        assert!(out.contains("Usage:") && err.is_empty() && status == 0, "{program}: {out}{err}");
+    }
+    for command in commands().iter().filter(|command| !others.contains(&command.as_str())) {
+        let (out, err, status) = run("tfbc", &[command, "-h"]);
+        assert!(out.contains("Usage:") && err.is_empty() && status == 0, "{command}: {out}{err}");
+    }
+}
+
+#[test]
+fn completions_offer_values() {
+    for shell in ["bash", "zsh", "fish"] {
+        // Help texts name some of the values, too, but with commas.
+        let offers = |script: &str, values: &[&str]| match shell {
+            "fish" => values.iter().all(|value| script.contains(&format!("{value}\\t''"))),
+            _ => script.contains(&values.join(" ")),
+        };
+        let (tfbc, ..) = run("tfbc", &["completions", shell]);
+        for values in [
+            &["reportedcpus", "pid", "tid"][..],
+            &["text", "event", "time", "class", "type"],
+            &["tsv", "csv"],
+            &["S06", "S07", "S08"],
+            &["C53", "C54", "X80"],
+            &["match-base=hex", "match-base=decimal"],
+        ] {
+            assert!(offers(&tfbc, values), "{shell}: {values:?}");
+        }
+        let (trcrpt, ..) = run("tfbc", &["completions", shell, "trcrpt"]);
+        for values in [&["2line=on", "2line=off"][..], &["endtime=", "exec=on"], &["timestamp=2", "timestamp=3"]] {
+            assert!(offers(&trcrpt, values), "{shell}: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn completions_hold_every_flag() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let scripts = PROGRAMS.map(|program| run("tfbc", &["completions", shell, program]));
+        for (program, command, help) in pages() {
+            let (script, err, status) = &scripts[PROGRAMS.iter().position(|name| *name == program).unwrap()];
+            assert_eq!((err.as_str(), *status), ("", 0));
+            for flag in flags(&help) {
+                // Fish names flags by `-l` and `-s`.
+                let name = flag.trim_start_matches('-');
+                let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
+                let spelt = if shell == "fish" { &fish } else { &flag };
+                assert!(script.contains(spelt), "{shell}: {program} {command:?} {flag}");
+            }
+        }
+        let (script, ..) = &scripts[0];
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn misspelt_commands_flags_and_values_have_a_neighbour() {
+    for (args, hint) in [
+        (&["reprot"][..], "'report'"),
+        (&["report", "--colums", "id", "x"], "'--columns'"),
+        (&["report", "--color", "nevr", "x"], "'never'"),
+        (&["report", "--to", "ndjsn", "x"], "`ndjson`"),
+        (&["report", "--format", "strem64", "x"], "'stream64'"),
+        (&["completions", "bsh"], "'bash'"),
+        (&["compile", "--dialect", "mach-base=decimal", "-o", "x", "y"], "`match-base`"),
+        (&["compile", "--dialect", "match-base=decmal", "-o", "x", "y"], "`decimal`"),
+        (&["report", "--only", "USR", USER_KEV], "`USER`"),
+        (&["report", "--only", "KER_CALL:MSG_SEDV", USER_KEV], "`MSG_SENDV`"),
+        (&["report", "--columns", "clss", USER_KEV], "`class`"),
+        (&["completions", "bash", "trcprt"], "`trcrpt`"),
+    ] {
+        let (out, err, status) = run("tfbc", args);
+        assert_eq!((out.as_str(), status), ("", 1), "{args:?}");
+        assert!(err.contains(hint), "{args:?}: {err}");
+    }
+}

@@ -1,0 +1,50 @@
+//! Commands on a pseudo-terminal.
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+
+/// The streams of a command that are a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    Output,
+    Errors,
+    Both,
+}
+
+/// Runs a command with some of its streams on a terminal, and gives what that was given and the exit status. With
+/// `until`, the command is ended when that text appears, and has no status.
+pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> (Vec<u8>, Option<i32>) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let side = OpenOptions::new().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
+    let stream = |is_shown: bool| if is_shown { side.try_clone().unwrap().into() } else { Stdio::null() };
+    command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
+    command.stdout(stream(shown != Shown::Errors)).stderr(stream(shown != Shown::Output));
+    let mut child = command.spawn().unwrap();
+    // The command alone has the terminal's other side now, so that its end is seen.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    drop(side);
+    let (mut terminal, mut text, mut chunk) = (File::from(terminal), Vec::new(), [0; 4096]);
+    // The terminal's end is an error if its other side is closed.
+    while let Ok(n @ 1..) = terminal.read(&mut chunk) {
+        text.extend_from_slice(&chunk[..n]);
+        if until.is_some_and(|until| String::from_utf8_lossy(&text).contains(until)) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return (lines(&text), None);
+        }
+    }
+    let status = child.wait().unwrap().code();
+    (lines(&text), status)
+}
+
+/// Text with the two characters that a terminal makes of a newline as one.
+fn lines(text: &[u8]) -> Vec<u8> {
+    String::from_utf8_lossy(text).replace("\r\r\n", "\n").replace("\r\n", "\n").into_bytes()
+}

@@ -1,0 +1,198 @@
+//! The budget of a whole report: hostile templates end soon, and what is printed does not depend on how.
+
+use crate::common::*;
+use std::fs;
+use std::io::{self, Cursor, Read};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use tfbc::catalog::{FormatSet, LoadOptions};
+use tfbc::forms::Form;
+use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
+use tfbc::reader::kev::{KevLog, KevOptions};
+use tfbc::records::{self, RecordOptions};
+use tfbc::report::{MaxWork, Monitor, ReportOptions, Summary, report};
+
+/// Hook 010 loops as often as its first word says; 011 is ordinary; 012 is run in the order of events.
+const FORMATS: &str = "\
+010 1.0 L=APPL \"@HOSTILE\" {{ $n = $D1 }} LOOP $n { {{ $n = $n + 0 }} } \"done\"
+011 1.0 L=APPL \"@ORDINARY\" \"word \" $D1%U4
+012 1.0 L=APPL \"@TIMED\" starttimer($TID,1) {{ $n = $D1 }} LOOP $n { {{ $n = $n + 0 }} } \"timed\"
+";
+
+fn formats() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.trcfmt");
+    fs::write(&path, FORMATS).unwrap();
+    (directory, path)
+}
+
+/// Events of which every few loop; the last ones are ordinary.
+fn stream(n: u64, turns: u64, ids: &[u16]) -> Vec<u8> {
+    let event = |i: u64| {
+        let id = ids[i as usize % ids.len()];
+        plain64(id, 0, &[if id == 0x0110 { i } else { turns }], 7, 1000 + i)
+    };
+    [STREAM64.to_vec(), factors64(1, 1, 2), (0..n).flat_map(event).collect()].concat()
+}
+
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Monitor for Heard {
+    fn notice(&mut self, _: &Notice) {}
+
+    fn slow(&mut self, template: &str) {
+        self.0.push(template.to_owned());
+    }
+}
+
+struct Drip(Cursor<Vec<u8>>, usize);
+
+impl Read for Drip {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = into.len().min(self.1);
+        self.0.read(&mut into[..n])
+    }
+}
+
+fn reported(set: &FormatSet, input: Input, options: &ReportOptions) -> (String, Summary, Heard) {
+    let catalog = set.catalog().unwrap();
+    let mut logs = Logs::from(Trace::from_input("x", input, &ReadOptions::default()).unwrap());
+    let (mut out, mut heard) = (Vec::new(), Heard::default());
+    let summary = report(&mut logs, &catalog, options, &mut out, &mut heard).unwrap();
+    (String::from_utf8(out).unwrap(), summary, heard)
+}
+
+#[test]
+fn events_beyond_the_budget_are_marked_and_counted() {
+    let (_directory, path) = formats();
+    let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
+    let bytes = stream(500, 10_000, &[0x0100, 0x0110]);
+    let options = ReportOptions { max_work: MaxWork(1), threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+    let (text, summary, _) = reported(&set, Input::from_bytes(bytes.clone()), &options);
+    let n_limited = text.lines().filter(|line| line.ends_with(" [limit]")).count() as u64;
+    assert_eq!((summary.n_over_work, summary.n_limited), (n_limited, 0));
+    assert!((200..500).contains(&n_limited), "{n_limited}");
+    assert_eq!(summary.n_reported, 500);
+    assert!(text.contains("done") && text.contains("word 1\n"), "events within the budget are whole");
+    let (text, summary, _) = reported(&set, Input::from_bytes(bytes), &ReportOptions::default());
+    assert!(summary.n_over_work == 0 && !text.contains("[limit]"));
+}
+
+#[test]
+fn the_text_depends_on_neither_threads_nor_chunks_nor_the_way_in() {
+    let (_directory, path) = formats();
+    let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
+    // All of them loop, every other one, few; one that the walk runs.
+    for (n, turns, ids) in [
+        (400, 3000, &[0x0100][..]),
+        (3000, 400, &[0x0100, 0x0110]),
+        (6000, 1500, &[0x0110, 0x0110, 0x0110, 0x0110, 0x0110, 0x0100, 0x0110]),
+        (600, 2000, &[0x0120, 0x0110, 0x0100]),
+    ] {
+        let bytes = stream(n, turns, ids);
+        for (form, stats) in [(Form::Text, false), (Form::Ndjson, false), (Form::Text, true)] {
+            let with = |threads, batch| ReportOptions {
+                max_work: MaxWork(1),
+                form,
+                stats,
+                threads: NonZeroUsize::new(threads),
+                batch: NonZeroUsize::new(batch),
+                ..ReportOptions::default()
+            };
+            let (expected, counted, _) = reported(&set, Input::from_bytes(bytes.clone()), &with(1, 4096));
+            // A table of counts formats no events that cannot be skipped.
+            assert!(stats || counted.n_over_work > 0, "{n} events of {turns} turns");
+            for (threads, batch) in [(1, 1), (1, 37), (2, 3), (2, 100), (3, 16), (4, 4096), (7, 5)] {
+                let file = reported(&set, Input::from_bytes(bytes.clone()), &with(threads, batch));
+                let dripping = Input::from_read(Drip(Cursor::new(bytes.clone()), 997)).unwrap();
+                let pipe = reported(&set, dripping, &with(threads, batch));
+                for (text, summary, _) in [file, pipe] {
+                    assert!(text == expected, "{n} events of {turns} turns, {threads} threads by {batch}, {form:?}");
+                    assert_eq!(summary, counted, "{threads} threads by {batch}, {form:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn slow_templates_are_named() {
+    let (_directory, path) = formats();
+    let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
+    for (ids, name) in [(&[0x0100, 0x0110][..], "hook 010 HOSTILE"), (&[0x0120, 0x0110], "hook 012 TIMED")] {
+        let options = ReportOptions { threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+        let (_, summary, heard) = reported(&set, Input::from_bytes(stream(40, 300_000, ids)), &options);
+        assert_eq!(summary.n_over_work, 0);
+        assert!(!heard.0.is_empty() && heard.0.iter().all(|slow| slow == name), "{:?}", heard.0);
+        let (.., heard) = reported(&set, Input::from_bytes(stream(2000, 10, ids)), &options);
+        assert_eq!(heard.0, [""; 0]);
+    }
+}
+
+#[test]
+fn commands_name_the_flag() {
+    let (directory, _) = formats();
+    fs::write(directory.path().join("t"), stream(500, 10_000, &[0x0100, 0x0110])).unwrap();
+    for line in ["tfbc report -t x.trcfmt --max-work 1 t", "trcrpt -t x.trcfmt --max-work 1 t"] {
+        let args: Vec<_> = line.split(' ').collect();
+        let mut command = command(args[0]);
+        let (out, err, status) = run(command.args(&args[1..]).current_dir(&directory).env("TFBC_CACHE", "off"));
+        assert_eq!(status, 0, "as of other limits: {err}");
+        assert!(out.contains("[limit]"));
+        assert!(
+            err.contains("more than 1 steps for each byte") && err.contains("--max-work raises the limit"),
+            "{err}"
+        );
+    }
+}
+
+const DEFINITIONS: &str = "<eventdefinitions><datakey format=\"%4u1x a %4u1d b %4u1x c %4s1d d %4u1x e %4u1d f\">\
+    <event class=\"USER\" id=\"7\"/></datakey></eventdefinitions>";
+
+/// A log of combines of three slots.
+fn qnx(n: u32) -> Vec<u8> {
+    let text = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
+    let slot = |kind: u32, n: u32| [0x1807 | kind << 30, 16 * n, n, n + 1].map(u32::to_le_bytes).concat();
+    [text, (0..n).flat_map(|n| [slot(1, n), slot(2, n), slot(3, n)].concat()).collect()].concat()
+}
+
+#[test]
+fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.xml");
+    fs::write(&path, DEFINITIONS).unwrap();
+    let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
+    let catalog = set.catalog().unwrap();
+    const N: u32 = 20_000;
+    let bytes = qnx(N);
+    for (form, stats) in [(Form::Text, false), (Form::Ndjson, false), (Form::Text, true)] {
+        let with = |max_work, threads, piped: bool| {
+            let options = RecordOptions {
+                max_work: MaxWork(max_work),
+                form,
+                stats,
+                threads: NonZeroUsize::new(threads),
+                ..RecordOptions::default()
+            };
+            let input = match piped {
+                true => Input::from_read(Drip(Cursor::new(bytes.clone()), 9973)).unwrap(),
+                false => Input::from_bytes(bytes.clone()),
+            };
+            let mut log = KevLog::from_input("x", input, &KevOptions::default()).unwrap();
+            let mut out = Vec::new();
+            let summary = records::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
+            (String::from_utf8(out).unwrap(), summary)
+        };
+        // Without a budget nothing runs; with the default one everything does.
+        assert_eq!(with(0, 1, false).1.n_over_work, u64::from(N));
+        assert_eq!(with(1024, 1, false).1.n_over_work, 0);
+        for max_work in [0, 1] {
+            let expected = with(max_work, 1, false);
+            println!("{max_work} {form:?} {stats} {}", expected.1.n_over_work);
+            for (threads, piped) in [(2, false), (3, true), (7, false), (4, true)] {
+                assert!(with(max_work, threads, piped) == expected, "{max_work}, {threads} threads, {form:?}, {piped}");
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Checking in the background: the newest state of the files, compiled as one set.
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use std::path::Path;
+use std::sync::Arc;
+use tfbc::reader::AnyTrace;
+use tfbc_compiler::{DEFINES_NOTHING, Options, compile};
+use tfbc_grammar::{Diagnostic, Source, Sources};
+
+/// A file with its key and version.
+pub type File = (String, Option<i32>, Arc<Source>);
+
+/// What was found in a set of files.
+#[derive(Debug)]
+pub struct Checked {
+    /// In the order of the sources that findings name.
+    pub files: Vec<File>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The thread that checks. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Checker {
+    jobs: Sender<Vec<File>>,
+    pub results: Receiver<Checked>,
+}
+
+impl Checker {
+    pub fn start() -> Self {
+        let (jobs, todo) = unbounded::<Vec<File>>();
+        let (done, results) = unbounded();
+        std::thread::spawn(move || {
+            while let Ok(mut job) = todo.recv() {
+                // What has been written since makes the older states of no interest.
+                while let Ok(newer) = todo.try_recv() {
+                    job = newer;
+                }
+                if done.send(check(job)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { jobs, results }
+    }
+
+    pub fn check(&self, files: Vec<File>) {
+        // The thread takes jobs as long as this is here.
+        let _ = self.jobs.send(files);
+    }
+}
+
+fn check(files: Vec<File>) -> Checked {
+    let mut sources = Sources::new();
+    for (path, _, source) in &files {
+        let is_trace = is_trace(Path::new(path), source);
+        sources.add(if is_trace { Source::new(source.name(), "") } else { Source::clone(source) });
+    }
+    let options = Options { updates_call_out: true, ..Options::default() };
+    let mut diagnostics = compile(&sources, &options).diagnostics;
+    for found in diagnostics.iter_mut().filter(|found| found.code == &DEFINES_NOTHING) {
+        let file = files.get(usize::from(found.primary.source.0));
+        if file.is_some_and(|(path, _, source)| is_trace(Path::new(path), source)) {
+            found.message = String::from("this is a trace, not a format file: `tfbc report` formats it");
+        }
+    }
+    Checked { files, diagnostics }
+}
+
+/// True if a file is a trace, whose bytes the editor cannot show as they are.
+fn is_trace(path: &Path, shown: &Source) -> bool {
+    const REPLACED: &[u8] = "\u{FFFD}".as_bytes();
+    let is_binary = |bytes: &[u8]| bytes.contains(&0) || bytes.windows(REPLACED.len()).any(|text| text == REPLACED);
+    is_binary(shown.bytes()) && path.is_file() && matches!(AnyTrace::system_of(path), Ok(Some(_)))
+}

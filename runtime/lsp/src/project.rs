@@ -1,0 +1,333 @@
+//! The files that belong together: those that are open, and those that the project names.
+//!
+//! Functions and subroutines are found in all of them, and they are checked as one set, the named ones first.
+
+use super::document::Document;
+use super::facts::{Facts, Name, Role};
+use super::words;
+use lsp_types::Uri;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use tfbc_grammar::{Source, SourceLimits, Span};
+use toml::de::{DeTable, DeValue};
+
+/// The file in the root directory that names the project's format files.
+pub const CONFIG: &str = "tfbc.toml";
+
+/// The files of a session.
+#[derive(Debug, Default)]
+pub struct Project {
+    /// By path, or by URI where that names no file.
+    documents: BTreeMap<String, Document>,
+    root: Option<PathBuf>,
+    /// What the client names.
+    given: Vec<String>,
+    /// The keys of the files that client and [`CONFIG`] name, in order.
+    named: Vec<String>,
+    /// The ids of all stanzas, as long as nothing changes.
+    ids: OnceCell<HashSet<u16>>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Symbol {
+    Predefined(String),
+    /// A template subroutine, by canonical id.
+    Stanza(u16),
+    Function(String),
+    /// A macro of a stanza, or one or a parameter of a function: the stanza by file and logical line.
+    Local {
+        key: String,
+        line: usize,
+        within: Option<usize>,
+        name: String,
+    },
+}
+
+/// A place in one of the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub key: String,
+    pub span: Span,
+}
+
+impl Project {
+    /// Sets where the project is and which formats the client names, and reads what there is to read.
+    pub fn begin(&mut self, root: Option<PathBuf>, formats: Vec<String>) {
+        self.root = root;
+        self.given = formats;
+        self.reload();
+    }
+
+    /// Reads [`CONFIG`] and the files that are not open again.
+    pub fn reload(&mut self) {
+        self.ids.take();
+        let mut names = self.given.clone();
+        if let Some(root) = &self.root {
+            names.extend(configured(&root.join(CONFIG)));
+        }
+        let root = self.root.clone().unwrap_or_default();
+        self.documents.retain(|_, document| document.version.is_some());
+        self.named.clear();
+        for name in names {
+            // Without `.` between the names, as editors give paths.
+            let path: PathBuf = root.join(name).components().collect();
+            let key = path.to_string_lossy().into_owned();
+            self.read(&key, &path);
+            if self.documents.contains_key(&key) && !self.named.contains(&key) {
+                self.named.push(key);
+            }
+        }
+    }
+
+    fn read(&mut self, key: &str, path: &Path) {
+        if self.documents.contains_key(key) {
+            return;
+        }
+        if let (Some(bytes), Some(uri)) = (read_file(path), uri_of(path)) {
+            self.documents.insert(key.to_owned(), Document::new(uri, None, bytes));
+        }
+    }
+
+    pub fn open(&mut self, uri: Uri, version: i32, text: String) {
+        self.ids.take();
+        let key = key_of(&uri);
+        self.documents.insert(key, Document::new(uri, Some(version), text.into_bytes()));
+    }
+
+    /// Forgets a file, unless the project names it.
+    pub fn close(&mut self, uri: &Uri) {
+        self.ids.take();
+        let key = key_of(uri);
+        self.documents.remove(&key);
+        if self.named.contains(&key) {
+            self.read(&key, Path::new(&key));
+        }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Document> {
+        self.documents.get(key)
+    }
+
+    /// A file that is about to change.
+    pub fn get_mut(&mut self, uri: &Uri) -> Option<&mut Document> {
+        self.ids.take();
+        self.documents.get_mut(&key_of(uri))
+    }
+
+    /// Reads some of what a client may ask for; whether there was something to read.
+    pub fn read_ahead(&self) -> bool {
+        self.documents.values().any(Document::read_ahead)
+    }
+
+    /// All files with their keys, as they are compiled: later definitions win.
+    pub fn documents(&self) -> impl Iterator<Item = (&String, &Document)> {
+        let named = self.named.iter().filter_map(|key| self.documents.get_key_value(key));
+        named.chain(self.documents.iter().filter(|(key, _)| !self.named.contains(key)))
+    }
+
+    /// The files to check.
+    pub fn sources(&self) -> Vec<(String, Option<i32>, Arc<Source>)> {
+        self.documents().map(|(key, document)| (key.clone(), document.version, document.source.clone())).collect()
+    }
+
+    /// Whether any file has a stanza of an id.
+    pub fn has_stanza(&self, id: u16) -> bool {
+        let all = || {
+            let documents = self.documents.values();
+            documents.flat_map(Document::stanzas).filter_map(|(.., facts)| Some(facts.id?.0)).collect()
+        };
+        self.ids.get_or_init(all).contains(&id)
+    }
+
+    /// The heads of the stanzas with an id, with the logical lines that they begin.
+    pub fn stanzas_of(&self, id: u16) -> Vec<(Place, Span)> {
+        let mut found = Vec::new();
+        for (key, document) in self.documents() {
+            for (_, line, facts) in document.stanzas() {
+                if let Some((_, span)) = facts.id.filter(|(known, _)| *known == id) {
+                    found.push((Place { key: key.clone(), span: shifted(span, line) }, line));
+                }
+            }
+        }
+        found
+    }
+
+    /// The definitions of a function: its name's place, and the whole.
+    pub fn functions_of(&self, name: &str) -> Vec<(Place, Span)> {
+        let mut found = Vec::new();
+        for (key, document) in self.documents() {
+            for (_, line, facts) in document.stanzas() {
+                for function in facts.functions.iter().filter(|function| function.name == name) {
+                    let place = Place { key: key.clone(), span: shifted(function.span, line) };
+                    found.push((place, shifted(function.whole, line)));
+                }
+            }
+        }
+        found
+    }
+
+    /// What a name in a stanza stands for.
+    pub fn resolve(&self, key: &str, line: usize, facts: &Facts, name: &Name) -> Symbol {
+        let local = |within| Symbol::Local { key: key.to_owned(), line, within, name: name.text.clone() };
+        match name.role {
+            Role::Defined | Role::Called => Symbol::Function(name.text.clone()),
+            Role::Param => local(name.within),
+            Role::Used | Role::Assigned => {
+                let params = name.within.and_then(|index| facts.functions.get(index)).map(|function| &function.params);
+                if params.is_some_and(|params| params.contains(&name.text)) {
+                    return local(name.within);
+                }
+                if words::predefined(&name.text).is_some() {
+                    return Symbol::Predefined(name.text.clone());
+                }
+                match subroutine(&name.text) {
+                    Some(id) if name.text.len() == 3 || self.has_stanza(id) => Symbol::Stanza(id),
+                    _ => local(name.within),
+                }
+            }
+        }
+    }
+
+    /// What stands at an offset of a format file: the symbol, and the place of its name.
+    pub fn symbol_at(&self, key: &str, offset: u32) -> Option<(Symbol, Span)> {
+        let document = self.get(key)?;
+        let index = document.line_at(offset)?;
+        let (line, facts) = document.stanza(index)?;
+        let at = offset - line.start;
+        if let Some((id, span)) = facts.id.filter(|(_, span)| span.start <= at && at <= span.end) {
+            return Some((Symbol::Stanza(id), shifted(span, line)));
+        }
+        let name = facts.name_at(at)?;
+        Some((self.resolve(key, index, facts, name), shifted(name.span, line)))
+    }
+
+    /// Every place of a symbol, with whether it is where the symbol is made.
+    pub fn places_of(&self, symbol: &Symbol) -> Vec<(Place, bool)> {
+        if let Symbol::Local { key, line, .. } = symbol {
+            let Some((span, facts)) = self.get(key).and_then(|document| document.stanza(*line)) else {
+                return Vec::new();
+            };
+            return self.places_in(key, *line, span, facts, symbol);
+        }
+        let documents = self.documents();
+        let lines = documents.flat_map(|(key, document)| document.stanzas().map(move |stanza| (key, stanza)));
+        lines.flat_map(|(key, (line, span, facts))| self.places_in(key, line, span, facts, symbol)).collect()
+    }
+
+    fn places_in(&self, key: &str, line: usize, at: Span, facts: &Facts, symbol: &Symbol) -> Vec<(Place, bool)> {
+        let place = |span: Span| Place { key: key.to_owned(), span: shifted(span, at) };
+        let mut found = Vec::new();
+        if let (Symbol::Stanza(id), Some((known, span))) = (symbol, facts.id)
+            && *id == known
+        {
+            found.push((place(span), true));
+        }
+        for name in &facts.names {
+            let may_be = match symbol {
+                Symbol::Predefined(text) | Symbol::Function(text) | Symbol::Local { name: text, .. } => {
+                    *text == name.text
+                }
+                Symbol::Stanza(id) => subroutine(&name.text) == Some(*id),
+            };
+            if may_be && self.resolve(key, line, facts, name) == *symbol {
+                let makes = matches!(name.role, Role::Defined | Role::Assigned | Role::Param);
+                found.push((place(name.span), makes));
+            }
+        }
+        found
+    }
+}
+
+/// A place in a stanza as one in its file.
+pub fn shifted(span: Span, line: Span) -> Span {
+    Span::new(span.start + line.start, span.end + line.start)
+}
+
+/// The canonical id that a name of 3 or 4 hexadecimal digits is.
+pub fn subroutine(name: &str) -> Option<u16> {
+    let number = u16::from_str_radix(name, 16).ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    match name.len() {
+        3 => Some(number << 4),
+        4 => Some(number),
+        _ => None,
+    }
+}
+
+/// The bytes of a regular file that is no larger than a format file may be.
+fn read_file(path: &Path) -> Option<Vec<u8>> {
+    let max = SourceLimits::default().source as u64;
+    let is_small = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= max);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok().filter(|_| is_small)?.take(max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The format files that a configuration names.
+fn configured(path: &Path) -> Vec<String> {
+    let text = read_file(path).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let Ok(table) = DeTable::parse(&text) else { return Vec::new() };
+    let formats = table.get_ref().iter().find(|(name, _)| name.get_ref() == "formats");
+    let Some(DeValue::Array(formats)) = formats.map(|(_, value)| value.get_ref()) else { return Vec::new() };
+    formats.iter().filter_map(|name| name.get_ref().as_str().map(str::to_owned)).collect()
+}
+
+/// What a document is known by: the path of a file, else the URI.
+pub fn key_of(uri: &Uri) -> String {
+    path_of(uri).map_or_else(|| uri.as_str().to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// The path of a `file:` URI.
+pub fn path_of(uri: &Uri) -> Option<PathBuf> {
+    let rest = uri.as_str().strip_prefix("file://")?;
+    let path = rest.find('/').map(|at| &rest[at..])?;
+    let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
+    while let Some((first, others)) = rest.split_first() {
+        let hex = others.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match hex.filter(|_| *first == b'%') {
+            Some(byte) => (bytes, rest) = (pushed(bytes, byte), &others[2..]),
+            None => (bytes, rest) = (pushed(bytes, *first), others),
+        }
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    // `/c:/formats` is a path of Windows.
+    let is_drive = matches!(text.as_bytes(), [b'/', letter, b':', ..] if letter.is_ascii_alphabetic());
+    Some(PathBuf::from(if is_drive { &text[1..] } else { &text }))
+}
+
+fn pushed(mut bytes: Vec<u8>, byte: u8) -> Vec<u8> {
+    bytes.push(byte);
+    bytes
+}
+
+fn uri_of(path: &Path) -> Option<Uri> {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let mut out = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    Uri::from_str(&out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_uris_agree() {
+        let uri = uri_of(Path::new("/tmp/a b\u{e9}.trcfmt")).unwrap();
+        assert_eq!(uri.as_str(), "file:///tmp/a%20b%C3%A9.trcfmt");
+        assert_eq!(path_of(&uri).unwrap(), Path::new("/tmp/a b\u{e9}.trcfmt"));
+        let windows = Uri::from_str("file:///c%3A/a.trcfmt").unwrap();
+        assert_eq!(path_of(&windows).unwrap(), Path::new("c:/a.trcfmt"));
+        assert_eq!(key_of(&Uri::from_str("untitled:a").unwrap()), "untitled:a");
+    }
+}

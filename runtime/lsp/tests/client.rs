@@ -1,0 +1,186 @@
+//! A client of the language server, on the other end of a connection.
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use lsp_server::{Message, Notification, Request, RequestId};
+use serde_json::{Value, json};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than any answer takes: what is waited for never comes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub struct Client {
+    connection: Option<(Sender<Message>, Receiver<String>)>,
+    server: Option<JoinHandle<bool>>,
+    last_id: i32,
+    /// Messages of the server that nobody has asked for yet.
+    notes: Vec<Notification>,
+}
+
+impl Client {
+    /// A session with a server in a thread.
+    pub fn start(options: Value) -> Self {
+        let (to_server, incoming) = unbounded();
+        let (outgoing, from_server) = unbounded();
+        let server = std::thread::spawn(move || tfbc_lsp::serve(incoming, outgoing));
+        let mut client =
+            Self { connection: Some((to_server, from_server)), server: Some(server), last_id: 0, notes: Vec::new() };
+        let mut params = json!({ "capabilities": {}, "processId": null, "rootUri": null });
+        if let (Value::Object(params), Value::Object(options)) = (&mut params, options) {
+            params.extend(options);
+        }
+        client.request("initialize", params).unwrap();
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    /// A session with one open file.
+    pub fn with(uri: &str, text: &str) -> Self {
+        let client = Self::start(json!({}));
+        client.open(uri, text);
+        client
+    }
+
+    pub fn send(&self, message: impl Into<Message>) {
+        self.connection.as_ref().unwrap().0.send(message.into()).unwrap();
+    }
+
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(Notification::new(method.into(), params));
+    }
+
+    pub fn open(&self, uri: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": "trcfmt", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    }
+
+    /// The next message, if the server is there.
+    pub fn next(&self) -> Option<Message> {
+        self.connection.as_ref().unwrap().1.recv_timeout(PATIENCE).ok().map(|text| message(&text))
+    }
+
+    /// The result of a request, or the code of its error.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, i32> {
+        self.last_id += 1;
+        let id = RequestId::from(self.last_id);
+        self.send(Request { id: id.clone(), method: method.into(), params });
+        loop {
+            match self.next().expect("an answer") {
+                Message::Response(response) => {
+                    assert_eq!(response.id, id);
+                    return response.response_result.map_err(|error| error.code);
+                }
+                Message::Notification(note) => self.notes.push(note),
+                Message::Request(request) => panic!("the server asks for {}", request.method),
+            }
+        }
+    }
+
+    /// The findings of a version of a file.
+    pub fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<Value> {
+        loop {
+            while let Some(note) = (!self.notes.is_empty()).then(|| self.notes.remove(0)) {
+                let is_it = note.params["uri"] == uri && note.params["version"] == version;
+                if note.method == "textDocument/publishDiagnostics" && is_it {
+                    return note.params["diagnostics"].as_array().unwrap().clone();
+                }
+            }
+            match self.next().expect("findings") {
+                Message::Notification(note) => self.notes.push(note),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The result of a request about a place, which [`at`] tells.
+    pub fn ask(&mut self, method: &str, uri: &str, text: &str, marker: &str, more: Value) -> Result<Value, i32> {
+        self.request(method, at(uri, text, marker, more))
+    }
+
+    /// Says `shutdown` and `exit`; whether the server found that right.
+    pub fn stop(mut self) -> bool {
+        assert_eq!(self.request("shutdown", Value::Null), Ok(Value::Null));
+        self.exit()
+    }
+
+    /// Says `exit` alone.
+    pub fn exit(mut self) -> bool {
+        self.notify("exit", Value::Null);
+        self.server.take().unwrap().join().expect("a server that does not panic")
+    }
+
+    /// Hangs up.
+    pub fn hang_up(mut self) -> bool {
+        self.connection = None;
+        self.server.take().unwrap().join().expect("a server that does not panic")
+    }
+}
+
+/// A message of the server.
+pub fn message(text: &str) -> Message {
+    let message: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(message["jsonrpc"], "2.0");
+    serde_json::from_value(message).unwrap()
+}
+
+/// The parameters of a request about the place within `marker` in a text: behind the `|` in it.
+pub fn at(uri: &str, text: &str, marker: &str, more: Value) -> Value {
+    let position = position(text, marker);
+    let mut params = json!({ "textDocument": { "uri": uri }, "position": position });
+    if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
+        params.extend(more);
+    }
+    params
+}
+
+/// Line and column, in units of UTF-16, of the `|` in a marker, which the text has without it.
+pub fn position(text: &str, marker: &str) -> Value {
+    let bar = marker.find('|').expect("a bar");
+    let plain = marker.replacen('|', "", 1);
+    let offset = text.find(&plain).unwrap_or_else(|| panic!("{plain} stands in the text")) + bar;
+    let line = text[..offset].matches('\n').count();
+    let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    json!({ "line": line, "character": text[start..offset].encode_utf16().count() })
+}
+
+/// A text with changes made to it, as a client makes them.
+pub fn changed(text: &str, edits: &Value) -> String {
+    let offset = |place: &Value| {
+        let (line, character) = (place["line"].as_u64().unwrap() as usize, place["character"].as_u64().unwrap());
+        let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+        let units = text[start..].char_indices().scan(0, |sum, (at, c)| {
+            let before = *sum;
+            *sum += c.len_utf16() as u64;
+            Some((at, before))
+        });
+        let found = units.take_while(|(_, before)| *before <= character).last();
+        match found {
+            Some((at, before)) if before == character => start + at,
+            _ => text.len(),
+        }
+    };
+    let mut edits: Vec<(usize, usize, String)> = edits
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edit| {
+            let (start, end) = (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]));
+            (start, end, edit["newText"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    edits.sort();
+    let mut out = text.to_owned();
+    for (start, end, new) in edits.into_iter().rev() {
+        out.replace_range(start..end, &new);
+    }
+    out
+}
+
+/// Lines of places, from 0, with the last part of the file's name.
+pub fn lines(places: &Value) -> Vec<String> {
+    let line = |place: &Value| {
+        let name = place["uri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        format!("{name}:{}", place["range"]["start"]["line"])
+    };
+    places.as_array().unwrap().iter().map(line).collect()
+}

@@ -1,6 +1,0 @@
-//! The command `tracelogger`.
-#![forbid(unsafe_code)]
-
-fn main() -> std::process::ExitCode {
-    tfbc::cli::tracelogger(std::env::args_os())
-}

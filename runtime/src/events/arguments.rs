@@ -1,0 +1,443 @@
+//! The arguments of a record: which words belong to which argument, and which are left over.
+
+use super::table::{self, Args, Form, Letter, ListArg, Lists, Row, Show};
+use crate::reader::kev::{KevRecord, classes};
+use tfbc_vm::{TextBuf, num};
+
+/// The arguments of one record in the list's order, then its leftover words.
+///
+/// ```
+/// use tfbc::events::{ArgumentName, Events, Value};
+/// use tfbc::reader::kev::KevRecord;
+/// let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+/// let record = KevRecord {
+///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: true, stamp: 0, msb: None, bytes: &bytes,
+/// };
+/// let found: Vec<_> = Events::of(Some((7, 1)), false).arguments(&record).map(|all| (all.name, all.value)).collect();
+/// assert_eq!(found, [
+///     (ArgumentName::Listed("pid"), Value::Decimal(1)),
+///     (ArgumentName::Listed("tid"), Value::Decimal(2)),
+///     (ArgumentName::Word(2), Value::Hex(7)),
+/// ]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Arguments<'r> {
+    list: &'static [ListArg],
+    bytes: &'r [u8],
+    big_endian: bool,
+    /// Index of the next word.
+    at: usize,
+    /// Index after the last word that is shown if it is left over; `None` until the list has ended.
+    end: Option<usize>,
+    /// True if every word after the list is shown, those of padding too.
+    open: bool,
+    pub(super) own_lines: bool,
+    /// False if the record prints as `EVENT n`: the table does not have it, or it is too short for its form.
+    pub(super) named: bool,
+}
+
+/// One argument of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument<'r> {
+    /// Its name.
+    pub name: ArgumentName,
+    /// Its value.
+    pub value: Value<'r>,
+    show: Show,
+}
+
+/// Name of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArgumentName {
+    /// A name of the event's list.
+    Listed(&'static str),
+    /// A word without a name, shown as `w` and its index in the record.
+    Word(usize),
+}
+
+/// Value of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'r> {
+    /// Letter `D`.
+    Decimal(i32),
+    /// Letter `H`, and words without a name.
+    Hex(u32),
+    /// Letter `P`.
+    Pointer(u32),
+    /// Letter `E`.
+    Decimal64(i64),
+    /// Letter `X`.
+    Hex64(u64),
+    /// Letter `S` with the `s` after it: words in memory order. [`text_of_words`] is their text.
+    Text(&'r [[u8; 4]]),
+    /// Letter `N`: the bytes before the NUL. traceprinter shows them if [`is_text`] is true.
+    Name(&'r [u8]),
+}
+
+/// True if traceprinter shows these bytes: all are printable ASCII or line ends.
+///
+/// ```
+/// use tfbc::events::is_text;
+/// assert!(is_text(b"two\nlines") && !is_text("caf\u{e9}".as_bytes()));
+/// ```
+pub fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| (0x20..=0x7e).contains(byte) || *byte == b'\n')
+}
+
+/// The parts of a text of words, up to the first NUL. A word that is no text counts as four NULs.
+///
+/// ```
+/// use tfbc::events::text_of_words;
+/// assert_eq!(text_of_words(&[*b"abcd", *b"e\0fg"]).collect::<Vec<_>>().concat(), b"abcde");
+/// ```
+pub fn text_of_words(words: &[[u8; 4]]) -> impl Iterator<Item = &[u8]> {
+    let mut ended = false;
+    words.iter().map_while(move |word| {
+        let n = word.iter().position(|byte| *byte == 0).unwrap_or(4);
+        let shown = !ended && is_text(&word[..n]);
+        ended |= n < 4;
+        shown.then_some(&word[..n])
+    })
+}
+
+/// The arguments of a record; `row` is that of its event.
+#[inline]
+pub(super) fn arguments<'r>(row: Option<&'static Row>, record: &KevRecord<'r>, big_endian: bool) -> Arguments<'r> {
+    let n_words = record.bytes.len() / 4;
+    let list = row.and_then(|row| fitting(row, record, n_words, big_endian));
+    let Some(row) = row.filter(|_| list.is_some()) else {
+        let own_lines = n_words > 2 && record.class != classes::CONTROL && record.class != classes::USER;
+        return Arguments {
+            list: &[],
+            bytes: record.bytes,
+            big_endian,
+            at: 0,
+            end: None,
+            open: true,
+            own_lines,
+            named: false,
+        };
+    };
+    let (list, on_line) = list.unwrap_or_default();
+    let (list, open) = match list {
+        Some(list) => (list, matches!(row.lists, Lists::Prefix(_))),
+        None => (&[][..], true),
+    };
+    let own_lines = !on_line && (n_words > 2 || row.form == Form::OwnLines);
+    Arguments { list, bytes: record.bytes, big_endian, at: 0, end: None, open, own_lines, named: true }
+}
+
+/// The list of a record, if there is one, and true if its arguments are always on the event's line. `None` if the record is
+/// too short for its form.
+#[inline]
+fn fitting(row: &'static Row, record: &KevRecord<'_>, n_words: usize, big_endian: bool) -> Option<(Args, bool)> {
+    let fixed = |list: &'static [ListArg]| {
+        let needed: usize = list.iter().map(ListArg::n_words).sum();
+        (n_words >= needed).then_some((Some(list), true))
+    };
+    match row.form {
+        Form::State if record.event < 24 => Some((Some(&table::STATE), true)),
+        Form::State => Some((Some(&table::NEW_STATE), true)),
+        Form::Buffer => fixed(&table::BUFFER),
+        Form::User if record.wide => Some((Some(&table::USER_TEXT), true)),
+        Form::User => fixed(&table::USER),
+        Form::Interrupt => fixed(table::INTERRUPTS.get(usize::from(record.event).wrapping_sub(1))?),
+        Form::Interrupted => Some((Some(&[]), false)),
+        Form::Exit if word(record.bytes, 0, big_endian) == Some(u32::MAX) => fixed(&table::FAILED),
+        Form::Listed | Form::OwnLines | Form::Exit => {
+            let list = match row.lists {
+                Lists::ByLength { short, long } => {
+                    if n_words > 2 {
+                        long
+                    } else {
+                        short
+                    }
+                }
+                Lists::Prefix(list) => Some(list),
+                Lists::With64 { fast, wide, fast_32 } => with_64(fast, wide, fast_32, n_words),
+            };
+            Some((list, record.class == classes::CONTROL))
+        }
+    }
+}
+
+/// The list of a kernel call with 64-bit values.
+fn with_64(fast: Args, wide: Args, fast_32: Args, n_words: usize) -> Args {
+    let fits =
+        |list: &&'static [ListArg]| list.iter().map(ListArg::n_words).sum::<usize>().next_multiple_of(2) == n_words;
+    fast.filter(fits).or(wide.filter(fits)).or(fast_32.filter(|_| n_words == 2)).or(wide)
+}
+
+/// A word of a record.
+#[inline]
+fn word(bytes: &[u8], at: usize, big_endian: bool) -> Option<u32> {
+    let word = *bytes.get(at * 4..)?.first_chunk()?;
+    Some(if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
+}
+
+impl<'r> Arguments<'r> {
+    fn n_words(&self) -> usize {
+        self.bytes.len() / 4
+    }
+
+    fn word(&self) -> Option<u32> {
+        word(self.bytes, self.at, self.big_endian)
+    }
+
+    fn word_64(&self) -> Option<u64> {
+        let bytes = *self.bytes.get(self.at * 4..)?.first_chunk()?;
+        Some(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+    }
+
+    /// The next value of the list, with the number of its words; `None` if too few words are left.
+    #[inline]
+    fn value(&self, letter: Letter) -> Option<(Value<'r>, usize)> {
+        Some(match letter {
+            Letter::Decimal => (Value::Decimal(self.word()? as i32), 1),
+            Letter::Hex => (Value::Hex(self.word()?), 1),
+            Letter::Pointer => (Value::Pointer(self.word()?), 1),
+            Letter::Sequence => (Value::Decimal((self.word()? & 0x7ff) as i32), 1),
+            Letter::Decimal64 => (Value::Decimal64(self.word_64()? as i64), 2),
+            Letter::Hex64 => (Value::Hex64(self.word_64()?), 2),
+            Letter::Text(n) => {
+                let words = self.bytes.get(self.at * 4..)?.as_chunks().0;
+                let words = words.get(..words.len().min(n.into())).filter(|words| !words.is_empty())?;
+                (Value::Text(words), words.len())
+            }
+            Letter::Name => {
+                let rest = self.bytes.get(self.at * 4..).filter(|rest| !rest.is_empty())?;
+                let end = rest.iter().position(|byte| *byte == 0);
+                let name = &rest[..end.unwrap_or(rest.len())];
+                // A name that shows empty leaves its words to be shown.
+                let is_shown = !name.is_empty() && is_text(name);
+                let n_words = end.map_or(rest.len().div_ceil(4), |end| end / 4 + 1);
+                (Value::Name(name), if is_shown { n_words } else { 0 })
+            }
+        })
+    }
+
+    /// Index after the last leftover word that is shown.
+    #[inline]
+    fn leftover_end(&self) -> usize {
+        if self.open {
+            return self.n_words();
+        }
+        let rest = self.bytes.get(self.at * 4..).unwrap_or_default().as_chunks::<4>().0;
+        self.at + rest.iter().rposition(|word| *word != [0; 4]).map_or(0, |last| last + 1)
+    }
+}
+
+impl<'r> Iterator for Arguments<'r> {
+    type Item = Argument<'r>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Argument<'r>> {
+        if let [arg, rest @ ..] = self.list {
+            if let Some((value, n_words)) = self.value(arg.letter) {
+                self.list = rest;
+                self.at += n_words;
+                return Some(Argument { name: ArgumentName::Listed(arg.name), value, show: arg.show });
+            }
+            self.list = &[];
+        }
+        let end = match self.end {
+            Some(end) => end,
+            None => *self.end.insert(self.leftover_end()),
+        };
+        let value = Value::Hex(self.word().filter(|_| self.at < end)?);
+        let name = ArgumentName::Word(self.at);
+        self.at += 1;
+        Some(Argument { name, value, show: Show::Named })
+    }
+}
+
+/// Columns up to the end of an argument's name if each has a line of its own.
+const NAME_END: usize = 26;
+
+/// Prints the arguments of records as traceprinter's default layout does.
+#[derive(Debug, Clone, Copy)]
+pub struct ArgumentPrinter {
+    pub(super) events: super::Events,
+    pub(super) one_line: bool,
+}
+
+impl ArgumentPrinter {
+    /// Appends the arguments, each after a blank or on a line of its own, and the line end.
+    #[inline]
+    pub fn print(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let arguments = self.events.arguments(record);
+        let own_lines = arguments.own_lines && !self.one_line;
+        let big_endian = arguments.big_endian;
+        for argument in arguments {
+            match argument.show {
+                Show::Named if own_lines => {
+                    out.push(b"\n");
+                    out.pad(NAME_END.saturating_sub(name_len(argument.name)));
+                    push_name(argument.name, out);
+                    out.push(b":");
+                    push_value(argument.value, out);
+                }
+                Show::Named => push_named(argument, out),
+                Show::Sigevent => sigevent(record.bytes, big_endian, out),
+                show => push_fixed(show, argument, out),
+            }
+        }
+        out.push(b"\n");
+    }
+
+    /// Appends the arguments without the blanks around them and without line end.
+    pub fn print_trimmed(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let mut text = TextBuf::new();
+        self.print(record, &mut text);
+        out.push(text.as_bytes().trim_ascii());
+    }
+}
+
+fn name_len(name: ArgumentName) -> usize {
+    match name {
+        ArgumentName::Listed(name) => name.len(),
+        ArgumentName::Word(at) => 2 + at.checked_ilog10().unwrap_or(0) as usize,
+    }
+}
+
+fn push_name(name: ArgumentName, out: &mut TextBuf) {
+    match name {
+        ArgumentName::Listed(name) => out.push(name.as_bytes()),
+        ArgumentName::Word(at) => {
+            out.push(b"w");
+            out.dec(at as u64);
+        }
+    }
+}
+
+/// Names up to this length are copied together with their number.
+const MAX_SHORT_NAME: usize = 64;
+
+/// Appends ` name:value`.
+#[inline]
+fn push_named(argument: Argument<'_>, out: &mut TextBuf) {
+    if let ArgumentName::Listed(name) = argument.name
+        && name.len() <= MAX_SHORT_NAME
+    {
+        let room = out.spare();
+        let start = name.len() + 2;
+        room[0] = b' ';
+        room[1..start - 1].copy_from_slice(name.as_bytes());
+        room[start - 1] = b':';
+        if let Some(end) = put_number(argument.value, room, start) {
+            return out.advance(end);
+        }
+    }
+    out.push(b" ");
+    push_name(argument.name, out);
+    out.push(b":");
+    push_value(argument.value, out);
+}
+
+/// Writes a number at a place; returns the place after it. `None` for a text.
+#[inline]
+fn put_number(value: Value<'_>, room: &mut [u8], at: usize) -> Option<usize> {
+    let hex = |room: &mut [u8], value: u64, digits| {
+        room[at..at + 2].copy_from_slice(b"0x");
+        num::hex_low(room, at + 2, value, digits)
+    };
+    Some(match value {
+        Value::Decimal(value) => num::int(room, at, i64::from(value) as u64),
+        Value::Hex(value) => hex(room, value.into(), 8),
+        Value::Pointer(value) => num::hex_min(room, at, value.into()),
+        Value::Decimal64(value) => num::int(room, at, value as u64),
+        Value::Hex64(value) => hex(room, value, 16),
+        Value::Text(_) | Value::Name(_) => return None,
+    })
+}
+
+fn push_int(value: i32, out: &mut TextBuf) {
+    push_value(Value::Decimal(value), out);
+}
+
+fn push_hex(value: u64, digits: usize, out: &mut TextBuf) {
+    let end = num::hex_low(out.spare(), 0, value, digits);
+    out.advance(end);
+}
+
+fn push_value(value: Value<'_>, out: &mut TextBuf) {
+    match value {
+        Value::Text(words) => {
+            out.push(b"\"");
+            text_of_words(words).for_each(|part| out.push(part));
+            out.push(b"\" (");
+            for (at, word) in words.iter().enumerate() {
+                out.push(if at > 0 { b" 0x" } else { b"0x" });
+                push_hex(u32::from_le_bytes(*word).into(), 8, out);
+            }
+            out.push(b")");
+        }
+        Value::Name(name) if is_text(name) => out.push(name),
+        Value::Name(_) => {}
+        number => {
+            let end = put_number(number, out.spare(), 0).unwrap_or(0);
+            out.advance(end);
+        }
+    }
+}
+
+/// Appends an argument of a fixed form.
+fn push_fixed(show: Show, argument: Argument<'_>, out: &mut TextBuf) {
+    match (show, argument.value) {
+        (Show::Decimal(before), Value::Decimal(value)) => {
+            out.push(before.as_bytes());
+            push_int(value, out);
+        }
+        (Show::Between(before, after), Value::Decimal(value)) => {
+            out.push(before.as_bytes());
+            push_int(value, out);
+            out.push(after.as_bytes());
+        }
+        (Show::Hex(before), Value::Hex(value) | Value::Pointer(value)) => {
+            out.push(before.as_bytes());
+            push_hex(value.into(), 8, out);
+        }
+        (Show::Hex(before), Value::Hex64(value)) => {
+            out.push(before.as_bytes());
+            push_hex(value, 16, out);
+        }
+        (Show::Quoted, value) => {
+            out.push(b" ");
+            push_name(argument.name, out);
+            out.push(b":\"");
+            push_value(value, out);
+            out.push(b"\"");
+        }
+        _ => {}
+    }
+}
+
+/// Appends a sigevent, which is in the words after an interrupt's number.
+fn sigevent(bytes: &[u8], big_endian: bool, out: &mut TextBuf) {
+    let word = |at| word(bytes, at, big_endian).unwrap_or_default();
+    let half = |at: usize| {
+        let half = bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+        if big_endian { i16::from_be_bytes(half) } else { i16::from_le_bytes(half) }
+    };
+    let (notify, signo, value) = (word(1), word(2), word(3));
+    // C extends the code by its sign.
+    let (code, priority) = (i32::from(half(16)) as u32, half(18));
+    let alternate = |n: u32| if n == 0 { String::from("0") } else { format!("{n:#x}") };
+    let code_and_value = || format!("{}:{}", alternate(code), alternate(value));
+    let text = match notify & 0xff {
+        0 => String::from("NONE"),
+        1 => format!("SIGNAL {signo}"),
+        2 => format!("SIGNAL_CODE {signo} {}", code_and_value()),
+        3 => format!("SIGNAL_THREAD {signo} {}", code_and_value()),
+        4 => format!("PULSE {}:{priority} {}", alternate(signo), code_and_value()),
+        5 => String::from("UNBLOCK"),
+        6 => String::from("INTR"),
+        7 => format!("THREAD {code:x}:{value:x}"),
+        other => format!("UNKNOWN({})", alternate(other)),
+    };
+    out.push(b" SIGEVENT:");
+    out.push(text.as_bytes());
+    if notify & 0x100 != 0 {
+        out.push(b" CRITICAL");
+    }
+}

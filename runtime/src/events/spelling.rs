@@ -1,0 +1,178 @@
+//! Names of classes and events, in every spelling: of QNX's header, with or without `_NTO_TRACE_`, and of traceprinter.
+
+use super::{CLASS_NAMES, Events};
+use crate::reader::kev::{KevRecord, classes};
+use tfbc_vm::TextBuf;
+
+/// Names of classes, as [`canonical`] gives them, with the class and the events that each stands for.
+static CLASSES: &[(&str, u8, Part)] = include!("../../built_in/class_spellings.rs");
+
+/// Names of events: name, class, first and last number, and a bit for each release whose logs have the name.
+static EVENTS: &[(&str, u8, u16, u16, u8)] = include!("../../built_in/event_spellings.rs");
+
+/// Events of a class that a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Every event.
+    All,
+    /// Events of threads.
+    Threads,
+    /// Events of virtual threads.
+    VirtualThreads,
+    /// Events of processes.
+    Processes,
+    /// Entries of kernel calls.
+    Entries,
+    /// Exits of kernel calls.
+    Exits,
+    /// Interrupted kernel calls.
+    Interrupted,
+    /// One event, by number.
+    Event(u16),
+}
+
+impl Part {
+    /// True if an event of the class belongs to the part.
+    pub fn contains(self, events: Events, event: u16) -> bool {
+        match self {
+            Part::All => true,
+            Part::Threads => thread_kind(events, event).as_bytes() == b"THREAD",
+            Part::VirtualThreads => thread_kind(events, event).as_bytes() == b"VTHREAD",
+            Part::Processes => thread_kind(events, event).as_bytes() == b"PROCESS",
+            Part::Entries => event >> 7 & 3 == 0,
+            Part::Exits => event >> 7 & 3 == 1,
+            Part::Interrupted => event >> 7 & 3 == 2,
+            Part::Event(number) => event == number,
+        }
+    }
+}
+
+/// The kind of an event of the class [`classes::PR_TH`]: `THREAD`, `VTHREAD` or `PROCESS`.
+fn thread_kind(events: Events, event: u16) -> TextBuf {
+    let (class, bytes) = (classes::PR_TH, &[][..]);
+    let record = KevRecord { number: 0, offset: 0, class, event, cpu: 0, wide: false, stamp: 0, msb: None, bytes };
+    let mut kind = TextBuf::new();
+    events.class_text(&record, &mut kind);
+    kind
+}
+
+/// Events of one name: their class, and first and last number.
+pub(crate) type Row = (u8, u16, u16);
+
+/// A decimal number, or a hexadecimal one after `0x`.
+pub(crate) fn number(text: &str) -> Option<u16> {
+    match text.strip_prefix("0x") {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => u16::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => text.parse().ok(),
+    }
+}
+
+/// The class that a number or name stands for, and which of its events.
+pub fn class(text: &str) -> Option<(u8, Part)> {
+    if let Some(number) = number(text) {
+        return (number < 32).then_some((number as u8, Part::All));
+    }
+    let name = canonical(text);
+    CLASSES.iter().find(|(known, ..)| *known == name).map(|(_, class, part)| (*class, *part))
+}
+
+/// The events that a name stands for in logs of a release; in one class, if that is given. Kernel calls are named by their
+/// entries.
+pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str) -> Vec<Row> {
+    let name = canonical(name);
+    let named = || EVENTS.iter().filter(|row| row.0 == name && class.is_none_or(|class| row.1 == class));
+    let bit = match release {
+        Some((7, _)) => 0b010,
+        Some((8.., _)) => 0b100,
+        _ => 0b001,
+    };
+    let mut rows: Vec<Row> = named().filter(|row| row.4 & bit != 0).map(|row| (row.1, row.2, row.3)).collect();
+    if rows.is_empty() {
+        rows = named().map(|row| (row.1, row.2, row.3)).collect();
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// The names of all classes, for a message.
+pub fn class_list() -> String {
+    let parts = ["THREAD", "VTHREAD", "PROCESS", "KERCALLENTER", "KERCALLEXIT", "KERCALLINT", "INTENTER", "INTEXIT"];
+    CLASS_NAMES.iter().map(|(_, name)| *name).chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// The labels of a class for a message, each once.
+pub(crate) fn event_list(of: Events, class: u8) -> String {
+    const MAX_LISTED: usize = 40;
+    let mut labels = of.labels(class);
+    let mut known = std::collections::HashSet::new();
+    labels.retain(|label| known.insert(*label));
+    let more = labels.len().saturating_sub(MAX_LISTED);
+    labels.truncate(MAX_LISTED);
+    let more = if more > 0 { format!(" and {more} more, which `tfbc list` shows") } else { String::new() };
+    labels.join(", ") + &more
+}
+
+/// Rows for a message: `SYSTEM:8, SYSTEM:21`.
+pub(crate) fn row_list(rows: &[Row]) -> String {
+    let name = |class: u8| super::class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+    rows.iter().map(|(class, first, _)| format!("{}:{first}", name(*class))).collect::<Vec<_>>().join(", ")
+}
+
+/// Offset of the kernel call's records of a kind from the number of its entry; `None` for another word.
+pub(crate) fn call_record(kind: &str) -> Option<u16> {
+    let kinds = [("enter", 0), ("exit", 128), ("int", 256), ("enter64", 512), ("exit64", 512 + 128)];
+    kinds.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(kind)).map(|(_, add)| add)
+}
+
+/// A kernel call's name, and the kind of record after its colon.
+pub(crate) fn split_call(class: u8, text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((name, kind)) if class == classes::KER_CALL => (name, Some(kind)),
+        _ => (text, None),
+    }
+}
+
+/// A name in lower case, without the beginning that all constants of QNX's header have. The compiler writes the tables'
+/// names so.
+fn canonical(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let start = ["_nto_trace_", "__ker_"].into_iter().find_map(|start| name.strip_prefix(start));
+    start.unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_numbers_and_names() {
+        assert_eq!(class("0x5"), Some((5, Part::All)));
+        assert_eq!(class("31"), Some((31, Part::All)));
+        assert_eq!((class("32"), class("0x"), class("0xg"), class("-1"), class("")), (None, None, None, None, None));
+        assert_eq!(class("_NTO_TRACE_PROCESS"), Some((4, Part::Processes)));
+        assert_eq!(class("KERCALLEXIT"), Some((2, Part::Exits)));
+    }
+
+    #[test]
+    fn parts_of_the_class_of_threads_depend_on_the_release() {
+        let of = |release, part: Part| {
+            let events = Events::of(release, false);
+            (0..1024).filter(|event| part.contains(events, *event)).collect::<Vec<u16>>()
+        };
+        // What the table does not have is of threads, below 64.
+        assert!(of(Some((6, 4)), Part::VirtualThreads).iter().copied().eq((26..47).chain(50..52)));
+        assert!(of(Some((6, 4)), Part::Threads).iter().copied().eq((0..26).chain(47..50).chain(52..64)));
+        assert!(of(Some((8, 0)), Part::Threads).contains(&26));
+        assert!(of(None, Part::Processes).iter().copied().eq(64..1024));
+    }
+
+    #[test]
+    fn names_of_the_release_come_first() {
+        let bad = |release| events(release, Some(2), "__KER_BAD");
+        assert_eq!((bad(Some((6, 4))), bad(Some((8, 0)))), (vec![(2, 100, 100), (2, 107, 107)], vec![(2, 107, 107)]));
+        assert_eq!(events(None, None, "thrunning"), [(4, 1, 1)]);
+        assert_eq!(events(None, Some(7), "THRUNNING"), []);
+    }
+}

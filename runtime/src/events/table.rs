@@ -1,0 +1,231 @@
+//! The tables of the default layout: what an event is called, and which arguments its records have.
+
+use super::N_IDS;
+use std::sync::OnceLock;
+use tfbc_vm::Space;
+
+/// The QNX releases with tables of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Release {
+    Qnx6_4,
+    Qnx7_1,
+    Qnx8_0,
+}
+
+/// An event of one release.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub class: u8,
+    /// The event numbers that the row is for.
+    pub first: u16,
+    pub last: u16,
+    pub label: &'static str,
+    pub class_text: &'static str,
+    pub form: Form,
+    pub lists: Lists,
+}
+
+/// The ways in which arguments are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Listed,
+    /// Each argument on a line of its own, even of a short record.
+    OwnLines,
+    /// State of a thread.
+    State,
+    /// Exit of a kernel call, which may have failed.
+    Exit,
+    /// Interrupted kernel call: no arguments.
+    Interrupted,
+    Interrupt,
+    Buffer,
+    User,
+}
+
+/// The argument lists of an event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lists {
+    /// For records of up to two words, and for longer ones.
+    ByLength { short: Args, long: Args },
+    /// For kernel calls with 64-bit values.
+    With64 {
+        fast: Args,
+        wide: Args,
+        /// List of two words that have only 32-bit values.
+        fast_32: Args,
+    },
+    /// The first arguments of a list whose rest is not documented.
+    Prefix(&'static [ListArg]),
+}
+
+pub(crate) type Args = Option<&'static [ListArg]>;
+
+/// One argument of a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListArg {
+    pub name: &'static str,
+    pub letter: Letter,
+    pub show: Show,
+}
+
+/// Type of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Letter {
+    Decimal,
+    Hex,
+    Pointer,
+    Decimal64,
+    Hex64,
+    /// Text of up to so many words.
+    Text(u8),
+    /// Text to a NUL or the end of the data.
+    Name,
+    /// Running number of a buffer: the low 11 bits, decimal.
+    Sequence,
+}
+
+/// The way in which traceprinter shows an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// ` name:value`.
+    Named,
+    /// Not at all: the event text shows it.
+    Hidden,
+    /// Text and decimal number.
+    Decimal(&'static str),
+    /// Decimal number between texts.
+    Between(&'static str, &'static str),
+    /// Text and hex digits, as many as the value may have.
+    Hex(&'static str),
+    /// ` name:"text"`.
+    Quoted,
+    /// A sigevent, which begins here.
+    Sigevent,
+}
+
+impl ListArg {
+    pub(crate) const fn new(name: &'static str, letter: Letter) -> Self {
+        ListArg { name, letter, show: Show::Named }
+    }
+
+    const fn shown(name: &'static str, letter: Letter, show: Show) -> Self {
+        ListArg { name, letter, show }
+    }
+
+    /// Words that the argument has in full; a name has one at least.
+    pub const fn n_words(&self) -> usize {
+        match self.letter {
+            Letter::Decimal64 | Letter::Hex64 => 2,
+            Letter::Text(n) => n as usize,
+            _ => 1,
+        }
+    }
+}
+
+/// Return value and errno of a failed kernel call.
+pub(crate) static FAILED: [ListArg; 2] = [
+    ListArg::shown("ret_val", Letter::Decimal, Show::Decimal(" ret_val:")),
+    ListArg::shown("errno", Letter::Decimal, Show::Decimal(", errno:")),
+];
+
+pub(crate) static BUFFER: [ListArg; 2] = [
+    ListArg::shown("sequence", Letter::Sequence, Show::Decimal(" sequence = ")),
+    ListArg::shown("num_events", Letter::Decimal, Show::Decimal(", num_events = ")),
+];
+
+pub(crate) static USER: [ListArg; 2] = [ListArg::new("d0", Letter::Hex), ListArg::new("d1", Letter::Hex)];
+
+pub(crate) static USER_TEXT: [ListArg; 1] = [ListArg::shown("STR", Letter::Name, Show::Quoted)];
+
+/// State of a thread, as 1.02 shows it.
+pub(crate) static STATE: [ListArg; 6] = [
+    ListArg::new("pid", Letter::Decimal),
+    ListArg::shown("tid", Letter::Decimal, Show::Between(" tid:", " ")),
+    ListArg::shown("priority", Letter::Decimal, Show::Decimal("priority:")),
+    ListArg::new("policy", Letter::Decimal),
+    ListArg::new("partition", Letter::Decimal),
+    ListArg::new("sched_flags", Letter::Hex),
+];
+
+/// One of the states that only 8.0 has.
+pub(crate) static NEW_STATE: [ListArg; 6] = [
+    ListArg::new("pid", Letter::Decimal),
+    ListArg::new("tid", Letter::Decimal),
+    ListArg::new("priority", Letter::Decimal),
+    ListArg::new("policy", Letter::Decimal),
+    ListArg::new("partition", Letter::Decimal),
+    ListArg::new("sched_flags", Letter::Hex),
+];
+
+const INTERRUPT: ListArg = ListArg::shown("interrupt_number", Letter::Hex, Show::Hidden);
+const PID: ListArg = ListArg::shown("pid", Letter::Decimal, Show::Decimal("       PID:"));
+
+/// Arguments of the interrupt records 1 to 6.
+pub(crate) static INTERRUPTS: [&[ListArg]; 6] = [
+    &[INTERRUPT, ListArg::shown("ip", Letter::Hex, Show::Hex("       IP:0x"))],
+    &[INTERRUPT, ListArg::shown("kernel_flag", Letter::Hex, Show::Hex(" inkernel:0x"))],
+    &[
+        PID,
+        INTERRUPT,
+        ListArg::shown("ip", Letter::Pointer, Show::Hex(" IP:0x")),
+        ListArg::shown("area", Letter::Pointer, Show::Hex(" AREA:0x")),
+    ],
+    &[
+        INTERRUPT,
+        ListArg::shown("sigev_notify", Letter::Hex, Show::Sigevent),
+        ListArg::shown("sigev_signo_coid_func", Letter::Hex, Show::Hidden),
+        ListArg::shown("sigev_value", Letter::Hex, Show::Hidden),
+        ListArg::shown("sigev_code_priority", Letter::Hex, Show::Hidden),
+    ],
+    &[
+        INTERRUPT,
+        ListArg::shown("empty", Letter::Hex, Show::Hidden),
+        ListArg::shown("ip", Letter::Hex64, Show::Hex("       IP:0x")),
+    ],
+    &[
+        PID,
+        INTERRUPT,
+        ListArg::shown("ip", Letter::Hex64, Show::Hex(" IP:0x")),
+        ListArg::shown("area", Letter::Hex64, Show::Hex(" AREA:0x")),
+    ],
+];
+
+static EVENTS_6_4: &[Row] = include!("../../built_in/events_6_4.rs");
+static EVENTS_7_1: &[Row] = include!("../../built_in/events_7_1.rs");
+static EVENTS_8_0: &[Row] = include!("../../built_in/events_8_0.rs");
+
+/// The rows of a release, by class and event.
+#[derive(Debug)]
+pub(crate) struct Table {
+    rows: &'static [Row],
+    /// Index of each event's row; [`NONE`] if it has none.
+    places: Box<[u16; N_IDS]>,
+}
+
+const NONE: u16 = u16::MAX;
+
+impl Table {
+    pub fn of(release: Release) -> &'static Table {
+        static TABLES: [OnceLock<Table>; 3] = [const { OnceLock::new() }; 3];
+        let (rows, table) = match release {
+            Release::Qnx6_4 => (EVENTS_6_4, &TABLES[0]),
+            Release::Qnx7_1 => (EVENTS_7_1, &TABLES[1]),
+            Release::Qnx8_0 => (EVENTS_8_0, &TABLES[2]),
+        };
+        table.get_or_init(|| {
+            let mut places = Box::new([NONE; N_IDS]);
+            for (place, row) in rows.iter().enumerate() {
+                for event in row.first..=row.last {
+                    places[usize::from(Space::record_id(row.class, event)) % N_IDS] = place as u16;
+                }
+            }
+            Table { rows, places }
+        })
+    }
+
+    #[inline(always)]
+    pub fn row(&self, class: u8, event: u16) -> Option<&'static Row> {
+        let id = usize::from(Space::record_id(class, event));
+        self.rows.get(usize::from(self.places[id % N_IDS]))
+    }
+}

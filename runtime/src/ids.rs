@@ -1,0 +1,142 @@
+//! Hook ids as people write them, and lists of them.
+
+use std::fmt;
+
+/// A set of canonical 16-bit hook ids.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdSet {
+    bits: Box<[u64; 1024]>,
+}
+
+/// Why a list of ids was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdListError {
+    /// The list as it was given.
+    pub list: String,
+    /// Byte offset of the form that is none.
+    pub at: usize,
+}
+
+impl fmt::Display for IdListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = self.list.get(self.at..).unwrap_or_default();
+        let word = rest.split([',', ' ', '\t']).next().unwrap_or_default();
+        write!(
+            f,
+            "`{word}` at position {} of `{}` is no hook id: expected 2, 3 or 4 hex digits",
+            self.at + 1,
+            self.list
+        )
+    }
+}
+
+impl std::error::Error for IdListError {}
+
+impl Default for IdSet {
+    fn default() -> Self {
+        Self { bits: Box::new([0; 1024]) }
+    }
+}
+
+impl fmt::Debug for IdSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(display_id)).finish()
+    }
+}
+
+impl IdSet {
+    /// Reads a list separated by commas or blanks: `hh` stands for `hh0` to `hhF`, `hhh` for `hhh0`, `hhhh` for itself.
+    ///
+    /// ```
+    /// let ids = tfbc::ids::IdSet::parse("15b, F5F1")?;
+    /// assert!(ids.contains(0x15B0) && ids.contains(0xF5F1) && !ids.contains(0x15B1));
+    /// assert_eq!(tfbc::ids::IdSet::parse("01")?.iter().count(), 16);
+    /// assert_eq!(tfbc::ids::IdSet::parse("010,x").unwrap_err().at, 4);
+    /// # Ok::<(), tfbc::ids::IdListError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The place of the first form that is none, or of an empty list.
+    pub fn parse(list: &str) -> Result<Self, IdListError> {
+        let mut set = Self::default();
+        let mut at = 0;
+        let mut any = false;
+        for word in list.split([',', ' ', '\t']) {
+            if !word.is_empty() {
+                set.insert_form(word).ok_or_else(|| IdListError { list: list.to_owned(), at })?;
+                any = true;
+            }
+            at += word.len() + 1;
+        }
+        if any { Ok(set) } else { Err(IdListError { list: list.to_owned(), at: 0 }) }
+    }
+
+    fn insert_form(&mut self, word: &str) -> Option<()> {
+        if !word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let value = u16::from_str_radix(word, 16).ok()?;
+        match word.len() {
+            2 => (0..16).for_each(|low| self.insert(value << 8 | low << 4)),
+            3 => self.insert(value << 4),
+            4 => self.insert(value),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds a canonical id.
+    pub fn insert(&mut self, id: u16) {
+        self.bits[usize::from(id >> 6)] |= 1 << (id & 63);
+    }
+
+    /// Adds all ids of another set.
+    pub fn extend(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(other.bits.iter()).for_each(|(to, from)| *to |= from);
+    }
+
+    /// True if the set has no id.
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|bits| *bits == 0)
+    }
+
+    /// Whether a canonical id is in the set.
+    #[inline]
+    pub fn contains(&self, id: u16) -> bool {
+        self.bits[usize::from(id >> 6)] >> (id & 63) & 1 != 0
+    }
+
+    /// The ids, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u16> {
+        (0..=u16::MAX).filter(|id| self.contains(*id))
+    }
+}
+
+/// An id as reports show it: a zero at the end of a canonical id is dropped, and digits are upper case.
+///
+/// ```
+/// assert_eq!(tfbc::ids::display_id(0x15B0), "15B");
+/// assert_eq!(tfbc::ids::display_id(0xF5F1), "F5F1");
+/// ```
+pub fn display_id(id: u16) -> String {
+    if id & 15 == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_forms_are_refused_with_their_position() {
+        for (list, at) in [("", 0), (" ,", 0), ("1", 0), ("12345", 0), ("010 g10", 4), ("010,+10", 4), ("010,,é", 5)] {
+            let error = IdSet::parse(list).unwrap_err();
+            assert_eq!(error.at, at, "{list}");
+            assert!(error.to_string().contains(&format!("position {}", at + 1)));
+        }
+    }
+
+    #[test]
+    fn separators_may_repeat() {
+        assert_eq!(IdSet::parse(" 010 ,, 020,").unwrap().iter().collect::<Vec<_>>(), [0x0100, 0x0200]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Inventory of AIX traces.
+
+use super::PROGRESS_EVERY;
+use crate::catalog::Catalog;
+use crate::ids::IdSet;
+use crate::reader::aix::{LogItem, Logs, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::reader::{Imbalance, Notice};
+use crate::report::Monitor;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// Limit of distinct threads and CPUs. Their ids come from the trace.
+const MAX_COUNTED: usize = 1 << 16;
+/// Limit of listed damaged places and of listed gaps.
+const MAX_LISTED: usize = 100;
+
+/// Facts about the logs of an AIX trace.
+#[derive(Debug, Clone)]
+pub struct AixInventory {
+    state: TraceState,
+    by_id: Vec<u64>,
+    tids: BTreeSet<u64>,
+    last_tid: Option<u64>,
+    off_since_ns: Option<u64>,
+    /// Events of all files.
+    pub n_events: u64,
+    /// Events per CPU, up to 65,536 CPUs.
+    pub cpus: BTreeMap<u64, u64>,
+    /// One for each log, in the order of [`Logs::logs`].
+    pub files: Vec<FileInventory>,
+    /// Damaged places.
+    pub n_damaged: u64,
+    /// The first notices, of damage and of other things.
+    pub notices: Vec<Notice>,
+    /// Range of offsets that contains the damage missing in `notices`.
+    pub unlisted: Option<(u64, u64)>,
+    /// Gaps of the recording.
+    pub n_gaps: u64,
+    /// The first gaps.
+    pub gaps: Vec<Gap>,
+    /// Contradiction between the reader's counts and this inventory's, which is a fault of this library.
+    pub imbalance: Option<Imbalance>,
+}
+
+/// Facts about one file of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileInventory {
+    /// Events.
+    pub n_events: u64,
+    /// Times of the first and last event since the trace's start, in nanoseconds.
+    pub elapsed_ns: Option<(u64, u64)>,
+}
+
+/// Interval or place without events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// Hook 006: the buffers were full.
+    Lost {
+        /// Time since the trace's start.
+        at_ns: u64,
+        /// Offset of the hook in its file.
+        offset: u64,
+        /// Index of the file.
+        log: usize,
+        /// Entries that were not recorded.
+        n_entries: u64,
+    },
+    /// The trace was off, between hooks 002 and 001.
+    Off {
+        /// Time of hook 002.
+        from_ns: u64,
+        /// Time of hook 001.
+        to_ns: u64,
+    },
+}
+
+impl FileInventory {
+    fn add(&mut self, timed: &TimedEvent<'_>) {
+        self.n_events += 1;
+        let now = timed.time.elapsed_ns;
+        if timed.event.ticks.is_some() {
+            let (first, last) = self.elapsed_ns.unwrap_or((now, now));
+            self.elapsed_ns = Some((first.min(now), last.max(now)));
+        }
+    }
+}
+
+impl AixInventory {
+    /// Reads logs to their end. The monitor is told of notices and progress.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub fn take(logs: &mut Logs, monitor: &mut impl Monitor) -> io::Result<Self> {
+        let mut inventory = Self {
+            state: TraceState::default(),
+            by_id: vec![0; 1 << 16],
+            tids: BTreeSet::new(),
+            last_tid: None,
+            off_since_ns: None,
+            n_events: 0,
+            cpus: BTreeMap::new(),
+            files: vec![FileInventory::default(); logs.logs().len()],
+            n_damaged: 0,
+            notices: Vec::new(),
+            unlisted: None,
+            n_gaps: 0,
+            gaps: Vec::new(),
+            imbalance: None,
+        };
+        while let Some(item) = logs.next()? {
+            match item {
+                LogItem::Event(timed) => inventory.count(&timed),
+                LogItem::Passed => {}
+                LogItem::Notice { notice, .. } => {
+                    monitor.notice(&notice);
+                    inventory.note(notice);
+                }
+            }
+            if inventory.n_events.is_multiple_of(PROGRESS_EVERY) {
+                monitor.progress(logs.progress(), inventory.n_events);
+            }
+        }
+        inventory.imbalance = logs.check(inventory.n_events, 0).err();
+        Ok(inventory)
+    }
+
+    /// The system that was traced, from the trace's first events.
+    pub fn system(&self) -> &SystemInfo {
+        self.state.system()
+    }
+
+    /// Distinct threads, up to 65,536.
+    pub fn n_threads(&self) -> usize {
+        self.tids.len()
+    }
+
+    /// Ids with events, ascending, with the number of events.
+    pub fn by_id(&self) -> impl Iterator<Item = (u16, u64)> {
+        (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0)
+    }
+
+    /// Times of the first and last event of all files since the trace's start, in nanoseconds.
+    pub fn elapsed_ns(&self) -> Option<(u64, u64)> {
+        let times = self.files.iter().filter_map(|file| file.elapsed_ns);
+        times.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
+    }
+
+    /// Hooks that the built-in format file shows by its own layouts, though the trace does not say that it has them.
+    pub fn guessed_layouts(&self, catalog: &Catalog<'_>) -> IdSet {
+        let mut hooks = IdSet::default();
+        if !self.system().has_our_layouts() {
+            let guesses = catalog.entries().filter(|entry| entry.is_guess).map(|entry| entry.id());
+            guesses.filter(|id| self.by_id[usize::from(*id)] > 0).for_each(|id| hooks.insert(id));
+        }
+        hooks
+    }
+
+    fn note(&mut self, notice: Notice) {
+        self.n_damaged += u64::from(notice.damage);
+        // Notices without bytes, such as why a compressed file ends, have their own share.
+        let limit = if notice.skipped.is_none() { 2 * MAX_LISTED } else { MAX_LISTED };
+        if self.notices.len() < limit {
+            self.notices.push(notice);
+        } else if let Some((from, to)) = notice.skipped {
+            let (first, last) = self.unlisted.unwrap_or((from, to));
+            self.unlisted = Some((first.min(from), last.max(to)));
+        }
+    }
+
+    fn count(&mut self, timed: &TimedEvent<'_>) {
+        let event = &timed.event;
+        self.state.advance(event);
+        self.n_events += 1;
+        self.by_id[usize::from(event.id)] += 1;
+        self.files[timed.log].add(timed);
+        if self.last_tid != Some(event.tid) && self.tids.len() < MAX_COUNTED {
+            self.last_tid = Some(event.tid);
+            self.tids.insert(event.tid);
+        }
+        if let Some(cpu) = event.cpu
+            && (self.cpus.len() < MAX_COUNTED || self.cpus.contains_key(&cpu))
+        {
+            *self.cpus.entry(cpu).or_default() += 1;
+        }
+        if matches!(event.id, hooks::TRACE_ON | hooks::TRACE_OFF | hooks::BUFFER_WRAP) {
+            self.note_gap(timed);
+        }
+    }
+
+    #[cold]
+    fn note_gap(&mut self, timed: &TimedEvent<'_>) {
+        let (event, now) = (&timed.event, timed.time.elapsed_ns);
+        // The files of CPUs go off and on independently.
+        let of_all = self.files.len() == 1 || event.cpu.is_none();
+        match event.id {
+            hooks::BUFFER_WRAP => {
+                let n_entries = data_word(event, 2);
+                self.gap(Gap::Lost { at_ns: now, offset: event.offset, log: timed.log, n_entries });
+            }
+            hooks::TRACE_OFF if of_all => self.off_since_ns = Some(now),
+            hooks::TRACE_ON if of_all => {
+                if let Some(from_ns) = self.off_since_ns.take() {
+                    self.gap(Gap::Off { from_ns, to_ns: now });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn gap(&mut self, gap: Gap) {
+        self.n_gaps += 1;
+        if self.gaps.len() < MAX_LISTED {
+            self.gaps.push(gap);
+        }
+    }
+}
+
+/// Data word of an event that is not generic, counted from 1.
+fn data_word(event: &RawEvent<'_>, at: usize) -> u64 {
+    let width_bytes = if event.wide { 8 } else { 4 };
+    let bytes = event.bytes.get(at * width_bytes..(at + 1) * width_bytes).unwrap_or_default();
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}

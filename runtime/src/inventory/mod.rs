@@ -1,0 +1,26 @@
+//! Facts about a whole trace, gathered in one pass: events per id, time range, CPUs, damage, gaps.
+//!
+//! ```
+//! use tfbc::inventory::AixInventory;
+//! use tfbc::reader::aix::ReadOptions;
+//! use tfbc::reader::{AnyTrace, Notice};
+//!
+//! let AnyTrace::Aix(mut logs) = AnyTrace::open("samples/shell.trc".as_ref(), &ReadOptions::default())? else { panic!() };
+//! let inventory = AixInventory::take(&mut logs, &mut |_: &Notice| {})?;
+//! // Hook 134 as a four-digit id.
+//! assert!(inventory.by_id().any(|(id, n)| (id, n) == (0x1340, 3)));
+//! assert_eq!(inventory.n_damaged, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Header facts, such as kind and size, belong to the opened trace: [`Trace`](crate::reader::aix::Trace) and
+//! [`KevLog`](crate::reader::kev::KevLog).
+
+mod aix;
+mod qnx;
+
+pub use aix::{AixInventory, FileInventory, Gap};
+pub use qnx::QnxInventory;
+
+/// Events between two progress reports.
+const PROGRESS_EVERY: u64 = 1 << 14;

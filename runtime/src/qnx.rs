@@ -1,0 +1,6 @@
+//! Options and counts that belong to QNX kernel logs.
+
+pub use crate::reader::kev::KevCounts;
+pub use crate::records::{
+    RecordColumn, RecordColumns, RecordColumnsError, RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm,
+};

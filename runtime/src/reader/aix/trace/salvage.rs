@@ -1,0 +1,253 @@
+//! Events in bytes of a log that its header does not reach.
+//!
+//! A damaged header, or a disk that filled while the log was written, leaves buffers that no entry names. A run of events is
+//! read from the first place where eight events step cleanly, or fewer up to zeros or to the end of these bytes. Numbers in
+//! a table or in data may step cleanly, too, so each of these events must have an id that AIX uses and a stamp that is not
+//! before the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps: if
+//! nothing is found, eight such events are enough. Buffers begin at a multiple of the kernel's word, so runs do, too.
+
+use super::{Area, Claims, Notice, Planned, Trace, What, named};
+use crate::reader::aix::hooks;
+use crate::reader::aix::step::{Kernel, Parts, Step, StepRules};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Events that step cleanly at the start of a run, unless it is shorter.
+const CLEAN_EVENTS: usize = 8;
+/// Runs that are read from one log: a hostile one could have one per event.
+const MAX_RUNS: usize = 1 << 16;
+
+/// What the events at the start of a run must have beside clean steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    /// Stamps in order.
+    Stamps,
+    /// Ids that AIX uses.
+    Ids,
+}
+
+/// A run of events.
+#[derive(Debug, Clone, Copy)]
+struct EventRun {
+    start: u64,
+    end: u64,
+    first_stamp: Option<u64>,
+}
+
+/// True if an event has an id that AIX uses. Data seldom steps as an event that has one: small numbers are hook 000.
+fn has_known_id(rules: &StepRules, parts: &Parts) -> bool {
+    let is_short = rules.kernel == Kernel::Bits64 && parts.id < 0x1000;
+    parts.id != hooks::ZERO && !(is_short && parts.id & 0xF != 0)
+}
+
+/// True for an event about the trace itself, which often has no stamp: the word after its hook word is a known kind.
+fn is_about_trace(rules: &StepRules, event: &[u8], parts: &Parts) -> bool {
+    let kind = rules.number(event, parts.data);
+    let has_kind = parts.n_data >= rules.kernel.word() && (kind <= 0xFF || kind == 0x25C);
+    matches!(parts.id, hooks::HEADER | hooks::UTILITY) && has_kind
+}
+
+/// True if a run begins with these bytes; `None` if more of them are needed. `ended` tells that there are no more.
+fn begins_run(rules: &StepRules, bytes: &[u8], ended: bool, demand: Demand) -> Option<bool> {
+    let word = rules.kernel.word();
+    // A stamp of 0 is one of the zeros that follow a table.
+    let (mut left, mut last) = (bytes, 1);
+    for n in 0..CLEAN_EVENTS {
+        let is_at_end = n > 0 && (left.is_empty() && ended || left.starts_with(&[0; 8][..word]));
+        let parts = match rules.step(left) {
+            _ if is_at_end => return Some(demand == Demand::Stamps),
+            Step::Whole(parts) => parts,
+            Step::Short(_) if !ended => return None,
+            Step::Short(_) => return Some(n > 0 && demand == Demand::Stamps),
+            Step::Malformed { .. } => return Some(false),
+        };
+        let stamp = parts.stamp.map(|at| rules.number(left, at));
+        let is_in_order = is_about_trace(rules, left, &parts) || stamp.is_some_and(|stamp| stamp >= last);
+        if !has_known_id(rules, &parts) || (demand == Demand::Stamps && !is_in_order) {
+            return Some(false);
+        }
+        last = stamp.map_or(last, |stamp| stamp.max(last));
+        left = left.get(parts.size..).unwrap_or_default();
+    }
+    Some(true)
+}
+
+impl Trace {
+    /// Finds the events in the bytes that no area contains, and makes areas of them.
+    pub(super) fn salvage(&mut self, claims: &mut Claims, size: u64) -> io::Result<()> {
+        let mut runs = Vec::new();
+        for (from, to) in claims.gaps(size) {
+            let before = runs.len();
+            self.find_runs(Area { offset: from, size: to - from }, Demand::Stamps, &mut runs)?;
+            if runs.len() == before {
+                self.find_runs(Area { offset: from, size: to - from }, Demand::Ids, &mut runs)?;
+            }
+        }
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let places: Vec<_> = runs.iter().map(|run| (run.start, run.end)).collect();
+        let n: u64 = places.iter().map(|(from, to)| to - from).sum();
+        let capped = if runs.len() == MAX_RUNS { "; no more runs of events are looked for" } else { "" };
+        self.notices.push_back(Notice::damage(format!(
+            "the header does not reach {}: read all the same ({n} bytes of events){capped}",
+            named(&places)
+        )));
+        for (from, to) in places {
+            let _ = claims.take(from, to);
+        }
+        self.insert(&runs)
+    }
+
+    /// Appends the runs of events in some bytes.
+    fn find_runs(&mut self, bytes: Area, demand: Demand, runs: &mut Vec<EventRun>) -> io::Result<()> {
+        self.window.set_area_end(bytes.offset + bytes.size);
+        self.window.seek(bytes.offset)?;
+        let word = self.rules.kernel.word();
+        let to_word = |offset: u64| (offset.next_multiple_of(word as u64) - offset) as usize;
+        while runs.len() < MAX_RUNS {
+            let bytes = self.window.bytes();
+            let n_zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            let n = match to_word(self.window.offset()) {
+                0 if n_zeros >= word => n_zeros / word * word,
+                0 if self.is_at_run(demand)? => {
+                    runs.push(self.step_over_run()?);
+                    continue;
+                }
+                0 => word,
+                n => n,
+            };
+            if self.window.bytes().len() <= n && !self.window.fill()? {
+                break;
+            }
+            self.window.consume(n);
+        }
+        Ok(())
+    }
+
+    /// True if a run begins at the window's start.
+    fn is_at_run(&mut self, demand: Demand) -> io::Result<bool> {
+        let mut ended = false;
+        loop {
+            match begins_run(&self.rules, self.window.bytes(), ended, demand) {
+                Some(begins) => return Ok(begins),
+                None => ended = !self.window.fill()?,
+            }
+        }
+    }
+
+    /// Goes to the end of the run at the window's start: where no event steps, or its id is unknown, or its stamp is before
+    /// the run's first one. There an older buffer begins in a log that has wrapped.
+    fn step_over_run(&mut self) -> io::Result<EventRun> {
+        let mut run = EventRun { start: self.window.offset(), end: self.window.offset(), first_stamp: None };
+        loop {
+            let bytes = self.window.bytes();
+            match self.rules.step(bytes) {
+                Step::Whole(parts) if has_known_id(&self.rules, &parts) => {
+                    let stamp = parts.stamp.map(|at| self.rules.number(bytes, at));
+                    if run.first_stamp > stamp && stamp.is_some() {
+                        break;
+                    }
+                    run.first_stamp = run.first_stamp.or(stamp);
+                    self.window.consume(parts.size);
+                }
+                Step::Short(_) if self.window.fill()? => {}
+                _ => break,
+            }
+        }
+        run.end = self.window.offset();
+        Ok(run)
+    }
+
+    /// Inserts runs into the reading order: by their first stamps, after the ic area. 32-bit stamps begin again at 0 every few
+    /// seconds, so in a log of a 32-bit kernel a run follows the area that is before it in the file.
+    fn insert(&mut self, runs: &[EventRun]) -> io::Result<()> {
+        let (mut latest_stamps, mut next_by_start) = (Vec::new(), BTreeMap::new());
+        for at in 0..self.areas.len() {
+            let Planned { what, start, end, refused, .. } = self.areas[at];
+            let is_read = refused.is_none() && !matches!(what, What::InitialConditions);
+            let stamp = if is_read { self.first_stamp(start, end)? } else { None };
+            latest_stamps.push(stamp.max(latest_stamps.last().copied().flatten()));
+            next_by_start.insert(start, at + 1);
+        }
+        let is_wide = self.rules.kernel == Kernel::Bits64;
+        let place = |run: &EventRun| match run.first_stamp.filter(|_| is_wide) {
+            Some(stamp) => (latest_stamps.partition_point(|latest| latest.is_none_or(|latest| latest <= stamp)), stamp),
+            None => (next_by_start.range(..run.start).next_back().map_or(0, |(_, next)| *next), run.start),
+        };
+        let mut placed: Vec<_> = runs.iter().map(|run| (place(run), *run)).collect();
+        placed.sort_by_key(|(place, _)| *place);
+        let mut placed = placed.into_iter().peekable();
+        let areas = std::mem::take(&mut self.areas);
+        for (at, area) in areas.into_iter().map(Some).chain([None]).enumerate() {
+            while let Some((_, EventRun { start, end, .. })) = placed.next_if(|((next, _), _)| *next == at) {
+                self.areas.push(Planned { what: What::Salvaged, start, end, cut_from: None, refused: None });
+            }
+            self.areas.extend(area);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::aix::CpuidWord;
+
+    const RULES: StepRules =
+        StepRules { kernel: Kernel::Bits64, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
+
+    /// Events of a 64-bit kernel without data, with these ids and stamps.
+    fn events(ids_and_stamps: &[(u16, Option<u64>)]) -> Vec<u8> {
+        let event = |&(id, stamp): &(u16, Option<u64>)| {
+            let flags = if stamp.is_some() { 0x8000 } else { 0 };
+            let head = [flags << 48 | u64::from(id) << 16, 1];
+            words(&head.into_iter().chain(stamp).collect::<Vec<_>>())
+        };
+        ids_and_stamps.iter().flat_map(event).collect()
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    fn begins(bytes: &[u8], ended: bool) -> [Option<bool>; 2] {
+        [Demand::Stamps, Demand::Ids].map(|demand| begins_run(&RULES, bytes, ended, demand))
+    }
+
+    #[test]
+    fn eight_events_in_order_begin_a_run_whatever_follows() {
+        let sound: Vec<_> = (0..8).map(|n| (0x0100, Some(100 + n / 2))).collect();
+        let garbage = [0xFF; 8];
+        assert_eq!(begins(&[&events(&sound)[..], &garbage].concat(), false), [Some(true); 2]);
+        let changed = |at: usize, event| {
+            let mut changed = sound.clone();
+            changed[at] = event;
+            begins(&[&events(&changed)[..], &garbage].concat(), false)
+        };
+        assert_eq!(changed(3, (0x0100, None)), [Some(false), Some(true)]);
+        assert_eq!(changed(7, (0x0100, Some(99))), [Some(false), Some(true)]);
+        // Events about the trace itself seldom have stamps.
+        let about = words(&[0x4000_0000_00A0_0000, 0x25C, 1, 0x4000_0000_00A0_0000, 0x25D, 1]);
+        let with = |about: &[u8]| begins(&[about, &events(&sound)].concat(), false);
+        assert_eq!([with(&about[..24]), with(&about[24..])], [[Some(true); 2], [Some(false), Some(true)]]);
+        // No AIX uses these ids.
+        assert_eq!(changed(3, (hooks::ZERO, Some(101))), [Some(false); 2]);
+        assert_eq!(changed(3, (0x0101, Some(101))), [Some(false); 2]);
+        assert_eq!(changed(3, (0x1001, Some(101))), [Some(true); 2]);
+    }
+
+    #[test]
+    fn fewer_events_begin_a_run_if_zeros_or_the_end_follow_and_they_have_stamps() {
+        let few = events(&[(0x0100, Some(5)), (0x0100, Some(6))]);
+        let with = |bytes: &[u8], ended| begins(&[&few[..], bytes].concat(), ended);
+        assert_eq!(with(&[], false), [None; 2], "more may follow");
+        assert_eq!(with(&[], true), [Some(true), Some(false)]);
+        assert_eq!(with(&[0; 8], false), [Some(true), Some(false)]);
+        assert_eq!(with(&[0xFF; 8], true), [Some(false); 2]);
+        // The last event is cut.
+        assert_eq!(with(&few[..20], true), [Some(true), Some(false)]);
+        assert_eq!(begins(&few[..20], true), [Some(false); 2]);
+        assert_eq!(begins(&[], true), [Some(false); 2]);
+    }
+}

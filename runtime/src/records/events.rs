@@ -1,0 +1,269 @@
+//! Events of QNX logs, one at a time.
+
+use super::clock::Clock;
+use super::fields::Fields;
+use super::owners::Owner;
+use super::print::RecordPrinter;
+use super::row::RowWriter;
+use super::run::{RecordFormat, RecordWalk};
+use super::{RecordOptions, RecordWriter, Tallied};
+use crate::catalog::Catalog;
+use crate::engine::{Step, Steps};
+use crate::event::{Field, FieldValue};
+use crate::reader::kev::{KevLog, KevRecord, TraceStart};
+use crate::report::ReportError;
+use crate::work::Meter;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+use tfbc_vm::{Space, TextBuf};
+
+/// Events of a log with their texts.
+pub(crate) struct QnxEvents<'a> {
+    steps: Steps<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
+    clock: Option<Clock>,
+    start: TraceStart,
+    /// Printer of fields, which the texts have no part in.
+    printer: RefCell<RecordPrinter<'a>>,
+    /// Index of the next line of the text.
+    next: usize,
+}
+
+/// One event.
+#[derive(Clone, Copy)]
+pub(crate) struct QnxEvent<'e> {
+    record: KevRecord<'e>,
+    owner: &'e Owner,
+    clock: Option<Clock>,
+    start: &'e TraceStart,
+    printer: &'e dyn PrintFields,
+}
+
+/// Printer of an event's label and fields.
+trait PrintFields {
+    fn label(&self, class: u8, event: u16) -> Option<Cow<'static, str>>;
+    fn fields(&self, record: &KevRecord<'_>) -> Vec<Field>;
+}
+
+/// Writer that keeps each record that it has written a line of.
+#[derive(Clone)]
+pub(super) struct Collector<'a> {
+    rows: RowWriter<'a>,
+    written: Vec<Written>,
+    /// Payloads of the records.
+    bytes: Vec<u8>,
+    owner: Owner,
+}
+
+/// Record whose line is written.
+#[derive(Clone)]
+struct Written {
+    record: KevRecord<'static>,
+    payload: Range<usize>,
+    owner: Owner,
+    /// The end of its line.
+    end: usize,
+}
+
+impl RecordWriter for Collector<'_> {
+    #[inline]
+    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let start = out.len();
+        self.rows.record(record, out);
+        if out.len() > start {
+            let payload = self.bytes.len()..self.bytes.len() + record.bytes.len();
+            self.bytes.extend_from_slice(record.bytes);
+            let record = KevRecord { bytes: &[], class: record.meant_class(), ..*record };
+            self.written.push(Written { record, payload, owner: self.owner.clone(), end: out.len() });
+        }
+    }
+
+    fn begin_text(&mut self) {
+        self.written.clear();
+        self.bytes.clear();
+    }
+
+    fn wants_owners(&self) -> bool {
+        self.rows.wants_owners()
+    }
+
+    fn set_owner(&mut self, owner: &Owner) {
+        self.owner.clone_from(owner);
+        self.rows.set_owner(owner);
+    }
+
+    fn begin_batch(&mut self) {
+        self.rows.begin_batch();
+    }
+
+    fn tallied(&self) -> Tallied {
+        self.rows.tallied()
+    }
+
+    fn take_back(&mut self, tallied: Tallied) {
+        self.rows.take_back(tallied);
+    }
+
+    fn meter(&mut self) -> Option<&mut Meter> {
+        self.rows.meter()
+    }
+
+    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>> {
+        self.rows.slow()
+    }
+}
+
+impl<'a> QnxEvents<'a> {
+    pub fn new(
+        log: &'a mut KevLog,
+        catalog: &'a Catalog<'a>,
+        options: &'a RecordOptions,
+        known_steps: &'a AtomicU64,
+    ) -> Self {
+        let rows = RowWriter::new(catalog, options, log.header(), log.start());
+        let printer =
+            RefCell::new(RecordPrinter::new(catalog, log.header().big_endian, log.header().release, options.limits));
+        let (clock, start) = (Clock::new(log.header()), log.start());
+        let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
+        let walk = RecordWalk::new(log, writer.wants_owners());
+        let steps = Steps::new(walk, RecordFormat::new(writer, known_steps));
+        Self { steps, clock, start, printer, next: 0 }
+    }
+
+    fn written(&self) -> &[Written] {
+        &self.steps.format.writer().written
+    }
+
+    /// Goes to the next event, notice or the end.
+    #[inline]
+    pub fn advance(&mut self) -> Result<Step, ReportError> {
+        self.next += 1;
+        while self.next >= self.written().len() {
+            match self.steps.advance()? {
+                Step::Text => self.next = 0,
+                step => {
+                    self.next = usize::MAX - 1;
+                    return Ok(step);
+                }
+            }
+        }
+        Ok(Step::Text)
+    }
+
+    /// The event at hand, and its text.
+    #[inline]
+    pub fn current(&self) -> Option<(&[u8], QnxEvent<'_>)> {
+        let written = self.written();
+        let Written { record, payload, owner, end } = written.get(self.next)?;
+        let start = self.next.checked_sub(1).map_or(0, |before| written[before].end);
+        let line = self.steps.text().get(start..*end)?;
+        let bytes = self.steps.format.writer().bytes.get(payload.clone())?;
+        let record = KevRecord { bytes, ..*record };
+        let event = QnxEvent { record, owner, clock: self.clock, start: &self.start, printer: &self.printer };
+        Some((line.strip_suffix(b"\n").unwrap_or(line), event))
+    }
+}
+
+impl<'e> QnxEvent<'e> {
+    pub fn class(&self) -> u8 {
+        self.record.class
+    }
+
+    pub fn event(&self) -> u16 {
+        self.record.event
+    }
+
+    pub fn label(&self) -> Cow<'static, str> {
+        self.printer.label(self.record.class, self.record.event).unwrap_or_default()
+    }
+
+    pub fn time_ns(&self) -> Option<u64> {
+        self.clock.zip(self.record.cycles()).map(|(clock, cycles)| clock.ns(cycles))
+    }
+
+    pub fn elapsed_ns(&self) -> Option<u64> {
+        let start = self.clock?.ns(self.start.cycles()?);
+        self.time_ns().map(|ns| ns.saturating_sub(start))
+    }
+
+    pub fn cpu(&self) -> u64 {
+        self.record.cpu.into()
+    }
+
+    pub fn pid(&self) -> Option<u64> {
+        self.owner.pid.and_then(|pid| u64::try_from(pid).ok())
+    }
+
+    pub fn tid(&self) -> Option<u64> {
+        self.owner.tid.and_then(|tid| u64::try_from(tid).ok())
+    }
+
+    pub fn process(&self) -> Option<&'e [u8]> {
+        self.owner.process.as_deref()
+    }
+
+    pub fn bytes(&self) -> &'e [u8] {
+        self.record.bytes
+    }
+
+    /// The fields of the definitions that apply, or the arguments.
+    pub fn fields(&self) -> Vec<Field> {
+        self.printer.fields(&self.record)
+    }
+}
+
+impl PrintFields for RefCell<RecordPrinter<'_>> {
+    fn label(&self, class: u8, event: u16) -> Option<Cow<'static, str>> {
+        self.borrow().events().distinct_label(class, event)
+    }
+
+    fn fields(&self, record: &KevRecord<'_>) -> Vec<Field> {
+        let mut printer = self.borrow_mut();
+        let mut text = TextBuf::new();
+        if printer.definitions(record, &mut text) {
+            text.clear();
+            printer.fields(record, &mut text);
+            let fields = text.as_bytes().split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
+            return fields.map(defined_field).collect();
+        }
+        let arguments = Fields::new(printer.events().arguments(record));
+        arguments.map(|argument| argument.field()).collect()
+    }
+}
+
+/// A field as definitions print it for tables: name, raw value, text.
+fn defined_field(field: &[u8]) -> Field {
+    let mut parts = field.splitn(3, |byte| *byte == Space::UNIT);
+    let [name, raw, text] = [(); 3].map(|()| String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned());
+    let value = match raw.as_str() {
+        "\"" => FieldValue::Text(text.clone()),
+        _ => numbers(&raw),
+    };
+    Field { name, value, text }
+}
+
+/// A number such as `768`, or several such as `[1, 2]`.
+fn numbers(raw: &str) -> FieldValue {
+    if let Some(list) = raw.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let numbers: Result<_, _> = list.split(',').map(|number| number.trim().parse()).collect();
+        return numbers.map_or(FieldValue::Missing, FieldValue::Integers);
+    }
+    raw.parse().map_or(FieldValue::Missing, FieldValue::Integer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_numbers_or_text() {
+        let value = |field: &[u8]| defined_field(field).value;
+        assert_eq!(value(b"a\x1f768\x1f0x300"), FieldValue::Integer(768));
+        assert_eq!(value(b"a\x1f-1\x1f-1"), FieldValue::Integer(-1));
+        assert_eq!(value(b"a\x1f[1, 2]\x1f1 2"), FieldValue::Integers(vec![1, 2]));
+        assert_eq!(value(b"a\x1f\"\x1fhi"), FieldValue::Text("hi".into()));
+        assert_eq!(value(b"a\x1f\x1f-"), FieldValue::Missing);
+        assert_eq!(value(b"a\x1f655 [limit]\x1f"), FieldValue::Missing);
+    }
+}

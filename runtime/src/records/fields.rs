@@ -1,0 +1,231 @@
+//! Typed fields of kernel events: the arguments of a record, by name.
+
+use crate::event::FieldValue;
+use crate::events::{Argument, ArgumentName, Arguments, Value, text_of_words};
+use crate::json;
+use tfbc_vm::{TextBuf, num};
+
+/// Fields of one record in the order of its argument list, with the names told apart.
+pub(super) struct Fields<'r> {
+    arguments: Arguments<'r>,
+    /// Names met so far. Words are numbered, so their names are told apart already.
+    met: Vec<&'static str>,
+}
+
+/// One field.
+pub(super) struct Field<'r> {
+    name: ArgumentName,
+    /// How often the name was met before.
+    n_before: usize,
+    value: Value<'r>,
+}
+
+impl<'r> Fields<'r> {
+    pub fn new(arguments: Arguments<'r>) -> Self {
+        Self { arguments, met: Vec::new() }
+    }
+
+    /// The field with a name, such as `pid`, `empty_2` or `w3`.
+    pub fn find(mut self, wanted: &str) -> Option<Field<'r>> {
+        let mut name = TextBuf::new();
+        self.find_map(|field| {
+            name.clear();
+            field.push_name(&mut name);
+            (name.as_bytes() == wanted.as_bytes()).then_some(field)
+        })
+    }
+}
+
+impl<'r> Iterator for Fields<'r> {
+    type Item = Field<'r>;
+
+    fn next(&mut self) -> Option<Field<'r>> {
+        let Argument { name, value, .. } = self.arguments.next()?;
+        let mut n_before = 0;
+        if let ArgumentName::Listed(name) = name {
+            n_before = self.met.iter().filter(|met| **met == name).count();
+            self.met.push(name);
+        }
+        Some(Field { name, n_before, value })
+    }
+}
+
+impl Field<'_> {
+    fn push_name(&self, out: &mut TextBuf) {
+        match self.name {
+            ArgumentName::Listed(name) => out.push(name.as_bytes()),
+            ArgumentName::Word(at) => {
+                out.push(b"w");
+                out.dec(at as u64);
+            }
+        }
+        if self.n_before > 0 {
+            out.push(b"_");
+            out.dec(self.n_before as u64 + 1);
+        }
+    }
+
+    /// Appends the shown text.
+    pub fn push_text(&self, out: &mut TextBuf) {
+        match self.value {
+            Value::Decimal(value) => push_int(value.into(), out),
+            Value::Decimal64(value) => push_int(value, out),
+            Value::Hex(value) => {
+                out.push(b"0x");
+                push_number(out, |room| num::hex_low(room, 0, value.into(), 8));
+            }
+            Value::Hex64(value) => {
+                out.push(b"0x");
+                push_number(out, |room| num::hex_low(room, 0, value, 16));
+            }
+            Value::Pointer(value) => push_number(out, |room| num::hex_min(room, 0, value.into())),
+            Value::Text(words) => text_of_words(words).for_each(|part| out.push(part)),
+            Value::Name(name) => push_escaped(name, out),
+        }
+    }
+
+    /// The field with its value.
+    pub fn field(&self) -> crate::event::Field {
+        let text = |push: &dyn Fn(&mut TextBuf)| {
+            let mut text = TextBuf::new();
+            push(&mut text);
+            String::from_utf8_lossy(text.as_bytes()).into_owned()
+        };
+        let value = match self.value {
+            Value::Decimal(value) => FieldValue::Integer(value.into()),
+            Value::Decimal64(value) => FieldValue::Integer(value.into()),
+            Value::Hex(value) | Value::Pointer(value) => FieldValue::Integer(value.into()),
+            Value::Hex64(value) => FieldValue::Integer(value.into()),
+            Value::Text(words) => FieldValue::Text(
+                String::from_utf8_lossy(&text_of_words(words).collect::<Vec<_>>().concat()).into_owned(),
+            ),
+            Value::Name(name) => FieldValue::Text(String::from_utf8_lossy(name).into_owned()),
+        };
+        let name = text(&|out| self.push_name(out));
+        crate::event::Field { name, value, text: text(&|out| self.push_text(out)) }
+    }
+
+    /// Appends the raw value as JSON: a number or a string.
+    pub fn push_raw(&self, out: &mut TextBuf) {
+        match self.value {
+            Value::Decimal(value) => push_int(value.into(), out),
+            Value::Decimal64(value) => push_int(value, out),
+            Value::Hex(value) | Value::Pointer(value) => out.dec(value.into()),
+            Value::Hex64(value) => out.dec(value),
+            Value::Text(words) => json::string(&text_of_words(words).collect::<Vec<_>>().concat(), out),
+            Value::Name(name) => json::string(name, out),
+        }
+    }
+
+    /// Appends `{"name":"pid","raw":1,"text":"1"}`.
+    pub fn push_object(&self, scratch: &mut TextBuf, out: &mut TextBuf) {
+        // Names of the built-in tables have nothing that JSON escapes.
+        out.push(b"{\"name\":\"");
+        self.push_name(out);
+        out.push(b"\",\"raw\":");
+        self.push_raw(out);
+        if matches!(self.value, Value::Text(_) | Value::Name(_)) {
+            scratch.clear();
+            self.push_text(scratch);
+            out.push(b",\"text\":");
+            json::string(scratch.as_bytes(), out);
+            out.push(b"}");
+        } else {
+            out.push(b",\"text\":\"");
+            self.push_text(out);
+            out.push(b"\"}");
+        }
+    }
+}
+
+fn push_number(out: &mut TextBuf, write: impl FnOnce(&mut [u8]) -> usize) {
+    let n = write(out.spare());
+    out.advance(n);
+}
+
+fn push_int(value: i64, out: &mut TextBuf) {
+    push_number(out, |room| num::int(room, 0, value as u64));
+}
+
+/// Appends a text with its control bytes escaped, as event definitions show texts.
+pub(super) fn push_escaped(text: &[u8], out: &mut TextBuf) {
+    let mut plain = 0;
+    for (at, byte) in text.iter().enumerate() {
+        if !byte.is_ascii_control() {
+            continue;
+        }
+        out.push(&text[plain..at]);
+        match byte {
+            b'\t' => out.push(b"\\t"),
+            b'\n' => out.push(b"\\n"),
+            b'\r' => out.push(b"\\r"),
+            _ => out.push(format!("\\x{byte:02x}").as_bytes()),
+        }
+        plain = at + 1;
+    }
+    out.push(&text[plain..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Events;
+    use crate::reader::kev::KevRecord;
+
+    fn fields(release: (u32, u32), class: u8, event: u16, words: &[u32]) -> String {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (wide, bytes) = (words.len() > 2, &bytes[..]);
+        let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
+        let (mut scratch, mut out) = (TextBuf::new(), TextBuf::new());
+        for field in Fields::new(Events::of(Some(release), false).arguments(&record)) {
+            field.push_object(&mut scratch, &mut out);
+        }
+        String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    #[test]
+    fn every_letter_has_its_type() {
+        let text = u32::from_le_bytes(*b"ping");
+        let cases: [(u8, u16, &[u32], &str); 5] = [
+            (4, 24, &[u32::MAX, 2], r#"{"name":"pid","raw":-1,"text":"-1"}{"name":"tid","raw":2,"text":"2"}"#),
+            (7, 1, &[1, 2], r#"{"name":"scoid","raw":1,"text":"0x00000001"}{"name":"pid","raw":2,"text":"2"}"#),
+            (
+                2,
+                82,
+                &[0x8048a10, 0x10],
+                r#"{"name":"sync_p","raw":134515216,"text":"8048a10"}{"name":"mutex_p","raw":16,"text":"10"}"#,
+            ),
+            (
+                2,
+                11,
+                &[1, text],
+                r#"{"name":"coid","raw":1,"text":"0x00000001"}{"name":"msg","raw":"ping","text":"ping"}"#,
+            ),
+            (
+                6,
+                9,
+                &[0x6968, 0],
+                r#"{"name":"d0","raw":26984,"text":"0x00006968"}{"name":"d1","raw":0,"text":"0x00000000"}"#,
+            ),
+        ];
+        for (class, event, words, expected) in cases {
+            assert_eq!(fields((6, 4), class, event, words), expected);
+        }
+    }
+
+    #[test]
+    fn names_that_come_again_are_numbered() {
+        let text = fields((8, 0), 1, 4, &[1, 2]);
+        assert_eq!(
+            text,
+            r#"{"name":"cookie","raw":1,"text":"0x00000001"}{"name":"cookie_2","raw":2,"text":"0x00000002"}"#
+        );
+    }
+
+    #[test]
+    fn control_bytes_are_escaped() {
+        let mut out = TextBuf::new();
+        push_escaped("a\tb\n\r\x1b\x7f\u{e9}".as_bytes(), &mut out);
+        assert_eq!(out.as_bytes(), "a\\tb\\n\\r\\x1b\\x7f\u{e9}".as_bytes());
+    }
+}

@@ -1,0 +1,264 @@
+//! Owners of records: the processes and threads that a log says they are of.
+//!
+//! The state is followed in the order of the file, so an owner never depends on which records are shown.
+
+use crate::reader::kev::{KevRecord, classes, control};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// CPUs of a log.
+const N_CPUS: usize = 64;
+/// Numbers of buffers count up to here.
+const BUFFER_NUMBERS: u32 = 2048;
+/// Bytes of names that are kept. Names past them are not known.
+const MAX_NAME_BYTES: usize = 64 << 20;
+/// Bytes that each name counts for besides its own.
+const NAME_COST: usize = 128;
+
+/// Events of the class [`classes::PR_TH`] that change the state.
+mod events {
+    pub const RUNNING: u16 = 1;
+    pub const THREAD_CREATE: u16 = 24;
+    pub const THREAD_DESTROY: u16 = 25;
+    /// Events below are of threads.
+    pub const PROCESSES: u16 = 64;
+    pub const CREATE: u16 = 64;
+    pub const DESTROY: u16 = 128;
+    pub const CREATE_NAME: u16 = 192;
+    pub const DESTROY_NAME: u16 = 256;
+    pub const THREAD_NAME: u16 = 320;
+}
+
+/// Event of the class [`classes::CONTROL`] that tells of dropped buffers, from 8.0 on.
+const DROPPED: u16 = 8;
+
+/// Process and thread that a record is of, as far as they are known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Owner {
+    /// The process id.
+    pub pid: Option<i32>,
+    /// The thread's number in its process.
+    pub tid: Option<i32>,
+    /// Name of the process as recorded.
+    pub process: Option<Arc<[u8]>>,
+    /// Name of the thread.
+    pub thread: Option<Arc<[u8]>>,
+}
+
+/// A process by its records.
+#[derive(Debug, Default)]
+struct Process {
+    name: Option<Arc<[u8]>>,
+    threads: HashMap<i32, Arc<[u8]>>,
+}
+
+/// The running threads and the names at a place of a log.
+#[derive(Debug)]
+pub(super) struct Owners {
+    big_endian: bool,
+    running: [Option<(i32, i32)>; N_CPUS],
+    processes: HashMap<i32, Process>,
+    last_buffer: Option<u32>,
+    /// Bytes that the names count for.
+    n_bytes: usize,
+}
+
+impl Owners {
+    pub fn new(big_endian: bool) -> Self {
+        Self { big_endian, running: [None; N_CPUS], processes: HashMap::new(), last_buffer: None, n_bytes: 0 }
+    }
+
+    /// Takes in the next record of the log, and gives its owner.
+    pub fn take(&mut self, record: &KevRecord<'_>) -> Owner {
+        match record.meant_class() {
+            classes::CONTROL => {
+                self.control(record);
+                Owner::default()
+            }
+            classes::PR_TH => match (self.word(record, 0), self.word(record, 1)) {
+                (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32),
+                _ => Owner::default(),
+            },
+            _ => match self.running.get(usize::from(record.cpu)) {
+                Some(Some((pid, tid))) => self.thread(*pid, *tid),
+                _ => Owner::default(),
+            },
+        }
+    }
+
+    fn control(&mut self, record: &KevRecord<'_>) {
+        let is_loss = match (record.event, self.word(record, 0)) {
+            (control::BUFFER, Some(word)) => {
+                let number = word % BUFFER_NUMBERS;
+                let last = self.last_buffer.replace(number);
+                last.is_some_and(|last| (last + 1) % BUFFER_NUMBERS != number)
+            }
+            (DROPPED, _) => true,
+            _ => false,
+        };
+        if is_loss {
+            self.running = [None; N_CPUS];
+        }
+    }
+
+    fn process_or_thread(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> Owner {
+        match record.event {
+            events::RUNNING => {
+                if let Some(running) = self.running.get_mut(usize::from(record.cpu)) {
+                    *running = Some((first, second));
+                }
+                self.thread(first, second)
+            }
+            events::THREAD_CREATE => {
+                self.forget_thread(first, second);
+                self.thread(first, second)
+            }
+            events::THREAD_DESTROY => {
+                let owner = self.thread(first, second);
+                self.forget_thread(first, second);
+                self.stop(|running| running == (first, second));
+                owner
+            }
+            events::THREAD_NAME => {
+                self.forget_thread(first, second);
+                if let Some(name) = self.name(record) {
+                    self.processes.entry(first).or_default().threads.insert(second, name);
+                }
+                self.thread(first, second)
+            }
+            ..events::PROCESSES => self.thread(first, second),
+            events::CREATE => {
+                self.forget_process(second);
+                self.process(second)
+            }
+            events::CREATE_NAME => {
+                let known = self.processes.get(&second).and_then(|process| process.name.as_deref());
+                if known.is_none() || known != Some(name_bytes(record)) {
+                    self.forget_process(second);
+                    let name = self.name(record);
+                    self.processes.insert(second, Process { name, ..Process::default() });
+                }
+                self.process(second)
+            }
+            events::DESTROY | events::DESTROY_NAME => {
+                let mut owner = self.process(second);
+                if owner.process.is_none() && record.event == events::DESTROY_NAME {
+                    owner.process = Some(name_bytes(record)).filter(|name| !name.is_empty()).map(Arc::from);
+                }
+                self.forget_process(second);
+                self.stop(|(pid, _)| pid == second);
+                owner
+            }
+            _ => Owner::default(),
+        }
+    }
+
+    fn process(&self, pid: i32) -> Owner {
+        let process = self.processes.get(&pid).and_then(|process| process.name.clone());
+        Owner { pid: Some(pid), process, ..Owner::default() }
+    }
+
+    fn thread(&self, pid: i32, tid: i32) -> Owner {
+        let thread = self.processes.get(&pid).and_then(|process| process.threads.get(&tid).cloned());
+        Owner { tid: Some(tid), thread, ..self.process(pid) }
+    }
+
+    fn forget_thread(&mut self, pid: i32, tid: i32) {
+        let forgotten = self.processes.get_mut(&pid).and_then(|process| process.threads.remove(&tid));
+        self.n_bytes -= forgotten.map_or(0, |name| cost(&name));
+    }
+
+    fn forget_process(&mut self, pid: i32) {
+        let Some(Process { name, threads }) = self.processes.remove(&pid) else { return };
+        let names = threads.into_values().chain(name);
+        self.n_bytes -= names.map(|name| cost(&name)).sum::<usize>();
+    }
+
+    /// Forgets the threads running on CPUs that `is_gone` chooses.
+    fn stop(&mut self, is_gone: impl Fn((i32, i32)) -> bool) {
+        self.running.iter_mut().filter(|running| running.is_some_and(&is_gone)).for_each(|running| *running = None);
+    }
+
+    /// The name after the first two words; `None` if it is empty, or there is no room for it.
+    fn name(&mut self, record: &KevRecord<'_>) -> Option<Arc<[u8]>> {
+        let name = name_bytes(record);
+        if name.is_empty() || self.n_bytes + cost(name) > MAX_NAME_BYTES {
+            return None;
+        }
+        self.n_bytes += cost(name);
+        Some(Arc::from(name))
+    }
+
+    fn word(&self, record: &KevRecord<'_>, at: usize) -> Option<u32> {
+        let bytes = *record.bytes.get(4 * at..)?.first_chunk()?;
+        Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+}
+
+fn cost(name: &[u8]) -> usize {
+    NAME_COST + name.len()
+}
+
+/// The text after the first two words, up to its NUL or the data's end.
+fn name_bytes<'r>(record: &KevRecord<'r>) -> &'r [u8] {
+    let text = record.bytes.get(8..).unwrap_or_default();
+    &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(class: u8, event: u16, cpu: u8, bytes: &[u8]) -> KevRecord<'_> {
+        KevRecord { number: 1, offset: 0, class, event, cpu, wide: bytes.len() > 8, stamp: 0, msb: None, bytes }
+    }
+
+    /// Takes in a record, and shows its owner as `pid tid process thread`.
+    fn take(owners: &mut Owners, class: u8, event: u16, cpu: u8, words: [i32; 2], name: &str) -> String {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.extend(name.as_bytes());
+        let Owner { pid, tid, process, thread } = owners.take(&record(class, event, cpu, &bytes));
+        let number = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
+        let text =
+            |name: Option<Arc<[u8]>>| name.map_or("-".into(), |name| String::from_utf8_lossy(&name).into_owned());
+        format!("{} {} {} {}", number(pid), number(tid), text(process), text(thread))
+    }
+
+    #[test]
+    fn a_process_that_is_created_again_has_new_threads() {
+        let mut owners = Owners::new(false);
+        let mut next = |event, words, name| take(&mut owners, 4, event, 0, words, name);
+        assert_eq!(next(192, [0, 7], "bin/a"), "7 - bin/a -");
+        assert_eq!(next(320, [7, 1], "main"), "7 1 bin/a main");
+        // The state dump of a trace's start tells what is known already.
+        assert_eq!(next(192, [0, 7], "bin/a"), "7 - bin/a -");
+        assert_eq!(next(2, [7, 1], ""), "7 1 bin/a main");
+        assert_eq!(next(192, [0, 7], "bin/b"), "7 - bin/b -");
+        assert_eq!(next(2, [7, 1], ""), "7 1 bin/b -");
+        assert_eq!(next(64, [0, 7], ""), "7 - - -");
+    }
+
+    #[test]
+    fn names_that_come_to_too_much_are_not_kept() {
+        let mut owners = Owners::new(false);
+        let long = "x".repeat(MAX_NAME_BYTES / 2);
+        take(&mut owners, 4, 192, 0, [0, 1], &long);
+        assert!(take(&mut owners, 4, 192, 0, [0, 2], &long).starts_with("2 - - "));
+        take(&mut owners, 4, 128, 0, [0, 1], "");
+        assert!(take(&mut owners, 4, 192, 0, [0, 2], &long).starts_with("2 - x"));
+        take(&mut owners, 4, 64, 0, [0, 2], "");
+        assert_eq!(owners.n_bytes, 0);
+    }
+
+    #[test]
+    fn records_without_two_words_tell_nothing() {
+        let mut owners = Owners::new(true);
+        assert_eq!(owners.take(&record(4, 1, 0, &[0; 7])), Owner::default());
+        let running = owners.take(&record(4, 1, 0, &[0, 0, 0, 5, 0, 0, 0, 6]));
+        assert_eq!((running.pid, running.tid), (Some(5), Some(6)));
+        assert_eq!(owners.take(&record(13, 9, 0, &[])).pid, Some(5));
+        assert_eq!(owners.take(&record(4, 400, 0, &[0; 8])), Owner::default());
+        owners.take(&record(1, 8, 3, &[0; 8]));
+        assert_eq!(owners.take(&record(6, 9, 0, &[])), Owner::default());
+    }
+}

@@ -1,0 +1,1082 @@
+//! Everything that precedes an event's text, compiled once per report into a list of cells: columns, the delimiters and
+//! keys of tables, and the marks of colours.
+//!
+//! ```text
+//! --columns id,exec,pid,elapsed,delta,text      Id  Context(0)  Times
+//! --to tsv                                      Id  "\t"  Elapsed  "\t"  Delta  "\t"
+//! ```
+//!
+//! Columns of the context are rendered once per thread and context, not per event: neighbours share them.
+
+use super::batch::{Batch, Shown};
+use crate::catalog::Catalog;
+use crate::columns::{Column, Columns, Value, left, right};
+use crate::context::Facts;
+use crate::forms::Form;
+use crate::ids::display_id;
+use crate::json;
+use crate::reader::aix::LogInfo;
+use crate::screen::marks;
+use tfbc_vm::{COLUMNS, Level, TextBuf, num};
+
+/// The cells of a report.
+pub(super) struct Cells {
+    list: Box<[Cell]>,
+    /// The context columns of each [`Put::Context`], in the order of the cells.
+    segments: Box<[Segment]>,
+    form: Form,
+    has_label: bool,
+    usual: Option<Usual>,
+    /// True if the cells of any event fit into [`COLUMNS`] bytes, unless a value is wider than its column.
+    fits: bool,
+}
+
+/// Id, perhaps context, and both times: their cells are known without a loop, which takes 60 instructions an event.
+#[derive(Debug, Clone, Copy)]
+struct Usual {
+    width: u8,
+    has_context: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    put: Put,
+    /// True if a blank is inserted before a value that would touch the one before it.
+    apart: bool,
+}
+
+/// Content of a cell.
+#[derive(Debug, Clone, Copy)]
+enum Put {
+    Literal(Literal),
+    /// Hook id in a column of this width.
+    Id(u8),
+    /// Hook id without blanks.
+    BareId,
+    /// Opening of a JSON object up to the value after the label.
+    Label,
+    /// Columns of one segment.
+    Context(u8),
+    /// Elapsed time and delta in their usual columns.
+    Times,
+    Elapsed,
+    ElapsedShort,
+    Delta,
+    DeltaMicro,
+    BareElapsed,
+    BareElapsedShort,
+    BareDelta,
+    BareDeltaMicro,
+    /// End of a line, without the blanks before it.
+    EndLine,
+}
+
+/// Bytes that are the same for every event.
+#[derive(Debug, Clone, Copy)]
+struct Literal {
+    text: [u8; Literal::MAX],
+    len: u8,
+}
+
+impl Literal {
+    const MAX: usize = 24;
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.len.into()]
+    }
+}
+
+/// Context columns in a row, each with the bytes before it.
+#[derive(Debug, Default)]
+struct Segment(Vec<(Vec<u8>, Column, usize)>);
+
+impl Cells {
+    /// Cells for a report's columns. No cells if nothing of an event is written.
+    pub fn new(columns: &Columns, form: Form, colour: bool) -> Self {
+        let mut cells = Builder { columns, form, list: Vec::new(), segments: Vec::new() };
+        match form {
+            Form::Text => cells.text(colour),
+            Form::Tsv | Form::Csv => cells.table(),
+            Form::Ndjson => cells.object(),
+        }
+        let Builder { list, segments, .. } = cells;
+        let mut at = 0;
+        let fits = list.iter().all(|cell| {
+            let (len, stored) = cell.max_len();
+            at += len;
+            at - len + stored <= COLUMNS
+        });
+        let has_label = list.iter().any(|cell| matches!(cell.put, Put::Label));
+        let puts: Vec<Put> = list.iter().map(|cell| cell.put).collect();
+        let usual = match puts[..] {
+            [Put::Id(width), Put::Times] => Some(Usual { width, has_context: false }),
+            [Put::Id(width), Put::Context(_), Put::Times] => Some(Usual { width, has_context: true }),
+            _ => None,
+        };
+        Self { fits, usual, list: list.into(), segments: segments.into(), form, has_label }
+    }
+
+    /// No cells.
+    pub fn none() -> Self {
+        Self {
+            list: Box::default(),
+            segments: Box::default(),
+            form: Form::Text,
+            has_label: false,
+            usual: None,
+            fits: true,
+        }
+    }
+
+    /// True if something precedes the texts of a level.
+    pub fn precede(&self, level: Level) -> bool {
+        let is_bare = self.form == Form::Text && level == Level::Zero;
+        !(self.list.is_empty() || is_bare)
+    }
+
+    /// True if [`Cells::put`] writes the cells of events, unless a value is wider than its column.
+    pub fn fit(&self) -> bool {
+        self.fits
+    }
+
+    /// True if all values of an event leave a blank free in their columns. Values of tables have none.
+    #[inline(always)]
+    pub fn hold(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
+        times.hold(elapsed_ns, last_ns) || self.form != Form::Text
+    }
+
+    /// Writes the cells of an event that [`Cells::hold`] has taken; gives their length. The values are asked for in each
+    /// branch: lent to the loop, they would be in memory for both.
+    #[inline(always)]
+    pub fn put<'v>(&self, values: impl Fn() -> Values<'v>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        let Some(Usual { width, has_context }) = self.usual else { return self.put_each(&values(), times, room) };
+        let values = values();
+        store(room, 0, values.id.0.to_le_bytes());
+        let mut at = usize::from(width);
+        if has_context {
+            at = Cell { put: Put::Context(0), apart: true }.put(&values, times, room, at);
+        }
+        times.both(values.elapsed_ns, values.elapsed_ns - values.last_ns, room, at);
+        at + Times::WIDTH
+    }
+
+    #[inline(never)]
+    fn put_each(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        self.list.iter().fold(0, |at, cell| cell.put(values, times, room, at))
+    }
+
+    /// Appends the cells of any event.
+    #[inline(never)]
+    pub fn append(&self, values: &Values<'_>, times: &mut Times, out: &mut TextBuf) {
+        const ROOM: usize = 2 * COLUMNS;
+        let is_narrow = times.hold(values.elapsed_ns, values.last_ns);
+        let line = out.len() + self.colour_len();
+        // The first byte is the one before the cells that are not appended yet.
+        let mut room = [b' '; ROOM];
+        let mut at = 1;
+        for cell in &self.list {
+            let long = match cell.put {
+                Put::Label => Some(values.label),
+                Put::Context(n) => values.context(n).long.as_deref(),
+                _ => None,
+            };
+            if long.is_some() || at > COLUMNS || matches!(cell.put, Put::EndLine) {
+                out.push(&room[1..at]);
+                (room[0], at) = (room[at - 1], 1);
+            }
+            match cell.put {
+                Put::EndLine => {
+                    crate::columns::trim(line.min(out.len()), out);
+                    out.push(b"\n");
+                }
+                Put::Times | Put::Elapsed | Put::ElapsedShort | Put::Delta | Put::DeltaMicro if !is_narrow => {
+                    out.push(&room[1..at]);
+                    let columns =
+                        if matches!(cell.put, Put::Times) { &[Put::Elapsed, Put::Delta][..] } else { &[cell.put] };
+                    // A first cell touches nothing.
+                    let line = if cell.apart { line } else { out.len() };
+                    columns.iter().for_each(|put| put.wide_time(values, line, out));
+                    (room[0], at) = (out.as_bytes().last().copied().unwrap_or(b' '), 1);
+                }
+                Put::Label | Put::Context(_) if long.is_some() => {
+                    let text = long.unwrap_or_default();
+                    if cell.apart && room[0] != b' ' && !values.starts_blank(cell.put) {
+                        out.push(b" ");
+                    }
+                    out.push(text);
+                    room[0] = text.last().copied().unwrap_or(b' ');
+                }
+                _ => at = cell.put(values, times, &mut room, at),
+            }
+        }
+        out.push(&room[1..at]);
+    }
+
+    /// Length of the mark before the first column.
+    fn colour_len(&self) -> usize {
+        match self.list.first() {
+            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == marks().dim => literal.len.into(),
+            _ => 0,
+        }
+    }
+}
+
+impl Cell {
+    /// Bytes that the cell takes at most if its value fits, and that are stored at its place.
+    fn max_len(&self) -> (usize, usize) {
+        let blank = usize::from(self.apart);
+        let (len, stored) = match self.put {
+            Put::Literal(literal) => (literal.len.into(), Literal::MAX),
+            Put::Id(width) => (width.into(), 8),
+            Put::BareId => (4, 8),
+            // Always appended.
+            Put::Label => (0, COLUMNS + 1),
+            Put::Context(_) => (ContextText::MAX, ContextText::MAX),
+            Put::Times => (Times::WIDTH, Times::WIDTH),
+            Put::Elapsed => (14, 14),
+            Put::ElapsedShort => (10, 10),
+            Put::Delta | Put::DeltaMicro => (15, 15),
+            Put::BareElapsed | Put::BareElapsedShort | Put::BareDelta | Put::BareDeltaMicro => (22, 32),
+            Put::EndLine => (1, 1),
+        };
+        (blank + len, blank + stored)
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(&self, values: &Values<'_>, times: &Times, room: &mut [u8; N], mut at: usize) -> usize {
+        // Right-aligned values that fit begin with a blank.
+        if self.apart
+            && matches!(self.put, Put::Id(_) | Put::Context(_))
+            && room[at.wrapping_sub(1) % N] != b' '
+            && !values.starts_blank(self.put)
+        {
+            store(room, at, [b' ']);
+            at += 1;
+        }
+        match self.put {
+            Put::Literal(Literal { text, len }) => {
+                store(room, at, text);
+                at + usize::from(len)
+            }
+            Put::Id(width) => {
+                store(room, at, values.id.0.to_le_bytes());
+                at + usize::from(width)
+            }
+            Put::BareId => {
+                store(room, at, values.id.0.to_le_bytes());
+                at + values.id.len()
+            }
+            Put::Context(n) => {
+                let ContextText { text, len, .. } = values.context(n);
+                store(room, at, *text);
+                at + usize::from(*len)
+            }
+            Put::Times => {
+                times.both_apart(values.elapsed_ns, values.delta(), room, at);
+                at + Times::WIDTH
+            }
+            Put::Elapsed => {
+                store(room, at, times.elapsed_apart(values.elapsed_ns));
+                at + 14
+            }
+            Put::ElapsedShort => {
+                let [_, short @ .., _, _, _] = times.elapsed_apart(values.elapsed_ns);
+                store(room, at, short);
+                at + 10
+            }
+            Put::Delta => {
+                store(room, at, times.delta_apart(values.delta()));
+                at + 15
+            }
+            Put::DeltaMicro => {
+                store(room, at, times.delta_micro(values.delta()));
+                at + 15
+            }
+            Put::BareElapsed => values.bare_elapsed(times, room, at),
+            Put::BareElapsedShort => values.bare_elapsed_short(room, at),
+            Put::BareDelta => values.bare_delta(room, at),
+            Put::BareDeltaMicro => values.bare_delta_micro(room, at),
+            Put::EndLine => {
+                while at > 0 && room[at - 1] == b' ' {
+                    at -= 1;
+                }
+                store(room, at, [b'\n']);
+                at + 1
+            }
+            // It is appended.
+            Put::Label => at,
+        }
+    }
+}
+
+impl Put {
+    /// Appends a time that fills its column, or more.
+    fn wide_time(&self, values: &Values<'_>, line: usize, out: &mut TextBuf) {
+        let mut text = [0; 32];
+        let at = values.sign(&mut text, 0);
+        let (len, width) = match self {
+            Put::Elapsed => (num::decimal::<9>(&mut text, 0, values.elapsed_ns), 14),
+            Put::ElapsedShort => (num::decimal::<6>(&mut text, 0, values.elapsed_ns / 1000), 10),
+            Put::Delta => (num::decimal::<6>(&mut text, at, values.delta()), 15),
+            _ => (num::decimal::<3>(&mut text, at, values.delta()), 15),
+        };
+        right(&text[..len], width, line, out);
+    }
+}
+
+/// Values of one event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Values<'e> {
+    pub id: IdText,
+    pub elapsed_ns: u64,
+    /// Elapsed time that the delta is measured from.
+    pub last_ns: u64,
+    /// Texts of the context's segments: as many as there are, from this place on.
+    pub context: (&'e [ContextText], usize),
+    /// Opening of the event's JSON object.
+    pub label: &'e [u8],
+}
+
+impl Values<'_> {
+    #[inline(always)]
+    fn context(&self, n: u8) -> &ContextText {
+        &self.context.0[self.context.1 + usize::from(n)]
+    }
+
+    /// Time since the event before, without its sign.
+    #[inline(always)]
+    fn delta(&self) -> u64 {
+        self.elapsed_ns.abs_diff(self.last_ns)
+    }
+
+    /// Writes a minus if time went back; gives the place after it.
+    #[inline(always)]
+    fn sign(&self, room: &mut [u8], at: usize) -> usize {
+        let is_negative = self.elapsed_ns < self.last_ns;
+        store(room, at, [b'-']);
+        at + usize::from(is_negative)
+    }
+
+    // These four write values without blanks and give the place after them. Inlined, they and the others of the loop would do
+    // their divisions before it, whichever are shown.
+
+    #[inline(never)]
+    fn bare_elapsed(&self, times: &Times, room: &mut [u8], at: usize) -> usize {
+        if self.elapsed_ns.wrapping_sub(times.since_ns) >= MS {
+            return num::decimal::<9>(room, at, self.elapsed_ns);
+        }
+        let (mut text, blanks) = ([b' '; 24], usize::from(times.blanks));
+        if let Some(text) = text.first_chunk_mut() {
+            times.elapsed(self.elapsed_ns, text);
+        }
+        if let Some(text) = text.get(blanks..).and_then(|text| text.first_chunk::<16>()) {
+            store(room, at, *text);
+        }
+        at + 14 - blanks
+    }
+
+    #[inline(never)]
+    fn bare_elapsed_short(&self, room: &mut [u8], at: usize) -> usize {
+        num::decimal::<6>(room, at, self.elapsed_ns / 1000)
+    }
+
+    #[inline(never)]
+    fn bare_delta(&self, room: &mut [u8], at: usize) -> usize {
+        let at = self.sign(room, at);
+        if self.delta() < MS {
+            let mut text = *b"0.      ";
+            if let Some(text) = text.last_chunk_mut() {
+                num::point6(text, self.delta() as u32);
+            }
+            store(room, at, text);
+            return at + 8;
+        }
+        num::decimal::<6>(room, at, self.delta())
+    }
+
+    #[inline(never)]
+    fn bare_delta_micro(&self, room: &mut [u8], at: usize) -> usize {
+        let at = self.sign(room, at);
+        num::decimal::<3>(room, at, self.delta())
+    }
+
+    /// True if the first value of a cell is empty: blanks touch nothing.
+    #[inline(always)]
+    fn starts_blank(&self, put: Put) -> bool {
+        matches!(put, Put::Context(n) if self.context(n).starts_blank)
+    }
+}
+
+/// Compiles cells.
+struct Builder<'c> {
+    columns: &'c Columns,
+    form: Form,
+    list: Vec<Cell>,
+    segments: Vec<Segment>,
+}
+
+impl Builder<'_> {
+    fn text(&mut self, colour: bool) {
+        if colour {
+            self.literal(&marks().dim);
+        }
+        for (at, column) in self.columns.list().iter().enumerate() {
+            let put = match column {
+                Column::Id => Put::Id(self.columns.width(*column) as u8),
+                Column::Elapsed => Put::Elapsed,
+                Column::ElapsedShort => Put::ElapsedShort,
+                Column::Delta => Put::Delta,
+                Column::DeltaMicro => Put::DeltaMicro,
+                _ => {
+                    self.context(*column, at > 0);
+                    continue;
+                }
+            };
+            match (put, self.list.last_mut()) {
+                (Put::Delta, Some(last)) if matches!(last.put, Put::Elapsed) => last.put = Put::Times,
+                _ => self.list.push(Cell { put, apart: at > 0 }),
+            }
+        }
+        if self.columns.has_two_lines() {
+            self.put(Put::EndLine);
+        }
+        if colour {
+            self.literal(&marks().plain);
+        }
+        if !self.columns.has_text() {
+            self.put(Put::EndLine);
+        }
+    }
+
+    fn table(&mut self) {
+        let delimiter = self.form.delimiter();
+        for (at, column) in self.columns.list().iter().enumerate() {
+            if at > 0 {
+                self.literal(&delimiter);
+            }
+            self.value(*column);
+        }
+        match (self.columns.has_text(), self.columns.list()) {
+            (false, _) => self.literal(self.form.line_end()),
+            (true, []) => {}
+            (true, _) => self.literal(&delimiter),
+        }
+    }
+
+    /// `{"id":"010","label":"…","elapsed":0.000105984,…,"text":`, and the quote before the text.
+    fn object(&mut self) {
+        let list = self.columns.list();
+        if list.first() != Some(&Column::Id) {
+            self.literal(b"{");
+        }
+        for (at, column) in list.iter().enumerate() {
+            if *column == Column::Id {
+                // The label's cell begins with the byte before its key.
+                self.put(Put::Label);
+                continue;
+            }
+            if at > 0 {
+                self.literal(b",");
+            }
+            self.literal(column.info().key.as_bytes());
+            self.value(*column);
+        }
+        match (self.columns.has_text(), list) {
+            (false, _) => self.literal(b"}\n"),
+            (true, []) => self.literal(b"\"text\":\""),
+            (true, _) => self.literal(b",\"text\":\""),
+        }
+    }
+
+    fn value(&mut self, column: Column) {
+        self.put(match column {
+            Column::Id => Put::BareId,
+            Column::Elapsed => Put::BareElapsed,
+            Column::ElapsedShort => Put::BareElapsedShort,
+            Column::Delta => Put::BareDelta,
+            Column::DeltaMicro => Put::BareDeltaMicro,
+            _ => return self.context(column, false),
+        });
+    }
+
+    /// Adds a context column, to the last segment if nothing but literals is between.
+    fn context(&mut self, column: Column, apart: bool) {
+        let is_literal = |cell: &&Cell| matches!(cell.put, Put::Literal(_));
+        let n_literals = self.list.iter().rev().take_while(is_literal).count();
+        let first = self.list.len() - n_literals;
+        let follows = first > 0 && matches!(self.list[first - 1].put, Put::Context(_));
+        let width = self.columns.width(column);
+        match self.segments.last_mut() {
+            Some(segment) if follows => {
+                let before = self.list.drain(first..).flat_map(|cell| match cell.put {
+                    Put::Literal(literal) => literal.as_bytes().to_vec(),
+                    _ => Vec::new(),
+                });
+                segment.0.push((before.collect(), column, width));
+            }
+            _ => {
+                self.list.push(Cell { put: Put::Context(self.segments.len() as u8), apart });
+                self.segments.push(Segment(vec![(Vec::new(), column, width)]));
+            }
+        }
+    }
+
+    fn put(&mut self, put: Put) {
+        self.list.push(Cell { put, apart: false });
+    }
+
+    /// Adds bytes, to the last literal if there is room.
+    fn literal(&mut self, bytes: &[u8]) {
+        if let Some(Cell { put: Put::Literal(last), .. }) = self.list.last_mut()
+            && let Some(room) = last.text.get_mut(last.len.into()..usize::from(last.len) + bytes.len())
+        {
+            room.copy_from_slice(bytes);
+            last.len += bytes.len() as u8;
+            return;
+        }
+        for bytes in bytes.chunks(Literal::MAX) {
+            let mut text = [0; Literal::MAX];
+            text[..bytes.len()].copy_from_slice(bytes);
+            self.put(Put::Literal(Literal { text, len: bytes.len() as u8 }));
+        }
+    }
+}
+
+/// A canonical hook id as its column shows it: three digits, or four if the last is not 0, and blanks. The first
+/// character is the lowest byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IdText(u64);
+
+impl IdText {
+    /// Text of an id.
+    #[inline]
+    pub fn new(id: u16) -> Self {
+        let [a, b, c, d] = num::hex4(id);
+        let d = if id & 15 == 0 { b' ' } else { d };
+        Self(u64::from_le_bytes([a, b, c, d, b' ', b' ', b' ', b' ']))
+    }
+
+    /// Number of digits.
+    #[inline(always)]
+    fn len(self) -> usize {
+        3 + usize::from(self.0 >> 24 & 0xFF != u64::from(b' '))
+    }
+}
+
+/// A millisecond.
+const MS: u64 = 1_000_000;
+
+/// Cache of the text of elapsed times: events in a row share their millisecond.
+#[derive(Debug)]
+pub(super) struct Times {
+    /// Start of the millisecond.
+    since_ns: u64,
+    /// Its text, seconds included.
+    text: [u8; 8],
+    /// Blanks that the text begins with.
+    blanks: u8,
+    /// True if elapsed times have the short form.
+    is_short: bool,
+}
+
+impl Times {
+    /// Bytes of both columns.
+    const WIDTH: usize = 14 + 15;
+
+    pub fn new(columns: &Columns) -> Self {
+        Self { since_ns: 0, text: *b"   0.000", blanks: 3, is_short: columns.list().contains(&Column::ElapsedShort) }
+    }
+
+    /// Takes an elapsed time; false if it or its delta leaves no blank free in its column.
+    #[inline(always)]
+    fn hold(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
+        (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
+    }
+
+    /// Writes the elapsed time that was taken last.
+    #[inline(always)]
+    fn elapsed(&self, elapsed_ns: u64, text: &mut [u8; 14]) {
+        if let Some(text) = text.last_chunk_mut() {
+            num::point6(text, (elapsed_ns - self.since_ns) as u32);
+        }
+        text[..8].copy_from_slice(&self.text);
+    }
+
+    /// Writes the elapsed time that was taken last, and its delta.
+    #[inline(always)]
+    fn both<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
+        if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
+            && let Some((elapsed, delta)) = both.split_first_chunk_mut()
+            && let Some(delta) = delta.first_chunk_mut()
+        {
+            self.elapsed(elapsed_ns, elapsed);
+            self.delta(delta_ns, delta);
+        }
+    }
+
+    #[inline(never)]
+    fn both_apart<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
+        self.both(elapsed_ns, delta_ns, room, at);
+    }
+
+    #[inline(never)]
+    fn elapsed_apart(&self, elapsed_ns: u64) -> [u8; 14] {
+        let mut text = [0; 14];
+        self.elapsed(elapsed_ns, &mut text);
+        text
+    }
+
+    #[inline(never)]
+    fn delta_apart(&self, delta_ns: u64) -> [u8; 15] {
+        let mut text = [0; 15];
+        self.delta(delta_ns, &mut text);
+        text
+    }
+
+    /// Writes a delta in milliseconds.
+    #[inline(always)]
+    fn delta(&self, delta_ns: u64, text: &mut [u8; 15]) {
+        if delta_ns >= MS {
+            return Self::long_delta(delta_ns, text);
+        }
+        text[..8].copy_from_slice(b"       0");
+        if let Some(text) = text.last_chunk_mut() {
+            num::point6(text, delta_ns as u32);
+        }
+    }
+
+    /// Text of a delta in microseconds.
+    #[inline(never)]
+    fn delta_micro(&self, delta_ns: u64) -> [u8; 15] {
+        let mut text = [b' '; 15];
+        if !text.last_chunk_mut().is_some_and(|text| num::fixed::<12, 3>(text, delta_ns)) {
+            let mut digits = [0; 32];
+            let len = num::decimal::<3>(&mut digits, 0, delta_ns).min(15);
+            text = [b' '; 15];
+            text[15 - len..].copy_from_slice(&digits[..len]);
+        }
+        text
+    }
+
+    /// Takes the millisecond of an elapsed time; false if that is too long.
+    #[inline(never)]
+    fn go_to(&mut self, elapsed_ns: u64) -> bool {
+        let mut text = [0; 14];
+        let fits = num::fixed::<14, 9>(&mut text, elapsed_ns) && !(self.is_short && text[1] != b' ');
+        if fits && let Some(first) = text.first_chunk() {
+            (self.text, self.since_ns) = (*first, elapsed_ns - elapsed_ns % MS);
+            self.blanks = first.iter().take_while(|byte| **byte == b' ').count() as u8;
+        }
+        fits
+    }
+
+    #[inline(never)]
+    fn long_delta(delta_ns: u64, text: &mut [u8; 15]) {
+        num::fixed::<15, 6>(text, delta_ns);
+    }
+}
+
+/// Text of the context columns of one segment.
+#[derive(Debug, Clone)]
+pub(super) struct ContextText {
+    text: [u8; Self::MAX],
+    len: u8,
+    /// True if the first value is empty.
+    starts_blank: bool,
+    /// The text, if it is longer than `text`.
+    long: Option<Box<[u8]>>,
+}
+
+impl ContextText {
+    /// Some bytes more than all context columns are wide together.
+    const MAX: usize = 80;
+}
+
+/// Cache of the context's texts, by the contexts of a batch.
+#[derive(Default)]
+pub(super) struct ContextTexts {
+    /// Thread of the texts and true if all of them are short, by context.
+    threads: Vec<Option<(u64, bool)>>,
+    /// Texts by context and segment.
+    texts: Vec<ContextText>,
+    scratch: TextBuf,
+    value: TextBuf,
+}
+
+impl ContextTexts {
+    /// Finds the texts for an event; false if one of them is long.
+    #[inline(always)]
+    pub fn find(&mut self, batch: &Batch, event: &Shown, cells: &Cells, logs: &[LogInfo]) -> bool {
+        if cells.segments.is_empty() {
+            return true;
+        }
+        match self.threads.get(event.setting as usize) {
+            Some(Some((tid, is_short))) if *tid == event.tid => *is_short,
+            _ => self.render(batch, event, cells, logs),
+        }
+    }
+
+    /// The texts for an event that [`ContextTexts::find`] has found, and the place of the first.
+    #[inline(always)]
+    pub fn of(&self, event: &Shown, cells: &Cells) -> (&[ContextText], usize) {
+        (&self.texts, cells.segments.len() * event.setting as usize)
+    }
+
+    #[inline(never)]
+    fn render(&mut self, batch: &Batch, event: &Shown, cells: &Cells, logs: &[LogInfo]) -> bool {
+        let (context, n) = (event.setting as usize, cells.segments.len());
+        if context >= self.threads.len() {
+            self.threads.resize(context + 1, None);
+            let empty = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: true, long: None };
+            self.texts.resize(n * (context + 1), empty);
+        }
+        let row = ContextRow::of(batch, event, logs);
+        for (segment, text) in cells.segments.iter().zip(&mut self.texts[n * context..n * (context + 1)]) {
+            *text = segment.text(&row, cells.form, (&mut self.scratch, &mut self.value));
+        }
+        let is_short = self.texts[n * context..n * (context + 1)].iter().all(|text| text.long.is_none());
+        self.threads[context] = Some((event.tid, is_short));
+        is_short
+    }
+
+    /// Another batch has other contexts.
+    pub fn forget(&mut self) {
+        self.threads.clear();
+        self.texts.clear();
+    }
+}
+
+/// Values of the context columns.
+#[derive(Debug, Clone, Copy)]
+struct ContextRow<'r> {
+    facts: Facts<'r>,
+    file: &'r [u8],
+    reported_cpus: u32,
+}
+
+impl<'r> ContextRow<'r> {
+    fn of(batch: &'r Batch, event: &Shown, logs: &'r [LogInfo]) -> Self {
+        let setting = batch.setting(event.setting);
+        Self {
+            facts: batch.facts(setting, event.tid),
+            file: logs[setting.log as usize].name.as_bytes(),
+            reported_cpus: batch.system(setting).reported_cpus(setting.reported_cpus),
+        }
+    }
+}
+
+impl Segment {
+    fn text(&self, row: &ContextRow<'_>, form: Form, (out, value): (&mut TextBuf, &mut TextBuf)) -> ContextText {
+        out.clear();
+        let mut starts_blank = false;
+        for (at, (before, column, width)) in self.0.iter().enumerate() {
+            out.push(before);
+            let fact = fact(*column, row);
+            if form == Form::Text {
+                value.clear();
+                fact.push(*column, value);
+                starts_blank |= at == 0 && value.is_empty();
+                left(value.as_bytes(), *width, 0, out);
+            } else {
+                fact.push_value(*column, form, out);
+            }
+        }
+        let mut text = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank, long: None };
+        let found = out.as_bytes();
+        match text.text.get_mut(..found.len()) {
+            Some(room) => {
+                room.copy_from_slice(found);
+                text.len = found.len() as u8;
+            }
+            None => text.long = Some(found.into()),
+        }
+        text
+    }
+}
+
+/// Value of a context column.
+enum Fact<'r> {
+    /// Empty if it is not known.
+    Text(&'r [u8]),
+    Number(Option<u64>),
+}
+
+fn fact<'r>(column: Column, row: &ContextRow<'r>) -> Fact<'r> {
+    let Facts { name, svc, pid, cpu, tid, depth, .. } = row.facts;
+    Fact::Number(match column {
+        Column::File => return Fact::Text(row.file),
+        Column::Svc => return Fact::Text(svc),
+        Column::Exec if name.is_empty() => return Fact::Number(pid),
+        Column::Exec => return Fact::Text(name),
+        Column::Pid => pid,
+        Column::Cpu => cpu,
+        Column::ReportedCpus => Some(row.reported_cpus.into()),
+        Column::Tid => Some(tid),
+        Column::Int => Some(u64::from(depth)),
+        _ => None,
+    })
+}
+
+impl Fact<'_> {
+    /// Appends the value as people read it.
+    fn push(&self, column: Column, out: &mut TextBuf) {
+        match (self, column) {
+            (Fact::Number(None), Column::Exec) => out.push(b"-?-"),
+            (Fact::Number(Some(pid)), Column::Exec) => {
+                out.push(b"-");
+                out.dec(*pid);
+                out.push(b"-");
+            }
+            (Fact::Number(Some(0)), Column::Int) | (Fact::Number(None), _) => {}
+            (Fact::Number(Some(number)), _) => out.dec(*number),
+            (Fact::Text(text), _) => out.push(text),
+        }
+    }
+
+    /// Appends the value as programs read it.
+    fn push_value(&self, column: Column, form: Form, out: &mut TextBuf) {
+        let is_text = column.info().value == Value::Text;
+        let text = match self {
+            Fact::Text(text) => *text,
+            Fact::Number(Some(number)) if !is_text => return out.dec(*number),
+            Fact::Number(_) => b"",
+        };
+        if form == Form::Ndjson && text.is_empty() {
+            return out.push(b"null");
+        }
+        if is_text {
+            let start = form.begin_value(out);
+            out.push(text);
+            form.end_value(start, out);
+        }
+    }
+}
+
+/// Openings of JSON objects up to the value after the label, each put together once.
+#[derive(Default)]
+pub(super) struct Labels {
+    /// By canonical id, an index of `known` plus 1; 0 if it is not known.
+    places: Vec<u32>,
+    known: Vec<Box<[u8]>>,
+}
+
+impl Labels {
+    /// `{"id":"010","label":"…"`, for an id.
+    #[inline(always)]
+    pub fn of(&mut self, id: u16, catalog: &Catalog<'_>, cells: &Cells) -> &[u8] {
+        if !cells.has_label {
+            return &[];
+        }
+        let place = self.places.get(usize::from(id)).and_then(|place| place.checked_sub(1));
+        let place = place.unwrap_or_else(|| self.learn(id, catalog, cells));
+        self.known.get(place as usize).map_or(&b""[..], |label| label)
+    }
+
+    #[cold]
+    fn learn(&mut self, id: u16, catalog: &Catalog<'_>, cells: &Cells) -> u32 {
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        let mut text = TextBuf::new();
+        text.push(if matches!(cells.list[0].put, Put::Label) { b"{" } else { b"," });
+        text.push(Column::Id.info().key.as_bytes());
+        json::string(display_id(id).as_bytes(), &mut text);
+        text.push(b",\"label\":");
+        json::string(hook.as_ref().map_or(&b""[..], |hook| hook.label), &mut text);
+        self.places.resize(1 << 16, 0);
+        self.known.push(text.as_bytes().into());
+        self.places[usize::from(id)] = self.known.len() as u32;
+        self.known.len() as u32 - 1
+    }
+}
+
+/// Writes bytes at a place; nothing if there is no room for all of them.
+#[inline(always)]
+fn store<const N: usize>(room: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(room) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+        *room = bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Timestamp;
+
+    const NOBODY: ContextRow<'static> = ContextRow {
+        facts: Facts { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
+        file: b"",
+        reported_cpus: 0,
+    };
+
+    /// Id, elapsed time and the time that the delta is measured from.
+    type Event = (u16, u64, u64);
+
+    /// Cells of an event by both ways; `None` for [`Cells::put`] if they do not fit.
+    fn both(
+        cells: &Cells,
+        times: &mut Times,
+        (id, elapsed_ns, last_ns): Event,
+        row: &ContextRow<'_>,
+    ) -> (Option<String>, String) {
+        let mut scratch = TextBuf::new();
+        let context: Vec<_> = cells
+            .segments
+            .iter()
+            .map(|segment| segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new())))
+            .collect();
+        let values = Values { id: IdText::new(id), elapsed_ns, last_ns, context: (&context, 0), label: b"{label" };
+        let is_short = context.iter().all(|text| text.long.is_none());
+        let put = (cells.fit() && is_short && cells.hold(times, elapsed_ns, last_ns)).then(|| {
+            let mut room = [b'?'; COLUMNS];
+            let len = cells.put(|| values, times, &mut room);
+            String::from_utf8_lossy(&room[..len]).into_owned()
+        });
+        let mut out = TextBuf::new();
+        out.push(b"line before");
+        let start = out.len();
+        cells.append(&values, times, &mut out);
+        (put, String::from_utf8_lossy(&out.as_bytes()[start..]).into_owned())
+    }
+
+    fn row(columns: &Columns, event: Event, row: &ContextRow<'_>) -> String {
+        let cells = Cells::new(columns, Form::Text, false);
+        let (put, appended) = both(&cells, &mut Times::new(columns), event, row);
+        assert!(put.is_none_or(|put| put == appended), "{appended:?}");
+        appended
+    }
+
+    fn line(columns: &Columns, id: u16, elapsed_ns: u64, delta_ns: i64) -> String {
+        row(columns, (id, elapsed_ns, elapsed_ns.wrapping_sub(delta_ns as u64)), &NOBODY)
+    }
+
+    #[test]
+    fn times_in_every_form() {
+        assert_eq!(line(&Columns::default(), 0x0100, 105_984, 105_984), "010    0.000105984       0.105984");
+        assert_eq!(line(&Columns::new(&[Column::Id], Timestamp::Short), 0x0100, 1_999_999_999, 0), "010   1.999999");
+        assert_eq!(
+            line(&Columns::new(&[], Timestamp::Micro), 0x0100, 105_984, 105_984),
+            "   0.000105984        105.984"
+        );
+        assert_eq!(line(&Columns::default(), 0x0100, 1, -2_500_000), "010    0.000000001      -2.500000");
+    }
+
+    #[test]
+    fn values_are_never_cut_and_never_touch() {
+        let columns = Columns::default();
+        assert_eq!(line(&columns, 0xF5F1, 12_345_678_901_234, 5), "F5F1 12345.678901234       0.000005");
+        assert_eq!(line(&columns, 0x0100, 1_000_000_000_000, 5), "010 1000.000000000       0.000005");
+        assert_eq!(line(&columns, 0xF5F1, 1_000_000_000_000, 5), "F5F1 1000.000000000       0.000005");
+        let wide = row(&columns, (0x0100, u64::MAX, 0), &NOBODY);
+        assert_eq!(wide, "010 18446744073.709551615 18446744073709.551615");
+        let wide = columns.with_wide_ids(true);
+        assert_eq!(line(&wide, 0xF5F1, 0, 0), "F5F1    0.000000000       0.000000");
+        let turned = Columns::parse("delta,id,text", Timestamp::Milli).unwrap();
+        assert_eq!(line(&turned, 0x0100, 7, 7), "       0.000007 010 ");
+    }
+
+    #[test]
+    fn cells_that_fit_are_written_as_any_others() {
+        let names: [&[u8]; 5] = [b"", b"sh", b"fourteen bytes", b"fifteen letters", b" blank first"];
+        let numbers = [None, Some(0), Some(7), Some(100), Some(99_999_999), Some(u64::MAX)];
+        let lists = [
+            "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text",
+            "id,elapsed,delta,text",
+            "id,exec,cpu,pid,elapsed,delta",
+            "delta,id,tid,elapsed",
+            "cpu,id,pid,elapsed,exec,svc,text",
+            "svc",
+            "text",
+        ];
+        let (mut n_fit, mut last_ns) = (0, 0u64);
+        for n in 0..6000usize {
+            let pick = |k: usize| numbers[(n / (k + 1) + k) % numbers.len()];
+            let facts = Facts {
+                tid: pick(0).unwrap_or(5),
+                pid: pick(1),
+                cpu: pick(2),
+                depth: pick(3).unwrap_or(0).min(99) as u32,
+                name: names[n % 5],
+                svc: names[n / 5 % 5],
+                ..NOBODY.facts
+            };
+            let context = ContextRow { facts, file: names[n / 2 % 5], reported_cpus: n as u32 };
+            let timestamp = [Timestamp::Milli, Timestamp::Short, Timestamp::Micro, Timestamp::None][n % 4];
+            let columns = Columns::parse(lists[n % lists.len()], timestamp).unwrap();
+            let columns = columns.with_wide_ids(n % 3 == 0).on_two_lines(n % 11 == 0);
+            let form = [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 7 % 4];
+            let cells = Cells::new(&columns, form, n % 5 == 0);
+            let elapsed_ns =
+                last_ns.wrapping_add([1, 999, 1_000_000, 31_000_000, 2_000_000_000, 10u64.pow(n as u32 % 20)][n % 6]);
+            let event = (
+                if n % 3 == 0 { 0x0100 } else { 0xF5F1 },
+                elapsed_ns,
+                if n % 13 == 0 { elapsed_ns + 8 } else { last_ns },
+            );
+            let (put, appended) = both(&cells, &mut Times::new(&columns), event, &context);
+            n_fit += usize::from(put.is_some());
+            assert!(put.as_ref().is_none_or(|put| *put == appended), "{put:?} {appended:?}");
+            last_ns = if elapsed_ns > 1_100_000_000_000 { 0 } else { elapsed_ns };
+        }
+        assert!(n_fit > 2000, "{n_fit}");
+    }
+
+    #[test]
+    fn values_of_tables_have_no_blanks() {
+        let columns = |timestamp| Columns::parse("id,elapsed,delta,pid,exec,text", timestamp).unwrap();
+        let table = |form, timestamp| {
+            let cells = Cells::new(&columns(timestamp), form, false);
+            let facts = Facts { pid: Some(7), name: b"a\tb", ..NOBODY.facts };
+            both(
+                &cells,
+                &mut Times::new(&columns(timestamp)),
+                (0xF5F1, 1_999_999, 2_000_000),
+                &ContextRow { facts, ..NOBODY },
+            )
+            .1
+        };
+        assert_eq!(table(Form::Tsv, Timestamp::Milli), "F5F1\t0.001999999\t-0.000001\t7\ta\\tb\t");
+        assert_eq!(table(Form::Csv, Timestamp::Short), "F5F1,0.001999,-0.000001,7,a\tb,");
+        let expected = r#"{label,"elapsed":0.001999999,"delta":-0.001,"pid":7,"exec":"a\tb","text":""#;
+        assert_eq!(table(Form::Ndjson, Timestamp::Micro), expected);
+    }
+
+    fn ksh() -> ContextRow<'static> {
+        let facts =
+            Facts { tid: 8191, pid: Some(4522), name: b"ksh", cpu: Some(3), depth: 1, svc: b"kread", ..NOBODY.facts };
+        ContextRow { facts, file: b"trcfile", reported_cpus: 2 }
+    }
+
+    #[test]
+    fn columns_have_their_places() {
+        let all = "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text";
+        let columns = Columns::parse(all, Timestamp::Milli).unwrap();
+        assert_eq!(
+            row(&columns, (0x1060, 0, 0), &ksh()),
+            "106 trcfile        ksh            3   2     4522     8191     1 kread             0.000000000       0.000000"
+        );
+        let columns = Columns::new(&[Column::Id, Column::Exec, Column::Pid], Timestamp::Milli);
+        let line = row(&columns, (0x1060, 3_109_888, 2_947_072), &ksh());
+        assert_eq!((&line[33..44], &line[51..59], line.len()), ("0.003109888", "0.162816", 59));
+    }
+
+    #[test]
+    fn unknown_values_are_blank_or_told_so() {
+        let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
+        assert_eq!(row(&columns, (0, 0, 0), &NOBODY).trim_end(), "-?-");
+        let unnamed = ContextRow { facts: Facts { pid: Some(4522), ..NOBODY.facts }, ..NOBODY };
+        assert_eq!(row(&columns, (0, 0, 0), &unnamed).trim_end(), "-4522-             4522");
+    }
+
+    #[test]
+    fn wide_values_move_the_rest_of_their_line() {
+        let columns = Columns::new(&[Column::File, Column::Pid, Column::Tid], Timestamp::None);
+        let facts = Facts { pid: Some(123_456_789), tid: u64::MAX, ..ksh().facts };
+        let line = row(&columns, (0, 0, 0), &ContextRow { facts, file: b"a/rather/long/name", ..NOBODY });
+        assert_eq!(line, "a/rather/long/name 123456789 18446744073709551615 1 ");
+    }
+
+    #[test]
+    fn the_text_may_have_a_line_of_its_own() {
+        let columns = Columns::new(&[Column::Id, Column::Cpu], Timestamp::None).on_two_lines(true);
+        assert_eq!(row(&columns, (0x1060, 0, 0), &NOBODY), "106\n");
+    }
+}

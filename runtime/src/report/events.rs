@@ -1,0 +1,114 @@
+//! Events of AIX traces, one at a time.
+
+use super::batch::{Batch, Setting, Shown};
+use super::format::{LineEnd, LineFormat};
+use super::walk::LogWalk;
+use super::{ReportError, ReportOptions, layouts};
+use crate::catalog::Catalog;
+use crate::engine::{Step, Steps};
+use crate::reader::aix::{LogInfo, Logs};
+use std::sync::atomic::AtomicU64;
+
+/// Events of a trace with their texts.
+pub(crate) struct AixEvents<'a> {
+    steps: Steps<LogWalk<'a>, LineFormat<'a>>,
+    catalog: &'a Catalog<'a>,
+    /// Index of the next line of the text.
+    next: usize,
+}
+
+/// One event.
+#[derive(Clone, Copy)]
+pub(crate) struct AixEvent<'e> {
+    batch: &'e Batch,
+    shown: &'e Shown,
+    catalog: &'e Catalog<'e>,
+}
+
+impl<'a> AixEvents<'a> {
+    pub fn new(
+        logs: &'a mut Logs,
+        infos: &'a [LogInfo],
+        catalog: &'a Catalog<'a>,
+        options: &'a ReportOptions,
+        known_steps: &'a AtomicU64,
+    ) -> Self {
+        let layouts = layouts(&options.columns);
+        let walk = LogWalk::new(logs, infos, catalog, options, layouts);
+        let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
+        format.collect_ends();
+        Self { steps: Steps::new(walk, format), catalog, next: 0 }
+    }
+
+    /// Goes to the next event, notice or the end.
+    #[inline]
+    pub fn advance(&mut self) -> Result<Step, ReportError> {
+        self.next += 1;
+        while self.next >= self.steps.format.ends().len() {
+            match self.steps.advance()? {
+                Step::Text => self.next = 0,
+                step => {
+                    self.next = usize::MAX - 1;
+                    return Ok(step);
+                }
+            }
+        }
+        Ok(Step::Text)
+    }
+
+    /// The event at hand, and its text.
+    #[inline]
+    pub fn current(&self) -> Option<(&[u8], AixEvent<'_>)> {
+        let ends = self.steps.format.ends();
+        let LineEnd { event, end } = *ends.get(self.next)?;
+        let start = self.next.checked_sub(1).map_or(0, |before| ends[before].end);
+        let line = self.steps.text().get(start as usize..end as usize)?;
+        let batch = self.steps.events();
+        let event = AixEvent { batch, shown: batch.events.get(event as usize)?, catalog: self.catalog };
+        Some((line.strip_suffix(b"\n").unwrap_or(line), event))
+    }
+}
+
+impl<'e> AixEvent<'e> {
+    pub fn id(&self) -> u16 {
+        self.shown.id
+    }
+
+    pub fn label(&self) -> &'e [u8] {
+        let entry = self.catalog.lookup(self.shown.id);
+        let hook = entry.and_then(|entry| self.catalog.program(entry).hook(entry.id()));
+        hook.map_or(&[], |hook| hook.label)
+    }
+
+    pub fn time_ns(&self) -> u64 {
+        self.shown.time_ns
+    }
+
+    pub fn elapsed_ns(&self) -> u64 {
+        self.shown.elapsed_ns
+    }
+
+    pub fn tid(&self) -> u64 {
+        self.shown.tid
+    }
+
+    fn setting(&self) -> &'e Setting {
+        self.batch.setting(self.shown.setting)
+    }
+
+    pub fn cpu(&self) -> Option<u64> {
+        self.batch.facts(self.setting(), self.shown.tid).cpu
+    }
+
+    pub fn pid(&self) -> Option<u64> {
+        self.batch.facts(self.setting(), self.shown.tid).pid
+    }
+
+    pub fn process(&self) -> Option<&'e [u8]> {
+        Some(self.batch.facts(self.setting(), self.shown.tid).name).filter(|name| !name.is_empty())
+    }
+
+    pub fn bytes(&self) -> &'e [u8] {
+        self.batch.hook(&self.batch.taken.bytes, self.shown).bytes
+    }
+}

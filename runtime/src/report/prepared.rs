@@ -1,0 +1,183 @@
+//! Cache of prepared lines: everything that the lines of one hook in one environment have in common, looked up once.
+
+use super::batch::{Shown, Stands};
+use super::cells::{Cells, IdText};
+use crate::catalog::Catalog;
+use tfbc_vm::{Layout, Level, PreparedEntry};
+
+/// The prepared lines that a thread has met.
+pub(super) struct PreparedLines<'r> {
+    lines: Vec<PreparedLine<'r>>,
+    /// A hash table with open addressing, at most half full: an index of `lines` plus 1, or 0.
+    slots: Vec<u32>,
+    /// Shift that makes a hash an index of `slots`.
+    shift: u32,
+}
+
+/// The line of a hook's events in one environment.
+pub(super) struct PreparedLine<'r> {
+    pub text: Text<'r>,
+    pub id: IdText,
+    pub layout: Layout,
+    /// True if something precedes the text. Lines of level 0 have no columns.
+    pub has_cells: bool,
+    /// True if that is written together with the text of a routine, unless a value is wider than its column.
+    pub is_quick: bool,
+    /// True if the stanza is a guess of the built-in format file.
+    pub is_guess: bool,
+    key: u32,
+}
+
+/// Source of a line's text.
+pub(super) enum Text<'r> {
+    /// Routine, run for each event.
+    Run(PreparedEntry<'r>),
+    /// Routine that the verifier refuses.
+    Refused,
+    /// Text that the walk has formatted.
+    Ready,
+    /// No text: the event is counted.
+    Counted,
+    /// No stanza: the event is left out.
+    Nothing,
+}
+
+impl<'r> PreparedLines<'r> {
+    pub fn new() -> Self {
+        Self { lines: Vec::new(), slots: vec![0; 1 << FIRST_BITS], shift: u32::BITS - FIRST_BITS }
+    }
+
+    /// The line of an event, if it is known.
+    #[inline(always)]
+    pub fn get(&self, event: &Shown) -> Option<&PreparedLine<'r>> {
+        let key = key(event);
+        let first = self.slot(key);
+        let line = self.in_slot(first)?;
+        if line.key == key { Some(line) } else { self.get_after(first, key) }
+    }
+
+    /// The line of a key that is not in its first slot.
+    #[cold]
+    fn get_after(&self, first: usize, key: u32) -> Option<&PreparedLine<'r>> {
+        (first + 1..).map_while(|slot| self.in_slot(slot)).find(|line| line.key == key)
+    }
+
+    #[inline(always)]
+    fn slot(&self, key: u32) -> usize {
+        (key.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn in_slot(&self, slot: usize) -> Option<&PreparedLine<'r>> {
+        let number = *self.slots.get(slot & (self.slots.len() - 1))?;
+        self.lines.get((number as usize).wrapping_sub(1))
+    }
+
+    /// Puts a line into its slot.
+    fn enter(&mut self, line: usize) {
+        let mut slot = self.slot(self.lines[line].key);
+        while self.in_slot(slot).is_some() {
+            slot += 1;
+        }
+        let mask = self.slots.len() - 1;
+        self.slots[slot & mask] = line as u32 + 1;
+    }
+
+    /// The lines of the events that come next, up to one that is not known; gives their number. Of many templates, most
+    /// are in no near cache when their event comes: this prefetches them.
+    #[inline(always)]
+    pub fn look_ahead<'s>(&'s self, events: &[Shown], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
+        let mut n_known = 0;
+        for (event, line) in events.iter().zip(&mut *lines) {
+            let Some(known) = self.get(event) else { break };
+            if let Text::Run(begin) = &known.text {
+                begin.prefetch();
+            }
+            *line = known;
+            n_known += 1;
+        }
+        for line in &lines[..n_known] {
+            if let Text::Run(begin) = &line.text {
+                begin.prefetch_code();
+            }
+        }
+        n_known
+    }
+
+    /// Prepares the line of an event; `is_counted` tells that its text is not needed.
+    #[cold]
+    pub fn add(
+        &mut self,
+        event: &Shown,
+        catalog: &'r Catalog<'r>,
+        (layouts, cells): (&[Layout; 5], &Cells),
+        is_counted: bool,
+    ) {
+        let entry = catalog.lookup(event.id);
+        let text = match entry {
+            None => Text::Nothing,
+            Some(_) if is_counted => Text::Counted,
+            Some(_) if event.stands == Stands::Ready => Text::Ready,
+            Some(entry) => catalog.program(entry).begin(entry.hook, event.env.into()).map_or(Text::Refused, Text::Run),
+        };
+        let level = entry.map_or(Level::Zero, |entry| entry.level);
+        let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
+        let has_cells = cells.precede(level);
+        self.lines.push(PreparedLine {
+            is_quick: has_cells && cells.fit() && matches!(text, Text::Run(_)),
+            text,
+            id: IdText::new(event.id),
+            layout: layouts[level as usize],
+            has_cells,
+            is_guess,
+            key: key(event),
+        });
+        if self.lines.len() * 2 > self.slots.len() {
+            self.slots = vec![0; self.slots.len() * 4];
+            self.shift -= 2;
+            (0..self.lines.len()).for_each(|line| self.enter(line));
+        } else {
+            self.enter(self.lines.len() - 1);
+        }
+    }
+}
+
+/// Events whose lines are looked up at once.
+pub(super) const AHEAD: usize = 16;
+
+/// The slots of an empty table, as a power of two.
+const FIRST_BITS: u32 = 8;
+
+/// An id in an environment, and where the event's bytes are: one word of the line.
+#[inline(always)]
+fn key(event: &Shown) -> u32 {
+    u32::from(event.id) | u32::from(event.env) << 16 | (event.stands as u32) << 24
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{FormatSet, LoadOptions};
+
+    fn event(id: u16, env: u8) -> Shown {
+        Shown { id, env, ..Shown::default() }
+    }
+
+    #[test]
+    fn every_id_in_every_environment_has_its_own_line() {
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let mut lines = PreparedLines::new();
+        let all = || (0..=u16::MAX).flat_map(|id| [event(id, 0), event(id, 3)]);
+        // Those without a stanza are printed by that of hook 007.
+        for event in all() {
+            assert!(lines.get(&event).is_none(), "{:04X} in {} is not known yet", event.id, event.env);
+            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false);
+            assert!(lines.slots.len() >= 2 * lines.lines.len());
+        }
+        for event in all() {
+            let line = lines.get(&event).unwrap();
+            assert_eq!((line.key, line.id), (key(&event), IdText::new(event.id)));
+        }
+    }
+}

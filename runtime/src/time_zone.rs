@@ -1,0 +1,179 @@
+//! Time zone of the dates that a report shows and takes, as AIX reads `TZ`.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone as Zone;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Rule of a zone such as `EST5EDT` that names its summer time without saying when it begins.
+const DEFAULT_RULE: &str = ",M3.2.0,M11.1.0";
+
+/// Folders of zone files.
+const ZONE_FOLDERS: [&str; 4] =
+    ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
+
+/// Largest zone file, in bytes; real ones have less than 4 KiB.
+const MAX_ZONE_FILE: u64 = 1 << 20;
+
+/// Time zone of the dates that a report shows and takes.
+///
+/// ```
+/// use tfbc::time_zone::TimeZone;
+///
+/// let tokyo = TimeZone::parse("JST-9", None).unwrap();
+/// assert_eq!(tokyo.date(941_117_645), "Thu Oct 28 22:34:05 1999");
+/// assert_eq!(tokyo.seconds("102822340599"), Some(941_117_645));
+/// assert_eq!(TimeZone::UTC.date(941_117_645), "Thu Oct 28 13:34:05 1999");
+/// ```
+#[derive(Debug, Clone)]
+pub struct TimeZone(Zone);
+
+impl Default for TimeZone {
+    fn default() -> Self {
+        Self::UTC
+    }
+}
+
+impl TimeZone {
+    /// Universal time.
+    pub const UTC: TimeZone = TimeZone(Zone::UTC);
+
+    /// Reads a value of `TZ`: a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file in `folder`,
+    /// else in the system's zoneinfo folder, with or without `:` before it. The empty value is universal time.
+    ///
+    /// Returns `None` if it is neither.
+    pub fn parse(value: &str, folder: Option<&Path>) -> Option<Self> {
+        let name = value.strip_prefix(':').unwrap_or(value);
+        if matches!(name, "" | "UTC" | "GMT") {
+            return Some(Self::UTC);
+        }
+        let folders = folder.map_or_else(|| ZONE_FOLDERS.map(PathBuf::from).to_vec(), |folder| vec![folder.to_owned()]);
+        let file = folders.iter().find_map(|folder| zone_file(&folder.join(name)));
+        file.and_then(|bytes| Zone::tzif(name, &bytes).ok())
+            .or_else(|| Zone::posix(name).ok())
+            .or_else(|| Zone::posix(&format!("{name}{DEFAULT_RULE}")).ok())
+            .map(Self)
+    }
+
+    /// Formats seconds since 1970 as `Thu Oct 28 13:34:05 1999`.
+    pub fn date(&self, seconds: u32) -> String {
+        let time = jiff::Timestamp::constant(seconds.into(), 0).to_zoned(self.0.clone());
+        time.strftime("%a %b %e %H:%M:%S %Y").to_string()
+    }
+
+    /// Reads a date of 12 digits, `MMddhhmmssyy`, as seconds since 1970. Years 70 to 99 are of the last century. A time that
+    /// the clock shows twice is the earlier one; one that it skips has the offset from before the change.
+    ///
+    /// Returns `None` if this is no date.
+    pub fn seconds(&self, date: &str) -> Option<u32> {
+        if date.len() != 12 || !date.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let part = |at: usize| date[2 * at..2 * at + 2].parse::<i8>().ok();
+        let year = i16::from(part(5)?);
+        let year = year + if year < 70 { 2000 } else { 1900 };
+        if part(4)? > 59 {
+            return None;
+        }
+        let date = DateTime::new(year, part(0)?, part(1)?, part(2)?, part(3)?, part(4)?, 0).ok()?;
+        let time = self.0.to_ambiguous_timestamp(date).compatible().ok()?;
+        // West of Greenwich, the first hours of 1970 are before 0.
+        u32::try_from(time.as_second().max(0)).ok()
+    }
+}
+
+/// Bytes of a file that may be a zone's.
+fn zone_file(path: &Path) -> Option<Vec<u8>> {
+    // A name may also be that of a folder or a device.
+    let is_file = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_ZONE_FILE);
+    let mut bytes = Vec::new();
+    File::open(path).ok().filter(|_| is_file)?.take(MAX_ZONE_FILE).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(value: &str) -> TimeZone {
+        TimeZone::parse(value, Some(Path::new("/nonexistent"))).unwrap_or_else(|| panic!("{value} is a zone"))
+    }
+
+    #[test]
+    fn dates_are_of_the_zone() {
+        for (value, date) in [
+            ("", "Thu Oct 28 13:34:05 1999"),
+            ("UTC0", "Thu Oct 28 13:34:05 1999"),
+            ("JST-9", "Thu Oct 28 22:34:05 1999"),
+            (":JST-9", "Thu Oct 28 22:34:05 1999"),
+            ("<+0330>-3:30", "Thu Oct 28 17:04:05 1999"),
+            ("EST5EDT,M4.1.0,M10.5.0", "Thu Oct 28 09:34:05 1999"),
+            ("EST5EDT", "Thu Oct 28 09:34:05 1999"),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "Thu Oct 28 15:34:05 1999"),
+        ] {
+            assert_eq!(zone(value).date(941_117_645), date, "{value}");
+        }
+        assert_eq!(TimeZone::UTC.date(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(TimeZone::UTC.date(u32::MAX), "Sun Feb  7 06:28:15 2106");
+        for wrong in ["Nowhere/None", "J9", "EST", "5", "EST5EDT,", "JST-99", "\0"] {
+            assert!(TimeZone::parse(wrong, Some(Path::new("/nonexistent"))).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn zone_files_are_found_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        // Version 1 of the format: no transitions, one type, UTC+1, `XYZ`.
+        let mut file = b"TZif\0".to_vec();
+        file.resize(20, 0);
+        file.extend([0, 0, 0, 0, 1, 4].iter().flat_map(|n: &u32| n.to_be_bytes()));
+        file.extend(3600_i32.to_be_bytes());
+        file.extend(*b"\0\0XYZ\0");
+        fs::create_dir(folder.path().join("Area")).unwrap();
+        fs::write(folder.path().join("Area/Town"), file).unwrap();
+        let parse = |value| TimeZone::parse(value, Some(folder.path()));
+        for name in ["Area/Town", ":Area/Town"] {
+            assert_eq!(parse(name).unwrap().date(0), "Thu Jan  1 01:00:00 1970", "{name}");
+        }
+        assert!(parse("Area").is_none(), "a folder is no zone");
+    }
+
+    #[test]
+    fn dates_become_seconds() {
+        let utc = TimeZone::UTC;
+        for (date, seconds) in [
+            ("010100000070", 0),
+            ("022900000000", 951_782_400),
+            ("123123595999", 946_684_799),
+            ("010100000000", 946_684_800),
+            ("102813340599", 941_117_645),
+        ] {
+            assert_eq!(utc.seconds(date), Some(seconds), "{date}");
+        }
+        for wrong in [
+            "",
+            "130100000000",
+            "010000000000",
+            "010124000000",
+            "010100600000",
+            "010100006000",
+            "01010000000",
+            "0101000000+0",
+            "022900000001", // 2001 had 28 days in February
+        ] {
+            assert_eq!(utc.seconds(wrong), None, "{wrong}");
+        }
+        assert_eq!(zone("JST-9").seconds("010100000070"), Some(0));
+        assert_eq!(zone("JST-9").seconds("102822340599"), Some(941_117_645));
+    }
+
+    #[test]
+    fn clocks_that_change_have_one_reading() {
+        // In 1999 from 2:00 to 3:00 on April 4, from 2:00 back to 1:00 on October 31.
+        let new_york = zone("EST5EDT,M4.1.0,M10.5.0");
+        assert_eq!(new_york.seconds("040402300099"), new_york.seconds("040403300099"), "skipped");
+        let twice = new_york.seconds("103101300099").unwrap();
+        assert_eq!(TimeZone::UTC.date(twice), "Sun Oct 31 05:30:00 1999", "the earlier one");
+    }
+}

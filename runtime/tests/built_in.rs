@@ -1,0 +1,66 @@
+//! The files of `built_in/`: the built-in format file and QNX's events, compiled.
+//!
+//! They are kept in the repository, so that a build of the library needs no compiler.
+//! `TFBC_BUILT_IN=update cargo test -p tfbc built_in` writes them anew.
+#![cfg(feature = "compile")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use tfbc_compiler::Options;
+use tfbc_compiler::events::{
+    EventSpelling, Layout, Release, class_names, class_spellings, compile, event_spellings, listing, lists,
+};
+use tfbc_grammar::{Source, Sources};
+
+/// Blobs of the layouts of 1.02, by file name.
+const BLOBS: [(&str, Layout); 3] = [
+    ("compat.tfbc", Layout::Compat),
+    ("compat_one_line.tfbc", Layout::CompatOneLine),
+    ("compat_heading.tfbc", Layout::CompatHeading),
+];
+
+/// Tables of the default layout, by file name.
+const TABLES: [(&str, Release); 3] =
+    [("events_6_4.rs", Release::Qnx6_4), ("events_7_1.rs", Release::Qnx7_1), ("events_8_0.rs", Release::Qnx8_0)];
+
+#[test]
+fn built_in_files_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("built_in");
+    let update = std::env::var_os("TFBC_BUILT_IN").is_some_and(|value| value == "update");
+    for (name, expected) in files() {
+        let path = folder.join(name);
+        if update {
+            fs::write(path, expected).unwrap();
+        } else {
+            let is_same = fs::read(&path).is_ok_and(|kept| kept == expected);
+            assert!(is_same, "{} is out of date: TFBC_BUILT_IN=update cargo test -p tfbc built_in", path.display());
+        }
+    }
+}
+
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let mut files = vec![("default.tfbc", default_formats()), ("events.txt", listing().into_bytes())];
+    files.extend(BLOBS.map(|(name, layout)| (name, compile(layout))));
+    files.extend(TABLES.map(|(name, release)| (name, lists(release).into_bytes())));
+    let names: Vec<_> = class_names().collect();
+    files.push(("class_names.rs", format!("&{names:?}\n").into_bytes()));
+    let classes: Vec<_> =
+        class_spellings().map(|(name, class, part)| format!("({name:?}, {class}, Part::{part:?})")).collect();
+    files.push(("class_spellings.rs", format!("&[{}]\n", classes.join(", ")).into_bytes()));
+    let events: Vec<_> = event_spellings()
+        .into_iter()
+        .map(|EventSpelling { name, class, first, last, releases }| (name, class, first, last, releases))
+        .collect();
+    files.push(("event_spellings.rs", format!("&{events:?}\n").into_bytes()));
+    files
+}
+
+/// The blob of the built-in format file, by the name that `-t` takes.
+fn default_formats() -> Vec<u8> {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats/default.trcfmt");
+    let mut sources = Sources::new();
+    sources.add(Source::new("default", fs::read(path).unwrap()));
+    let compiled = tfbc_compiler::compile(&sources, &Options::default());
+    assert!(compiled.diagnostics.is_empty(), "{:?}", compiled.diagnostics);
+    compiled.blob.unwrap()
+}

@@ -1,0 +1,206 @@
+//! The events of the library's face are those of the report, with the same text.
+
+use crate::common::{event32, factors32};
+use std::path::{Path, PathBuf};
+use tfbc::columns::Columns;
+use tfbc::filter::Filter;
+use tfbc::ids::IdSet;
+use tfbc::records::RecordColumns;
+use tfbc::{Formats, Item, ReportOptions, Trace, report};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The options of a report of text alone.
+fn text_only() -> ReportOptions {
+    let mut options = ReportOptions::default();
+    options.aix.columns = Columns::text_only();
+    options.qnx.columns = RecordColumns::only_data();
+    options.qnx.no_heading = true;
+    options
+}
+
+fn reported(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> String {
+    let mut text = Vec::new();
+    report(trace, formats, options, &mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The texts of the events, a newline after each, and the number of notices.
+fn iterated(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> (String, usize) {
+    let (mut text, mut n_notices) = (String::new(), 0);
+    let mut events = trace.events(formats).with_options(options.clone());
+    while let Some(item) = events.next().unwrap() {
+        match item {
+            Item::Event(event) => {
+                text.push_str(&event.text());
+                text.push('\n');
+            }
+            Item::Notice(_) => n_notices += 1,
+        }
+    }
+    assert!(events.next().unwrap().is_none(), "the end stays the end");
+    (text, n_notices)
+}
+
+/// Traces and the format files that they are formatted with.
+fn samples() -> Vec<(PathBuf, Formats)> {
+    let mut samples = vec![
+        (file("samples/shell.trc"), Formats::builtin()),
+        (file("samples/copy.trc"), Formats::builtin()),
+        (file("samples/user.kev"), Formats::load([file("samples/user.xml")]).unwrap()),
+        (file("samples/user.kev"), Formats::builtin()),
+    ];
+    for folder in ["tests/data/aix", "tests/data/qnx"] {
+        let mut paths: Vec<_> = file(folder).read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let is_trace = |path: &PathBuf| Trace::open(path).is_ok();
+        samples.extend(paths.into_iter().filter(is_trace).map(|path| (path, Formats::builtin())));
+    }
+    samples
+}
+
+#[test]
+fn events_have_the_texts_of_the_report() {
+    let mut n_texts = 0;
+    for (path, formats) in samples() {
+        let expected = reported(&mut Trace::open(&path).unwrap(), &formats, &text_only());
+        let (text, _) = iterated(&mut Trace::open(&path).unwrap(), &formats, &ReportOptions::default());
+        assert_eq!(text, expected, "{}", path.display());
+        n_texts += usize::from(!text.is_empty());
+    }
+    assert!(n_texts > 10, "{n_texts} traces with text");
+}
+
+#[test]
+fn a_stream_and_bytes_in_memory_have_the_same_events() {
+    for (path, formats) in samples() {
+        let bytes = std::fs::read(&path).unwrap();
+        let Ok(mut trace) = Trace::from_bytes("memory", bytes.clone()) else { continue };
+        let (expected, _) = iterated(&mut trace, &formats, &ReportOptions::default());
+        let mut stream = Trace::from_reader("stream", std::io::Cursor::new(bytes)).unwrap();
+        assert_eq!(iterated(&mut stream, &formats, &ReportOptions::default()).0, expected, "{}", path.display());
+    }
+}
+
+/// A 32-bit stream of events of hook 010, one for each word, at as many nanoseconds.
+fn stream(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    let events = words.into_iter().map(|word| event32(word, word));
+    std::iter::once(factors32(1, 1, 0)).chain(events).flatten().collect()
+}
+
+#[test]
+fn templates_skip_and_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trcfmt");
+    // Of hook 010, odd words are skipped; the word 8 ends the report.
+    let text = "010 1.0 L=0 \"\" $D1%U4, 1 { $SKIP }, 3 { $SKIP }, 8 { \"end\" $STOP }, \\* \"other\"\n";
+    std::fs::write(&path, text).unwrap();
+    let formats = Formats::load([&path]).unwrap();
+    let bytes = stream(1..=12);
+    let (text, _) = iterated(&mut Trace::from_bytes("a", bytes.clone()).unwrap(), &formats, &ReportOptions::default());
+    let expected = reported(&mut Trace::from_bytes("a", bytes).unwrap(), &formats, &text_only());
+    assert_eq!(text, expected);
+    assert_eq!(
+        text,
+        format!(
+            "{}end
+",
+            "other
+"
+            .repeat(5)
+        )
+    );
+}
+
+#[test]
+fn a_filter_leaves_events_out_and_context_names_processes() {
+    let formats = Formats::builtin();
+    let filter = Filter { only: Some(IdSet::parse("106,10C").unwrap()), ..Filter::default() };
+    let mut trace = Trace::open(file("samples/shell.trc")).unwrap();
+    let mut events = trace.events(&formats).with_filter(filter).with_context();
+    let (mut n_events, mut n_named, mut last_ns) = (0, 0, 0);
+    while let Some(item) = events.next().unwrap() {
+        let Item::Event(event) = item else { continue };
+        assert!(matches!(event.id().as_str(), "106" | "10C"), "{}", event.id());
+        assert_eq!(event.hook_id().map(|id| id >> 4), u16::from_str_radix(&event.id(), 16).ok());
+        assert!(!event.label().is_empty() && !event.bytes().is_empty());
+        let elapsed_ns = event.elapsed_ns().unwrap();
+        assert!(elapsed_ns >= last_ns);
+        last_ns = elapsed_ns;
+        n_events += 1;
+        n_named += usize::from(event.process().is_some() && event.pid().is_some());
+    }
+    assert!(n_events > 3 && n_named > 0, "{n_events} events, {n_named} of a known process");
+}
+
+#[test]
+fn fields_are_those_of_the_table() {
+    let formats = Formats::load([file("samples/user.xml")]).unwrap();
+    let mut options = ReportOptions::default();
+    options.qnx.form = tfbc::forms::Form::Ndjson;
+    let table = reported(&mut Trace::open(file("samples/user.kev")).unwrap(), &formats, &options);
+    let mut trace = Trace::open(file("samples/user.kev")).unwrap();
+    let mut events = trace.events(&formats);
+    let mut n_fields = 0;
+    for row in table.lines() {
+        let event = loop {
+            match events.next().unwrap().expect("as many events as rows") {
+                Item::Event(event) => break event,
+                Item::Notice(_) => {}
+            }
+        };
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        assert_eq!(Some(event.id()), row["class"].as_str().map(|class| format!("{class}:{}", row["id"])));
+        assert_eq!(event.time_ns(), row["time_ns"].as_u64());
+        let rows = row["fields"].as_array().unwrap();
+        let fields = event.fields();
+        assert_eq!(fields.len(), rows.len());
+        for (field, row) in fields.iter().zip(rows) {
+            assert_eq!((Some(&*field.name), Some(&*field.text)), (row["name"].as_str(), row["text"].as_str()));
+            let value = match &field.value {
+                tfbc::FieldValue::Missing => serde_json::Value::Null,
+                tfbc::FieldValue::Integer(n) => serde_json::Value::from(i64::try_from(*n).unwrap()),
+                tfbc::FieldValue::Integers(all) => all.iter().map(|n| i64::try_from(*n).unwrap()).collect(),
+                tfbc::FieldValue::Text(text) => serde_json::Value::from(text.as_str()),
+            };
+            assert_eq!(value, row["raw"]);
+            n_fields += 1;
+        }
+    }
+    assert!(n_fields > 10, "{n_fields} fields");
+}
+
+#[test]
+fn damage_is_a_notice_between_events() {
+    let mut bytes = stream(1..=4);
+    bytes.extend([0xFF; 40]);
+    bytes.extend((5..=40).flat_map(|word| event32(word, word)));
+    let formats = Formats::builtin();
+    let (text, n_notices) =
+        iterated(&mut Trace::from_bytes("a", bytes.clone()).unwrap(), &formats, &ReportOptions::default());
+    assert_eq!(text, reported(&mut Trace::from_bytes("a", bytes).unwrap(), &formats, &text_only()));
+    assert!(n_notices > 0 && !text.is_empty());
+}
+
+#[test]
+fn merged_traces_come_in_the_order_of_time() {
+    let formats = Formats::builtin();
+    let parts = || [1, 2].map(|first| Trace::from_bytes("part", stream((first..=10).step_by(2))).unwrap());
+    let mut trace = Trace::merge(parts()).unwrap();
+    assert_eq!(trace.info().n_logs, 2);
+    let mut events = trace.events(&formats);
+    let mut words = Vec::new();
+    while let Some(item) = events.next().unwrap() {
+        if let Item::Event(event) = item
+            && event.id() == "010"
+        {
+            words.push(event.bytes()[7]);
+        }
+    }
+    assert_eq!(words, (1..=10).collect::<Vec<u8>>());
+    let log = Trace::open(file("samples/user.kev")).unwrap();
+    let [aix, _] = parts();
+    assert_eq!(Trace::merge([aix, log]).unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+}

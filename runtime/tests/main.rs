@@ -1,0 +1,9 @@
+//! Readers and reports, through the library.
+
+mod built_in;
+mod common;
+mod damage_reports;
+mod damage_sweeps;
+mod face;
+mod kev;
+mod unix_compress;
