@@ -30,11 +30,17 @@ line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.20
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
 step | step/events engine | step/events native | | | 7.48
 step with times | step/timed engine | step/timed native | | | 9.16
-report: realistic, instructions | report/default engine | | | | 492
-report: realistic with processes, instructions | report/processes engine | | | | 1022
-report: realistic as a table, instructions | report/table engine | | | | 1313
-report: realistic, 64 logs, instructions | report/merged engine | | | | 983
-columns | columns/default engine | columns/default native | | | 1.26
+report: realistic, instructions | report/default engine | | | 480 | 557
+report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
+report: elapsed time first, instructions | report/turned engine | | | 720 | 720
+report: text alone, instructions | report/bare engine | | | 720 | 720
+report: realistic with processes, instructions | report/processes engine | | | 720 | 1125
+report: colour, instructions | report/colour engine | | | 720 | 720
+report: realistic as a table, instructions | report/table engine | | | 720 | 1131
+report: CSV, instructions | report/csv engine | | | 720 | 1130
+report: NDJSON, instructions | report/ndjson engine | | | 720 | 1539
+report: counts, instructions | report/stats engine | | | 150 | 190
+report: realistic, 64 logs, instructions | report/merged engine | | | | 1064
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
 number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 1.99
@@ -50,17 +56,17 @@ switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.80 | 2
 switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.80 | 2.51
 switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.80 | 3.80
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
-datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
+datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.68
 datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 2.11
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
 kev: a slot of any kind, instructions | kev/all engine | | | | 382
-kev: a user event in a table, instructions | kev/defined engine | | | | 1460
+kev: a user event in a table, instructions | kev/defined engine | | | | 1537
 compile: a template, instructions | compile/templates engine | | | | 69256
 parse: a template, instructions | lex/parse engine | | | | 22445
 load: a template verified, instructions | load/verified engine | | | | 1883
-load: a template lazily, instructions | load/lazily engine | | | | 174
+load: a template lazily, instructions | load/lazily engine | | | | 190
 ROWS
 }
 

@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 events=${1:-500000}
-cargo build --release --locked -q -p tfbc --bin tfbc
+cargo build --release --locked -q -p tfbc-cli
 tfbc=${CARGO_TARGET_DIR:-target}/release/tfbc
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,6 +1,6 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Begin, Context, Event, Layout, Limits, Machine, Program, Space, TextBuf, Timers};
+use tfbc_vm::{Context, Event, Layout, Limits, Machine, PreparedEntry, Program, Space, TextBuf, Timers};
 
 use crate::{NativeText, USER};
 
@@ -33,7 +33,7 @@ pub struct Engine<'b> {
     /// Index of the hook or user event of each id; [`u32::MAX`] where there is none.
     hooks: Vec<u32>,
     /// What each begins with, by environment.
-    begins: Vec<[Option<Begin<'b>>; 4]>,
+    begins: Vec<[Option<PreparedEntry<'b>>; 4]>,
     machine: Machine,
     timers: Timers,
     text: TextBuf,

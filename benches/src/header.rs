@@ -42,7 +42,7 @@ pub struct Header<'h> {
 const HEADER: u16 = 0x0030;
 const UTILITY: u16 = 0x00A0;
 /// What the recorder calls itself: the words of its hooks are those of `docs/hooks.md`.
-const RECORDER: &[u8] = b"tfbc\0";
+pub(crate) const RECORDER: &[u8] = b"tfbc\0";
 
 impl Header<'_> {
     /// Appends the header's events, stamped with the start's ticks, as traced by the thread `tid`.
@@ -54,7 +54,7 @@ impl Header<'_> {
             writer.put(&Hook::generic(id, 0, kind, bytes).width(width), &Stamp::at(tid, ticks));
         };
         let TimeBase { multiplier, divisor } = self.time_base;
-        put(HEADER, 1, &self.start_and_names());
+        put(HEADER, 1, &start_and_names(self.start, self.utsname));
         put(HEADER, 2, self.command.as_bytes());
         put(UTILITY, 0x1E, RECORDER);
         put(UTILITY, 0x25C, &[multiplier, divisor, 2].map(u64::to_be_bytes).concat());
@@ -65,23 +65,23 @@ impl Header<'_> {
             put(UTILITY, 1, &process.record());
         }
     }
+}
 
-    /// Start time and five names of 32 bytes, each filled with NUL.
-    fn start_and_names(&self) -> Vec<u8> {
-        let mut bytes = self.start.to_be_bytes().to_vec();
-        for name in self.utsname {
-            assert!(name.len() < 32, "a name has at most 31 bytes: {name}");
-            let end = bytes.len() + 32;
-            bytes.extend_from_slice(name.as_bytes());
-            bytes.resize(end, 0);
-        }
-        bytes
+/// Start time and five names of 32 bytes, each filled with NUL.
+pub(crate) fn start_and_names(start: u32, names: [&str; 5]) -> Vec<u8> {
+    let mut bytes = start.to_be_bytes().to_vec();
+    for name in names {
+        assert!(name.len() < 32, "a name has at most 31 bytes: {name}");
+        let end = bytes.len() + 32;
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.resize(end, 0);
     }
+    bytes
 }
 
 impl Process<'_> {
     /// `u64` process id, `u64` thread id, path, NUL.
-    fn record(&self) -> Vec<u8> {
+    pub(crate) fn record(&self) -> Vec<u8> {
         [&self.pid.to_be_bytes()[..], &self.tid.to_be_bytes(), self.path.as_bytes(), &[0]].concat()
     }
 }

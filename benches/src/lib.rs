@@ -1,12 +1,13 @@
 //! Traces that are made, and figures that are measured.
 //!
-//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`sample_buffers`] tells the
+//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`shell_buffers`] tells the
 //! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
 //! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length;
 //! [`TraceLoad`] is an AIX trace of any length. [`cases`] are what is measured.
 #![forbid(unsafe_code)]
 
 pub mod cases;
+mod copy;
 mod datakeys;
 mod engine;
 mod header;
@@ -20,13 +21,14 @@ mod native_kev;
 mod native_line;
 mod report_run;
 mod rng;
-mod sample;
 mod scan;
 pub mod shapes;
+mod shell;
 mod stanzas;
 mod trace_load;
 mod writer;
 
+pub use copy::{COPY_SLOTS, copy_buffers};
 pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
 pub use engine::{Engine, assert_same_text, blob, program, run_native};
 pub use header::{Header, Process, TimeBase};
@@ -36,11 +38,10 @@ pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers,
 pub use log_file::LogFile;
 pub use native::NativeText;
 pub use native_kev::{NativeKev, simple_log};
-pub(crate) use native_line::native_columns;
 pub use native_line::{NativeReport, StreamEvent, StreamEvents};
 pub use report_run::ReportRun;
 pub use rng::Rng;
-pub use sample::sample_buffers;
 pub use scan::{Word, WordKind, scan, sum, translate};
+pub use shell::shell_buffers;
 pub use trace_load::{Extent, Files, TraceKind, TraceLoad};
 pub use writer::{Data, Hook, LOG32_MAGIC, LOG64_MAGIC, Log, STREAM64_MAGIC, Stamp, Width, Writer};

@@ -152,7 +152,7 @@ impl NativeReport {
             self.elapsed_ns = time_ns.saturating_sub(zero_ns);
         }
         let mut line = self.text.window();
-        native_columns::<true>(&mut line, event.id, self.elapsed_ns, self.last_elapsed_ns, self.wide_ids);
+        native_columns(&mut line, event.id, self.elapsed_ns, self.last_elapsed_ns, self.wide_ids);
         let at = line.at;
         self.last_elapsed_ns = self.elapsed_ns;
         if event.id == TRACE_ON { self.trace_on(event, at) } else { self.text.body(event.id, event.bytes, at) }
@@ -189,15 +189,9 @@ impl NativeReport {
     }
 }
 
-/// Id, elapsed seconds and delta milliseconds; with `MARGIN` the blanks before text of level KERN, too.
+/// Id, elapsed seconds, delta milliseconds, and the blanks before text of level KERN.
 #[inline(always)]
-pub(crate) fn native_columns<const MARGIN: bool>(
-    line: &mut Window<'_>,
-    id: u16,
-    elapsed_ns: u64,
-    last_ns: u64,
-    wide_ids: bool,
-) {
+fn native_columns(line: &mut Window<'_>, id: u16, elapsed_ns: u64, last_ns: u64, wide_ids: bool) {
     let [[_, a, b, _], [_, c, mut last, _]] = id.to_be_bytes().map(|byte| HEX_BYTE[usize::from(byte)]);
     if id & 15 == 0 {
         last = b' ';
@@ -206,7 +200,7 @@ pub(crate) fn native_columns<const MARGIN: bool>(
     let delta_ns = elapsed_ns.wrapping_sub(last_ns);
     let (seconds, milliseconds) = (elapsed_ns / 1_000_000_000, delta_ns / 1_000_000);
     let (Some(whole), Some(delta_whole)) = (RIGHT.get(seconds as usize), RIGHT.get(milliseconds as usize)) else {
-        return long_times(line, elapsed_ns, i128::from(elapsed_ns) - i128::from(last_ns), MARGIN);
+        return long_times(line, elapsed_ns, i128::from(elapsed_ns) - i128::from(last_ns));
     };
     let (fraction, delta_fraction) = ((elapsed_ns % 1_000_000_000) as u32, (delta_ns % 1_000_000) as u32);
     let mut text = *b"    .                 .                         ";
@@ -217,17 +211,17 @@ pub(crate) fn native_columns<const MARGIN: bool>(
     text[18..22].copy_from_slice(delta_whole);
     text[23..27].copy_from_slice(&ZEROED[(delta_fraction / 1000) as usize]);
     text[26..30].copy_from_slice(&ZEROED[(delta_fraction % 1000) as usize]);
-    line.put(&text, if MARGIN { 48 } else { 29 });
+    line.put(&text, 48);
 }
 
 /// Times that are rare: beyond 1000 s, 1 s after the last event, or before it.
 #[cold]
-fn long_times(line: &mut Window<'_>, elapsed_ns: u64, delta_ns: i128, margin: bool) {
+fn long_times(line: &mut Window<'_>, elapsed_ns: u64, delta_ns: i128) {
     let (seconds, fraction) = (elapsed_ns / 1_000_000_000, elapsed_ns % 1_000_000_000);
     let (sign, delta) = (if delta_ns < 0 { "-" } else { "" }, delta_ns.unsigned_abs());
     let delta = format!("{sign}{}.{:06}", delta / 1_000_000, delta % 1_000_000);
     let elapsed = format!("{seconds}.{fraction:09}");
     let apart = if delta.len() < 15 { "" } else { " " };
-    let text = format!("{elapsed:>14}{apart}{delta:>15}{:1$}", "", if margin { 19 } else { 0 });
+    let text = format!("{elapsed:>14}{apart}{delta:>15}{:19}", "");
     text.bytes().for_each(|byte| line.literal(&[byte]));
 }

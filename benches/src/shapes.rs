@@ -99,7 +99,8 @@ fn compile(bytes: Vec<u8>) -> Done {
 #[inline(never)]
 fn measured_compile(sources: &Sources, options: &Options) -> Done {
     let compiled = tfbc_compiler::compile(sources, options);
-    let shown: usize = compiled.diagnostics.iter().map(|found| tfbc::render::human(sources, found, false).len()).sum();
+    let shown: usize =
+        compiled.diagnostics.iter().map(|found| tfbc_authoring::render::human(sources, found, false).len()).sum();
     Done { is_sound: compiled.blob.is_some(), sum: shown + compiled.blob.map_or(0, |blob| blob.len()) }
 }
 

@@ -49,8 +49,14 @@ fn every_stanza_has_a_hidden_label() {
     let blob = blob();
     let program = Program::open(&blob).unwrap();
     let labels: Vec<_> = program.hooks().filter(|hook| !hook.builtin).map(|hook| (hook.id >> 4, hook.hidden)).collect();
-    let ids = [0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x10C, 0x134, 0x135, 0x139, 0x200, 0x465, 0x4B0];
+    let ids = [0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x10C, 0x134, 0x135, 0x139, 0x15B, 0x200, 0x465, 0x4B0];
     assert_eq!(labels, ids.map(|id| (id, true)));
+}
+
+#[test]
+fn opens() {
+    let hooks = [Hook::generic(0x15B0, 0, 0x301, b"/tmp/junk"), Hook::words(0x15B0, 0, &[4])];
+    check(&hooks, &["open /tmp/junk flags=00000301", "open (no path) flags=00000004"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The bytes of written events, streams and logs, against the layouts that AIX documents.
 
-use tfbc_benches::{Data, Hook, Log, Stamp, Width, Writer, mix_buffers, sample_buffers};
+use tfbc_benches::{COPY_SLOTS, Data, Hook, Log, Stamp, Width, Writer, copy_buffers, mix_buffers, shell_buffers};
 
 const TID: u64 = 0x1a2b;
 const TICKS: u64 = 0x0000_0123_0f00_ba50;
@@ -142,7 +142,7 @@ fn walk64(mut bytes: &[u8]) -> Vec<u16> {
 
 #[test]
 fn the_sample_steps_from_event_to_event() {
-    let buffers: Vec<_> = sample_buffers(Width::W64, 1).collect();
+    let buffers: Vec<_> = shell_buffers(Width::W64, 1).collect();
     let header = walk64(&buffers[0]);
     assert_eq!(header[..3], [0x0030, 0x0030, 0x00A0]);
     let events: Vec<u16> = buffers[1..].iter().flat_map(|buffer| walk64(buffer)).collect();
@@ -156,11 +156,19 @@ fn the_sample_steps_from_event_to_event() {
 
 #[test]
 fn the_bundled_trace_is_the_sample() {
-    let mut buffers = sample_buffers(Width::W64, 1);
+    let mut buffers = shell_buffers(Width::W64, 1);
     let initial = buffers.next().unwrap();
     let log = Log::new(Width::W64, initial, buffers.collect()).to_bytes();
     let bundled = include_bytes!("../../runtime/samples/shell.trc");
-    assert!(bundled[..] == log, "run `cargo run -p tfbc-benches --bin make-trace -- sample --form log -o FILE`");
+    assert!(bundled[..] == log, "run `cargo run -p tfbc-benches --bin make-trace -- shell --form log -o FILE`");
+}
+
+#[test]
+fn the_bundled_copy_is_what_make_trace_makes() {
+    let [initial, events] = copy_buffers();
+    let log = Log { slots: COPY_SLOTS, ..Log::new(Width::W64, initial, vec![events]) }.to_bytes();
+    let bundled = include_bytes!("../../runtime/samples/copy.trc");
+    assert!(bundled[..] == log, "run `cargo run -p tfbc-benches --bin make-trace -- copy --form log -o FILE`");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Makes AIX traces: the bundled sample, and loads of any size with their format files.
+//! Makes AIX traces: the bundled ones, and loads of any size with their format files.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tfbc_benches::{
-    Extent, Files, Log, LogFile, MAX_TEMPLATES, Pick, STREAM64_MAGIC, TraceKind, TraceLoad, Width, mix_buffers,
-    sample_buffers, templates,
+    COPY_SLOTS, Extent, Files, Log, LogFile, MAX_TEMPLATES, Pick, STREAM64_MAGIC, TraceKind, TraceLoad, Width,
+    copy_buffers, mix_buffers, shell_buffers, templates,
 };
 
 /// Make AIX traces, the same bytes for the same options everywhere.
@@ -22,11 +22,16 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// A shell runs three commands: some hundred events of well-known hooks.
-    Sample {
+    /// `shell.trc`: a shell runs three commands, some hundred events of well-known hooks.
+    Shell {
         /// Width of the kernel that traces.
         #[arg(long, value_enum, default_value = "64")]
         trace: TraceWidth,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// `copy.trc`: a shell starts `cp`, which copies a file.
+    Copy {
         #[command(flatten)]
         output: Output,
     },
@@ -168,11 +173,15 @@ fn template_count(text: &str) -> Result<usize, String> {
 
 fn main() -> io::Result<()> {
     match Cli::parse().what {
-        What::Sample { trace: TraceWidth::W32, output } => {
-            output.write(Width::W32, sample_buffers(Width::W32, output.seed))
+        What::Shell { trace: TraceWidth::W32, output } => {
+            output.write(Width::W32, shell_buffers(Width::W32, output.seed))
         }
-        What::Sample { trace: TraceWidth::W64, output } => {
-            output.write(Width::W64, sample_buffers(Width::W64, output.seed))
+        What::Shell { trace: TraceWidth::W64, output } => {
+            output.write(Width::W64, shell_buffers(Width::W64, output.seed))
+        }
+        What::Copy { mut output } => {
+            output.slots.get_or_insert(COPY_SLOTS);
+            output.write(Width::W64, copy_buffers().into_iter())
         }
         What::Mix { events, templates, output } => {
             output.write(Width::W64, mix_buffers(Pick::Mix(templates), events, output.seed))

@@ -10,6 +10,7 @@ use tfbc::forms::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{RecordOptions, report};
+use tfbc::report::MaxWork;
 use tfbc::traceprinter::{Layout, PrintOptions, print};
 use tfbc_vm::Limits;
 
@@ -61,7 +62,9 @@ fn printed(log: &'static [u8], out: &mut (impl Write + Send)) -> usize {
     let options = PrintOptions {
         layout: Layout::Compat { one_line: true },
         verbose: false,
+        sort: false,
         limits: Limits::default(),
+        max_work: MaxWork::default(),
         threads: NonZeroUsize::new(1),
     };
     let summary = print(&mut open(log), None, &options, out, &mut refuse);

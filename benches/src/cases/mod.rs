@@ -3,7 +3,6 @@
 //! The benches take the time of a case's passes, and `count-run` lets a tool count their instructions, so that both
 //! measure the same. Before anything is measured, all sides must have printed the same bytes.
 
-mod columns;
 mod formats;
 mod kev;
 mod numbers;
@@ -116,12 +115,11 @@ impl Measure {
 /// A phase: its name, and what makes its cases.
 type Phase = (&'static str, fn() -> Vec<Measure>);
 
-const PHASES: [Phase; 12] = [
+const PHASES: [Phase; 11] = [
     ("lex", formats::lex),
     ("compile", formats::compile),
     ("load", formats::load),
     ("step", report::step),
-    ("columns", columns::measures),
     ("run", run::shapes),
     ("line", report::line),
     ("report", report::realistic),

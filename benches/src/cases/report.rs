@@ -77,13 +77,23 @@ pub(super) fn line() -> Vec<Measure> {
     loads.into_iter().map(measure).collect()
 }
 
-/// Reports of a 64-bit kernel at work: as they are by default, with columns of processes, as a table, and of 64 logs.
+/// Reports of a 64-bit kernel at work: by default, with other columns, in colour, as tables, counted, and of 64 logs.
 pub(super) fn realistic() -> Vec<Measure> {
     let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
+    let parse = |list: &str| Columns::parse(list, Timestamp::Milli).expect("a list of columns");
+    let with = |columns: Columns| ReportOptions { columns, ..ReportOptions::default() };
+    let to = |form: Form| ReportOptions { form, ..ReportOptions::default() };
     let loads = [
         ("default", ReportOptions::default()),
-        ("processes", ReportOptions { columns: of_processes(), ..ReportOptions::default() }),
-        ("table", ReportOptions { form: Form::Tsv, ..ReportOptions::default() }),
+        ("short", with(parse("id,elapsed,text"))),
+        ("turned", with(parse("elapsed,id,text"))),
+        ("bare", with(parse("text"))),
+        ("processes", with(of_processes())),
+        ("colour", ReportOptions { colour: true, ..ReportOptions::default() }),
+        ("table", to(Form::Tsv)),
+        ("csv", to(Form::Csv)),
+        ("ndjson", to(Form::Ndjson)),
+        ("stats", ReportOptions { stats: true, ..ReportOptions::default() }),
     ];
     let measure = |(name, options): (&str, ReportOptions)| {
         Measure::new(name, move |n_events| {

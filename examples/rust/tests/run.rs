@@ -17,8 +17,8 @@ fn command() {
     let Some(arguments) = std::env::var_os(ARGUMENTS) else { return };
     let arguments: Vec<OsString> = arguments.to_str().unwrap().split('\n').map(OsString::from).collect();
     let _ = match arguments[0].to_str() {
-        Some("traceprinter") => tfbc::cli::traceprinter(arguments),
-        _ => tfbc::cli::trcrpt(arguments),
+        Some("traceprinter") => tfbc_cli::traceprinter(arguments),
+        _ => tfbc_cli::trcrpt(arguments),
     };
 }
 

@@ -19,7 +19,7 @@ const ENOENT: u32 = 2;
 
 /// The trace buffers of a recording: the initial conditions (headers, time base, process table), then whole events. The
 /// seed moves times and addresses.
-pub fn sample_buffers(width: Width, seed: u64) -> impl Iterator<Item = Vec<u8>> {
+pub fn shell_buffers(width: Width, seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut system = System::new(width, seed);
     let initial = system.header();
     system.session();

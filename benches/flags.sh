@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Instructions an event of whole reports with many combinations of flags, counted by callgrind: no flag is a cliff.
+#
+#     benches/flags.sh [PATTERN]      all rows, or those whose name has a match; exit status 1 if one is above its limit
+#
+# A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is its
+# ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal. Environment: EVENTS of the shorter
+# trace, JOBS at a time, BIN for a directory of binaries that are built already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# name | limit | command, with @ for the trace; `realistic` and `kev` name the load.
+rows() {
+    cat <<'ROWS'
+default | 480 | tfbc realistic
+columns id,elapsed,text | 720 | tfbc realistic --columns id,elapsed,text
+columns elapsed,id,text | 720 | tfbc realistic --columns elapsed,id,text
+columns id,delta,elapsed,text | 720 | tfbc realistic --columns id,delta,elapsed,text
+columns text | 720 | tfbc realistic --columns text
+columns id,elapsed | 720 | tfbc realistic --columns id,elapsed
+columns tid,filename | 720 | tfbc realistic --columns id,filename,tid,elapsed,delta,text
+timestamp 1 | 720 | tfbc realistic --timestamp 1
+timestamp 2 | 720 | tfbc realistic --timestamp 2
+timestamp 3 | 720 | tfbc realistic --timestamp 3
+processes | 720 | tfbc realistic --columns id,exec,cpu,pid,elapsed,delta,text
+all columns | 720 | tfbc realistic --columns id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text
+trcrpt exec to svc | 720 | trcrpt realistic -O exec=on,pid=on,tid=on,cpuid=on,svc=on
+trcrpt 2line | 720 | trcrpt realistic -O 2line=on
+trcrpt hist | 720 | trcrpt realistic -O hist=on
+pagesize | 720 | tfbc realistic --pagesize 60
+grep, none matches | 720 | tfbc realistic --grep qqq
+grep, all match | 720 | tfbc realistic --grep .
+grep, some match | 720 | tfbc realistic --grep 7[0-9a-f]*3
+colour | 720 | tfbc realistic --color always
+tsv | 720 | tfbc realistic --to tsv
+csv | 720 | tfbc realistic --to csv
+ndjson | 720 | tfbc realistic --to ndjson
+ndjson of processes | 720 | tfbc realistic --to ndjson --columns id,exec,cpu,pid,elapsed,delta,text
+stats | 150 | tfbc realistic --stats
+only one id | 720 | tfbc realistic --only 200
+a thread left out | 720 | tfbc realistic --tid !7
+a range of time | 720 | tfbc realistic --from 0.0001
+kev default | 1050 | tfbc kev
+kev columns | 1575 | tfbc kev --columns class,type,data
+kev times from the start | 1575 | tfbc kev --time relative
+kev grep, none matches | 1575 | tfbc kev --grep qqq
+kev colour | 1575 | tfbc kev --color always
+kev tsv | 1575 | tfbc kev --to tsv
+kev ndjson | 1575 | tfbc kev --to ndjson
+kev stats | 150 | tfbc kev --stats
+ROWS
+}
+
+events=${EVENTS:-10000}
+jobs=${JOBS:-2}
+pattern=${1:-}
+command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
+if [[ -z ${BIN:-} ]]; then
+    cargo build --profile bench --locked -q -p tfbc -p tfbc-benches --bin tfbc --bin trcrpt --bin make-trace --bin make-kev
+    BIN=${CARGO_TARGET_DIR:-target}/release
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for n in 1 3; do
+    "$BIN/make-trace" realistic --events $((n * events)) -o "$scratch/realistic.$n"
+    "$BIN/make-kev" --slots $((n * events)) -o "$scratch/kev.$n"
+done
+"$BIN/make-trace" templates realistic -o "$scratch/realistic.trcfmt"
+
+# Instructions of one command on one trace.
+count() {
+    local trace=$1 command=$2 load=$3
+    shift 3
+    local flags=("$@")
+    [[ $load == realistic ]] && flags+=(-t "$scratch/realistic.trcfmt")
+    [[ $command == tfbc ]] && flags=(report --threads 1 "${flags[@]}")
+    # Output goes to a file, as to a pipe: what is written to /dev/null costs nothing either way.
+    XDG_CACHE_HOME=$scratch/cache valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+        "$BIN/$command" "${flags[@]}" "$scratch/$load.$trace" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+row() {
+    local name=$1 words short long
+    read -ra words <<<"$2"
+    short=$(count 1 "${words[@]}")
+    long=$(count 3 "${words[@]}")
+    echo $(((long - short) / (2 * events))) >"$scratch/${name//[^a-z0-9]/_}"
+}
+export -f count row
+export BIN events scratch
+
+rows | awk -F ' *\\| *' -v pattern="$pattern" '$1 ~ pattern || $1 ~ /default$/' >"$scratch/rows"
+awk -F ' *\\| *' '{ print $1; print $3 }' "$scratch/rows" | xargs -d '\n' -n 2 -P "$jobs" bash -c 'row "$0" "$1"'
+
+echo '| flags | instructions | x | limit | |'
+echo '| --- | --- | --- | --- | --- |'
+failed=0
+while IFS='|' read -r name limit command; do
+    read -r name <<<"$name"
+    read -r limit <<<"$limit"
+    figure=$(cat "$scratch/${name//[^a-z0-9]/_}")
+    [[ $name == default || $name == 'kev default' ]] && base=$figure
+    verdict=
+    ((figure <= limit)) || { verdict=FAILED failed=1; }
+    printf '| %s | %d | %s | %d | %s |\n' "$name" "$figure" "$(awk "BEGIN { printf \"%.2f\", $figure / $base }")" "$limit" "$verdict"
+done <"$scratch/rows"
+exit "$failed"
