@@ -1,12 +1,12 @@
 //! The budget of a whole report: the steps that its templates may take, by the bytes that they are given.
 //!
 //! An event may take [`Limits::steps`](tfbc_vm::Limits); a log of 64 KB has thousands of events. So the steps of all
-//! events together are limited, too: to some for each byte of the events so far, this one included, and for [`CREDIT`] bytes
+//! events together are limited, too: to some for each byte of the events so far, this one included, and for `CREDIT` bytes
 //! more. An event beyond that takes none, and prints ` [limit]`.
 //!
 //! What an event may take depends on the events before it. Events that are formatted side by side do not wait for that:
 //! they begin with a guess that is too low, and their text stands if they cannot have reached the limit. Else they are
-//! formatted again when all before them are ([`Meter::settle`]); only hostile templates come to that.
+//! formatted again when all before them are (`Meter::settle`); only hostile templates come to that.
 
 use tfbc_vm::{Context, Event, Layout, Observer, Outcome, Run, TextBuf};
 
