@@ -2,9 +2,10 @@
 
 use super::{Case, Measure, Side, assert_same};
 use crate::{
-    Extent, Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLoad,
+    Extent, Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLoad, blob,
     mix_buffers, templates,
 };
+use tfbc::Formats;
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::forms::Form;
 use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
@@ -107,7 +108,28 @@ pub(super) fn realistic() -> Vec<Measure> {
         let mut engine = ReportRun::new(&TraceKind::Realistic.format_file());
         Case::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
     });
-    loads.into_iter().map(measure).chain([merged]).collect()
+    loads.into_iter().map(measure).chain([merged, iterated()]).collect()
+}
+
+/// Events of the library's face, each with its id, times and text.
+fn iterated() -> Measure {
+    Measure::new("events", |n_events| {
+        let stream = realistic_stream(n_events, 0, 1);
+        let formats =
+            Formats::from_blob(blob("load", &TraceKind::Realistic.format_file())).expect("the load's templates verify");
+        let engine = move || {
+            let mut trace = tfbc::Trace::from_bytes("load", stream).expect("the load is a trace");
+            let (mut events, mut sum) = (trace.events(&formats), 0);
+            while let Some(item) = events.next().expect("memory can be read") {
+                if let tfbc::Item::Event(event) = item {
+                    let id = usize::from(event.hook_id().unwrap_or_default());
+                    sum += id + event.text_bytes().len() + event.elapsed_ns().unwrap_or_default() as usize;
+                }
+            }
+            sum
+        };
+        Case::new(n_events).side(Side::Engine, engine)
+    })
 }
 
 /// The stream of one of the CPUs that trace so many events.
