@@ -127,6 +127,9 @@ impl<'ast> Run<'_, 'ast> {
             && !label.text.bytes.is_empty()
         {
             self.page.own_text(label.text.bytes);
+            if self.page.is_full() {
+                return Flow::End;
+            }
             self.page.soft_blank();
         }
         let mut scope = Scope::Stanza(super::macros_in_order(stanza.body));
