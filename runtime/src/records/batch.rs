@@ -1,7 +1,7 @@
 //! Records that are on their way to their text.
 
 use super::RecordWriter;
-use super::owners::Owner;
+use super::owners::{Owner, Owners};
 use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 
@@ -22,8 +22,9 @@ pub(super) struct Batch {
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
-    /// Owners of the records, if they are asked for.
+    /// Owners of the records, if they are asked for, each once, and the index of each record's.
     owners: Vec<Owner>,
+    owner_ids: Vec<u32>,
     n_slots: usize,
     /// Bytes of the log before the batch, about.
     pub bytes_before: u64,
@@ -68,6 +69,7 @@ impl Batch {
         self.ends.clear();
         self.clocks.clear();
         self.owners.clear();
+        self.owner_ids.clear();
         self.n_slots = 0;
     }
 
@@ -77,9 +79,10 @@ impl Batch {
         self.n_slots += 1;
     }
 
-    /// Adds the owner of the next record.
-    pub fn push_owner(&mut self, owner: Owner) {
-        self.owners.push(owner);
+    /// Adds the owner of the next record: one that `owners` has not added to this batch yet, or the index of one.
+    pub fn push_owner(&mut self, owners: &mut Owners, record: &KevRecord<'_>) {
+        let id = owners.take(record, &mut self.owners);
+        self.owner_ids.push(id);
     }
 
     pub fn push_slot(&mut self, slot: KevSlot) {
@@ -113,8 +116,10 @@ impl Batch {
     /// Tells a writer the owner of the record at a place, and steps over the owner.
     #[inline]
     fn own(&self, at: &mut Place, writer: &mut impl RecordWriter) {
-        if let Some(owner) = self.owners.get(at.record) {
-            writer.set_owner(owner);
+        if let Some(id) = self.owner_ids.get(at.record)
+            && let Some(owner) = self.owners.get(*id as usize)
+        {
+            writer.set_owner(*id, owner);
             at.record += 1;
         }
     }
@@ -139,7 +144,7 @@ impl Batch {
                 let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
                 let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
                 let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
-                let n = if self.owners.is_empty() {
+                let n = if self.owner_ids.is_empty() {
                     row.each(|record| writer.record(record, out))
                 } else {
                     row.each(|record| {

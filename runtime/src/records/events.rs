@@ -88,9 +88,9 @@ impl RecordWriter for Collector<'_> {
         self.rows.wants_owners()
     }
 
-    fn set_owner(&mut self, owner: &Owner) {
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
         self.owner.clone_from(owner);
-        self.rows.set_owner(owner);
+        self.rows.set_owner(id, owner);
     }
 
     fn begin_batch(&mut self) {

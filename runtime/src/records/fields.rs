@@ -27,12 +27,7 @@ impl<'r> Fields<'r> {
 
     /// The field with a name, such as `pid`, `empty_2` or `w3`.
     pub fn find(mut self, wanted: &str) -> Option<Field<'r>> {
-        let mut name = TextBuf::new();
-        self.find_map(|field| {
-            name.clear();
-            field.push_name(&mut name);
-            (name.as_bytes() == wanted.as_bytes()).then_some(field)
-        })
+        Iterator::find(&mut self, |field| field.is_called(wanted))
     }
 }
 
@@ -51,6 +46,19 @@ impl<'r> Iterator for Fields<'r> {
 }
 
 impl Field<'_> {
+    /// True if the field has a name such as `pid`, `empty_2` or `w3`.
+    fn is_called(&self, wanted: &str) -> bool {
+        let number = |text: &str| text.parse().ok().filter(|number: &usize| number.to_string() == text);
+        match self.name {
+            ArgumentName::Word(at) => wanted.strip_prefix('w').and_then(number) == Some(at),
+            ArgumentName::Listed(name) => match wanted.strip_prefix(name) {
+                Some("") => self.n_before == 0,
+                Some(rest) => self.n_before > 0 && rest.strip_prefix('_').and_then(number) == Some(self.n_before + 1),
+                None => false,
+            },
+        }
+    }
+
     fn push_name(&self, out: &mut TextBuf) {
         match self.name {
             ArgumentName::Listed(name) => out.push(name.as_bytes()),

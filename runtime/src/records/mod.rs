@@ -8,11 +8,11 @@
 //! any number of threads.
 
 mod batch;
+mod cells;
 mod clock;
 mod events;
 mod fields;
 mod filter;
-mod names;
 mod owners;
 mod print;
 mod row;
@@ -25,10 +25,10 @@ pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use owners::Owner;
 pub use print::RecordPrinter;
-pub use row::{RecordColumn, RecordColumns, RecordColumnsError};
 pub(crate) use run::{RecordWriter, Tallied, run};
 
 use crate::catalog::Catalog;
+use crate::columns::Columns;
 use crate::events::{Events, class_name};
 pub use crate::forms::Form;
 use crate::forms::{Counted, write_counts};
@@ -44,10 +44,10 @@ use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf};
 
 /// What the report of a log holds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RecordOptions {
     /// The columns.
-    pub columns: RecordColumns,
+    pub columns: Columns,
     /// The form.
     pub form: Form,
     /// The form of times.
@@ -75,6 +75,27 @@ pub struct RecordOptions {
     pub max_work: MaxWork,
     /// Threads that format; `None` for as many as there are processors.
     pub threads: Option<NonZeroUsize>,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        Self {
+            columns: Columns::qnx(),
+            form: Form::default(),
+            time: TimeForm::default(),
+            sort: false,
+            no_heading: false,
+            defined: false,
+            filter: RecordFilter::default(),
+            grep: None,
+            follow_owners: false,
+            stats: false,
+            colour: false,
+            limits: Limits::default(),
+            max_work: MaxWork::default(),
+            threads: None,
+        }
+    }
 }
 
 /// What a run counted.

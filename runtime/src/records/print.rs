@@ -1,8 +1,9 @@
 //! The text of one record: by the definitions that name its event, or by the built-in tables.
 
 use super::Tallied;
+use super::fields::Fields;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{ArgumentPrinter, Events};
+use crate::events::{ArgumentForm, ArgumentPrinter, Events, FlatArguments};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
 use tfbc_vm::{Context, Event, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved};
@@ -13,6 +14,9 @@ pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
     events: Events,
     arguments: ArgumentPrinter,
+    flat_arguments: FlatArguments,
+    flat_fields: FlatArguments,
+    scratch: TextBuf,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
@@ -35,6 +39,9 @@ impl<'r> RecordPrinter<'r> {
             catalog,
             events,
             arguments: events.argument_printer(true),
+            flat_arguments: FlatArguments::new(events, ArgumentForm::Text),
+            flat_fields: FlatArguments::new(events, ArgumentForm::Json),
+            scratch: TextBuf::new(),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -85,10 +92,11 @@ impl<'r> RecordPrinter<'r> {
     /// Appends the texts of all definitions that apply to a record, a blank between two; false, and nothing appended,
     /// where none does.
     pub fn definitions(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        self.all(Space::Record, record, out)
+        let entries = self.catalog.records(Space::Record, record.class, record.event);
+        if entries.is_empty() { false } else { self.each(entries, Space::Record, record, out) }
     }
 
-    /// Whether any definitions name a record's event.
+    /// True if a definition names the record's event.
     #[inline]
     pub(super) fn is_named(&self, record: &KevRecord<'_>) -> bool {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
@@ -97,32 +105,33 @@ impl<'r> RecordPrinter<'r> {
     /// Appends the fields of all definitions that apply, as [`Space::Fields`] has them.
     pub(super) fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let counted = (self.n_truncated, self.n_limited, self.n_over_work);
-        self.all(Space::Fields, record, out);
+        let entries = self.catalog.records(Space::Fields, record.class, record.event);
+        self.each(entries, Space::Fields, record, out);
         (self.n_truncated, self.n_limited, self.n_over_work) = counted;
     }
 
     /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.arguments.print_trimmed(record, out);
+        if !self.flat_arguments.print(record, out) {
+            self.scratch.clear();
+            self.arguments.print(record, &mut self.scratch);
+            out.push(self.scratch.as_bytes().trim_ascii());
+        }
     }
 
-    /// The same with the blanks around them and a line end.
-    #[inline]
-    pub(super) fn whole_arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.arguments.print(record, out);
-    }
-
-    #[inline]
-    fn all(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let entries = self.catalog.records(space, record.class, record.event);
-        if entries.is_empty() { false } else { self.each(entries, space, record, out) }
+    /// Appends the arguments of a record as objects of an array of JSON.
+    pub(super) fn argument_fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        if self.flat_fields.print(record, out) {
+            return;
+        }
+        for (at, field) in Fields::new(self.events.arguments(record)).enumerate() {
+            out.push(if at > 0 { b"," } else { b"" });
+            field.push_object(&mut self.scratch, out);
+        }
     }
 
     /// The texts of these entries.
     fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        if let [entry] = entries {
-            return !self.one_of(space, entry, record, out).skipped;
-        }
         let mut any = false;
         for entry in entries {
             let before = out.len();

@@ -29,9 +29,9 @@ pub(crate) trait RecordWriter: Clone + Send {
         false
     }
 
-    /// Tells the owner of the next record.
-    fn set_owner(&mut self, owner: &Owner) {
-        let _ = owner;
+    /// Tells the owner of the next record, and its index in the batch.
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        let _ = (id, owner);
     }
 
     /// A batch begins.
@@ -119,11 +119,12 @@ impl<'w> RecordWalk<'w> {
     fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { log, live, owners, n_damaged } = self;
         let Portion { events: batch, notices, waits, .. } = portion;
+        owners.iter_mut().for_each(Owners::begin_batch);
         while batch.room() > 0 {
             let row = log.row(batch.room());
             if !row.is_empty() {
                 if let Some(owners) = owners {
-                    row.each(|record| batch.push_owner(owners.take(record)));
+                    row.each(|record| batch.push_owner(owners, record));
                 }
                 batch.push_row(&row);
                 continue;
@@ -136,7 +137,7 @@ impl<'w> RecordWalk<'w> {
             match log.next().map_err(ReportError::Read)? {
                 Some(KevItem::Record(record)) => {
                     if let Some(owners) = owners {
-                        batch.push_owner(owners.take(&record));
+                        batch.push_owner(owners, &record);
                     }
                     batch.push(&record);
                 }

@@ -73,8 +73,8 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
         self.writer.wants_owners()
     }
 
-    fn set_owner(&mut self, owner: &Owner) {
-        self.writer.set_owner(owner);
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        self.writer.set_owner(id, owner);
     }
 
     fn begin_batch(&mut self) {
