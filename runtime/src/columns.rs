@@ -423,7 +423,7 @@ impl Columns {
         let mut columns = Self::empty(system);
         for name in list.split(',').map(str::trim) {
             if columns.text {
-                return Err(ColumnsError(format!("column `{name}` comes after `text`, which has to be the last one")));
+                return Err(ColumnsError(format!("column `{name}` comes after `text`, which is the last one")));
             }
             let column = columns.named(name)?;
             if columns.list.contains(&column) {
@@ -765,7 +765,7 @@ mod tests {
             [qnx("data,text"), qnx("arg.a,arg.a")],
             ["column `text` is named twice", "column `arg.a` is named twice"]
         );
-        assert_eq!(aix("text,id"), "column `id` comes after `text`, which has to be the last one");
+        assert_eq!(aix("text,id"), "column `id` comes after `text`, which is the last one");
     }
 
     #[test]

@@ -319,7 +319,8 @@ fn flatten(form: Form, mut arguments: Arguments<'_>) -> Option<(Vec<Step>, usize
                 builder.text.push(after.as_bytes());
             }
             (Show::Hex(before), Put::Hex | Put::Hex64) => {
-                builder.text.push(before.as_bytes());
+                // The value brings its own prefix.
+                builder.text.push(before.strip_suffix("0x")?.as_bytes());
                 builder.step(put, word)?;
             }
             (Show::Hidden, _) => {}

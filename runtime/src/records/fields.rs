@@ -1,21 +1,21 @@
-//! Typed fields of kernel events: the arguments of a record, by name.
+//! Typed fields of kernel events: the arguments of a record by name.
 
 use crate::event::FieldValue;
 use crate::events::{Argument, ArgumentName, Arguments, Value, text_of_words};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
 
-/// Fields of one record in the order of its argument list, with the names told apart.
+/// Fields of one record in the order of its argument list; equal names are numbered.
 pub(super) struct Fields<'r> {
     arguments: Arguments<'r>,
-    /// Names met so far. Words are numbered, so their names are told apart already.
+    /// Names of the fields so far. Names of words differ already.
     met: Vec<&'static str>,
 }
 
 /// One field.
 pub(super) struct Field<'r> {
     name: ArgumentName,
-    /// How often the name was met before.
+    /// Number of earlier fields with the name.
     n_before: usize,
     value: Value<'r>,
 }

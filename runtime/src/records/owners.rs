@@ -1,4 +1,4 @@
-//! Owners of records: the processes and threads that a log says they are of.
+//! Owners of records: processes and threads, as the log's own records tell them.
 //!
 //! The state is followed in the order of the file, so an owner never depends on which records are shown.
 
@@ -12,7 +12,7 @@ const N_CPUS: usize = 64;
 const BUFFER_NUMBERS: u32 = 2048;
 /// Bytes of names that are kept. Names past them are not known.
 const MAX_NAME_BYTES: usize = 64 << 20;
-/// Bytes that each name counts for besides its own.
+/// Bytes that each name counts for, in addition to its own.
 const NAME_COST: usize = 128;
 
 /// Events of the class [`classes::PR_TH`] that change the state.
@@ -29,10 +29,10 @@ mod events {
     pub const THREAD_NAME: u16 = 320;
 }
 
-/// Event of the class [`classes::CONTROL`] that tells of dropped buffers, from 8.0 on.
+/// Event of the class [`classes::CONTROL`] that reports dropped buffers, since 8.0.
 const DROPPED: u16 = 8;
 
-/// Process and thread that a record is of, as far as they are known.
+/// Process and thread of a record, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
     /// The process id.
@@ -57,25 +57,25 @@ struct Cached {
     id: u32,
 }
 
-/// A process by its records.
+/// Names of a process and of its threads.
 #[derive(Debug, Default)]
 struct Process {
     name: Option<Arc<[u8]>>,
     threads: HashMap<i32, Arc<[u8]>>,
 }
 
-/// The running threads and the names at a place of a log.
+/// State at a place of a log: the running threads, and all names.
 #[derive(Debug)]
 pub(super) struct Owners {
     big_endian: bool,
     running: [Option<(i32, i32)>; N_CPUS],
     processes: HashMap<i32, Process>,
     last_buffer: Option<u32>,
-    /// Bytes that the names count for.
+    /// Bytes that the names count for; see [`MAX_NAME_BYTES`].
     n_bytes: usize,
     /// Owners of the batch by process and thread: records in a row are of few threads.
     cache: Box<[Cached; N_CACHED]>,
-    /// Index in the batch of the owner that nothing is known of.
+    /// Index in the batch of the unknown owner.
     nobody: Option<u32>,
     /// Counts batches and changes of names.
     epoch: u64,
