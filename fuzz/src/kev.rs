@@ -3,10 +3,11 @@
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
 use tfbc::catalog::Catalog;
+use tfbc::columns::Columns;
 use tfbc::forms::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{self, RecordColumns, RecordFilter, RecordOptions, RecordSummary};
+use tfbc::records::{self, RecordFilter, RecordOptions, RecordSummary};
 use tfbc::report::MaxWork;
 use tfbc::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
 
@@ -63,9 +64,9 @@ fn reported(
     let mut log = open(bytes, way, false)?;
     let options = RecordOptions {
         columns: match choice >> 1 & 3 {
-            0 => RecordColumns::parse("data").expect("a list of columns"),
-            1 => RecordColumns::parse("event,time,cpu,class,id,type,data").expect("a list of columns"),
-            _ => RecordColumns::default(),
+            0 => Columns::parse_qnx("data").expect("a list of columns"),
+            1 => Columns::parse_qnx("event,time,cpu,class,id,type,data").expect("a list of columns"),
+            _ => Columns::qnx(),
         },
         form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][usize::from(choice >> 3 & 3)],
         defined: choice & 32 != 0,

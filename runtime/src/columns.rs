@@ -7,9 +7,15 @@
 //!
 //! A value is never cut: a wider one moves the rest of its line, and a blank is inserted if two values would touch.
 
-use crate::context::Wanted;
-use crate::records::RecordColumn;
+use crate::context::{Facts, Wanted};
+use crate::events::{Events, class_name};
+use crate::forms::Form;
+use crate::json;
+use crate::reader::System;
+use crate::reader::kev::KevRecord;
+use crate::records::{Owner, TimeForm};
 use crate::spelling::hint;
+use std::borrow::Cow;
 use std::fmt;
 use tfbc_vm::{Layout, Level, TextBuf};
 
@@ -27,7 +33,7 @@ pub(crate) enum Value {
     Number,
 }
 
-/// Source of a column's values.
+/// What a report has to follow to know a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The event itself.
@@ -40,85 +46,232 @@ pub(crate) enum Source {
     Depth,
     /// System call of the thread.
     Svc,
+    /// Processes and threads of a QNX log, as earlier records told them.
+    Owner,
 }
 
-/// Row of the table: everything that a report knows about a column, except how its value is written.
+/// Writer of a column's values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Writer {
+    Aix(AixWriter),
+    Qnx(QnxWriter),
+}
+
+/// Writer of AIX. Values that change from event to event have cells in `report/cells.rs`, for which the compiler asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AixWriter {
+    HookId,
+    /// Seconds since the trace began, with 9 decimals.
+    Elapsed,
+    /// Seconds since the trace began, with 6 decimals.
+    ElapsedShort,
+    /// Milliseconds since the previous reported event.
+    Delta,
+    /// Microseconds since the previous reported event.
+    DeltaMicro,
+    /// Value of a context and thread, rendered once for all their events.
+    Context(for<'r> fn(&ContextRow<'r>) -> Fact<'r>),
+    /// Text of the template, which comes last.
+    Text,
+}
+
+/// Writer of QNX. Values that change from record to record have cells in `records/cells.rs`, for which the compiler asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum QnxWriter {
+    /// Number of the record.
+    Number,
+    /// Time of the record.
+    Time,
+    Cpu,
+    /// Text of a class and event number, rendered once for all their records. The texts of interrupts depend on their
+    /// bytes, too.
+    Event(fn(&Events, &KevRecord<'_>, &mut TextBuf)),
+    /// Value of a process and thread.
+    Owner(for<'o> fn(&'o Owner) -> OwnerValue<'o>),
+    /// Field of the argument list.
+    Argument,
+    /// Text of the definitions, or the arguments.
+    Data,
+}
+
+/// Values of AIX's context columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContextRow<'r> {
+    pub facts: Facts<'r>,
+    pub file: &'r [u8],
+    pub reported_cpus: u32,
+}
+
+/// Value of a context column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fact<'r> {
+    /// Empty if it is not known.
+    Text(&'r [u8]),
+    Number(Option<u64>),
+}
+
+/// Value of a column of owners; `None` if it is not known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OwnerValue<'o> {
+    Number(Option<i32>),
+    Name(Option<&'o [u8]>),
+}
+
+/// Row of the table: everything that a report knows about a column.
 #[derive(Debug)]
 pub(crate) struct Info {
+    /// System whose traces have the column.
+    pub system: System,
     /// Name in `--columns` and in the line of names of a table.
     pub name: &'static str,
-    /// Key in JSON with its colon.
-    pub key: &'static str,
     pub heading: &'static str,
     pub width: usize,
     pub side: Side,
+    /// Key in JSON with its colon.
+    pub key: &'static str,
     pub value: Value,
     pub source: Source,
+    pub writer: Writer,
+    /// Name and description of the column in `trcrpt -O`, if that can switch it on.
+    pub option: Option<(&'static str, &'static str)>,
 }
 
 macro_rules! columns {
-    ($($(#[$doc:meta])* $column:ident: $name:literal, $heading:literal, $width:literal, $side:ident, $value:ident, $source:ident;)*) => {
-        /// A column before the text.
+    (@option) => { None };
+    (@option $option:literal $help:literal) => { Some(($option, $help)) };
+    ($(
+        $(#[doc = $doc:literal])*
+        $column:ident $(($index:ident))?: $system:ident $name:literal, $heading:literal $width:literal $side:ident,
+            $key:literal $value:ident, $source:ident by $writer:expr $(, -O $option:literal $help:literal)?;
+    )*) => {
+        /// A column of a report.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Column {
-            $($(#[$doc])* $column,)*
+            $($(#[doc = $doc])* $column $(($index))?,)*
         }
 
         impl Column {
-            /// All columns in the report's own order. A column with several forms comes once for each.
-            const ALL: &[Column] = &[$(Column::$column),*];
+            /// All columns in the order of reports. A column with several forms has a row for each.
+            const ALL: &[Column] = &[$(Column::$column $(($index::MIN))?),*];
 
             pub(crate) const fn info(self) -> &'static Info {
                 match self {
-                    $(Column::$column => &Info {
-                        name: $name,
-                        key: concat!("\"", $name, "\":"),
-                        heading: $heading,
-                        width: $width,
-                        side: Side::$side,
-                        value: Value::$value,
-                        source: Source::$source,
-                    },)*
+                    $(Column::$column { .. } => {
+                        const INFO: Info = Info {
+                            system: System::$system,
+                            name: $name,
+                            heading: $heading,
+                            width: $width,
+                            side: Side::$side,
+                            key: concat!("\"", $key, "\":"),
+                            value: Value::$value,
+                            source: Source::$source,
+                            writer: Writer::$system($writer),
+                            option: columns!(@option $($option $help)?),
+                        };
+                        &INFO
+                    })*
                 }
             }
         }
     };
 }
 
+// system, name; heading, width, side in text; key, type in JSON; source; writer; name and help in `trcrpt -O`.
 columns! {
-    /// The hook id. Its column is one wider if there are ids of four digits.
-    Id: "id", "ID", 4, Left, Text, Event;
-    /// The log that the event came from.
-    File: "filename", "FILENAME", 15, Left, Text, Log;
-    /// The name of the process: `-PID-` if only its id is known, `-?-` if that is not known either.
-    Exec: "exec", "PROCESS NAME", 15, Left, Text, Context;
-    /// The CPU, blank if it is unknown.
-    Cpu: "cpu", "CPU", 4, Left, Number, Context;
-    /// How many of the CPU logs continue: `$REPORTEDCPUS`.
-    ReportedCpus: "reportedcpus", "RCPUS", 6, Left, Number, Log;
-    /// The process id, blank if it is unknown.
-    Pid: "pid", "PID", 9, Left, Number, Context;
-    /// The thread id.
-    Tid: "tid", "TID", 9, Left, Number, Log;
-    /// The depth of interrupts, blank at 0.
-    Int: "int", "I", 2, Left, Number, Depth;
-    /// The system call that the thread is in, blank for none.
-    Svc: "svc", "SYSTEM CALL", 15, Left, Text, Svc;
+    /// Hook id. Its column is one wider if there are ids of four digits.
+    Id: Aix "id", "ID" 4 Left, "id" Text, Event by AixWriter::HookId, -O "ids" "the ID column";
+    /// Log that the event came from.
+    File: Aix "filename", "FILENAME" 15 Left, "filename" Text, Log by AixWriter::Context(|row| Fact::Text(row.file)),
+        -O "filename" "the column of the log that an event came from";
+    /// Name of the process: `-PID-` if only its id is known, `-?-` if that is not known either.
+    Exec: Aix "exec", "PROCESS NAME" 15 Left, "exec" Text, Context by AixWriter::Context(|row| match row.facts.name {
+        [] => Fact::Number(row.facts.pid),
+        name => Fact::Text(name),
+    }), -O "exec" "the PROCESS NAME column";
+    /// CPU, blank if it is unknown.
+    Cpu: Aix "cpu", "CPU" 4 Left, "cpu" Number, Context by AixWriter::Context(|row| Fact::Number(row.facts.cpu)),
+        -O "cpuid" "the CPU column";
+    /// Number of CPU logs that continue: `$REPORTEDCPUS`.
+    ReportedCpus: Aix "reportedcpus", "RCPUS" 6 Left, "reportedcpus" Number, Log
+        by AixWriter::Context(|row| Fact::Number(Some(row.reported_cpus.into()))),
+        -O "reportedcpus" "the column of how many CPU logs go on; also reportedprocessors";
+    /// Process id, blank if it is unknown.
+    Pid: Aix "pid", "PID" 9 Left, "pid" Number, Context by AixWriter::Context(|row| Fact::Number(row.facts.pid)),
+        -O "pid" "the PID column";
+    /// Thread id.
+    Tid: Aix "tid", "TID" 9 Left, "tid" Number, Log by AixWriter::Context(|row| Fact::Number(Some(row.facts.tid))),
+        -O "tid" "the TID column";
+    /// Depth of interrupts, blank at 0.
+    Int: Aix "int", "I" 2 Left, "int" Number, Depth
+        by AixWriter::Context(|row| Fact::Number(Some(row.facts.depth as u64)));
+    /// System call that the thread is in, blank for none.
+    Svc: Aix "svc", "SYSTEM CALL" 15 Left, "svc" Text, Svc by AixWriter::Context(|row| Fact::Text(row.facts.svc)),
+        -O "svc" "the SYSTEM CALL column";
     /// Seconds since the trace began, with 9 decimals.
-    Elapsed: "elapsed", "ELAPSED_SEC", 14, Right, Number, Event;
+    Elapsed: Aix "elapsed", "ELAPSED_SEC" 14 Right, "elapsed" Number, Event by AixWriter::Elapsed;
     /// Seconds since the trace began, with 6 decimals, truncated.
-    ElapsedShort: "elapsed", "ELAPSED", 10, Right, Number, Event;
+    ElapsedShort: Aix "elapsed", "ELAPSED" 10 Right, "elapsed" Number, Event by AixWriter::ElapsedShort;
     /// Milliseconds since the previous reported event, with 6 decimals.
-    Delta: "delta", "DELTA_MSEC", 15, Right, Number, Event;
+    Delta: Aix "delta", "DELTA_MSEC" 15 Right, "delta" Number, Event by AixWriter::Delta;
     /// Microseconds since the previous reported event, with 3 decimals.
-    DeltaMicro: "delta", "DELTA_USEC", 15, Right, Number, Event;
+    DeltaMicro: Aix "delta", "DELTA_USEC" 15 Right, "delta" Number, Event by AixWriter::DeltaMicro;
+    /// Text of the template, under the margins of its levels. It comes last.
+    Text: Aix "text", "APPL    SYSCALL KERNEL  INTERRUPT" 0 Left, "text" Text, Event by AixWriter::Text;
+
+    /// Number of the record in the log, from 1.
+    Number: Qnx "event", "event" 8 Right, "event" Number, Event by QnxWriter::Number;
+    /// Seconds since the clock's zero, with 9 decimals; `-` if the clock's high half or rate is not known.
+    Time: Qnx "time", "time" 18 Right, "time_ns" Number, Event by QnxWriter::Time;
+    /// Seconds since the trace's start, with 9 decimals.
+    TimeRelative: Qnx "time", "time" 18 Right, "time_ns" Number, Event by QnxWriter::Time;
+    /// Date and time, UTC.
+    TimeClock: Qnx "time", "time" 29 Right, "time_ns" Number, Event by QnxWriter::Time;
+    /// CPU.
+    RecordCpu: Qnx "cpu", "cpu" 3 Right, "cpu" Number, Event by QnxWriter::Cpu;
+    /// Name of the class, or its number if it has none.
+    Class: Qnx "class", "class" 8 Left, "class" Text, Event by QnxWriter::Event(|_, record, out| {
+        match class_name(record.class) {
+            Some(name) => out.push(name.as_bytes()),
+            None => out.dec(record.class.into()),
+        }
+    });
+    /// Number of the event in its class.
+    EventId: Qnx "id", "id" 4 Right, "id" Number, Event by QnxWriter::Event(|_, record, out| out.dec(record.event.into()));
+    /// Label of the event.
+    EventType: Qnx "type", "type" 20 Left, "type" Text, Event
+        by QnxWriter::Event(|events, record, out| events.type_text(record, out));
+    /// Text of the definitions, or the arguments.
+    Data: Qnx "data", "data" 0 Left, "data" Text, Event by QnxWriter::Data;
+    /// Process id of the record's owner; `-` if it is not known, as in the other columns of owners.
+    OwnerPid: Qnx "pid", "pid" 8 Right, "pid" Number, Owner by QnxWriter::Owner(|owner| OwnerValue::Number(owner.pid));
+    /// Number of the owner's thread in its process.
+    OwnerTid: Qnx "tid", "tid" 4 Right, "tid" Number, Owner by QnxWriter::Owner(|owner| OwnerValue::Number(owner.tid));
+    /// Name of the owner.
+    OwnerProcess: Qnx "process", "process" 24 Left, "process" Text, Owner
+        by QnxWriter::Owner(|owner| OwnerValue::Name(owner.process.as_deref()));
+    /// Name of the owner's thread.
+    OwnerThread: Qnx "thread", "thread" 12 Left, "thread" Text, Owner
+        by QnxWriter::Owner(|owner| OwnerValue::Name(owner.thread.as_deref()));
+    /// Field of the argument list, by its index in the names that the columns ask for; `-` if the record does not have it.
+    Argument(u16): Qnx "arg.NAME", "arg.NAME" 12 Left, "arg.NAME" Text, Event by QnxWriter::Argument;
 }
 
+/// Columns of QNX logs that are shown if no others are asked for.
+const QNX_DEFAULT: [Column; 7] =
+    [Column::Number, Column::Time, Column::RecordCpu, Column::Class, Column::EventId, Column::EventType, Column::Data];
+
 impl Column {
-    /// The names that `--columns` takes, in the report's own order, without `text`.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        let first = |column: &Column| Column::ALL.iter().find(|known| known.name() == column.name()) == Some(column);
-        Column::ALL.iter().filter(move |column| first(column)).map(|column| column.name())
+    /// The names that `--columns` takes for a system, in the order of reports. `arg.NAME` stands for any field.
+    pub fn names(system: System) -> impl Iterator<Item = &'static str> {
+        let rows = Column::ALL.iter().map(|column| column.info()).filter(move |info| info.system == system);
+        let mut last = "";
+        rows.map(|info| info.name).filter(move |name| std::mem::replace(&mut last, name) != *name)
+    }
+
+    /// The columns that `trcrpt -O` switches on and off, each with the option's name and description.
+    pub fn options() -> impl Iterator<Item = (Column, &'static str, &'static str)> {
+        Column::ALL.iter().filter_map(|column| column.info().option.map(|(name, help)| (*column, name, help)))
     }
 
     /// The name that `--columns` takes.
@@ -126,17 +279,20 @@ impl Column {
         self.info().name
     }
 
-    /// The column with a name, in a report's form of times; `None` for an unknown name.
-    fn named(name: &str, timestamp: Timestamp) -> Option<Self> {
-        let column = Column::ALL.iter().find(|column| column.name() == name)?;
-        Some(column.with_timestamp(timestamp))
-    }
-
     /// The form of the column for a form of times.
     fn with_timestamp(self, timestamp: Timestamp) -> Self {
         match (self, timestamp) {
             (Column::Elapsed, Timestamp::Short) => Column::ElapsedShort,
             (Column::Delta, Timestamp::Micro) => Column::DeltaMicro,
+            _ => self,
+        }
+    }
+
+    /// The form of the column for a form of QNX's times.
+    fn with_time_form(self, form: TimeForm) -> Self {
+        match (self, form) {
+            (Column::Time, TimeForm::Relative) => Column::TimeRelative,
+            (Column::Time, TimeForm::Clock) => Column::TimeClock,
             _ => self,
         }
     }
@@ -181,31 +337,47 @@ impl std::error::Error for ColumnsError {}
 const GAP: usize = 3;
 /// Column of the text that has a line of its own.
 const SECOND_LINE: usize = 8;
-/// The margins of the text, as the heading names them.
-const MARGINS: &[u8] = b"APPL    SYSCALL KERNEL  INTERRUPT";
 
-/// Which columns a report has, and how wide they are.
+/// The columns of a report, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
+    system: System,
+    /// The columns, without AIX's text, which comes last.
     list: Vec<Column>,
+    /// Names of the fields of [`Column::Argument`].
+    arguments: Vec<String>,
     /// True if there is room for ids of four digits.
     wide_ids: bool,
+    /// True if AIX's text is shown.
     text: bool,
     /// True if the text has a line of its own.
     two_lines: bool,
-    /// Nothing but the formatted text: no blanks before it, no margins, no heading.
+    /// True for nothing but the formatted text: no blanks before it, no margins, no heading.
     bare: bool,
 }
 
 impl Default for Columns {
+    /// The columns of AIX that are shown if no others are asked for.
     fn default() -> Self {
         Self::new(&[Column::Id], Timestamp::Milli)
     }
 }
 
 impl Columns {
-    /// The columns that are asked for, in the report's own order, and those that come with them: the depth of
-    /// interrupts with name or id of the process, and the times of `timestamp`.
+    fn empty(system: System) -> Self {
+        Self {
+            system,
+            list: Vec::new(),
+            arguments: Vec::new(),
+            wide_ids: false,
+            text: false,
+            two_lines: false,
+            bare: false,
+        }
+    }
+
+    /// Columns of AIX in the order of reports, and those that come with them: the depth of interrupts with name or id of
+    /// the process, and the times of `timestamp`.
     pub fn new(wanted: &[Column], timestamp: Timestamp) -> Self {
         let times: &[Column] = match timestamp {
             Timestamp::Milli | Timestamp::Micro => &[Column::Elapsed, Column::Delta],
@@ -214,48 +386,131 @@ impl Columns {
         };
         let wanted: Vec<Column> = wanted.iter().chain(times).map(|column| column.with_timestamp(timestamp)).collect();
         let of_process = wanted.iter().any(|column| matches!(column, Column::Exec | Column::Pid));
-        let is_shown = |column: &&Column| wanted.contains(column) || (of_process && **column == Column::Int);
+        let is_shown = |column: &&Column| {
+            column.info().system == System::Aix
+                && **column != Column::Text
+                && (wanted.contains(column) || (of_process && **column == Column::Int))
+        };
         let list = Column::ALL.iter().filter(is_shown).copied().collect();
-        Self { list, wide_ids: false, text: true, two_lines: false, bare: false }
+        Self { list, text: true, ..Self::empty(System::Aix) }
     }
 
-    /// The columns of a list such as `id,elapsed,text`, in its order; `text` may only come last. `text` alone has no
+    /// The columns of QNX that are shown if no others are asked for.
+    pub fn qnx() -> Self {
+        Self { list: QNX_DEFAULT.to_vec(), ..Self::empty(System::Qnx) }
+    }
+
+    /// Columns of AIX by a list such as `id,elapsed,text`, in its order; `text` may only come last. `text` alone has no
     /// margins either.
     ///
     /// # Errors
     /// An unknown name, a name that comes twice, and text that is not last.
     pub fn parse(list: &str, timestamp: Timestamp) -> Result<Self, ColumnsError> {
-        let mut columns = Self { list: Vec::new(), text: false, ..Self::new(&[], timestamp) };
-        for name in list.split(',').map(str::trim) {
-            if columns.text {
-                return Err(ColumnsError(format!("column `{name}` stands behind `text`, which is the last one")));
-            }
-            match Column::named(name, timestamp) {
-                Some(column) if columns.list.contains(&column) => {
-                    return Err(ColumnsError(format!("column `{name}` stands twice")));
-                }
-                Some(column) => columns.list.push(column),
-                None if name == "text" => columns.text = true,
-                None => return Err(ColumnsError(unknown_column(name))),
-            }
-        }
-        columns.bare = columns.list.is_empty();
+        let mut columns = Self::parse_names(list, System::Aix)?;
+        columns.list.iter_mut().for_each(|column| *column = column.with_timestamp(timestamp));
         Ok(columns)
     }
 
-    /// The text alone: no columns, margins or heading.
+    /// Columns of QNX by a list such as `class,id,data`; `text` is another name of `data`.
+    ///
+    /// # Errors
+    /// An unknown name, and a name that comes twice.
+    pub fn parse_qnx(list: &str) -> Result<Self, ColumnsError> {
+        Self::parse_names(list, System::Qnx)
+    }
+
+    fn parse_names(list: &str, system: System) -> Result<Self, ColumnsError> {
+        let mut columns = Self::empty(system);
+        for name in list.split(',').map(str::trim) {
+            if columns.text {
+                return Err(ColumnsError(format!("column `{name}` comes after `text`, which is the last one")));
+            }
+            let column = columns.named(name)?;
+            if columns.list.contains(&column) {
+                return Err(ColumnsError(format!("column `{name}` is named twice")));
+            }
+            if column == Column::Text {
+                columns.text = true;
+            } else {
+                columns.list.push(column);
+            }
+        }
+        columns.bare = columns.list.is_empty() || columns.list == [Column::Data];
+        Ok(columns)
+    }
+
+    /// The column with a name.
+    fn named(&mut self, name: &str) -> Result<Column, ColumnsError> {
+        if let Some(argument) =
+            name.strip_prefix("arg.").filter(|argument| self.system == System::Qnx && !argument.is_empty())
+        {
+            let index = self.arguments.iter().position(|known| known == argument).unwrap_or_else(|| {
+                self.arguments.push(argument.to_owned());
+                self.arguments.len() - 1
+            });
+            let column = u16::try_from(index).map(Column::Argument);
+            return column.map_err(|_| ColumnsError(String::from("too many columns `arg.NAME`")));
+        }
+        let known = if self.system == System::Qnx && name == "text" { "data" } else { name };
+        let is_named = |column: &&Column| column.info().system == self.system && column.name() == known;
+        Column::ALL.iter().find(is_named).copied().ok_or_else(|| ColumnsError(unknown_column(name, self.system)))
+    }
+
+    /// The text of AIX alone: no columns, margins or heading.
     pub fn text_only() -> Self {
         Self { bare: true, ..Self::new(&[], Timestamp::None) }
     }
 
-    /// The columns before the text.
+    /// The data of QNX alone: no heading.
+    pub fn data_only() -> Self {
+        Self { list: vec![Column::Data], bare: true, ..Self::empty(System::Qnx) }
+    }
+
+    /// The columns, without AIX's text, which comes last.
     pub fn list(&self) -> &[Column] {
         &self.list
     }
 
-    /// True if there is nothing but the formatted text: `text` alone was asked for.
+    /// True if a column with a name is shown.
+    pub fn has(&self, name: &str) -> bool {
+        self.list.iter().any(|column| column.name() == name)
+    }
+
+    /// True if there is nothing but the formatted text: `text` or `data` alone was asked for.
     pub fn is_bare(&self) -> bool {
         self.bare
+    }
+
+    /// The columns with QNX's times in a form.
+    #[must_use]
+    pub(crate) fn with_time_form(mut self, form: TimeForm) -> Self {
+        self.list.iter_mut().for_each(|column| *column = column.with_time_form(form));
+        self
+    }
+
+    /// Name of the field that a column shows; empty for another column.
+    pub(crate) fn argument(&self, column: Column) -> &str {
+        let Column::Argument(index) = column else { return "" };
+        self.arguments.get(usize::from(index)).map_or("", String::as_str)
+    }
+
+    /// Name of a column, as [`Columns::parse`] and [`Columns::parse_qnx`] take it.
+    fn name(&self, column: Column) -> Cow<'static, str> {
+        match column {
+            Column::Argument(_) => Cow::Owned(format!("arg.{}", self.argument(column))),
+            _ => Cow::Borrowed(column.name()),
+        }
+    }
+
+    /// Key of a column in JSON with its colon.
+    pub(crate) fn key(&self, column: Column) -> Cow<'static, [u8]> {
+        if !matches!(column, Column::Argument(_)) {
+            return Cow::Borrowed(column.info().key.as_bytes());
+        }
+        let mut key = TextBuf::new();
+        json::string(self.name(column).as_bytes(), &mut key);
+        key.push(b":");
+        Cow::Owned(key.as_bytes().to_vec())
     }
 
     /// Makes room for ids of four digits.
@@ -277,7 +532,7 @@ impl Columns {
         self.two_lines
     }
 
-    /// True if a column shows processes, CPUs or system calls, which earlier events told.
+    /// True if a column shows processes, threads, CPUs or system calls, which earlier events told.
     pub(crate) fn need_context(&self) -> bool {
         self.list.iter().any(|column| !matches!(column.info().source, Source::Event | Source::Log))
     }
@@ -294,7 +549,19 @@ impl Columns {
     }
 
     pub(crate) fn width(&self, column: Column) -> usize {
-        column.info().width + usize::from(self.wide_ids && column == Column::Id)
+        match column {
+            Column::Id => column.info().width + usize::from(self.wide_ids),
+            Column::Argument(_) => column.info().width.max(self.name(column).len()),
+            _ => column.info().width,
+        }
+    }
+
+    /// Blanks between two columns.
+    pub(crate) fn gap(&self) -> usize {
+        match self.system {
+            System::Aix => 0,
+            System::Qnx => 2,
+        }
     }
 
     /// Margins of an event's text, by its level.
@@ -318,11 +585,15 @@ impl Columns {
     /// Appends the heading line, or two of them.
     pub fn write_heading(&self, out: &mut TextBuf) {
         let line = out.len();
-        for column in &self.list {
-            let (word, width) = (column.info().heading.as_bytes(), self.width(*column));
+        for (at, column) in self.list.iter().enumerate() {
+            let heading: Cow<'_, str> = match column {
+                Column::Argument(_) => self.name(*column),
+                _ => Cow::Borrowed(column.info().heading),
+            };
+            out.pad(if at > 0 { self.gap() } else { 0 });
             match column.info().side {
-                Side::Right => right(word, width, line, out),
-                Side::Left => left(word, width, line, out),
+                Side::Right => right(heading.as_bytes(), self.width(*column), line, out),
+                Side::Left => left(heading.as_bytes(), self.width(*column), line, out),
             }
         }
         if self.two_lines {
@@ -331,18 +602,31 @@ impl Columns {
         }
         if self.text {
             out.pad(if self.two_lines { SECOND_LINE } else { GAP });
-            out.push(MARGINS);
+            out.push(Column::Text.info().heading.as_bytes());
         }
         trim(line, out);
         out.push(b"\n");
     }
+
+    /// Appends the line of names above a table.
+    pub(crate) fn write_names(&self, form: Form, out: &mut TextBuf) {
+        for (at, column) in self.list.iter().chain(self.text.then_some(&Column::Text)).enumerate() {
+            out.push(if at > 0 { form.separator() } else { b"" });
+            form.value(self.name(*column).as_bytes(), out);
+        }
+        out.push(form.line_end());
+    }
 }
 
-fn unknown_column(name: &str) -> String {
-    let names: Vec<&str> = Column::names().chain(["text"]).collect();
+fn unknown_column(name: &str, system: System) -> String {
+    let names: Vec<&str> = Column::names(system).collect();
+    let (other, traces) = match system {
+        System::Aix => (System::Qnx, "QNX logs"),
+        System::Qnx => (System::Aix, "AIX traces"),
+    };
     let what = match name {
         "" => String::from("a column without a name"),
-        _ if RecordColumn::names().any(|known| known == name) => format!("column `{name}` is of QNX logs"),
+        _ if Column::names(other).any(|known| known == name) => format!("column `{name}` is of {traces}"),
         _ => format!("unknown column `{name}`"),
     };
     format!("{what}, expected one of {}{}", names.join(", "), hint(name, &names))
@@ -404,9 +688,10 @@ mod tests {
 
     #[test]
     fn columns_have_their_order_whatever_the_order_of_asking() {
-        let all: Vec<Column> = Column::ALL.iter().rev().copied().collect();
+        let is_form = |column: &&Column| matches!(column, Column::ElapsedShort | Column::DeltaMicro);
+        let all: Vec<Column> = Column::ALL.iter().rev().filter(|column| !is_form(column)).copied().collect();
         assert_eq!(
-            heading(&Columns::new(&all[4..], Timestamp::Milli)),
+            heading(&Columns::new(&all, Timestamp::Milli)),
             "ID  FILENAME       PROCESS NAME   CPU RCPUS PID      TID      I SYSTEM CALL       ELAPSED_SEC     \
              DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT\n"
         );
@@ -416,8 +701,8 @@ mod tests {
         assert_eq!((at("PROCESS NAME"), at("PID"), at("I "), at("APPL")), (4, 19, 28, 62));
         assert_eq!((at("SYSCALL"), at("KERNEL"), at("INTERRUPT")), (70, 78, 86));
         assert_eq!((at("ELAPSED_SEC") + 11, at("DELTA_MSEC") + 10), (44, 59));
-        let names: Vec<_> = Column::names().collect();
-        assert_eq!(names.join(","), "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta");
+        let names: Vec<_> = Column::names(System::Aix).collect();
+        assert_eq!(names.join(","), "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text");
     }
 
     #[test]
@@ -440,6 +725,47 @@ mod tests {
         assert!(Columns::parse("text,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("id,id", Timestamp::Milli).is_err());
         assert!(Columns::parse("idd", Timestamp::Milli).is_err());
+    }
+
+    #[test]
+    fn qnx_has_its_own_columns_by_the_same_names() {
+        let names: Vec<_> = Column::names(System::Qnx).collect();
+        assert_eq!(names.join(","), "event,time,cpu,class,id,type,data,pid,tid,process,thread,arg.NAME");
+        let all = "event,time,cpu,class,id,type,data,pid,tid,process,thread,arg.pid,arg.a_rather_long_name";
+        let columns = Columns::parse_qnx(all).unwrap();
+        let expected = "   event                time  cpu  class       id  type                  data       pid   tid  \
+                        process                   thread        arg.pid       arg.a_rather_long_name\n";
+        assert_eq!(heading(&columns), expected);
+        let mut names = TextBuf::new();
+        columns.write_names(Form::Csv, &mut names);
+        assert_eq!(String::from_utf8_lossy(names.as_bytes()), format!("{all}\n"));
+        assert_eq!(Columns::parse_qnx("text"), Ok(Columns::data_only()));
+        assert_eq!(Columns::parse_qnx("event,time,cpu,class,id,type,data"), Ok(Columns::qnx()));
+        assert!(Columns::parse_qnx("data,id").is_ok_and(|columns| !columns.is_bare()));
+        let key = |column| columns.key(column).into_owned();
+        assert_eq!((key(Column::Time), key(Column::Argument(0))), (b"\"time_ns\":".to_vec(), b"\"arg.pid\":".to_vec()));
+        let clock = Columns::qnx().with_time_form(TimeForm::Clock);
+        assert_eq!(clock.width(clock.list()[1]), "2009-06-23 15:47:46.000000000".len());
+    }
+
+    #[test]
+    fn refusals_name_the_columns_that_there_are() {
+        let aix = |list| Columns::parse(list, Timestamp::Milli).unwrap_err().to_string();
+        let qnx = |list| Columns::parse_qnx(list).unwrap_err().to_string();
+        let (aix_names, qnx_names) =
+            [System::Aix, System::Qnx].map(|system| Column::names(system).collect::<Vec<_>>().join(", ")).into();
+        assert_eq!(aix("thread"), format!("column `thread` is of QNX logs, expected one of {aix_names}"));
+        assert_eq!(qnx("exec"), format!("column `exec` is of AIX traces, expected one of {qnx_names}"));
+        assert_eq!(aix("arg.pid"), format!("unknown column `arg.pid`, expected one of {aix_names}"));
+        assert!(qnx("threat").ends_with("did you mean `thread`?"));
+        assert!(qnx("arg.").starts_with("unknown column `arg.`"));
+        assert!(qnx("").starts_with("a column without a name"));
+        assert_eq!([aix("id,id"), qnx("id,id")], ["column `id` is named twice"; 2]);
+        assert_eq!(
+            [qnx("data,text"), qnx("arg.a,arg.a")],
+            ["column `text` is named twice", "column `arg.a` is named twice"]
+        );
+        assert_eq!(aix("text,id"), "column `id` comes after `text`, which is the last one");
     }
 
     #[test]

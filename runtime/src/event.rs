@@ -15,7 +15,7 @@ use crate::formats::Formats;
 use crate::forms::Form;
 use crate::ids::display_id;
 use crate::reader::{AnyTrace, Notice};
-use crate::records::{QnxEvent, QnxEvents, RecordColumns};
+use crate::records::{QnxEvent, QnxEvents};
 use crate::report::{AixEvent, AixEvents, ReportError};
 use crate::trace::{Prepared, ReportOptions, Trace};
 use std::borrow::Cow;
@@ -154,7 +154,7 @@ impl<'a> State<'a> {
         aix.columns = Columns::text_only();
         (aix.form, aix.no_heading, aix.page_size, aix.colour) = (Form::Text, true, 0, false);
         (aix.stats, aix.histogram) = (false, false);
-        qnx.columns = RecordColumns::only_data();
+        qnx.columns = Columns::data_only();
         (qnx.form, qnx.no_heading, qnx.sort, qnx.colour, qnx.stats) = (Form::Text, true, false, false, false);
         let (source, prepared) = trace.prepare(ReportOptions { aix, qnx });
         let Prepared { options, infos, known_steps } = prepared;

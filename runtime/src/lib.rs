@@ -80,6 +80,7 @@ pub mod ids;
 pub mod inventory;
 #[doc(hidden)]
 pub mod json;
+mod literal;
 mod needs;
 #[doc(hidden)]
 pub mod output;

@@ -1,6 +1,5 @@
 //! Options and counts that belong to QNX kernel logs.
 
+pub use crate::columns::{Column, Columns, ColumnsError};
 pub use crate::reader::kev::KevCounts;
-pub use crate::records::{
-    RecordColumn, RecordColumns, RecordColumnsError, RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm,
-};
+pub use crate::records::{RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use tfbc::columns::Columns;
 use tfbc::filter::Filter;
 use tfbc::ids::IdSet;
-use tfbc::records::RecordColumns;
 use tfbc::{Formats, Item, ReportOptions, Trace, report};
 
 fn file(name: &str) -> PathBuf {
@@ -16,7 +15,7 @@ fn file(name: &str) -> PathBuf {
 fn text_only() -> ReportOptions {
     let mut options = ReportOptions::default();
     options.aix.columns = Columns::text_only();
-    options.qnx.columns = RecordColumns::only_data();
+    options.qnx.columns = Columns::data_only();
     options.qnx.no_heading = true;
     options
 }

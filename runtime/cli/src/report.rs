@@ -16,8 +16,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::filter::{Filter, Numbers, Processes, check_times, seconds, shown, signed_seconds};
+use tfbc::reader::System;
 use tfbc::reader::kev::KevLog;
-use tfbc::records::{Form, RecordColumns, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
+use tfbc::records::{Form, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
 use tfbc::report::ReportOptions;
 use tfbc::spelling::hint;
 use tfbc::time_zone::TimeZone;
@@ -31,10 +32,7 @@ pub struct ReportArgs {
     /// Write the report to a file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Columns, in their order. AIX: id, filename, exec, cpu, reportedcpus, pid, tid, int, svc, elapsed, delta, text.
-    /// QNX: event, time, cpu, class, id, type, data, and besides pid, tid, process, thread, arg.NAME. `text` or `data` alone prints nothing but that. A table of several
-    /// traces begins with the column file
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", help = columns_help())]
     columns: Option<String>,
     /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
     #[arg(long, value_name = "FORM", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3), allow_negative_numbers = true)]
@@ -313,7 +311,7 @@ impl ReportArgs {
             items.into_iter().try_for_each(|item| ids.add(item, log.header().release)).map_err(usage)?;
             Ok((!lists.is_empty()).then_some(ids))
         };
-        let columns = self.columns.as_deref().map(RecordColumns::parse).transpose();
+        let columns = self.columns.as_deref().map(Columns::parse_qnx).transpose();
         let filter = RecordFilter {
             only: ids(&self.only)?,
             except: ids(&self.except)?,
@@ -334,7 +332,7 @@ impl ReportArgs {
         }
         Ok(RecordOptions {
             follow_owners: false,
-            columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
+            columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_else(Columns::qnx),
             form: self.form(),
             time,
             sort: self.sort == SortArg::Time,
@@ -363,6 +361,20 @@ impl ReportArgs {
             }
         }
     }
+}
+
+/// Help of `--columns`: the columns of both systems.
+fn columns_help() -> String {
+    let names = |system| Column::names(system).collect::<Vec<_>>();
+    let (aix, qnx) = (names(System::Aix), names(System::Qnx));
+    let (shown, others): (Vec<_>, Vec<_>) = qnx.into_iter().partition(|name| Columns::qnx().has(name));
+    format!(
+        "Columns, in their order. AIX: {}. QNX: {}, and besides {}. `text` or `data` alone prints nothing but that. \
+         A table of several traces begins with the column file",
+        aix.join(", "),
+        shown.join(", "),
+        others.join(", ")
+    )
 }
 
 /// [`TimeForm`] on the command line.

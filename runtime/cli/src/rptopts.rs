@@ -8,49 +8,48 @@ use tfbc::spelling::{closest, hint};
 /// The most lines that a page may have.
 const MAX_PAGE: u64 = 500;
 
-/// What `-O help` prints.
-pub const HELP: &str = "\
-2line=on|off           the text on a line of its own, behind the columns' (off)
-component=on|off       the component of an event: no trace that is read here has any (off)
-cpuid=on|off           the CPU column (off)
-endtime=SECONDS        only events up to this time since the trace began, such as 12.5
-exec=on|off            the PROCESS NAME column (off)
-filename=on|off        the column of the log that an event came from (off)
-hist=on|off            behind the report, how often each hook occurs in it (off)
-ids=on|off             the ID column (on)
-pagesize=0..500        lines between two headings; 0 for a single heading (0)
-pid=on|off             the PID column (off)
-PURR=on|off            times of the PURR register: no trace that is read here has any (off)
-removedups=on|off      with -m, leave out events that two logs hold (on)
-reportedcpus=on|off    the column of how many CPU logs go on; also reportedprocessors (off)
-starttime=SECONDS      only events from this time since the trace began on
-svc=on|off             the SYSTEM CALL column (off)
-tid=on|off             the TID column (off)
-timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,
-                       2 elapsed seconds and delta microseconds, 3 no times (0)
-";
+/// Options that are no columns, each with its values and its description.
+const OPTIONS: [(&str, &str, &str); 9] = [
+    ("2line", "on|off", "the text on a line of its own, behind the columns' (off)"),
+    ("component", "on|off", "the component of an event: no trace that is read here has any (off)"),
+    ("endtime", "SECONDS", "only events up to this time since the trace began, such as 12.5"),
+    ("hist", "on|off", "behind the report, how often each hook occurs in it (off)"),
+    ("pagesize", "0..500", "lines between two headings; 0 for a single heading (0)"),
+    ("PURR", "on|off", "times of the PURR register: no trace that is read here has any (off)"),
+    ("removedups", "on|off", "with -m, leave out events that two logs hold (on)"),
+    ("starttime", "SECONDS", "only events from this time since the trace began on"),
+    (
+        "timestamp",
+        "0|1|2|3",
+        "0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,\n                       \
+         2 elapsed seconds and delta microseconds, 3 no times (0)",
+    ),
+];
+
+/// Another name of `reportedcpus`.
+const REPORTED_PROCESSORS: &str = "reportedprocessors";
+
+/// The text of `-O help`: all options by name.
+pub fn help() -> String {
+    let default = ReportSettings::default();
+    let columns = Column::options().map(|(column, name, help)| {
+        let value = if default.columns.contains(&column) { "on" } else { "off" };
+        (name, "on|off", format!("{help} ({value})"))
+    });
+    let others = OPTIONS.into_iter().map(|(name, values, help)| (name, values, help.to_owned()));
+    let mut all: Vec<_> = columns.chain(others).collect();
+    all.sort_by_key(|(name, ..)| name.to_ascii_lowercase());
+    let lines = all.into_iter().map(|(name, values, help)| format!("{:<22} {help}\n", format!("{name}={values}")));
+    lines.collect()
+}
 
 /// Every name, for suggestions.
-const NAMES: [&str; 18] = [
-    "2line",
-    "component",
-    "cpuid",
-    "endtime",
-    "exec",
-    "filename",
-    "hist",
-    "ids",
-    "pagesize",
-    "pid",
-    "PURR",
-    "removedups",
-    "reportedcpus",
-    "reportedprocessors",
-    "starttime",
-    "svc",
-    "tid",
-    "timestamp",
-];
+fn names() -> Vec<&'static str> {
+    let columns = Column::options().map(|(_, name, _)| name);
+    let mut names: Vec<_> = columns.chain(OPTIONS.map(|(name, ..)| name)).chain([REPORTED_PROCESSORS]).collect();
+    names.sort_by_key(|name| name.to_ascii_lowercase());
+    names
+}
 
 /// Every option with its values, or up to its `=` if these are numbers.
 pub fn values() -> Vec<String> {
@@ -62,7 +61,7 @@ pub fn values() -> Vec<String> {
         };
         values.iter().map(move |value| format!("{name}={value}"))
     };
-    std::iter::once(String::from("help")).chain(NAMES.into_iter().flat_map(values)).collect()
+    std::iter::once(String::from("help")).chain(names().into_iter().flat_map(values)).collect()
 }
 
 /// What `-O` sets.
@@ -130,7 +129,7 @@ impl ReportSettings {
 
     fn set(&mut self, option: &str) -> Result<(), String> {
         let Some((name, value)) = option.split_once('=') else {
-            let Some(name) = closest(option, &NAMES) else {
+            let Some(name) = closest(option, &names()) else {
                 return Err(String::from("expected NAME=VALUE (`-O help` lists the names)"));
             };
             let value = match name {
@@ -153,8 +152,8 @@ impl ReportSettings {
             }
             "starttime" => self.from_ns = Some(seconds(value)?),
             "endtime" => self.to_ns = Some(seconds(value)?),
-            _ if NAMES.contains(&name) => self.switch(name, on_off(name, value)?),
-            _ => return Err(format!("unknown option `{name}`{} (`-O help` lists them)", hint(name, &NAMES))),
+            _ if names().contains(&name) => self.switch(name, on_off(name, value)?),
+            _ => return Err(format!("unknown option `{name}`{} (`-O help` lists them)", hint(name, &names()))),
         }
         Ok(())
     }
@@ -166,14 +165,11 @@ impl ReportSettings {
             "hist" => self.histogram = on,
             "PURR" => self.purr = on,
             "removedups" => self.remove_duplicates = on,
-            "cpuid" => self.show(Column::Cpu, on),
-            "exec" => self.show(Column::Exec, on),
-            "filename" => self.show(Column::File, on),
-            "ids" => self.show(Column::Id, on),
-            "pid" => self.show(Column::Pid, on),
-            "svc" => self.show(Column::Svc, on),
-            "tid" => self.show(Column::Tid, on),
-            _ => self.show(Column::ReportedCpus, on),
+            REPORTED_PROCESSORS => self.show(Column::ReportedCpus, on),
+            _ => {
+                let column = Column::options().find(|(_, option, _)| *option == name);
+                column.into_iter().for_each(|(column, ..)| self.show(column, on));
+            }
         }
     }
 }
@@ -215,13 +211,13 @@ mod tests {
 
     #[test]
     fn every_name_is_known_and_in_the_help() {
-        for name in NAMES {
+        for name in names() {
             let value = match name {
                 "timestamp" | "pagesize" | "starttime" | "endtime" => "1",
                 _ => "on",
             };
             assert!(settings(&[&format!("{name}={value}")]).is_ok(), "{name}");
-            assert!(HELP.contains(name), "{name}");
+            assert!(help().contains(name), "{name}");
         }
     }
 

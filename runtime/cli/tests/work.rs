@@ -184,7 +184,7 @@ fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
             let summary = records::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
             (String::from_utf8(out).unwrap(), summary)
         };
-        // Without a budget no definition runs; with the default one all do. Counts need no text.
+        // Without a budget nothing runs; with the default one everything does. Counts run nothing either way.
         assert_eq!(with(0, 1, false).1.n_over_work, if stats { 0 } else { u64::from(N) });
         assert_eq!(with(1024, 1, false).1.n_over_work, 0);
         for max_work in [0, 1] {

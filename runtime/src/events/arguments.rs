@@ -22,15 +22,15 @@ use tfbc_vm::{TextBuf, num};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Arguments<'r> {
-    list: &'static [ListArg],
+    pub(super) list: &'static [ListArg],
     bytes: &'r [u8],
     big_endian: bool,
     /// Index of the next word.
-    at: usize,
+    pub(super) at: usize,
     /// Index after the last word that is shown if it is left over; `None` until the list has ended.
     end: Option<usize>,
     /// True if every word after the list is shown, those of padding too.
-    open: bool,
+    pub(super) open: bool,
     pub(super) own_lines: bool,
     /// False if the record prints as `EVENT n`: the table does not have it, or it is too short for its form.
     pub(super) named: bool,
@@ -43,7 +43,7 @@ pub struct Argument<'r> {
     pub name: ArgumentName,
     /// Its value.
     pub value: Value<'r>,
-    show: Show,
+    pub(super) show: Show,
 }
 
 /// Name of an argument.
@@ -284,13 +284,6 @@ impl ArgumentPrinter {
         }
         out.push(b"\n");
     }
-
-    /// Appends the arguments without the blanks around them and without line end.
-    pub fn print_trimmed(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let mut text = TextBuf::new();
-        self.print(record, &mut text);
-        out.push(text.as_bytes().trim_ascii());
-    }
 }
 
 fn name_len(name: ArgumentName) -> usize {
@@ -300,7 +293,7 @@ fn name_len(name: ArgumentName) -> usize {
     }
 }
 
-fn push_name(name: ArgumentName, out: &mut TextBuf) {
+pub(super) fn push_name(name: ArgumentName, out: &mut TextBuf) {
     match name {
         ArgumentName::Listed(name) => out.push(name.as_bytes()),
         ArgumentName::Word(at) => {

@@ -3,11 +3,13 @@
 //! The programs are compiled ahead (`built_in/`), and verified when they are first used.
 
 mod arguments;
+mod flat;
 mod printer;
 pub mod spelling;
 mod table;
 
 pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, is_text, text_of_words};
+pub(crate) use flat::{FlatArguments, Form as ArgumentForm};
 pub use printer::EventPrinter;
 
 use crate::reader::kev::{KevRecord, classes};

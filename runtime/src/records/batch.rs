@@ -1,15 +1,15 @@
-//! Records that are on their way to their text.
+//! A batch of records that are read but not formatted yet.
 
 use super::RecordWriter;
-use super::owners::Owner;
+use super::owners::{Owner, Owners};
 use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 
-/// Slots of one batch, at most; a record that stands alone counts for one.
+/// Slots of one batch at most; a record outside a row counts for one.
 const MAX_SLOTS: usize = 1 << 12;
-/// Bytes of payload of one batch, unless one record has more.
+/// Bytes of payload of one batch at most, unless one record has more.
 const MAX_BYTES: usize = 128 << 10;
-/// Slots of one row, at most: between two rows, text may be written.
+/// Slots of one row at most: text is written between two rows.
 const MAX_ROW: usize = 1 << 9;
 
 /// Some records with their payloads.
@@ -18,23 +18,24 @@ pub(super) struct Batch {
     items: Vec<Item>,
     /// Payloads of records.
     bytes: Vec<u8>,
-    /// Slots of rows, and what ended in them.
+    /// Slots of rows, and the combines that ended in them.
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
-    /// Owners of the records, if they are asked for.
+    /// Owners of the records, if they are asked for, each once, and the index of each record's.
     owners: Vec<Owner>,
+    owner_ids: Vec<u32>,
     n_slots: usize,
-    /// Bytes of the log before the batch, about.
+    /// Approximate bytes of the log before the batch.
     pub bytes_before: u64,
 }
 
-/// What stands next in a batch.
+/// Next part of a batch.
 #[derive(Debug)]
 enum Item {
     /// A record without its payload, which ends at `end`.
     Record { record: KevRecord<'static>, end: usize },
-    /// Records in a row: where their slots, ends and payloads end.
+    /// Records in a row; `slot`, `end` and `byte` are where their slots, ends and payloads end.
     Row {
         number: u64,
         offset: u64,
@@ -45,11 +46,11 @@ enum Item {
         end: usize,
         byte: usize,
     },
-    /// A slot that is shown as it stands.
+    /// A slot that is shown as it is in the file.
     Slot(KevSlot),
 }
 
-/// A place in a batch.
+/// Position in a batch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
     item: usize,
@@ -68,6 +69,7 @@ impl Batch {
         self.ends.clear();
         self.clocks.clear();
         self.owners.clear();
+        self.owner_ids.clear();
         self.n_slots = 0;
     }
 
@@ -78,8 +80,9 @@ impl Batch {
     }
 
     /// Adds the owner of the next record.
-    pub fn push_owner(&mut self, owner: Owner) {
-        self.owners.push(owner);
+    pub fn push_owner(&mut self, owners: &mut Owners, record: &KevRecord<'_>) {
+        let id = owners.take(record, &mut self.owners);
+        self.owner_ids.push(id);
     }
 
     pub fn push_slot(&mut self, slot: KevSlot) {
@@ -104,22 +107,24 @@ impl Batch {
         self.n_slots += row.slots.len();
     }
 
-    /// How many more slots there is room for, in one row.
+    /// Slots that there is room for in one row.
     pub fn room(&self) -> usize {
         let room = MAX_SLOTS.saturating_sub(self.n_slots).min(MAX_ROW);
         if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
-    /// Tells a writer the owner of the record at a place, and steps over the owner.
+    /// Tells a writer the owner of the record at a position, and moves to the next owner.
     #[inline]
     fn own(&self, at: &mut Place, writer: &mut impl RecordWriter) {
-        if let Some(owner) = self.owners.get(at.record) {
-            writer.set_owner(owner);
+        if let Some(id) = self.owner_ids.get(at.record)
+            && let Some(owner) = self.owners.get(*id as usize)
+        {
+            writer.set_owner(*id, owner);
             at.record += 1;
         }
     }
 
-    /// Appends the text of what stands at a place, and steps over it: how many records that were. `None` at the end.
+    /// Appends the text of the part at a position, and moves past it; returns the number of its records, or `None` at the end.
     #[inline]
     pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
         let item = self.items.get(at.item)?;
@@ -139,7 +144,7 @@ impl Batch {
                 let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
                 let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
                 let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
-                let n = if self.owners.is_empty() {
+                let n = if self.owner_ids.is_empty() {
                     row.each(|record| writer.record(record, out))
                 } else {
                     row.each(|record| {

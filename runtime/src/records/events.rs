@@ -24,7 +24,7 @@ pub(crate) struct QnxEvents<'a> {
     steps: Steps<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
     clock: Option<Clock>,
     start: TraceStart,
-    /// Printer of fields, which the texts have no part in.
+    /// Printer of fields; texts do not use it.
     printer: RefCell<RecordPrinter<'a>>,
     /// Index of the next line of the text.
     next: usize,
@@ -62,7 +62,7 @@ struct Written {
     record: KevRecord<'static>,
     payload: Range<usize>,
     owner: Owner,
-    /// The end of its line.
+    /// End of its line.
     end: usize,
 }
 
@@ -88,9 +88,9 @@ impl RecordWriter for Collector<'_> {
         self.rows.wants_owners()
     }
 
-    fn set_owner(&mut self, owner: &Owner) {
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
         self.owner.clone_from(owner);
-        self.rows.set_owner(owner);
+        self.rows.set_owner(id, owner);
     }
 
     fn begin_batch(&mut self) {
@@ -135,7 +135,7 @@ impl<'a> QnxEvents<'a> {
         &self.steps.format.writer().written
     }
 
-    /// Goes to the next event, notice or the end.
+    /// Moves to the next event, notice or the end.
     #[inline]
     pub fn advance(&mut self) -> Result<Step, ReportError> {
         self.next += 1;
@@ -151,7 +151,7 @@ impl<'a> QnxEvents<'a> {
         Ok(Step::Text)
     }
 
-    /// The event at hand, and its text.
+    /// The current event, and its text.
     #[inline]
     pub fn current(&self) -> Option<(&[u8], QnxEvent<'_>)> {
         let written = self.written();

@@ -1,21 +1,21 @@
-//! Typed fields of kernel events: the arguments of a record, by name.
+//! Typed fields of kernel events: the arguments of a record by name.
 
 use crate::event::FieldValue;
 use crate::events::{Argument, ArgumentName, Arguments, Value, text_of_words};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
 
-/// Fields of one record in the order of its argument list, with the names told apart.
+/// Fields of one record in the order of its argument list; equal names are numbered.
 pub(super) struct Fields<'r> {
     arguments: Arguments<'r>,
-    /// Names met so far. Words are numbered, so their names are told apart already.
+    /// Names of the fields so far. Names of words differ already.
     met: Vec<&'static str>,
 }
 
 /// One field.
 pub(super) struct Field<'r> {
     name: ArgumentName,
-    /// How often the name was met before.
+    /// Number of earlier fields with the name.
     n_before: usize,
     value: Value<'r>,
 }
@@ -27,12 +27,7 @@ impl<'r> Fields<'r> {
 
     /// The field with a name, such as `pid`, `empty_2` or `w3`.
     pub fn find(mut self, wanted: &str) -> Option<Field<'r>> {
-        let mut name = TextBuf::new();
-        self.find_map(|field| {
-            name.clear();
-            field.push_name(&mut name);
-            (name.as_bytes() == wanted.as_bytes()).then_some(field)
-        })
+        Iterator::find(&mut self, |field| field.is_called(wanted))
     }
 }
 
@@ -51,6 +46,19 @@ impl<'r> Iterator for Fields<'r> {
 }
 
 impl Field<'_> {
+    /// True if the field has a name such as `pid`, `empty_2` or `w3`.
+    fn is_called(&self, wanted: &str) -> bool {
+        let number = |text: &str| text.parse().ok().filter(|number: &usize| number.to_string() == text);
+        match self.name {
+            ArgumentName::Word(at) => wanted.strip_prefix('w').and_then(number) == Some(at),
+            ArgumentName::Listed(name) => match wanted.strip_prefix(name) {
+                Some("") => self.n_before == 0,
+                Some(rest) => self.n_before > 0 && rest.strip_prefix('_').and_then(number) == Some(self.n_before + 1),
+                None => false,
+            },
+        }
+    }
+
     fn push_name(&self, out: &mut TextBuf) {
         match self.name {
             ArgumentName::Listed(name) => out.push(name.as_bytes()),

@@ -1,18 +1,18 @@
-//! A QNX log in, its report out: a line a record, with the text of the event definitions or of the built-in tables.
+//! Reports of QNX logs: a line per record, with the text of the event definitions or of the built-in tables.
 //!
 //! ```text
 //! KevLog ─RecordWalk─> Batch ─RecordWriter─> text ─in order─> output
 //! ```
 //!
-//! A record's line depends on nothing but the record, so batches are formatted side by side; the output is the same for
-//! any number of threads.
+//! A record's line depends on the record and its owner alone, so batches are formatted in parallel; the output is the same
+//! for any number of threads. `cells.rs` says how a line is put together.
 
 mod batch;
+mod cells;
 mod clock;
 mod events;
 mod fields;
 mod filter;
-mod names;
 mod owners;
 mod print;
 mod row;
@@ -25,10 +25,10 @@ pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use owners::Owner;
 pub use print::RecordPrinter;
-pub use row::{RecordColumn, RecordColumns, RecordColumnsError};
 pub(crate) use run::{RecordWriter, Tallied, run};
 
 use crate::catalog::Catalog;
+use crate::columns::Columns;
 use crate::events::{Events, class_name};
 pub use crate::forms::Form;
 use crate::forms::{Counted, write_counts};
@@ -43,41 +43,62 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf};
 
-/// What the report of a log holds.
-#[derive(Debug, Clone, Default)]
+/// Content and form of a log's report.
+#[derive(Debug, Clone)]
 pub struct RecordOptions {
     /// The columns.
-    pub columns: RecordColumns,
+    pub columns: Columns,
     /// The form.
     pub form: Form,
     /// The form of times.
     pub time: TimeForm,
     /// True if rows come in ascending time.
     pub sort: bool,
-    /// Whether there is no heading.
+    /// True if there is no heading.
     pub no_heading: bool,
-    /// Only the events that a definition names, and shows.
+    /// True for only those events that a definition names and prints.
     pub defined: bool,
-    /// Which records are reported.
+    /// Filter of records.
     pub filter: RecordFilter,
     /// Only records whose data has a match.
     pub grep: Option<Regex>,
     /// True if processes and threads are followed even if no column or filter needs them.
     pub follow_owners: bool,
-    /// Whether the records are counted by class and event, and nothing else is written.
+    /// True if records are counted by class and event, and nothing else is written.
     pub stats: bool,
-    /// Whether columns and heading step back on a terminal: they stand between marks, which a
-    /// [`Screen`](crate::screen::Screen) makes styles.
+    /// True if columns and heading are dimmed on a terminal: they are between marks, which a
+    /// [`Screen`](crate::screen::Screen) turns into styles.
     pub colour: bool,
-    /// What one record may cost.
+    /// Limits of one record.
     pub limits: Limits,
-    /// What all records together may cost.
+    /// Limits of all records together.
     pub max_work: MaxWork,
-    /// Threads that format; `None` for as many as there are processors.
+    /// Threads that format; `None` for all processors.
     pub threads: Option<NonZeroUsize>,
 }
 
-/// What a run counted.
+impl Default for RecordOptions {
+    fn default() -> Self {
+        Self {
+            columns: Columns::qnx(),
+            form: Form::default(),
+            time: TimeForm::default(),
+            sort: false,
+            no_heading: false,
+            defined: false,
+            filter: RecordFilter::default(),
+            grep: None,
+            follow_owners: false,
+            stats: false,
+            colour: false,
+            limits: Limits::default(),
+            max_work: MaxWork::default(),
+            threads: None,
+        }
+    }
+}
+
+/// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordSummary {
     /// Records that were reported.
@@ -86,26 +107,26 @@ pub struct RecordSummary {
     pub n_truncated: u64,
     /// Records that reached a limit of one record.
     pub n_limited: u64,
-    /// Records whose definitions had no steps or too few, since those before had taken those of the whole report.
+    /// Records whose definitions had too few steps left, because earlier ones had used those of the whole report.
     pub n_over_work: u64,
     /// Records whose definition the verifier refuses.
     pub n_refused: u64,
     /// Records that the layout of traceprinter 1.02 has nothing for.
     pub n_left_out: u64,
-    /// Damaged places that were said one by one.
+    /// Damaged places that were reported one by one.
     pub n_damaged: u64,
-    /// What the reader counted.
+    /// Counts of the reader.
     pub counts: KevCounts,
-    /// Where the bytes went.
+    /// Use of the bytes that were read.
     pub tally: Tally,
-    /// What was read is not what was formatted, filtered out and skipped: a fault of this program.
+    /// Set if the records read are not those formatted, filtered out and skipped: a fault of this program.
     pub imbalance: Option<Imbalance>,
 }
 
 /// Writes the report of one log.
 ///
 /// # Errors
-/// The log cannot be read on or the report cannot be written. A damaged log is no error: its notices go to `monitor`.
+/// The log cannot be read or the report cannot be written. A damaged log is no error: its notices go to `monitor`.
 pub fn report(
     log: &mut KevLog,
     catalog: &Catalog<'_>,

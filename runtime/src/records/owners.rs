@@ -1,4 +1,4 @@
-//! Owners of records: the processes and threads that a log says they are of.
+//! Owners of records: processes and threads, as the log's own records tell them.
 //!
 //! The state is followed in the order of the file, so an owner never depends on which records are shown.
 
@@ -12,7 +12,7 @@ const N_CPUS: usize = 64;
 const BUFFER_NUMBERS: u32 = 2048;
 /// Bytes of names that are kept. Names past them are not known.
 const MAX_NAME_BYTES: usize = 64 << 20;
-/// Bytes that each name counts for besides its own.
+/// Bytes that each name counts for, in addition to its own.
 const NAME_COST: usize = 128;
 
 /// Events of the class [`classes::PR_TH`] that change the state.
@@ -29,10 +29,10 @@ mod events {
     pub const THREAD_NAME: u16 = 320;
 }
 
-/// Event of the class [`classes::CONTROL`] that tells of dropped buffers, from 8.0 on.
+/// Event of the class [`classes::CONTROL`] that reports dropped buffers, since 8.0.
 const DROPPED: u16 = 8;
 
-/// Process and thread that a record is of, as far as they are known.
+/// Process and thread of a record, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
     /// The process id.
@@ -45,45 +45,95 @@ pub struct Owner {
     pub thread: Option<Arc<[u8]>>,
 }
 
-/// A process by its records.
+/// Entries of the cache of owners.
+const N_CACHED: usize = 256;
+
+/// Cached index of a thread's owner in the batch that is being filled.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cached {
+    /// The cache's `epoch` when it was entered; another one is out of date.
+    epoch: u64,
+    thread: (i32, i32),
+    id: u32,
+}
+
+/// Names of a process and of its threads.
 #[derive(Debug, Default)]
 struct Process {
     name: Option<Arc<[u8]>>,
     threads: HashMap<i32, Arc<[u8]>>,
 }
 
-/// The running threads and the names at a place of a log.
+/// State at a place of a log: the running threads, and all names.
 #[derive(Debug)]
 pub(super) struct Owners {
     big_endian: bool,
     running: [Option<(i32, i32)>; N_CPUS],
     processes: HashMap<i32, Process>,
     last_buffer: Option<u32>,
-    /// Bytes that the names count for.
+    /// Bytes that the names count for; see [`MAX_NAME_BYTES`].
     n_bytes: usize,
+    /// Owners of the batch by process and thread: records in a row are of few threads.
+    cache: Box<[Cached; N_CACHED]>,
+    /// Index in the batch of the unknown owner.
+    nobody: Option<u32>,
+    /// Counts batches and changes of names.
+    epoch: u64,
 }
 
 impl Owners {
     pub fn new(big_endian: bool) -> Self {
-        Self { big_endian, running: [None; N_CPUS], processes: HashMap::new(), last_buffer: None, n_bytes: 0 }
+        Self {
+            big_endian,
+            running: [None; N_CPUS],
+            processes: HashMap::new(),
+            last_buffer: None,
+            n_bytes: 0,
+            cache: Box::new([Cached::default(); N_CACHED]),
+            nobody: None,
+            epoch: 1,
+        }
     }
 
-    /// Takes in the next record of the log, and gives its owner.
-    pub fn take(&mut self, record: &KevRecord<'_>) -> Owner {
+    /// Begins a batch, which has no owners yet.
+    pub fn begin_batch(&mut self) {
+        self.epoch += 1;
+        self.nobody = None;
+    }
+
+    /// Takes the next record of the log, and returns the index of its owner in `known`, to which new ones are added.
+    pub fn take(&mut self, record: &KevRecord<'_>, known: &mut Vec<Owner>) -> u32 {
         match record.meant_class() {
             classes::CONTROL => {
                 self.control(record);
-                Owner::default()
+                self.nobody(known)
             }
             classes::PR_TH => match (self.word(record, 0), self.word(record, 1)) {
-                (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32),
-                _ => Owner::default(),
+                (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32, known),
+                _ => self.nobody(known),
             },
             _ => match self.running.get(usize::from(record.cpu)) {
-                Some(Some((pid, tid))) => self.thread(*pid, *tid),
-                _ => Owner::default(),
+                Some(Some((pid, tid))) => self.cached(*pid, *tid, known),
+                _ => self.nobody(known),
             },
         }
+    }
+
+    fn nobody(&mut self, known: &mut Vec<Owner>) -> u32 {
+        *self.nobody.get_or_insert_with(|| add(Owner::default(), known))
+    }
+
+    /// Index of a thread's owner.
+    #[inline]
+    fn cached(&mut self, pid: i32, tid: i32, known: &mut Vec<Owner>) -> u32 {
+        let place = (pid as u32).wrapping_mul(31).wrapping_add((pid as u32) >> 12).wrapping_add(tid as u32);
+        let Cached { epoch, thread, id } = self.cache[place as usize % N_CACHED];
+        if (epoch, thread) == (self.epoch, (pid, tid)) {
+            return id;
+        }
+        let id = add(self.thread(pid, tid), known);
+        self.cache[place as usize % N_CACHED] = Cached { epoch: self.epoch, thread: (pid, tid), id };
+        id
     }
 
     fn control(&mut self, record: &KevRecord<'_>) {
@@ -101,14 +151,30 @@ impl Owners {
         }
     }
 
-    fn process_or_thread(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> Owner {
+    fn process_or_thread(&mut self, record: &KevRecord<'_>, first: i32, second: i32, known: &mut Vec<Owner>) -> u32 {
         match record.event {
             events::RUNNING => {
                 if let Some(running) = self.running.get_mut(usize::from(record.cpu)) {
                     *running = Some((first, second));
                 }
-                self.thread(first, second)
+                self.cached(first, second, known)
             }
+            events::THREAD_CREATE | events::THREAD_DESTROY | events::THREAD_NAME => {
+                let owner = self.change(record, first, second);
+                add(owner, known)
+            }
+            ..events::PROCESSES => self.cached(first, second, known),
+            _ => {
+                let owner = self.change(record, first, second);
+                add(owner, known)
+            }
+        }
+    }
+
+    /// Takes a record that may change names; returns its owner.
+    fn change(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> Owner {
+        self.epoch += 1;
+        match record.event {
             events::THREAD_CREATE => {
                 self.forget_thread(first, second);
                 self.thread(first, second)
@@ -126,7 +192,6 @@ impl Owners {
                 }
                 self.thread(first, second)
             }
-            ..events::PROCESSES => self.thread(first, second),
             events::CREATE => {
                 self.forget_process(second);
                 self.process(second)
@@ -195,6 +260,12 @@ impl Owners {
     }
 }
 
+/// Adds an owner; returns its index.
+fn add(owner: Owner, known: &mut Vec<Owner>) -> u32 {
+    known.push(owner);
+    known.len() as u32 - 1
+}
+
 fn cost(name: &[u8]) -> usize {
     NAME_COST + name.len()
 }
@@ -213,11 +284,18 @@ mod tests {
         KevRecord { number: 1, offset: 0, class, event, cpu, wide: bytes.len() > 8, stamp: 0, msb: None, bytes }
     }
 
-    /// Takes in a record, and shows its owner as `pid tid process thread`.
+    fn owner(owners: &mut Owners, record: &KevRecord<'_>) -> Owner {
+        let mut known = Vec::new();
+        owners.begin_batch();
+        let id = owners.take(record, &mut known);
+        known.swap_remove(id as usize)
+    }
+
+    /// Takes a record, and shows its owner as `pid tid process thread`.
     fn take(owners: &mut Owners, class: u8, event: u16, cpu: u8, words: [i32; 2], name: &str) -> String {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.extend(name.as_bytes());
-        let Owner { pid, tid, process, thread } = owners.take(&record(class, event, cpu, &bytes));
+        let Owner { pid, tid, process, thread } = owner(owners, &record(class, event, cpu, &bytes));
         let number = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
         let text =
             |name: Option<Arc<[u8]>>| name.map_or("-".into(), |name| String::from_utf8_lossy(&name).into_owned());
@@ -253,12 +331,12 @@ mod tests {
     #[test]
     fn records_without_two_words_tell_nothing() {
         let mut owners = Owners::new(true);
-        assert_eq!(owners.take(&record(4, 1, 0, &[0; 7])), Owner::default());
-        let running = owners.take(&record(4, 1, 0, &[0, 0, 0, 5, 0, 0, 0, 6]));
+        assert_eq!(owner(&mut owners, &record(4, 1, 0, &[0; 7])), Owner::default());
+        let running = owner(&mut owners, &record(4, 1, 0, &[0, 0, 0, 5, 0, 0, 0, 6]));
         assert_eq!((running.pid, running.tid), (Some(5), Some(6)));
-        assert_eq!(owners.take(&record(13, 9, 0, &[])).pid, Some(5));
-        assert_eq!(owners.take(&record(4, 400, 0, &[0; 8])), Owner::default());
-        owners.take(&record(1, 8, 3, &[0; 8]));
-        assert_eq!(owners.take(&record(6, 9, 0, &[])), Owner::default());
+        assert_eq!(owner(&mut owners, &record(13, 9, 0, &[])).pid, Some(5));
+        assert_eq!(owner(&mut owners, &record(4, 400, 0, &[0; 8])), Owner::default());
+        owner(&mut owners, &record(1, 8, 3, &[0; 8]));
+        assert_eq!(owner(&mut owners, &record(6, 9, 0, &[])), Owner::default());
     }
 }

@@ -1,8 +1,9 @@
-//! The text of one record: by the definitions that name its event, or by the built-in tables.
+//! Text of one record, by the definitions that name its event or by the built-in tables.
 
 use super::Tallied;
+use super::fields::Fields;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{ArgumentPrinter, Events};
+use crate::events::{ArgumentForm, ArgumentPrinter, Events, FlatArguments};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
 use tfbc_vm::{Context, Event, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved};
@@ -13,28 +14,34 @@ pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
     events: Events,
     arguments: ArgumentPrinter,
+    flat_arguments: FlatArguments,
+    flat_fields: FlatArguments,
+    scratch: TextBuf,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
     meter: Meter,
-    /// The event whose definitions took most of the steps lately.
+    /// Event whose definitions took most of the recent steps.
     slow: Option<(u8, u16)>,
     /// Records that end before the fields of a definition, and definitions whose text a limit cut.
     pub(super) n_truncated: u64,
     pub(super) n_limited: u64,
     pub(super) n_refused: u64,
-    /// Definitions that had no steps or too few, since those before had taken those of the whole report.
+    /// Definitions that had too few steps left, because earlier ones had used those of the whole report.
     pub(super) n_over_work: u64,
 }
 
 impl<'r> RecordPrinter<'r> {
-    /// A printer for a log of a byte order, and of a release (major, minor) where it tells one.
+    /// Printer for a log of a byte order and release (major, minor), if the log names one.
     pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<(u32, u32)>, limits: Limits) -> Self {
         let events = Events::of(release, big_endian);
         RecordPrinter {
             catalog,
             events,
             arguments: events.argument_printer(true),
+            flat_arguments: FlatArguments::new(events, ArgumentForm::Text),
+            flat_fields: FlatArguments::new(events, ArgumentForm::Json),
+            scratch: TextBuf::new(),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -47,7 +54,7 @@ impl<'r> RecordPrinter<'r> {
         }
     }
 
-    /// The same with another budget of all records together.
+    /// Sets the budget of all records together.
     #[must_use]
     pub fn with_max_work(mut self, max: MaxWork) -> Self {
         self.meter = self.meter.with_max(max);
@@ -59,18 +66,18 @@ impl<'r> RecordPrinter<'r> {
         &mut self.meter
     }
 
-    /// The event whose definitions took most of the steps lately.
+    /// Event whose definitions took most of the recent steps.
     pub(crate) fn slow(&mut self) -> &mut Option<(u8, u16)> {
         &mut self.slow
     }
 
-    /// What was counted.
+    /// Counts so far.
     pub(crate) fn tallied(&self) -> Tallied {
         let Self { n_truncated, n_limited, n_refused, n_over_work, .. } = *self;
         Tallied { n_truncated, n_limited, n_refused, n_over_work, ..Tallied::default() }
     }
 
-    /// Takes back what was counted since.
+    /// Goes back to earlier counts.
     pub(crate) fn set_tallied(&mut self, tallied: Tallied) {
         let Tallied { n_truncated, n_limited, n_refused, n_over_work, .. } = tallied;
         (self.n_truncated, self.n_limited) = (n_truncated, n_limited);
@@ -82,13 +89,14 @@ impl<'r> RecordPrinter<'r> {
         self.events
     }
 
-    /// Appends the texts of all definitions that apply to a record, a blank between two; false, and nothing appended,
-    /// where none does.
+    /// Appends the texts of all definitions that apply to a record, with blanks between them. Returns false and appends
+    /// nothing if none does.
     pub fn definitions(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        self.all(Space::Record, record, out)
+        let entries = self.catalog.records(Space::Record, record.class, record.event);
+        if entries.is_empty() { false } else { self.each(entries, Space::Record, record, out) }
     }
 
-    /// Whether any definitions name a record's event.
+    /// True if a definition names the record's event.
     #[inline]
     pub(super) fn is_named(&self, record: &KevRecord<'_>) -> bool {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
@@ -97,32 +105,33 @@ impl<'r> RecordPrinter<'r> {
     /// Appends the fields of all definitions that apply, as [`Space::Fields`] has them.
     pub(super) fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let counted = (self.n_truncated, self.n_limited, self.n_over_work);
-        self.all(Space::Fields, record, out);
+        let entries = self.catalog.records(Space::Fields, record.class, record.event);
+        self.each(entries, Space::Fields, record, out);
         (self.n_truncated, self.n_limited, self.n_over_work) = counted;
     }
 
     /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.arguments.print_trimmed(record, out);
-    }
-
-    /// The same with the blanks around them and a line end.
-    #[inline]
-    pub(super) fn whole_arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        self.arguments.print(record, out);
-    }
-
-    #[inline]
-    fn all(&mut self, space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let entries = self.catalog.records(space, record.class, record.event);
-        if entries.is_empty() { false } else { self.each(entries, space, record, out) }
-    }
-
-    /// The texts of these entries.
-    fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        if let [entry] = entries {
-            return !self.one_of(space, entry, record, out).skipped;
+        if !self.flat_arguments.print(record, out) {
+            self.scratch.clear();
+            self.arguments.print(record, &mut self.scratch);
+            out.push(self.scratch.as_bytes().trim_ascii());
         }
+    }
+
+    /// Appends the arguments of a record as objects of an array of JSON.
+    pub(super) fn argument_fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        if self.flat_fields.print(record, out) {
+            return;
+        }
+        for (at, field) in Fields::new(self.events.arguments(record)).enumerate() {
+            out.push(if at > 0 { b"," } else { b"" });
+            field.push_object(&mut self.scratch, out);
+        }
+    }
+
+    /// Appends the texts of some entries; false if none applies.
+    fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let mut any = false;
         for entry in entries {
             let before = out.len();
@@ -150,7 +159,7 @@ impl<'r> RecordPrinter<'r> {
         outcome
     }
 
-    /// Appends the text of one program's definitions, and shows each instruction to `observer` first.
+    /// Appends the text of one program's definitions; `observer` sees each instruction first.
     #[inline]
     pub fn one<O: Observer>(
         &mut self,
@@ -180,5 +189,65 @@ impl<'r> RecordPrinter<'r> {
             self.n_refused += u64::from(outcome.refused);
         }
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{FormatSet, LoadOptions};
+
+    /// Words that make a difference: what prints and what does not, failed calls, signs, lengths.
+    const WORDS: [u32; 12] =
+        [0, 1, 9, 999, 0, 0x6162_6364, 0x6100_0a7e, 0x7F22_2020, u32::MAX, 0x8000_0000, 123_456_789, 0x0A0B_0C0D];
+
+    fn payload(seed: u32, n_words: usize) -> Vec<u8> {
+        let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+        let mut word = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            WORDS[(state >> 16) as usize % WORDS.len()]
+        };
+        (0..n_words).flat_map(|_| word().to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn flattened_lists_print_as_one_argument_after_the_other() {
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let mut n_flat = [0; 2];
+        for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
+            let release = Some((release, 0));
+            let events = Events::of(release, big_endian);
+            let mut printer = RecordPrinter::new(&catalog, big_endian, release, Limits::default());
+            for id in 0..32_768 {
+                let (class, event) = ((id >> 10) as u8, (id & 1023) as u16);
+                if events.label(class, event).is_none() && id % 97 > 0 {
+                    continue;
+                }
+                for (wide, n_words) in [(false, 2), (true, 2), (false, 2), (true, 4), (true, 6), (true, 18), (true, 40)]
+                {
+                    let bytes = payload(id * 31 + n_words as u32, n_words);
+                    let (number, offset, cpu, stamp, msb) = (1, 0, 0, 0, None);
+                    let bytes = &bytes[..];
+                    let record = KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes };
+                    let [mut text, mut expected, mut fields, mut objects] = [(); 4].map(|()| TextBuf::new());
+                    printer.arguments(&record, &mut text);
+                    events.argument_printer(true).print(&record, &mut expected);
+                    assert_eq!(text.as_bytes(), expected.as_bytes().trim_ascii(), "{record:?}");
+                    printer.argument_fields(&record, &mut fields);
+                    for (at, field) in Fields::new(events.arguments(&record)).enumerate() {
+                        objects.push(if at > 0 { b"," } else { b"" });
+                        field.push_object(&mut TextBuf::new(), &mut objects);
+                    }
+                    assert_eq!(fields.as_bytes(), objects.as_bytes(), "{record:?}");
+                    let flat = [
+                        printer.flat_arguments.print(&record, &mut text),
+                        printer.flat_fields.print(&record, &mut fields),
+                    ];
+                    n_flat.iter_mut().zip(flat).for_each(|(n, flat)| *n += usize::from(flat));
+                }
+            }
+        }
+        assert!(n_flat.iter().all(|n| *n > 10_000), "{n_flat:?}");
     }
 }

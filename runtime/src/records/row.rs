@@ -1,229 +1,20 @@
-//! One record's line, in each form.
+//! Writer of a log's report: a line per record, or counts.
 
-use super::clock::{Clock, TimeForm, date_and_time};
-use super::fields::{Field, Fields, push_escaped};
-use super::names::{Name, Names};
+use super::cells::{Cell, Cells, EventTexts, Source, Times, append_argument, cpu_texts, put_number};
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::{RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
 use crate::columns::Column;
-use crate::events::{class_name, is_interrupt};
-use crate::forms::{Form, any_byte};
+use crate::forms::Form;
 use crate::json;
+use crate::literal::store;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
 use crate::screen::marks;
-use crate::spelling::hint;
 use crate::work::Meter;
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Space, TextBuf, num};
-
-/// A column of a log's report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RecordColumn {
-    /// The record's number in the log, from 1.
-    Event,
-    /// Seconds since the clock's zero, with nine decimals; `-` where the clock's high half or rate is not known.
-    Time,
-    /// The CPU.
-    Cpu,
-    /// The class's name, or its number where there is none.
-    Class,
-    /// The event's number in its class.
-    Id,
-    /// The event's label.
-    Type,
-    /// The text of the definitions, or the arguments.
-    Data,
-    /// Process id of the record's owner; `-` if it is not known, as in the other columns of owners.
-    Pid,
-    /// The owner's thread number.
-    Tid,
-    /// The owner's name.
-    Process,
-    /// Name of the owner's thread.
-    Thread,
-    /// A field of the record's argument list, by its place among the names that the columns ask for; `-` if the record does
-    /// not have it.
-    Argument(u16),
-}
-
-impl RecordColumn {
-    /// Every column with its name and its least width in text.
-    const ALL: [(RecordColumn, &'static str, usize); 11] = [
-        (RecordColumn::Event, "event", 8),
-        (RecordColumn::Time, "time", 18),
-        (RecordColumn::Cpu, "cpu", 3),
-        (RecordColumn::Class, "class", 8),
-        (RecordColumn::Id, "id", 4),
-        (RecordColumn::Type, "type", 20),
-        (RecordColumn::Data, "data", 0),
-        (RecordColumn::Pid, "pid", 8),
-        (RecordColumn::Tid, "tid", 4),
-        (RecordColumn::Process, "process", 24),
-        (RecordColumn::Thread, "thread", 12),
-    ];
-
-    /// Width of a field's column in text.
-    const ARGUMENT_WIDTH: usize = 12;
-
-    /// What stands before the data, if nothing else is asked for.
-    const USUAL: [RecordColumn; 6] = [
-        RecordColumn::Event,
-        RecordColumn::Time,
-        RecordColumn::Cpu,
-        RecordColumn::Class,
-        RecordColumn::Id,
-        RecordColumn::Type,
-    ];
-
-    /// The names of the columns, as `--columns` takes them.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(|(_, name, _)| name)
-    }
-
-    /// True if the column is about the record's owner.
-    fn is_of_owner(self) -> bool {
-        matches!(self, RecordColumn::Pid | RecordColumn::Tid | RecordColumn::Process | RecordColumn::Thread)
-    }
-
-    fn width(self) -> usize {
-        let known = Self::ALL.iter().find(|(column, ..)| *column == self);
-        known.map_or(Self::ARGUMENT_WIDTH, |(.., width)| *width)
-    }
-
-    /// Whether text stands at the right of its column.
-    fn is_number(self) -> bool {
-        use RecordColumn::{Cpu, Event, Id, Pid, Tid, Time};
-        matches!(self, Event | Time | Cpu | Id | Pid | Tid)
-    }
-}
-
-/// The columns of a log's report, in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordColumns {
-    list: Vec<RecordColumn>,
-    /// Names of the fields that have columns.
-    arguments: Vec<String>,
-}
-
-impl Default for RecordColumns {
-    fn default() -> Self {
-        let list = RecordColumn::USUAL.into_iter().chain([RecordColumn::Data]).collect();
-        RecordColumns { list, arguments: Vec::new() }
-    }
-}
-
-/// Why a list of columns was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordColumnsError(String);
-
-impl fmt::Display for RecordColumnsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RecordColumnsError {}
-
-impl RecordColumns {
-    /// The data alone.
-    pub fn only_data() -> Self {
-        RecordColumns { list: vec![RecordColumn::Data], arguments: Vec::new() }
-    }
-
-    /// Reads a list such as `class,id,data`; `text` is another name of `data`.
-    ///
-    /// # Errors
-    /// A name that is none or comes twice, or an empty list.
-    pub fn parse(list: &str) -> Result<Self, RecordColumnsError> {
-        let mut columns = RecordColumns { list: Vec::new(), arguments: Vec::new() };
-        for name in list.split(',').map(str::trim) {
-            let column = columns.column(name).map_err(|what| {
-                let names = RecordColumn::ALL.map(|(_, name, _)| name);
-                RecordColumnsError(format!("{what}: a QNX log has {}, arg.NAME", names.join(", ")))
-            })?;
-            if columns.list.contains(&column) {
-                return Err(RecordColumnsError(format!("column `{name}` is named twice")));
-            }
-            columns.list.push(column);
-        }
-        Ok(columns)
-    }
-
-    /// The column with a name.
-    fn column(&mut self, name: &str) -> Result<RecordColumn, String> {
-        if let Some(argument) = name.strip_prefix("arg.").filter(|argument| !argument.is_empty()) {
-            let place = self.arguments.iter().position(|known| known == argument).unwrap_or_else(|| {
-                self.arguments.push(argument.to_owned());
-                self.arguments.len() - 1
-            });
-            let column = u16::try_from(place).map(RecordColumn::Argument);
-            return column.map_err(|_| String::from("too many columns `arg.NAME`"));
-        }
-        let is_meant = |known: &str| known == name || (known, name) == ("data", "text");
-        if let Some((column, ..)) = RecordColumn::ALL.iter().find(|(_, known, _)| is_meant(known)) {
-            return Ok(*column);
-        }
-        let names = RecordColumn::ALL.map(|(_, name, _)| name);
-        Err(match name {
-            "" => String::from("a column without a name"),
-            _ if Column::names().any(|known| known == name) => format!("column `{name}` is of AIX traces"),
-            _ => format!("unknown column `{name}`{}", hint(name, &names)),
-        })
-    }
-
-    /// The name of a column, as [`RecordColumns::parse`] takes it.
-    fn name(&self, column: RecordColumn) -> Cow<'_, str> {
-        let known = RecordColumn::ALL.iter().find(|(known, ..)| *known == column);
-        match known {
-            Some((_, name, _)) => Cow::Borrowed(name),
-            None => Cow::Owned(format!("arg.{}", self.argument(column))),
-        }
-    }
-
-    /// A column's name as a key of JSON, with its colon.
-    fn key(&self, column: RecordColumn) -> Box<[u8]> {
-        let name = if column == RecordColumn::Time { Cow::Borrowed("time_ns") } else { self.name(column) };
-        let mut key = TextBuf::new();
-        json::string(name.as_bytes(), &mut key);
-        key.push(b":");
-        key.as_bytes().into()
-    }
-
-    /// Name of the field that a column shows; empty for another column.
-    fn argument(&self, column: RecordColumn) -> &str {
-        let RecordColumn::Argument(at) = column else { return "" };
-        self.arguments.get(usize::from(at)).map_or("", String::as_str)
-    }
-
-    /// True if any column is about the owners of records.
-    fn show_owners(&self) -> bool {
-        self.list.iter().any(|column| column.is_of_owner())
-    }
-
-    /// Whether there is nothing but the data: no heading, no margins.
-    pub fn is_bare(&self) -> bool {
-        self.list == [RecordColumn::Data]
-    }
-}
-
-impl RecordOptions {
-    /// The columns before the data, if lines end with it and no column depends on it.
-    fn columns_before_data(&self) -> Option<&[RecordColumn]> {
-        // Fields depend on whether a definition formats the record.
-        let has_arguments = !self.columns.arguments.is_empty();
-        match self.columns.list.split_last() {
-            Some((RecordColumn::Data, columns)) if self.form == Form::Text && !columns.is_empty() && !has_arguments => {
-                Some(columns)
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Writes the lines of one log's report.
 pub(super) struct RowWriter<'r> {
@@ -231,36 +22,49 @@ pub(super) struct RowWriter<'r> {
     options: &'r RecordOptions,
     /// Byte order, release and clock.
     header: KevHeader,
-    /// The clock, where anything asks for times.
-    clock: Option<Clock>,
-    /// The columns before the data, if a line is written from its beginning to its end.
-    plain: Option<&'r [RecordColumn]>,
-    /// True if the data decides whether there is a line.
-    looks_at_data: bool,
-    /// Keys of the columns in JSON.
-    keys: Vec<Box<[u8]>>,
-    /// Names of events, if those columns are the usual ones.
-    names: Option<Names>,
-    /// The CPUs in their column, with the blanks around it, by number.
-    cpus: [[u8; 8]; 256],
+    cells: Cells,
+    source: Source,
+    /// True if times are shown or filtered.
+    is_timed: bool,
+    /// When the data of a record is formatted.
+    data_use: DataUse,
     printer: RecordPrinter<'r>,
-    /// True if a definition formats the record that is written.
-    is_defined: bool,
-    /// Owner of the record that comes next, if columns or filters ask for it.
-    owner: Owner,
-    /// Time of the trace's start, for [`TimeForm::Relative`].
-    start: TraceStart,
-    /// Time of the clock's zero in ns since 1970, for [`TimeForm::Clock`].
-    boot_ns: i128,
-    /// What is made of a record before its line, where that is not plain; each is `None` while it is in use.
-    data: Option<TextBuf>,
-    fields: Option<TextBuf>,
-    /// The names of the classes, by number.
-    classes: [Option<&'static str>; 32],
+    cpus: [[u8; 4]; 256],
+    event_texts: EventTexts,
+    owners: OwnerTexts,
+    /// Data that is formatted before the line.
+    data: TextBuf,
+    /// Fields of definitions.
+    fields: TextBuf,
     n_reported: u64,
     counts: Arc<Counts>,
     /// The events of a batch that were counted.
     counted: Vec<(u8, u16)>,
+}
+
+/// When the data of a record is formatted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DataUse {
+    /// In its cell.
+    InPlace,
+    /// Before the line: a pattern or another column depends on it.
+    First,
+    /// Before the line, for the counts of what definitions could not print; no column shows it.
+    Unseen,
+    /// Not at all: records are counted.
+    Never,
+}
+
+/// Texts of a batch's owners, each rendered once.
+#[derive(Default)]
+struct OwnerTexts {
+    /// By owner, true if the filter admits it, and the index of its first text in `ends`.
+    known: Vec<Option<(bool, u32)>>,
+    /// End of each text; it starts at the one before.
+    ends: Vec<u32>,
+    texts: TextBuf,
+    /// The owner of the next record.
+    current: (bool, u32),
 }
 
 /// How often each event was reported, counted by all workers together.
@@ -286,7 +90,7 @@ impl Counts {
         }
     }
 
-    /// Class, event and count of every event that was met, by class and event.
+    /// Class, event and count of every event that was reported, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (u8, u16, u64)> {
         let counts = self.0.iter().enumerate().map(|(at, n)| (at, n.load(Ordering::Relaxed)));
         counts.filter(|(_, n)| *n > 0).map(|(at, n)| ((at / Self::N_EVENTS) as u8, (at % Self::N_EVENTS) as u16, n))
@@ -295,393 +99,190 @@ impl Counts {
 
 impl Clone for RowWriter<'_> {
     fn clone(&self) -> Self {
-        let (start, boot_ns) = (self.start.clone(), self.boot_ns);
-        RowWriter { counts: self.counts(), boot_ns, ..RowWriter::new(self.catalog, self.options, &self.header, start) }
+        let start = self.source.times.start.clone();
+        RowWriter { counts: self.counts(), ..RowWriter::new(self.catalog, self.options, &self.header, start) }
+    }
+}
+
+impl DataUse {
+    fn of(options: &RecordOptions, catalog: &Catalog<'_>) -> Self {
+        let columns = options.columns.list();
+        let is_argument = |column: &Column| matches!(column, Column::Argument(_));
+        let is_data = |column: &Column| *column == Column::Data;
+        if options.stats && options.grep.is_none() && !options.defined {
+            DataUse::Never
+        } else if options.grep.is_some() || options.stats {
+            DataUse::First
+        } else if !columns.iter().any(is_data) {
+            // Arguments are printed without a mistake that is counted.
+            if options.defined || catalog.has_records() || columns.iter().any(is_argument) {
+                DataUse::Unseen
+            } else {
+                DataUse::InPlace
+            }
+        } else if columns.iter().any(is_argument) {
+            DataUse::First
+        } else {
+            DataUse::InPlace
+        }
     }
 }
 
 impl<'r> RowWriter<'r> {
     pub fn new(catalog: &'r Catalog<'r>, options: &'r RecordOptions, header: &KevHeader, start: TraceStart) -> Self {
-        let is_timed = options.columns.list.contains(&RecordColumn::Time) || options.filter.is_timed();
-        let plain = options.columns_before_data();
-        let is_usual = |columns: &[RecordColumn]| {
-            !options.colour && options.time != TimeForm::Clock && columns == RecordColumn::USUAL
-        };
+        let columns = options.columns.clone().with_time_form(options.time);
+        let cells = Cells::new(&columns, options.form, options.colour);
+        let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
+            .with_max_work(options.max_work);
         RowWriter {
             catalog,
             options,
-            printer: RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
-                .with_max_work(options.max_work),
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            clock: Clock::new(header).filter(|_| is_timed),
-            plain,
-            looks_at_data: options.grep.is_some(),
-            keys: options.columns.list.iter().map(|column| options.columns.key(*column)).collect(),
-            names: plain.is_some_and(is_usual).then(Names::new),
-            cpus: std::array::from_fn(|cpu| {
-                let [.., a, b, c] = num::right_aligned(cpu as u32);
-                [b' ', b' ', a, b, c, b' ', b' ', b' ']
-            }),
-            is_defined: false,
-            owner: Owner::default(),
-            start,
-            boot_ns: header.boot_ns().unwrap_or_default(),
-            data: None,
-            fields: None,
-            classes: std::array::from_fn(|class| class_name(class as u8)),
+            is_timed: columns.list().iter().any(|column| column.name() == Column::Time.name())
+                || options.filter.is_timed(),
+            data_use: DataUse::of(options, catalog),
+            source: Source {
+                events: printer.events(),
+                columns,
+                form: options.form,
+                times: Times::new(options.time, header, start),
+            },
+            cells,
+            printer,
+            cpus: cpu_texts(),
+            event_texts: EventTexts::new(),
+            owners: OwnerTexts { current: (true, 0), ..OwnerTexts::default() },
+            data: TextBuf::new(),
+            fields: TextBuf::new(),
             n_reported: 0,
             counts: Arc::new(Counts::new(options.stats)),
             counted: Vec::new(),
         }
     }
 
-    /// What is counted in place of a report.
+    /// The counts, which are written in place of a report.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }
 
-    /// The line of names, where the form has one.
+    /// Appends the line of names, if the form has one.
     pub fn heading(&self, out: &mut TextBuf) {
-        let columns = &self.options.columns;
-        let bare = columns.is_bare() && self.options.form == Form::Text;
-        if self.options.no_heading || bare || self.options.form == Form::Ndjson {
+        let columns = &self.source.columns;
+        if self.options.no_heading {
             return;
         }
-        self.dim(true, out);
-        for (at, column) in columns.list.iter().enumerate() {
-            out.push(if at > 0 { self.options.form.separator() } else { b"" });
-            match self.options.form {
-                Form::Text => {
-                    self.aligned(*column, at + 1 == columns.list.len(), columns.name(*column).as_bytes(), out)
-                }
-                _ => self.options.form.value(columns.name(*column).as_bytes(), out),
+        match self.options.form {
+            Form::Ndjson => {}
+            Form::Text if columns.is_bare() => {}
+            Form::Text if self.options.colour => {
+                out.push(&marks().dim);
+                columns.write_heading(out);
+                out.truncate(out.len() - 1);
+                out.push(&marks().plain);
+                out.push(b"\n");
             }
-        }
-        self.dim(false, out);
-        self.end_line(out);
-    }
-
-    fn end_line(&self, out: &mut TextBuf) {
-        out.push(self.options.form.line_end());
-    }
-
-    /// Begins or ends what steps back on a terminal.
-    fn dim(&self, begins: bool, out: &mut TextBuf) {
-        if self.options.colour && self.options.form == Form::Text {
-            let marks = marks();
-            out.push(if begins { &marks.dim } else { &marks.plain });
+            Form::Text => columns.write_heading(out),
+            form @ (Form::Tsv | Form::Csv) => columns.write_names(form, out),
         }
     }
 
-    fn line(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
-        if self.options.form == Form::Ndjson {
-            return self.object(record, time_ns, defined, data, out);
-        }
-        if self.options.form == Form::Text {
-            self.aligned_line(record, time_ns, data, out);
-        } else {
-            let delimiter = self.options.form.delimiter();
-            for (at, column) in self.options.columns.list.iter().enumerate() {
-                if at > 0 {
-                    out.push(&delimiter);
-                }
-                self.cell(*column, record, time_ns, data, out);
-            }
-        }
-        self.end_line(out);
-    }
-
-    fn aligned_line(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
-        if let Some((last, columns)) = self.options.columns.list.split_last() {
-            if self.put_usual(record, time_ns, out).is_none() {
-                self.columns(columns, record, time_ns, data, out);
-            }
-            self.column(*last, true, record, time_ns, data, out);
-        }
-    }
-
-    /// Appends values in their columns, with two blanks behind each.
-    fn columns(
-        &self,
-        columns: &[RecordColumn],
-        record: &KevRecord<'_>,
-        time_ns: Option<u64>,
-        data: &[u8],
-        out: &mut TextBuf,
-    ) {
-        for column in columns {
-            self.column(*column, false, record, time_ns, data, out);
-            out.spare()[..2].copy_from_slice(b"  ");
-            out.advance(2);
-        }
-    }
-
-    #[inline(always)]
-    fn column(
-        &self,
-        column: RecordColumn,
-        last: bool,
-        record: &KevRecord<'_>,
-        time_ns: Option<u64>,
-        data: &[u8],
-        out: &mut TextBuf,
-    ) {
-        let steps_back = self.options.colour && !matches!(column, RecordColumn::Type | RecordColumn::Data);
-        if steps_back {
-            self.dim(true, out);
-        }
-        self.aligned_cell(column, last, record, time_ns, data, out);
-        if steps_back {
-            self.dim(false, out);
-        }
-    }
-
-    /// Appends a record's line from its beginning to its end, where these columns stand before the data.
-    #[inline(always)]
-    fn plain_line(
+    /// Appends the line of a record. `defined` is true if definitions gave `data`, and `None` if the data is formatted in
+    /// its cell; then the result is false if there is no line.
+    fn line(
         &mut self,
-        columns: &[RecordColumn],
         record: &KevRecord<'_>,
         time_ns: Option<u64>,
-        out: &mut TextBuf,
-    ) {
-        if self.options.defined && !self.printer.is_named(record) {
-            return;
-        }
-        let line = out.len();
-        if self.put_usual(record, time_ns, out).is_none() {
-            self.columns(columns, record, time_ns, b"", out);
-        }
-        if self.printer.definitions(record, out) {
-            self.end_line(out);
-        } else if self.options.defined {
-            return out.truncate(line);
-        } else {
-            self.push_arguments(record, out);
-        }
-        self.n_reported += 1;
-    }
-
-    /// Appends the usual columns, with two blanks behind each; `None`, and nothing appended, where a value is wider than
-    /// its column.
-    #[inline(always)]
-    fn put_usual(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, out: &mut TextBuf) -> Option<()> {
-        const TIME: usize = 8 + 2;
-        const CPU: usize = TIME + TIME_WIDTH;
-        const NAME: usize = CPU + 2 + 3 + 2;
-        let place = match self.names.as_ref()?.find(record) {
-            Some(place) => place,
-            None => self.learn(record)?,
-        };
-        let name = self.names.as_ref()?.get(place)?;
-        // Times before the trace's start are written one by one.
-        let shown_ns = match time_ns {
-            Some(ns) if self.options.time == TimeForm::Relative => Some(u64::try_from(self.shown_ns(ns)).ok()?),
-            time_ns => time_ns,
-        };
-        let number = u32::try_from(record.number).ok().filter(|number| *number < 100_000_000)?;
-        let room = out.spare();
-        room[..8].copy_from_slice(&num::right_aligned(number));
-        room[8..TIME].copy_from_slice(b"  ");
-        let time = room[TIME..].first_chunk_mut::<TIME_WIDTH>()?;
-        match shown_ns {
-            Some(ns) if num::fixed::<TIME_WIDTH, 9>(time, ns) => {}
-            Some(_) => return None,
-            None => *time = *b"                 -",
-        }
-        room[CPU..][..8].copy_from_slice(&self.cpus[usize::from(record.cpu)]);
-        room[NAME..][..Name::MAX].copy_from_slice(&name.text);
-        out.advance(NAME + usize::from(name.len));
-        if is_interrupt(record.class, record.event) {
-            self.columns(&[RecordColumn::Type], record, time_ns, b"", out);
-        }
-        Some(())
-    }
-
-    /// Puts together what a record's event is called; where that stands.
-    #[cold]
-    fn learn(&mut self, record: &KevRecord<'_>) -> Option<usize> {
-        let mut text = TextBuf::new();
-        self.columns(Name::columns(record), record, None, b"", &mut text);
-        self.names.as_mut()?.learn(record, text.as_bytes())
-    }
-
-    /// Appends a record's arguments without the blanks around them, behind columns, and ends the line.
-    #[inline(always)]
-    fn push_arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        // They begin with a blank, which serves as one of those behind the columns.
-        let start = out.len() - 1;
-        out.truncate(start);
-        self.printer.whole_arguments(record, out);
-        let text = out.as_bytes()[start..].trim_ascii_end();
-        if matches!(text, [b' ', first, ..] if !first.is_ascii_whitespace()) {
-            out.truncate(start + text.len());
-        } else {
-            let text = text.trim_ascii_start().to_vec();
-            out.truncate(start);
-            out.push(b" ");
-            out.push(&text);
-        }
-        out.push(b"\n");
-    }
-
-    /// A value between separators. What stands in the other columns has nothing that a form writes otherwise.
-    #[inline(always)]
-    fn cell(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, data: &[u8], out: &mut TextBuf) {
-        let start = self.options.form.begin_value(out);
-        match column {
-            RecordColumn::Data => out.push(data),
-            _ => self.value(column, record, time_ns, out),
-        }
-        if matches!(
-            column,
-            RecordColumn::Data | RecordColumn::Process | RecordColumn::Thread | RecordColumn::Argument(_)
-        ) {
-            self.options.form.end_value(start, out);
-        }
-    }
-
-    /// A value in its column; the last column has no blanks behind it.
-    #[inline(always)]
-    fn aligned_cell(
-        &self,
-        column: RecordColumn,
-        last: bool,
-        record: &KevRecord<'_>,
-        time_ns: Option<u64>,
+        mut defined: Option<bool>,
         data: &[u8],
         out: &mut TextBuf,
-    ) {
-        match column {
-            RecordColumn::Event => right_aligned::<8>(record.number, out),
-            RecordColumn::Cpu => right_aligned::<3>(record.cpu.into(), out),
-            RecordColumn::Id => right_aligned::<4>(record.event.into(), out),
-            RecordColumn::Time if self.options.time != TimeForm::Absolute => {
-                let start = out.len();
-                self.push_time(time_ns, out);
-                self.align(column, last, start, out);
-            }
-            RecordColumn::Time => {
-                let cell = out.spare().first_chunk_mut::<TIME_WIDTH>();
-                if cell.is_some_and(|cell| time_ns.is_some_and(|ns| num::fixed::<TIME_WIDTH, 9>(cell, ns))) {
-                    out.advance(TIME_WIDTH);
-                } else {
-                    let mut text = [0; TextBuf::SPARE];
-                    let len = write_time(time_ns, &mut text);
-                    self.aligned(column, last, &text[..len], out);
+    ) -> bool {
+        let mut next = 0;
+        loop {
+            // Short cells share their room.
+            let room = out.spare();
+            let mut at = 0;
+            let cell = loop {
+                let Some(cell) = self.cells.list.get(next) else {
+                    out.advance(at);
+                    return true;
+                };
+                next += 1;
+                match cell {
+                    Cell::Literal(literal) => at = literal.put(room, at),
+                    Cell::Number => at = put_number(room, at, record.number),
+                    Cell::BareNumber => at = num::dec(room, at, record.number),
+                    Cell::Cpu => {
+                        store(room, at, self.cpus[usize::from(record.cpu)]);
+                        at += 3;
+                    }
+                    Cell::BareCpu => at = num::dec(room, at, record.cpu.into()),
+                    cell => break *cell,
                 }
-            }
-            RecordColumn::Class | RecordColumn::Type => {
-                let start = out.len();
-                self.value(column, record, time_ns, out);
-                if !last {
-                    out.pad((start + column.width()).saturating_sub(out.len()));
+            };
+            out.advance(at);
+            let source = &mut self.source;
+            match cell {
+                Cell::Event(n) => self.event_texts.append(n, &self.cells, source, record, out),
+                Cell::Owner(n) => self.owners.append(n, &self.cells, out),
+                Cell::Time => source.times.append(time_ns, out),
+                Cell::BareTime => source.times.append_bare(time_ns, out),
+                Cell::JsonTime => source.times.append_json(time_ns, out),
+                Cell::Comma => out.push(if out.as_bytes().ends_with(b"{") { b"" } else { b"," }),
+                Cell::Argument { column, last } => {
+                    append_argument((column, last), source, defined == Some(true), record, out);
                 }
-            }
-            RecordColumn::Data => self.aligned(column, last, data, out),
-            _ => {
-                let start = out.len();
-                self.value(column, record, time_ns, out);
-                let text = &out.as_bytes()[start..];
-                if any_byte(text, |byte| byte.is_ascii_control()) {
-                    let text = text.to_vec();
-                    out.truncate(start);
-                    push_escaped(&text, out);
+                Cell::Data => {
+                    let form = source.form;
+                    let start = form.begin_value(out);
+                    if defined.is_some() {
+                        out.push(data);
+                    } else {
+                        let is_defined = self.printer.definitions(record, out);
+                        if !is_defined && self.options.defined {
+                            return false;
+                        }
+                        if !is_defined {
+                            self.printer.arguments(record, out);
+                        }
+                        defined = Some(is_defined);
+                    }
+                    form.end_value(start, out);
                 }
-                self.align(column, last, start, out);
+                Cell::Fields => self.fields(record, defined == Some(true), out),
+                Cell::Flush | Cell::Literal(_) | Cell::Number | Cell::BareNumber | Cell::Cpu | Cell::BareCpu => {}
             }
         }
     }
 
-    /// Aligns the value of a column that was appended at `start`.
-    fn align(&self, column: RecordColumn, last: bool, start: usize, out: &mut TextBuf) {
-        // Values at the right of their columns are numbers, which are short.
-        if !column.is_number() {
-            let blanks = self.width(column).saturating_sub(out.len() - start);
-            return out.pad(if last { 0 } else { blanks });
-        }
-        let mut text = [0; 64];
-        let value = &out.as_bytes()[start..];
-        let len = value.len().min(text.len());
-        text[..len].copy_from_slice(&value[..len]);
-        out.truncate(start);
-        self.aligned(column, last, &text[..len], out);
-    }
-
-    fn width(&self, column: RecordColumn) -> usize {
-        match column {
-            RecordColumn::Time if self.options.time == TimeForm::Clock => DATE_WIDTH,
-            RecordColumn::Argument(_) => column.width().max("arg.".len() + self.options.columns.argument(column).len()),
-            _ => column.width(),
-        }
-    }
-
-    /// A value in its column; the last column has no blanks behind it.
-    fn aligned(&self, column: RecordColumn, last: bool, value: &[u8], out: &mut TextBuf) {
-        let blanks = self.width(column).saturating_sub(value.len());
-        if column.is_number() {
-            out.pad(blanks);
-        }
-        out.push(value);
-        if !column.is_number() && !last {
-            out.pad(blanks);
-        }
-    }
-
-    /// The time as the report shows it, in ns.
-    #[inline]
-    fn shown_ns(&self, ns: u64) -> i128 {
-        match self.options.time {
-            TimeForm::Absolute => ns.into(),
-            TimeForm::Relative => {
-                let start = self.clock.zip(self.start.cycles()).map_or(0, |(clock, cycles)| clock.ns(cycles));
-                i128::from(ns) - i128::from(start)
+    /// Appends the fields of the definitions that apply, or the arguments.
+    fn fields(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+        out.push(if record.wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" });
+        let Self { fields: scratch, printer, .. } = self;
+        if defined {
+            scratch.clear();
+            printer.fields(record, scratch);
+            let fields = scratch.as_bytes().split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
+            for (at, field) in fields.enumerate() {
+                out.push(if at > 0 { b"," } else { b"" });
+                field_object(field, out);
             }
-            TimeForm::Clock => i128::from(ns) + self.boot_ns,
+        } else {
+            printer.argument_fields(record, out);
         }
+        out.push(b"]");
     }
 
-    /// Appends a time in the report's form, or `-`.
-    fn push_time(&self, time_ns: Option<u64>, out: &mut TextBuf) {
-        let Some(ns) = time_ns.map(|ns| self.shown_ns(ns)) else { return out.push(b"-") };
-        if self.options.time == TimeForm::Clock {
-            return out.push(date_and_time(ns).as_bytes());
-        }
-        let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
-        out.push(sign.as_bytes());
-        let len = write_time(u64::try_from(ns).ok(), out.spare());
-        out.advance(len);
-    }
-
-    fn value(&self, column: RecordColumn, record: &KevRecord<'_>, time_ns: Option<u64>, out: &mut TextBuf) {
-        match column {
-            RecordColumn::Event => out.dec(record.number),
-            RecordColumn::Time => self.push_time(time_ns, out),
-            RecordColumn::Pid => push_int(self.owner.pid, out),
-            RecordColumn::Tid => push_int(self.owner.tid, out),
-            RecordColumn::Process => push_escaped(self.owner.process.as_deref().unwrap_or(b"-"), out),
-            RecordColumn::Thread => push_escaped(self.owner.thread.as_deref().unwrap_or(b"-"), out),
-            RecordColumn::Argument(_) => match self.field(column, record) {
-                Some(field) => field.push_text(out),
-                None => out.push(b"-"),
-            },
-            RecordColumn::Cpu => out.dec(record.cpu.into()),
-            RecordColumn::Class => match self.classes.get(usize::from(record.class)) {
-                Some(Some(name)) => out.push(name.as_bytes()),
-                _ => out.dec(record.class.into()),
-            },
-            RecordColumn::Id => out.dec(record.event.into()),
-            RecordColumn::Type => self.printer.events().type_text(record, out),
-            RecordColumn::Data => {}
-        }
-    }
-
-    /// The field that a column shows; `None` if the record does not have it, or a definition formats the record.
-    fn field<'k>(&self, column: RecordColumn, record: &KevRecord<'k>) -> Option<Field<'k>> {
-        if self.is_defined || !matches!(column, RecordColumn::Argument(_)) {
+    /// Formats the data of a record before its line; `None` if there is no line, otherwise true if definitions gave it.
+    fn first(&mut self, record: &KevRecord<'_>, data: &mut TextBuf) -> Option<bool> {
+        let defined = self.printer.definitions(record, data);
+        if !defined && self.options.defined {
             return None;
         }
-        Fields::new(self.printer.events().arguments(record)).find(self.options.columns.argument(column))
+        if !defined && self.data_use == DataUse::First {
+            self.printer.arguments(record, data);
+        }
+        let is_wanted = self.options.grep.as_ref().is_none_or(|wanted| wanted.is_match(data.as_bytes()));
+        is_wanted.then_some(defined)
     }
 
     /// Counts a record in place of its line.
@@ -689,69 +290,48 @@ impl<'r> RowWriter<'r> {
         self.counts.add(record.class, record.event);
         self.counted.push((record.class, record.event));
     }
+}
 
-    /// `{"event":1,"time_ns":…,"cpu":0,"class":"USER","id":65,"type":"…","data":"…","fields":[…]}`
-    fn object(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>, defined: bool, data: &[u8], out: &mut TextBuf) {
-        out.push(b"{");
-        let start = out.len();
-        for (column, key) in self.options.columns.list.iter().zip(&self.keys) {
-            let field = if matches!(column, RecordColumn::Argument(_)) {
-                let Some(field) = self.field(*column, record) else { continue };
-                Some(field)
-            } else {
-                None
-            };
-            if out.len() > start {
-                out.push(b",");
-            }
-            out.push(key);
-            match column {
-                RecordColumn::Time => match time_ns.map(|ns| self.shown_ns(ns)) {
-                    Some(ns) => match u64::try_from(ns) {
-                        Ok(ns) => out.dec(ns),
-                        Err(_) => out.push(ns.to_string().as_bytes()),
-                    },
-                    None => out.push(b"null"),
-                },
-                RecordColumn::Data => json::string(data, out),
-                RecordColumn::Class | RecordColumn::Type => {
-                    out.push(b"\"");
-                    self.value(*column, record, time_ns, out);
-                    out.push(b"\"");
-                }
-                RecordColumn::Pid => push_json(self.owner.pid, out),
-                RecordColumn::Tid => push_json(self.owner.tid, out),
-                RecordColumn::Process => push_json_name(self.owner.process.as_deref(), out),
-                RecordColumn::Thread => push_json_name(self.owner.thread.as_deref(), out),
-                RecordColumn::Argument(_) => field.iter().for_each(|field| field.push_raw(out)),
-                _ => self.value(*column, record, time_ns, out),
-            }
-        }
-        if self.options.columns.list.contains(&RecordColumn::Data) {
-            out.push(if record.wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" });
-            let mut scratch = self.fields.take().unwrap_or_default();
-            if defined {
-                self.push_defined_fields(record, &mut scratch, out);
-            } else {
-                for (at, field) in Fields::new(self.printer.events().arguments(record)).enumerate() {
-                    out.push(if at > 0 { b"," } else { b"" });
-                    field.push_object(&mut scratch, out);
-                }
-            }
-            self.fields = Some(scratch);
-            out.push(b"]");
-        }
-        out.push(b"}\n");
+impl OwnerTexts {
+    /// Begins a batch, which has other owners.
+    fn begin(&mut self) {
+        self.known.clear();
+        self.ends.clear();
+        self.texts.clear();
     }
 
-    /// Appends the fields of the definitions that apply.
-    fn push_defined_fields(&mut self, record: &KevRecord<'_>, scratch: &mut TextBuf, out: &mut TextBuf) {
-        scratch.clear();
-        self.printer.fields(record, scratch);
-        let fields = scratch.as_bytes().split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
-        for (at, field) in fields.enumerate() {
-            out.push(if at > 0 { b"," } else { b"" });
-            field_object(field, out);
+    #[inline(always)]
+    fn set(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &RecordOptions) {
+        self.current = match self.known.get(id as usize) {
+            Some(Some(known)) => *known,
+            _ => self.render(id, owner, cells, options),
+        };
+    }
+
+    #[inline(never)]
+    fn render(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &RecordOptions) -> (bool, u32) {
+        self.ends.push(self.texts.len() as u32);
+        let known = (options.filter.admits(owner), self.ends.len() as u32 - 1);
+        for segment in &cells.segments {
+            segment.append_owner(options.form, owner, &mut self.texts);
+            self.ends.push(self.texts.len() as u32);
+        }
+        if id as usize >= self.known.len() {
+            self.known.resize(id as usize + 1, None);
+        }
+        self.known[id as usize] = Some(known);
+        known
+    }
+
+    /// Appends the text of one segment.
+    #[inline]
+    fn append(&self, n: u8, cells: &Cells, out: &mut TextBuf) {
+        debug_assert!(usize::from(n) < cells.segments.len());
+        let first = self.current.1 as usize + usize::from(n);
+        if let Some(&[start, end]) = self.ends.get(first..first + 2)
+            && let Some(text) = self.texts.as_bytes().get(start as usize..end as usize)
+        {
+            out.push(text);
         }
     }
 }
@@ -759,53 +339,57 @@ impl<'r> RowWriter<'r> {
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        let time_ns = self.clock.zip(record.cycles()).map(|(clock, cycles)| clock.ns(cycles));
+        let time_ns = if self.is_timed { self.source.times.ns(record) } else { None };
         let filter = &self.options.filter;
-        let shown_ns = time_ns.filter(|_| filter.is_timed()).map(|ns| self.shown_ns(ns));
-        if !filter.shows(class, record.event, record.cpu, shown_ns) || !filter.admits(&self.owner) {
+        let shown_ns = time_ns.filter(|_| filter.is_timed()).map(|ns| self.source.times.shown_ns(ns));
+        if !filter.shows(class, record.event, record.cpu, shown_ns) || !self.owners.current.0 {
             return;
         }
-        let record = KevRecord { class, ..*record };
-        if self.options.stats && !self.looks_at_data && !self.options.defined {
-            // Whatever its text is, it is reported.
-            self.n_reported += 1;
-            self.count(&record);
+        let record = &KevRecord { class, ..*record };
+        if self.options.defined && !self.printer.is_named(record) {
             return;
         }
-        if let Some(columns) = self.plain.filter(|_| !self.looks_at_data && !self.options.stats) {
-            return self.plain_line(columns, &record, time_ns, out);
-        }
-        let mut data = self.data.take().unwrap_or_default();
-        data.clear();
-        let defined = self.printer.definitions(&record, &mut data);
-        self.is_defined = defined;
-        if defined || !self.options.defined {
-            if !defined {
-                self.printer.whole_arguments(&record, &mut data);
+        match self.data_use {
+            DataUse::Never => {
+                self.n_reported += 1;
+                self.count(record);
             }
-            let text = if defined { data.as_bytes() } else { data.as_bytes().trim_ascii() };
-            let wanted = self.options.grep.as_ref().is_none_or(|wanted| wanted.is_match(text));
-            self.n_reported += u64::from(wanted);
-            if wanted && self.options.stats {
-                self.count(&record);
-            } else if wanted {
-                self.line(&record, time_ns, defined, text, out);
+            DataUse::InPlace => {
+                let line = out.len();
+                if self.line(record, time_ns, None, b"", out) {
+                    self.n_reported += 1;
+                } else {
+                    out.truncate(line);
+                }
+            }
+            DataUse::First | DataUse::Unseen => {
+                let mut data = std::mem::take(&mut self.data);
+                data.clear();
+                if let Some(defined) = self.first(record, &mut data) {
+                    self.n_reported += 1;
+                    if self.options.stats {
+                        self.count(record);
+                    } else {
+                        self.line(record, time_ns, Some(defined), data.as_bytes(), out);
+                    }
+                }
+                self.data = data;
             }
         }
-        self.data = Some(data);
     }
 
     fn wants_owners(&self) -> bool {
         let RecordOptions { columns, filter, follow_owners, .. } = self.options;
-        *follow_owners || columns.show_owners() || filter.asks_for_owners()
+        *follow_owners || columns.need_context() || filter.asks_for_owners()
     }
 
-    fn set_owner(&mut self, owner: &Owner) {
-        self.owner.clone_from(owner);
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        self.owners.set(id, owner, &self.cells, self.options);
     }
 
     fn begin_batch(&mut self) {
         self.counted.clear();
+        self.owners.begin();
     }
 
     fn tallied(&self) -> Tallied {
@@ -845,61 +429,15 @@ fn field_object(field: &[u8], out: &mut TextBuf) {
     out.push(b"}");
 }
 
-const NS: u64 = 1_000_000_000;
-/// The width of [`RecordColumn::Time`].
-const TIME_WIDTH: usize = 18;
-/// Its width in the form [`TimeForm::Clock`].
-const DATE_WIDTH: usize = 29;
-
-/// Writes seconds with nine decimals; gives their length.
-fn write_time(time_ns: Option<u64>, text: &mut [u8; TextBuf::SPARE]) -> usize {
-    let Some(ns) = time_ns else {
-        text[0] = b'-';
-        return 1;
-    };
-    let end = num::dec(text, 0, ns / NS);
-    text[end] = b'.';
-    num::dec_padded::<9>(text, end + 1, ns % NS)
-}
-
-/// A number with blanks before it up to a width of at most eight.
-#[inline(always)]
-fn right_aligned<const WIDTH: usize>(number: u64, out: &mut TextBuf) {
-    if number >= const { 10u64.pow(WIDTH as u32) } {
-        return out.dec(number);
-    }
-    out.spare()[..WIDTH].copy_from_slice(&num::right_aligned(number as u32)[8 - WIDTH..]);
-    out.advance(WIDTH);
-}
-
-/// Appends a number, or `-` if it is not known.
-fn push_int(number: Option<i32>, out: &mut TextBuf) {
-    let Some(number) = number else { return out.push(b"-") };
-    let len = num::int(out.spare(), 0, i64::from(number) as u64);
-    out.advance(len);
-}
-
-/// Appends a number of JSON, or `null`.
-fn push_json(number: Option<i32>, out: &mut TextBuf) {
-    match number {
-        Some(_) => push_int(number, out),
-        None => out.push(b"null"),
-    }
-}
-
-/// Appends a name as a string of JSON, or `null`.
-fn push_json_name(name: Option<&[u8]>, out: &mut TextBuf) {
-    let Some(name) = name else { return out.push(b"null") };
-    let mut escaped = TextBuf::new();
-    push_escaped(name, &mut escaped);
-    json::string(escaped.as_bytes(), out);
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::clock::{Clock, TimeForm, date_and_time};
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
-    use crate::events::Events;
+    use crate::columns::{Columns, Side};
+    use crate::events::{Events, class_name};
+    use crate::records::fields::{Field, Fields, push_escaped};
+    use regex::bytes::Regex;
 
     #[test]
     fn classes_and_labels_are_the_same_in_every_form() {
@@ -928,83 +466,220 @@ mod tests {
         }
     }
 
-    #[test]
-    fn plain_lines_are_those_that_are_put_together_from_their_columns() {
-        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
-        let catalog = formats.catalog().unwrap();
-        let bytes: Vec<u8> = b"name\0 \n".iter().copied().chain(0..33).collect();
-        let numbers = [1, 99_999_999, 100_000_000, u64::MAX];
-        let clocks = [None, Some(0), Some(83_122), Some(u32::MAX)];
-        let mut n_usual = 0;
-        for (release, columns) in [None, Some((7, 1)), Some((8, 0))].into_iter().flat_map(|release| {
-            [RecordColumns::default(), RecordColumns::parse("type,cpu,data").unwrap()].map(|list| (release, list))
-        }) {
-            let options = RecordOptions { columns, ..RecordOptions::default() };
-            let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, ..KevHeader::default() };
-            let mut plain = RowWriter::new(&catalog, &options, &header, TraceStart::default());
-            let mut each = RowWriter { plain: None, names: None, ..plain.clone() };
-            for n in 0..3 << 15 {
-                let (class, event) = ((n >> 10 & 31) as u8, (n & 1023) as u16);
-                let known = Events::of(release, false).label(class, event).is_some();
-                if !known && n % 67 > 0 {
+    fn text(write: impl FnOnce(&mut TextBuf)) -> Vec<u8> {
+        let mut out = TextBuf::new();
+        write(&mut out);
+        out.as_bytes().to_vec()
+    }
+
+    /// A log, and how it is reported.
+    struct Setup<'s> {
+        options: &'s RecordOptions,
+        header: KevHeader,
+        events: Events,
+        owner: Owner,
+    }
+
+    impl Setup<'_> {
+        fn data(&self, record: &KevRecord<'_>) -> Vec<u8> {
+            let printer = self.events.argument_printer(true);
+            text(|out| printer.print(record, out)).trim_ascii().to_vec()
+        }
+
+        /// A value as people read it; `None` for a field that the record does not have.
+        fn value(&self, column: Column, record: &KevRecord<'_>) -> Option<Vec<u8>> {
+            let ns = Clock::new(&self.header).zip(record.cycles()).map(|(clock, cycles)| i128::from(clock.ns(cycles)));
+            let seconds = |ns: i128| {
+                let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+                format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+            };
+            let Owner { pid, tid, process, thread } = &self.owner;
+            let number = |number: &Option<i32>| number.map_or("-".into(), |number| number.to_string().into_bytes());
+            let name =
+                |name: &Option<Arc<[u8]>>| name.as_ref().map_or("-".into(), |name| text(|out| push_escaped(name, out)));
+            Some(match column {
+                Column::Number => record.number.to_string().into(),
+                Column::Time => match (ns, self.options.time, self.options.form) {
+                    (None, _, Form::Ndjson) => "null".into(),
+                    (None, ..) => "-".into(),
+                    (Some(ns), TimeForm::Clock, Form::Ndjson) => {
+                        (ns + self.header.boot_ns().unwrap_or_default()).to_string().into()
+                    }
+                    (Some(ns), _, Form::Ndjson) => ns.to_string().into(),
+                    (Some(ns), TimeForm::Clock, _) => {
+                        date_and_time(ns + self.header.boot_ns().unwrap_or_default()).into()
+                    }
+                    (Some(ns), ..) => seconds(ns).into(),
+                },
+                Column::RecordCpu => record.cpu.to_string().into(),
+                Column::Class => class_name(record.class).map_or(record.class.to_string(), str::to_owned).into(),
+                Column::EventId => record.event.to_string().into(),
+                Column::EventType => text(|out| self.events.type_text(record, out)),
+                Column::Data => self.data(record),
+                Column::OwnerPid => number(pid),
+                Column::OwnerTid => number(tid),
+                Column::OwnerProcess => name(process),
+                Column::OwnerThread => name(thread),
+                Column::Argument(_) => {
+                    let name = self.options.columns.argument(column);
+                    let field = Fields::new(self.events.arguments(record)).find(name);
+                    let is_json = self.options.form == Form::Ndjson;
+                    let push =
+                        |field: Field<'_>| text(|out| if is_json { field.push_raw(out) } else { field.push_text(out) });
+                    return field.map(push);
+                }
+                _ => return None,
+            })
+        }
+
+        fn line(&self, record: &KevRecord<'_>) -> Vec<u8> {
+            let RecordOptions { columns, form, grep, colour, .. } = self.options;
+            if grep.as_ref().is_some_and(|grep| !grep.is_match(&self.data(record))) {
+                return Vec::new();
+            }
+            let mut out = TextBuf::new();
+            let last = columns.list().len() - 1;
+            if *form == Form::Ndjson {
+                let members = columns.list().iter().filter_map(|column| {
+                    let value = self.value(*column, record)?;
+                    let is_text = matches!(
+                        column,
+                        Column::Class | Column::EventType | Column::Data | Column::OwnerProcess | Column::OwnerThread
+                    );
+                    let is_owner = matches!(
+                        column,
+                        Column::OwnerPid | Column::OwnerTid | Column::OwnerProcess | Column::OwnerThread
+                    );
+                    let value = match &value[..] {
+                        b"-" if is_owner => b"null".to_vec(),
+                        value if is_text => text(|out| json::string(value, out)),
+                        value => value.to_vec(),
+                    };
+                    Some([columns.key(*column).into_owned(), value].concat())
+                });
+                let mut members: Vec<Vec<u8>> = members.collect();
+                if columns.has("data") {
+                    let fields = Fields::new(self.events.arguments(record));
+                    let objects: Vec<Vec<u8>> =
+                        fields.map(|field| text(|out| field.push_object(&mut TextBuf::new(), out))).collect();
+                    members.extend(record.wide.then(|| b"\"wide\":true".to_vec()));
+                    members.push([b"\"fields\":[", &objects.join(&b","[..])[..], b"]"].concat());
+                }
+                return [b"{", &members.join(&b","[..])[..], b"}\n"].concat();
+            }
+            for (at, column) in columns.list().iter().enumerate() {
+                out.push(if at > 0 { form.separator() } else { b"" });
+                let value = self.value(*column, record).unwrap_or_else(|| b"-".to_vec());
+                if *form != Form::Text {
+                    form.value(&value, &mut out);
                     continue;
                 }
-                let pick = |k: usize| n / (k + 1) + k;
+                let is_dim = *colour && !matches!(column, Column::EventType | Column::Data);
+                out.push(if is_dim { &marks().dim } else { b"" });
+                let value = match column {
+                    Column::Argument(_) => text(|out| push_escaped(&value, out)),
+                    _ => value,
+                };
+                let shown = columns.clone().with_time_form(self.options.time);
+                let blanks = vec![b' '; shown.width(shown.list()[at]).saturating_sub(value.len())];
+                match column.info().side {
+                    Side::Right => out.push(&[blanks, value].concat()),
+                    Side::Left if at == last => out.push(&value),
+                    Side::Left => out.push(&[value, blanks].concat()),
+                }
+                out.push(if is_dim { &marks().plain } else { b"" });
+            }
+            out.push(b"\n");
+            out.as_bytes().to_vec()
+        }
+    }
+
+    #[test]
+    fn lines_are_put_together_from_their_columns() {
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let bytes: Vec<u8> = b"na\"e\0 \n".iter().copied().chain(0..41).chain([0; 24]).chain([0xFF; 8]).collect();
+        let numbers = [1, 99_999_999, 100_000_000, u64::MAX];
+        let clocks = [None, Some(0), Some(83_122), Some(u32::MAX)];
+        let lists = [
+            "event,time,cpu,class,id,type,data",
+            "type,cpu,data",
+            "data",
+            "data,event,type",
+            "type",
+            "id,class",
+            "time,pid,tid,cpu,process,thread,data",
+            "thread,process,event,tid",
+            "arg.pid,arg.w1,event,data",
+            "class,arg.w3,arg.name,type",
+            "arg.w0",
+        ];
+        let name = |name: &str| Some(Arc::<[u8]>::from(name.as_bytes()));
+        let owners = [
+            Owner::default(),
+            Owner { pid: Some(-1), tid: Some(123_456), process: name("proc/a\tb"), thread: None },
+            Owner { pid: Some(7), tid: Some(1), process: name(&"long".repeat(40)), thread: name("a,\"b\"") },
+        ];
+        let mut n_lines = 0;
+        for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
+            let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
+            let big_endian = n % 5 == 0;
+            let options = RecordOptions {
+                columns: Columns::parse_qnx(list).unwrap(),
+                form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 3 % 4],
+                time: if n % 7 == 0 { TimeForm::Clock } else { TimeForm::Absolute },
+                colour: n % 11 == 0,
+                grep: (n % 13 == 0).then(|| Regex::new("[13579]$").unwrap()),
+                ..RecordOptions::default()
+            };
+            let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, big_endian, ..KevHeader::default() };
+            let setup = Setup {
+                options: &options,
+                header: KevHeader { attributes: Vec::new(), syspage: None, ..header },
+                events: Events::of(release, big_endian),
+                owner: owners[n % 3].clone(),
+            };
+            let mut writer = RowWriter::new(&catalog, &options, &header, TraceStart::default());
+            writer.set_owner(n as u32 % 4, &setup.owner);
+            // Each event comes twice: its texts are rendered once.
+            for k in (0..6000).flat_map(|k| [k, k]) {
+                let (class, event) = ((k >> 2 & 31) as u8, ((k >> 7) * 11 + k * 7 & 1023) as u16);
+                if setup.events.label(class, event).is_none() && k % 37 > 0 {
+                    continue;
+                }
+                let pick = |j: usize| (k + n) / (j + 1) + j;
+                let n_bytes = [0, 8, 16, 24, 40, 72, 80][pick(5) % 7];
+                let start = [0, 0, 8, 40, 48][pick(6) % 5].min(bytes.len() - n_bytes);
                 let record = KevRecord {
                     number: numbers[pick(0) % 4],
                     offset: 0,
                     class,
-                    event: if n % 5003 == 0 { 1024 + event } else { event },
+                    event,
                     cpu: pick(1) as u8,
                     wide: pick(2) % 3 == 0,
                     stamp: pick(3) as u32 * 48_271,
                     msb: clocks[pick(4) % 4],
-                    bytes: &bytes[..[0, 4, 8, 24, 40][pick(5) % 5]],
+                    bytes: &bytes[start..start + n_bytes],
                 };
-                let (mut text, mut expected) = (TextBuf::new(), TextBuf::new());
-                n_usual += usize::from(plain.put_usual(&record, None, &mut text).is_some());
-                text.clear();
-                plain.record(&record, &mut text);
-                each.record(&record, &mut expected);
+                let mut out = TextBuf::new();
+                writer.record(&record, &mut out);
+                n_lines += usize::from(!out.is_empty());
+                let record = KevRecord { class: record.meant_class(), ..record };
                 let [text, expected] =
-                    [text, expected].map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
-                assert_eq!(text, expected, "{record:?}");
+                    [out.as_bytes(), &setup.line(&record)].map(|text| String::from_utf8_lossy(text).into_owned());
+                assert_eq!(text, expected, "{list} {:?} {record:?}", options.form);
             }
         }
-        assert!(n_usual > 3000, "{n_usual} have the usual columns");
+        assert!(n_lines > 100_000, "{n_lines}");
     }
 
     #[test]
-    fn names_of_known_events_are_kept() {
-        for class in 0..32 {
-            for release in [None, Some((7, 1)), Some((8, 0))] {
-                // Behind a label may stand a number.
-                let width = |label: &str| 8 + 2 + 4 + 2 + label.len() + 4 + 2;
-                assert!(Events::of(release, false).labels(class).iter().all(|label| width(label) <= Name::MAX));
-            }
-        }
-    }
-
-    #[test]
-    fn numbers_end_where_their_columns_do() {
-        for number in [0, 7, 99, 1234, 99_999_999, 100_000_000, u64::MAX] {
-            let mut out = TextBuf::new();
-            right_aligned::<8>(number, &mut out);
-            assert_eq!(out.as_bytes(), format!("{number:>8}").as_bytes());
-        }
-    }
-
-    #[test]
-    fn times_are_seconds_with_nine_decimals() {
-        for ns in [0, 1, NS, 83_122_438_797_606, 9_999_999 * NS, 10_000_000 * NS, u64::MAX] {
-            let mut text = [0; TextBuf::SPARE];
-            let len = write_time(Some(ns), &mut text);
-            let expected = format!("{}.{:09}", ns / NS, ns % NS);
-            assert_eq!(text[..len], *expected.as_bytes());
-            let mut text = [0; TIME_WIDTH];
-            if num::fixed::<TIME_WIDTH, 9>(&mut text, ns) {
-                assert_eq!(text, *format!("{expected:>18}").as_bytes());
-            }
-        }
+    fn counts_format_nothing() {
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let options = RecordOptions { stats: true, ..RecordOptions::default() };
+        assert_eq!(DataUse::of(&options, &catalog), DataUse::Never);
+        let pattern = RecordOptions { grep: Regex::new("x").ok(), ..options };
+        assert_eq!(DataUse::of(&pattern, &catalog), DataUse::First);
     }
 }

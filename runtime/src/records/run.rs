@@ -1,4 +1,4 @@
-//! A log's records, formatted side by side and written in order.
+//! The run over a log: records are formatted in parallel and written in order.
 
 use super::RecordSummary;
 use super::batch::{Batch, Place};
@@ -14,46 +14,46 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::TextBuf;
 
-/// What makes lines of records. Each thread has a clone.
+/// Writer of lines. Each thread has a clone.
 pub(crate) trait RecordWriter: Clone + Send {
     /// Appends the line of a record, if it has one.
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
 
-    /// Appends what is shown of a slot. Slots are handed out where the log was opened for them.
+    /// Appends a slot. There are slots only if the log was opened for them.
     fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
         let _ = (slot, out);
     }
 
-    /// True if [`RecordWriter::set_owner`] is to be called before each record.
+    /// True if [`RecordWriter::set_owner`] has to be called before each record.
     fn wants_owners(&self) -> bool {
         false
     }
 
-    /// Tells the owner of the next record.
-    fn set_owner(&mut self, owner: &Owner) {
-        let _ = owner;
+    /// Tells the owner of the next record, and its index in the batch.
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        let _ = (id, owner);
     }
 
-    /// A batch begins.
+    /// Begins a batch.
     fn begin_batch(&mut self) {}
 
-    /// A text begins.
+    /// Begins a text.
     fn begin_text(&mut self) {}
 
-    /// What was counted so far.
+    /// Counts so far.
     fn tallied(&self) -> Tallied;
 
-    /// Takes back the records that were written since this was counted.
+    /// Goes back to earlier counts: the records since then are written again.
     fn take_back(&mut self, tallied: Tallied);
 
-    /// Meter of the steps that definitions take, if there are any.
+    /// Meter of the steps that definitions take, if there are definitions.
     fn meter(&mut self) -> Option<&mut Meter>;
 
-    /// The event whose definitions took most of the steps lately.
+    /// Event whose definitions took most of the recent steps.
     fn slow(&mut self) -> Option<&mut Option<(u8, u16)>>;
 }
 
-/// What formatting counts.
+/// Counts of formatting.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tallied {
     pub n_reported: u64,
@@ -75,7 +75,7 @@ impl RecordSummary {
     }
 }
 
-/// Formats and writes all records of a log, in as many threads as are asked for.
+/// Formats and writes all records of a log with `threads` threads.
 pub(crate) fn run(
     log: &mut KevLog,
     writer: impl RecordWriter,
@@ -105,7 +105,7 @@ pub(crate) fn run(
 pub(super) struct RecordWalk<'w> {
     log: &'w mut KevLog,
     live: bool,
-    /// The state that owners are known by, if they are asked for.
+    /// Processes and threads, if they are asked for.
     owners: Option<Owners>,
     n_damaged: u64,
 }
@@ -119,11 +119,12 @@ impl<'w> RecordWalk<'w> {
     fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { log, live, owners, n_damaged } = self;
         let Portion { events: batch, notices, waits, .. } = portion;
+        owners.iter_mut().for_each(Owners::begin_batch);
         while batch.room() > 0 {
             let row = log.row(batch.room());
             if !row.is_empty() {
                 if let Some(owners) = owners {
-                    row.each(|record| batch.push_owner(owners.take(record)));
+                    row.each(|record| batch.push_owner(owners, record));
                 }
                 batch.push_row(&row);
                 continue;
@@ -136,12 +137,12 @@ impl<'w> RecordWalk<'w> {
             match log.next().map_err(ReportError::Read)? {
                 Some(KevItem::Record(record)) => {
                     if let Some(owners) = owners {
-                        batch.push_owner(owners.take(&record));
+                        batch.push_owner(owners, &record);
                     }
                     batch.push(&record);
                 }
                 Some(KevItem::Slot(slot)) => batch.push_slot(slot),
-                // It comes behind the records before it.
+                // It is written after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
                     notices.push(notice);
@@ -171,14 +172,14 @@ impl Walk for RecordWalk<'_> {
 /// Formatter of records; each thread has one.
 pub(super) struct RecordFormat<'r, W> {
     writer: W,
-    /// Steps of all records up to a batch that was written; those of later ones are more.
+    /// Steps of all records up to the last written batch; later batches start from at least as many.
     known_steps: &'r AtomicU64,
     at: Place,
     in_batch: bool,
-    /// Whether the batch was begun before it was known what is carried to it.
+    /// True if the batch was begun before the steps of the batches before it were known.
     is_guess: bool,
     n_formatted: u64,
-    /// What had been counted before the batch, and how many records were formatted.
+    /// Counts and number of formatted records before the batch.
     before: (Tallied, u64),
 }
 
@@ -210,14 +211,14 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
         }
     }
 
-    /// True if no more should be formatted: it is in vain, or a slow template is to be told of.
+    /// True if formatting has to pause: its result will be thrown away, or a slow template has to be reported.
     #[inline]
     fn pauses(&mut self) -> bool {
         self.writer.meter().is_some_and(|meter| meter.has_given_up())
             || self.writer.slow().is_some_and(|slow| slow.is_some())
     }
 
-    /// Takes in the steps that definitions took so far.
+    /// Passes on the steps that definitions took so far.
     fn carry(&mut self, carried: &mut Work) {
         if let Some(meter) = self.writer.meter() {
             *carried = meter.work();

@@ -26,7 +26,7 @@ const TIMED: u8 = 1;
 /// The text belongs to the record that follows.
 const AHEAD: u8 = 2;
 
-/// Writer of records whose texts a [`Sorter`] takes.
+/// Writer of records for a [`Sorter`].
 pub(crate) struct Timed<W> {
     writer: W,
     clock: Option<Clock>,
@@ -56,7 +56,7 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         self.text.clear();
         self.writer.record(record, &mut self.text);
-        // What has no text has a time for those that follow it.
+        // A record without text still sets the time of those without a time after it.
         match self.clock.zip(record.cycles()) {
             Some((clock, cycles)) => self.push(TIMED, clock.ns(cycles), out),
             None => self.push(UNTIMED, 0, out),
@@ -73,8 +73,8 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
         self.writer.wants_owners()
     }
 
-    fn set_owner(&mut self, owner: &Owner) {
-        self.writer.set_owner(owner);
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        self.writer.set_owner(id, owner);
     }
 
     fn begin_batch(&mut self) {
@@ -135,12 +135,12 @@ impl Sorter {
         }
     }
 
-    /// True if there was more than memory should hold.
+    /// True if rows were written to temporary files.
     pub fn has_spilled(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// Takes the whole texts at the start of some bytes; gives the bytes after them.
+    /// Takes the whole texts at the start of some bytes; returns the bytes after them.
     fn take<'b>(&mut self, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
         while let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() {
             let [kind, numbers @ ..] = header;

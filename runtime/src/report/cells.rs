@@ -10,11 +10,11 @@
 
 use super::batch::{Batch, Shown};
 use crate::catalog::Catalog;
-use crate::columns::{Column, Columns, Value, left, right};
-use crate::context::Facts;
+use crate::columns::{AixWriter, Column, Columns, ContextRow, Fact, Value, Writer, left, right};
 use crate::forms::Form;
 use crate::ids::display_id;
 use crate::json;
+use crate::literal::{Literal, store};
 use crate::reader::aix::LogInfo;
 use crate::screen::marks;
 use tfbc_vm::{COLUMNS, Level, TextBuf, num};
@@ -69,21 +69,6 @@ enum Put {
     BareDeltaMicro,
     /// End of a line, without the blanks before it.
     EndLine,
-}
-
-/// Bytes that are the same for every event.
-#[derive(Debug, Clone, Copy)]
-struct Literal {
-    text: [u8; Literal::MAX],
-    len: u8,
-}
-
-impl Literal {
-    const MAX: usize = 24;
-
-    fn as_bytes(&self) -> &[u8] {
-        &self.text[..self.len.into()]
-    }
 }
 
 /// Context columns in a row, each with the bytes before it.
@@ -215,7 +200,7 @@ impl Cells {
     /// Length of the mark before the first column.
     fn colour_len(&self) -> usize {
         match self.list.first() {
-            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == marks().dim => literal.len.into(),
+            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == marks().dim => literal.len(),
             _ => 0,
         }
     }
@@ -226,7 +211,7 @@ impl Cell {
     fn max_len(&self) -> (usize, usize) {
         let blank = usize::from(self.apart);
         let (len, stored) = match self.put {
-            Put::Literal(literal) => (literal.len.into(), Literal::MAX),
+            Put::Literal(literal) => (literal.len(), Literal::MAX),
             Put::Id(width) => (width.into(), 8),
             Put::BareId => (4, 8),
             // Always appended.
@@ -254,10 +239,7 @@ impl Cell {
             at += 1;
         }
         match self.put {
-            Put::Literal(Literal { text, len }) => {
-                store(room, at, text);
-                at + usize::from(len)
-            }
+            Put::Literal(literal) => literal.put(room, at),
             Put::Id(width) => {
                 store(room, at, values.id.0.to_le_bytes());
                 at + usize::from(width)
@@ -421,16 +403,18 @@ impl Builder<'_> {
             self.literal(&marks().dim);
         }
         for (at, column) in self.columns.list().iter().enumerate() {
-            let put = match column {
-                Column::Id => Put::Id(self.columns.width(*column) as u8),
-                Column::Elapsed => Put::Elapsed,
-                Column::ElapsedShort => Put::ElapsedShort,
-                Column::Delta => Put::Delta,
-                Column::DeltaMicro => Put::DeltaMicro,
-                _ => {
+            let Writer::Aix(writer) = column.info().writer else { continue };
+            let put = match writer {
+                AixWriter::HookId => Put::Id(self.columns.width(*column) as u8),
+                AixWriter::Elapsed => Put::Elapsed,
+                AixWriter::ElapsedShort => Put::ElapsedShort,
+                AixWriter::Delta => Put::Delta,
+                AixWriter::DeltaMicro => Put::DeltaMicro,
+                AixWriter::Context(_) => {
                     self.context(*column, at > 0);
                     continue;
                 }
+                AixWriter::Text => continue,
             };
             match (put, self.list.last_mut()) {
                 (Put::Delta, Some(last)) if matches!(last.put, Put::Elapsed) => last.put = Put::Times,
@@ -489,13 +473,15 @@ impl Builder<'_> {
     }
 
     fn value(&mut self, column: Column) {
-        self.put(match column {
-            Column::Id => Put::BareId,
-            Column::Elapsed => Put::BareElapsed,
-            Column::ElapsedShort => Put::BareElapsedShort,
-            Column::Delta => Put::BareDelta,
-            Column::DeltaMicro => Put::BareDeltaMicro,
-            _ => return self.context(column, false),
+        let Writer::Aix(writer) = column.info().writer else { return };
+        self.put(match writer {
+            AixWriter::HookId => Put::BareId,
+            AixWriter::Elapsed => Put::BareElapsed,
+            AixWriter::ElapsedShort => Put::BareElapsedShort,
+            AixWriter::Delta => Put::BareDelta,
+            AixWriter::DeltaMicro => Put::BareDeltaMicro,
+            AixWriter::Context(_) => return self.context(column, false),
+            AixWriter::Text => return,
         });
     }
 
@@ -527,18 +513,11 @@ impl Builder<'_> {
 
     /// Adds bytes, to the last literal if there is room.
     fn literal(&mut self, bytes: &[u8]) {
-        if let Some(Cell { put: Put::Literal(last), .. }) = self.list.last_mut()
-            && let Some(room) = last.text.get_mut(last.len.into()..usize::from(last.len) + bytes.len())
-        {
-            room.copy_from_slice(bytes);
-            last.len += bytes.len() as u8;
-            return;
-        }
-        for bytes in bytes.chunks(Literal::MAX) {
-            let mut text = [0; Literal::MAX];
-            text[..bytes.len()].copy_from_slice(bytes);
-            self.put(Put::Literal(Literal { text, len: bytes.len() as u8 }));
-        }
+        let rest = match self.list.last_mut() {
+            Some(Cell { put: Put::Literal(last), .. }) => last.append(bytes),
+            _ => bytes,
+        };
+        Literal::all(rest).for_each(|literal| self.put(Put::Literal(literal)));
     }
 }
 
@@ -746,14 +725,6 @@ impl ContextTexts {
     }
 }
 
-/// Values of the context columns.
-#[derive(Debug, Clone, Copy)]
-struct ContextRow<'r> {
-    facts: Facts<'r>,
-    file: &'r [u8],
-    reported_cpus: u32,
-}
-
 impl<'r> ContextRow<'r> {
     fn of(batch: &'r Batch, event: &Shown, logs: &'r [LogInfo]) -> Self {
         let setting = batch.setting(event.setting);
@@ -771,7 +742,8 @@ impl Segment {
         let mut starts_blank = false;
         for (at, (before, column, width)) in self.0.iter().enumerate() {
             out.push(before);
-            let fact = fact(*column, row);
+            let Writer::Aix(AixWriter::Context(fact)) = column.info().writer else { continue };
+            let fact = fact(row);
             if form == Form::Text {
                 value.clear();
                 fact.push(*column, value);
@@ -792,29 +764,6 @@ impl Segment {
         }
         text
     }
-}
-
-/// Value of a context column.
-enum Fact<'r> {
-    /// Empty if it is not known.
-    Text(&'r [u8]),
-    Number(Option<u64>),
-}
-
-fn fact<'r>(column: Column, row: &ContextRow<'r>) -> Fact<'r> {
-    let Facts { name, svc, pid, cpu, tid, depth, .. } = row.facts;
-    Fact::Number(match column {
-        Column::File => return Fact::Text(row.file),
-        Column::Svc => return Fact::Text(svc),
-        Column::Exec if name.is_empty() => return Fact::Number(pid),
-        Column::Exec => return Fact::Text(name),
-        Column::Pid => pid,
-        Column::Cpu => cpu,
-        Column::ReportedCpus => Some(row.reported_cpus.into()),
-        Column::Tid => Some(tid),
-        Column::Int => Some(u64::from(depth)),
-        _ => None,
-    })
 }
 
 impl Fact<'_> {
@@ -888,18 +837,11 @@ impl Labels {
     }
 }
 
-/// Writes bytes at a place; nothing if there is no room for all of them.
-#[inline(always)]
-fn store<const N: usize>(room: &mut [u8], at: usize, bytes: [u8; N]) {
-    if let Some(room) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
-        *room = bytes;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::columns::Timestamp;
+    use crate::context::Facts;
 
     const NOBODY: ContextRow<'static> = ContextRow {
         facts: Facts { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },

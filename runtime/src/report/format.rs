@@ -3,7 +3,7 @@
 use super::batch::{Batch, Shown};
 use super::cells::{Cells, ContextTexts, Labels, Times, Values};
 use super::finish::Finish;
-use super::heading::{write_heading, write_histogram, write_names, write_stats};
+use super::heading::{write_heading, write_histogram, write_stats};
 use super::prepared::{AHEAD, PreparedLines, Text};
 use super::{ReportOptions, Summary};
 use crate::catalog::Catalog;
@@ -579,7 +579,7 @@ impl<'r> LineFormat<'r> {
                 write_heading(system, &self.options.time_zone, text);
                 self.column_heading(text);
             }
-            form @ (Form::Tsv | Form::Csv) => write_names(form, self.columns, text),
+            form @ (Form::Tsv | Form::Csv) => self.columns.write_names(form, text),
             Form::Ndjson => {}
         }
     }

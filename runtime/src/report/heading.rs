@@ -1,7 +1,7 @@
 //! What stands before the first line, and behind the last one.
 
 use crate::catalog::Catalog;
-use crate::columns::{Columns, trim};
+use crate::columns::trim;
 use crate::forms::{Counted, Form, write_counts};
 use crate::ids::display_id;
 use crate::reader::aix::SystemInfo;
@@ -62,16 +62,6 @@ pub(super) fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut T
         trim(start, out);
         out.push(b"\n");
     }
-}
-
-/// The line of names above a table.
-pub(super) fn write_names(form: Form, columns: &Columns, out: &mut TextBuf) {
-    let names = columns.list().iter().map(|column| column.name()).chain(columns.has_text().then_some("text"));
-    for (at, name) in names.enumerate() {
-        out.push(if at > 0 { form.separator() } else { b"" });
-        out.push(name.as_bytes());
-    }
-    out.push(form.line_end());
 }
 
 /// Writes how often each hook was reported.

@@ -13,7 +13,7 @@ use tfbc::ids::IdSet;
 use tfbc::reader::aix::{Notice, ReadOptions};
 use tfbc::reader::kev::KevLog;
 use tfbc::reader::{AnyTrace, MaxRatio};
-use tfbc::records::{self, RecordColumns, RecordFilter, RecordIds, RecordOptions, cpus};
+use tfbc::records::{self, RecordFilter, RecordIds, RecordOptions, cpus};
 use tfbc::report::{self, MaxWork, Monitor, ReportOptions};
 use tfbc_vm::Limits;
 
@@ -239,7 +239,7 @@ pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -
         Ok::<_, String>(Some(ids))
     };
     let list = slice.columns.as_deref().unwrap_or(options.columns[1]);
-    let columns = RecordColumns::parse(list).map_err(|error| format!("`columns`: {error}"))?;
+    let columns = Columns::parse_qnx(list).map_err(|error| format!("`columns`: {error}"))?;
     Ok(RecordOptions {
         columns,
         no_heading: true,

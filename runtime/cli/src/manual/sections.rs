@@ -10,7 +10,7 @@ pub fn write(page: &str, out: &mut Vec<u8>) {
     let command = page.strip_prefix("tfbc-").unwrap_or(page);
     if command == "trcrpt" {
         // The indentation is that of examples in a help page, and is taken away.
-        let options: String = rptopts::HELP.lines().map(|line| format!("  {line}\n")).collect();
+        let options: String = rptopts::help().lines().map(|line| format!("  {line}\n")).collect();
         super::write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
     }
     write_rows("EXIT STATUS", &exit_status(command), out);

@@ -4,7 +4,7 @@ use crate::{explain, report, rptopts};
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use tfbc::columns::Column;
-use tfbc::records::RecordColumn;
+use tfbc::reader::System;
 
 /// Tells a program's flags their values, for completion scripts alone: the commands read the values by themselves.
 pub fn offer(program: Command) -> Command {
@@ -35,8 +35,9 @@ fn leaked(values: Vec<String>) -> Vec<&'static str> {
 
 /// The columns of both systems, each once.
 fn columns() -> Vec<&'static str> {
-    let mut names: Vec<&str> = Column::names().chain(["text"]).collect();
-    for name in RecordColumn::names() {
+    let mut names: Vec<&str> = Column::names(System::Aix).collect();
+    // Names of fields are the log's.
+    for name in Column::names(System::Qnx).filter(|name| !name.starts_with("arg.")) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -1,0 +1,62 @@
+//! Bytes that every line of a report repeats: delimiters, keys and marks of colours, ready to be stored at once.
+
+/// A short text in a row of fixed length: one store writes it, and the next value overwrites what follows it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Literal {
+    text: [u8; Literal::MAX],
+    len: u8,
+}
+
+impl Literal {
+    /// Bytes that are stored.
+    pub const MAX: usize = 24;
+
+    /// Literals for a text of any length; none for an empty one.
+    pub fn all(text: &[u8]) -> impl Iterator<Item = Self> {
+        text.chunks(Self::MAX).map(|bytes| {
+            let mut literal = Self::default();
+            literal.append(bytes);
+            literal
+        })
+    }
+
+    /// Appends bytes if there is room for all of them; returns those that are left.
+    pub fn append<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let start = usize::from(self.len);
+        let Some(room) = self.text.get_mut(start..start + bytes.len()) else { return bytes };
+        room.copy_from_slice(bytes);
+        self.len += bytes.len() as u8;
+        &[]
+    }
+
+    /// Removes the white space at its start.
+    pub fn trim_start(&mut self) {
+        let trimmed = self.as_bytes().trim_ascii_start().to_vec();
+        *self = Self::default();
+        self.append(&trimmed);
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.len()]
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len.into()
+    }
+
+    /// Writes the text at a place; returns the place after it.
+    #[inline(always)]
+    pub fn put(&self, room: &mut [u8], at: usize) -> usize {
+        store(room, at, self.text);
+        at + self.len()
+    }
+}
+
+/// Writes bytes at a place; nothing if there is no room for all of them.
+#[inline(always)]
+pub(crate) fn store<const N: usize>(room: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(room) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+        *room = bytes;
+    }
+}

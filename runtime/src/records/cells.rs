@@ -1,0 +1,570 @@
+//! Cells of a record's line, compiled once per report: columns, delimiters, keys, the marks of colours, and the data.
+//!
+//! ```text
+//! default                 Number "  " Time "  " Cpu Event(0) Data "\n"        Event(0): class, id, type and their blanks
+//! --to ndjson             {"event": Number ,"time_ns": Time ,"cpu": Cpu Event(0) Data Fields }
+//! --columns pid,arg.fd    Owner(0) "  " Argument "\n"
+//! ```
+//!
+//! Columns in a row that depend on the event number alone are rendered once per event, columns of owners once per owner.
+
+use super::clock::{Clock, TimeForm, date_and_time};
+use super::fields::{Fields, push_escaped};
+use super::owners::Owner;
+use crate::columns::{Column, Columns, OwnerValue, QnxWriter, Side, Value, Writer};
+use crate::events::{Events, is_interrupt};
+use crate::forms::{Form, any_byte};
+use crate::literal::{Literal, store};
+use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
+use crate::screen::marks;
+use tfbc_vm::{TextBuf, num};
+
+/// Cells of a report.
+pub(super) struct Cells {
+    pub list: Box<[Cell]>,
+    /// Columns of each [`Cell::Event`] and [`Cell::Owner`].
+    pub segments: Box<[Segment]>,
+}
+
+/// A part of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cell {
+    Literal(Literal),
+    /// Comma before a key, unless the object is empty so far.
+    Comma,
+    /// Number of the record.
+    Number,
+    BareNumber,
+    /// Time of the record.
+    Time,
+    BareTime,
+    JsonTime,
+    Cpu,
+    BareCpu,
+    /// Texts of an event's segment.
+    Event(u8),
+    /// Texts of an owner's segment.
+    Owner(u8),
+    /// Field by its index in the report's names. In JSON with its key.
+    Argument {
+        column: Column,
+        last: bool,
+    },
+    Data,
+    /// JSON array of the fields.
+    Fields,
+    /// Makes room for the next cells.
+    Flush,
+}
+
+/// Columns in a row of one kind, each with the bytes before it.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    columns: Vec<(Vec<u8>, Column, usize)>,
+    /// Bytes after the last column.
+    end: Vec<u8>,
+}
+
+impl Cells {
+    pub fn new(columns: &Columns, form: Form, colour: bool) -> Self {
+        let mut cells = Builder { columns, form, colour, list: Vec::new(), segments: Vec::new(), len: 0 };
+        match form {
+            Form::Ndjson => cells.object(),
+            Form::Text | Form::Tsv | Form::Csv => cells.line(),
+        }
+        Self { list: cells.list.into(), segments: cells.segments.into() }
+    }
+}
+
+/// Compiles cells.
+struct Builder<'c> {
+    columns: &'c Columns,
+    form: Form,
+    colour: bool,
+    list: Vec<Cell>,
+    segments: Vec<Segment>,
+    /// Bytes of the cells since the last one that is appended by itself.
+    len: usize,
+}
+
+impl Builder<'_> {
+    /// Values with blanks or delimiters between them.
+    fn line(&mut self) {
+        for (at, column) in self.columns.list().iter().enumerate() {
+            if at > 0 {
+                self.literal(self.form.separator());
+            }
+            let is_dim = self.colour
+                && self.form == Form::Text
+                && !matches!(column.info().writer, Writer::Qnx(QnxWriter::Data))
+                && *column != Column::EventType;
+            if is_dim {
+                self.literal(&marks().dim);
+            }
+            self.value(*column, at + 1 == self.columns.list().len());
+            if is_dim {
+                self.literal(&marks().plain);
+            }
+        }
+        self.literal(self.form.line_end());
+    }
+
+    /// `{"event":1,"time_ns":…,"cpu":0,"class":"USER","id":65,"type":"…","data":"…","fields":[…]}`
+    fn object(&mut self) {
+        self.literal(b"{");
+        let list = self.columns.list();
+        let is_argument = |column: &Column| matches!(column, Column::Argument(_));
+        for (at, column) in list.iter().enumerate() {
+            // A field that the record does not have leaves out its key.
+            let may_be_first = list[..at].iter().all(is_argument);
+            if is_argument(column) || (may_be_first && at > 0) {
+                self.put(Cell::Comma, 1);
+            } else if at > 0 {
+                self.literal(b",");
+            }
+            if !is_argument(column) {
+                self.literal(&self.columns.key(*column));
+            }
+            self.value(*column, false);
+        }
+        if list.contains(&Column::Data) {
+            self.put(Cell::Fields, 0);
+        }
+        self.literal(b"}\n");
+    }
+
+    fn value(&mut self, column: Column, last: bool) {
+        let Writer::Qnx(writer) = column.info().writer else { return };
+        let is_text = self.form == Form::Text;
+        match writer {
+            QnxWriter::Number => self.put(if is_text { Cell::Number } else { Cell::BareNumber }, 20),
+            QnxWriter::Cpu => self.put(if is_text { Cell::Cpu } else { Cell::BareCpu }, 8),
+            QnxWriter::Time => {
+                let cell = match self.form {
+                    Form::Text => Cell::Time,
+                    Form::Tsv | Form::Csv => Cell::BareTime,
+                    Form::Ndjson => Cell::JsonTime,
+                };
+                self.put(cell, 0);
+            }
+            QnxWriter::Event(_) => self.segment(column, Cell::Event, last),
+            QnxWriter::Owner(_) => self.segment(column, Cell::Owner, last),
+            QnxWriter::Argument => self.put(Cell::Argument { column, last }, 0),
+            QnxWriter::Data => self.put(Cell::Data, 0),
+        }
+    }
+
+    /// Adds a column to the last cell if that is of the same kind, and takes over the literals before it.
+    fn segment(&mut self, column: Column, cell: fn(u8) -> Cell, last: bool) {
+        let mut before = Vec::new();
+        while let Some(Cell::Literal(literal)) = self.list.last() {
+            before.splice(..0, literal.as_bytes().iter().copied());
+            self.list.pop();
+        }
+        let width = if last && column.info().side == Side::Left { 0 } else { self.columns.width(column) };
+        let next = cell(self.segments.len() as u8);
+        let follows =
+            self.list.last().is_some_and(|last| std::mem::discriminant(last) == std::mem::discriminant(&next));
+        if !follows {
+            self.put(next, 0);
+            self.segments.push(Segment::default());
+        }
+        if let Some(segment) = self.segments.last_mut() {
+            before.splice(..0, std::mem::take(&mut segment.end));
+            segment.columns.push((before, column, width));
+        }
+    }
+
+    /// Adds a cell of at most `len` bytes; 0 if it is appended by itself.
+    fn put(&mut self, cell: Cell, len: usize) {
+        if self.len + len > TextBuf::SPARE - Literal::MAX {
+            self.list.push(Cell::Flush);
+            self.len = 0;
+        }
+        self.len = if len == 0 { 0 } else { self.len + len };
+        self.list.push(cell);
+    }
+
+    /// Adds bytes, to the last literal or segment.
+    fn literal(&mut self, bytes: &[u8]) {
+        let rest = match self.list.last_mut() {
+            Some(Cell::Event(_) | Cell::Owner(_)) => {
+                if let Some(segment) = self.segments.last_mut() {
+                    segment.end.extend_from_slice(bytes);
+                }
+                return;
+            }
+            Some(Cell::Literal(last)) => last.append(bytes),
+            _ => bytes,
+        };
+        Literal::all(rest).for_each(|literal| self.put(Cell::Literal(literal), Literal::MAX));
+    }
+}
+
+/// Where the values of cells come from, beside the record.
+pub(super) struct Source {
+    pub events: Events,
+    pub columns: Columns,
+    pub form: Form,
+    pub times: Times,
+}
+
+impl Segment {
+    /// Appends the texts of an event.
+    pub fn append_event(&self, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+        for (before, column, width) in &self.columns {
+            out.push(before);
+            let Writer::Qnx(QnxWriter::Event(write)) = column.info().writer else { continue };
+            let is_string = source.form == Form::Ndjson && column.info().value == Value::Text;
+            out.push(if is_string { b"\"" } else { b"" });
+            let start = out.len();
+            // Names of classes and events have nothing that a form escapes.
+            write(&source.events, record, out);
+            if source.form == Form::Text {
+                align(start, *width, column.info().side, out);
+            }
+            out.push(if is_string { b"\"" } else { b"" });
+        }
+        out.push(&self.end);
+    }
+
+    /// Appends the texts of an owner.
+    pub fn append_owner(&self, form: Form, owner: &Owner, out: &mut TextBuf) {
+        for (before, column, width) in &self.columns {
+            out.push(before);
+            let Writer::Qnx(QnxWriter::Owner(value)) = column.info().writer else { continue };
+            let start = out.len();
+            match value(owner) {
+                OwnerValue::Number(None) | OwnerValue::Name(None) if form == Form::Ndjson => out.push(b"null"),
+                OwnerValue::Number(None) | OwnerValue::Name(None) => out.push(b"-"),
+                OwnerValue::Number(Some(number)) => {
+                    let len = num::int(out.spare(), 0, i64::from(number) as u64);
+                    out.advance(len);
+                }
+                OwnerValue::Name(Some(name)) => {
+                    let start = form.begin_value(out);
+                    push_escaped(name, out);
+                    form.end_value(start, out);
+                }
+            }
+            if form == Form::Text {
+                align(start, *width, column.info().side, out);
+            }
+        }
+        out.push(&self.end);
+    }
+}
+
+/// Aligns the value that was appended at `start`.
+fn align(start: usize, width: usize, side: Side, out: &mut TextBuf) {
+    let len = out.len() - start;
+    if len >= width {
+        return;
+    }
+    match side {
+        Side::Left => out.pad(width - len),
+        Side::Right => {
+            let value = out.as_bytes()[start..].to_vec();
+            out.truncate(start);
+            out.pad(width - len);
+            out.push(&value);
+        }
+    }
+}
+
+/// Bytes of a segment's text that is kept in place.
+const MAX_TEXT: usize = 96;
+
+/// Texts of segments by class and event number, each rendered once.
+pub(super) struct EventTexts {
+    /// By class and event, the index of the first text plus 1; 0 if they are not rendered yet.
+    places: Vec<u32>,
+    texts: Vec<ShortText>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ShortText {
+    text: [u8; MAX_TEXT],
+    len: u8,
+}
+
+impl ShortText {
+    fn new(text: &[u8]) -> Option<Self> {
+        let mut short = Self { text: [b' '; MAX_TEXT], len: text.len() as u8 };
+        short.text.get_mut(..text.len())?.copy_from_slice(text);
+        Some(short)
+    }
+
+    #[inline(always)]
+    fn append(&self, out: &mut TextBuf) {
+        store(out.spare(), 0, self.text);
+        out.advance(self.len.into());
+    }
+}
+
+impl EventTexts {
+    const N_CLASSES: usize = 32;
+    const N_EVENTS: usize = 1024;
+
+    pub fn new() -> Self {
+        Self { places: vec![0; Self::N_CLASSES * Self::N_EVENTS], texts: Vec::new() }
+    }
+
+    /// Appends the text of one segment.
+    #[inline(always)]
+    pub fn append(&mut self, n: u8, cells: &Cells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let event = usize::from(record.event);
+        let place =
+            if event < Self::N_EVENTS { usize::from(record.class) * Self::N_EVENTS + event } else { usize::MAX };
+        let first = self.places.get(place).copied().unwrap_or(0) as usize;
+        // Without texts the index is out of range, too.
+        match self.texts.get(first.wrapping_sub(1).wrapping_add(n.into())) {
+            Some(text) if first > 0 => text.append(out),
+            _ => self.append_new(n, place, cells, source, &{ *record }, out),
+        }
+    }
+
+    /// Appends the text of one segment of an event that is not known. The label of an interrupt is followed by its number,
+    /// so its texts are not kept.
+    #[inline(never)]
+    fn append_new(
+        &mut self,
+        n: u8,
+        place: usize,
+        cells: &Cells,
+        source: &Source,
+        record: &KevRecord<'_>,
+        out: &mut TextBuf,
+    ) {
+        if !is_interrupt(record.class, record.event)
+            && let Some(kept) = self.places.get_mut(place)
+        {
+            let mut text = TextBuf::new();
+            let texts = cells.segments.iter().map(|segment| {
+                text.clear();
+                segment.append_event(source, record, &mut text);
+                ShortText::new(text.as_bytes())
+            });
+            if let Some(texts) = texts.collect::<Option<Vec<_>>>() {
+                *kept = self.texts.len() as u32 + 1;
+                self.texts.extend(texts);
+            }
+        }
+        if let Some(segment) = cells.segments.get(usize::from(n)) {
+            segment.append_event(source, record, out);
+        }
+    }
+}
+
+/// Times of a log as a report shows them.
+pub(super) struct Times {
+    pub form: TimeForm,
+    pub clock: Option<Clock>,
+    /// Start of the trace, for [`TimeForm::Relative`].
+    pub start: TraceStart,
+    /// Time of the clock's zero in ns since 1970, for [`TimeForm::Clock`].
+    boot_ns: i128,
+    /// Text of the last second for [`TimeForm::Clock`], and the second.
+    second: (i128, [u8; Times::SECOND]),
+}
+
+impl Times {
+    /// Bytes of `YYYY-MM-DD HH:MM:SS`.
+    const SECOND: usize = 19;
+
+    pub fn new(form: TimeForm, header: &KevHeader, start: TraceStart) -> Self {
+        let boot_ns = header.boot_ns().unwrap_or_default();
+        Self { form, clock: Clock::new(header), start, boot_ns, second: (i128::MIN, [0; Self::SECOND]) }
+    }
+
+    /// Time of a record in ns since the clock's zero.
+    #[inline]
+    pub fn ns(&self, record: &KevRecord<'_>) -> Option<u64> {
+        self.clock.zip(record.cycles()).map(|(clock, cycles)| clock.ns(cycles))
+    }
+
+    /// Time as the report shows it, in ns.
+    #[inline]
+    pub fn shown_ns(&self, ns: u64) -> i128 {
+        match self.form {
+            TimeForm::Absolute => ns.into(),
+            TimeForm::Relative => {
+                let start = self.clock.zip(self.start.cycles()).map_or(0, |(clock, cycles)| clock.ns(cycles));
+                i128::from(ns) - i128::from(start)
+            }
+            TimeForm::Clock => i128::from(ns) + self.boot_ns,
+        }
+    }
+
+    /// Appends a time in its column.
+    #[inline(always)]
+    pub fn append(&mut self, ns: Option<u64>, out: &mut TextBuf) {
+        let shown = match self.form {
+            TimeForm::Absolute => ns,
+            TimeForm::Relative => ns.and_then(|ns| u64::try_from(self.shown_ns(ns)).ok()),
+            TimeForm::Clock => None,
+        };
+        let cell = out.spare().first_chunk_mut::<TIME_WIDTH>();
+        if shown.zip(cell).is_some_and(|(ns, cell)| num::fixed::<TIME_WIDTH, 9>(cell, ns)) {
+            out.advance(TIME_WIDTH);
+        } else {
+            self.append_wide(ns, out);
+        }
+    }
+
+    #[inline(never)]
+    fn append_wide(&mut self, ns: Option<u64>, out: &mut TextBuf) {
+        let start = out.len();
+        self.append_bare(ns, out);
+        let width = if self.form == TimeForm::Clock { DATE_WIDTH } else { TIME_WIDTH };
+        align(start, width, Side::Right, out);
+    }
+
+    /// Appends a time without blanks, or `-`.
+    pub fn append_bare(&mut self, ns: Option<u64>, out: &mut TextBuf) {
+        let Some(ns) = ns.map(|ns| self.shown_ns(ns)) else { return out.push(b"-") };
+        if self.form == TimeForm::Clock {
+            return self.append_date(ns, out);
+        }
+        out.push(if ns < 0 { b"-" } else { b"" });
+        // A time is at most 2^64 from the trace's start.
+        let len = num::decimal::<9>(out.spare(), 0, u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
+        out.advance(len);
+    }
+
+    /// Appends date and time. Records in a row share their second.
+    fn append_date(&mut self, ns: i128, out: &mut TextBuf) {
+        let (second, fraction) = (ns.div_euclid(NS), ns.rem_euclid(NS));
+        if second != self.second.0 {
+            let text = date_and_time(ns);
+            match text.as_bytes().split_first_chunk() {
+                Some((first, [b'.', ..])) => self.second = (second, *first),
+                // The year has more than four digits.
+                _ => return out.push(text.as_bytes()),
+            }
+        }
+        let room = out.spare();
+        store(room, 0, self.second.1);
+        // The digit before the point is overwritten.
+        let end = num::decimal::<9>(room, Self::SECOND - 1, fraction as u64);
+        store(room, 0, self.second.1);
+        out.advance(end);
+    }
+
+    /// Appends a time as JSON.
+    #[inline]
+    pub fn append_json(&self, ns: Option<u64>, out: &mut TextBuf) {
+        match ns.map(|ns| self.shown_ns(ns)) {
+            None => out.push(b"null"),
+            Some(ns) => match u64::try_from(ns) {
+                Ok(ns) => out.dec(ns),
+                Err(_) => out.push(ns.to_string().as_bytes()),
+            },
+        }
+    }
+}
+
+const NS: i128 = 1_000_000_000;
+/// Width of [`Column::Time`].
+const TIME_WIDTH: usize = 18;
+/// Width of [`Column::TimeClock`].
+const DATE_WIDTH: usize = 29;
+
+/// CPUs in their column, by number.
+pub(super) fn cpu_texts() -> [[u8; 4]; 256] {
+    std::array::from_fn(|cpu| {
+        let [.., a, b, c] = num::right_aligned(cpu as u32);
+        [a, b, c, b' ']
+    })
+}
+
+/// Writes a record's number in its column at a place; returns the place after it.
+#[inline(always)]
+pub(super) fn put_number(room: &mut [u8], at: usize, number: u64) -> usize {
+    if number >= 100_000_000 {
+        return num::dec(room, at, number);
+    }
+    store(room, at, num::right_aligned(number as u32));
+    at + 8
+}
+
+/// Appends the field that a column shows, in its column or with its key; `is_defined` if definitions format the record,
+/// which then has no fields of its own.
+pub(super) fn append_argument(
+    (column, last): (Column, bool),
+    source: &Source,
+    is_defined: bool,
+    record: &KevRecord<'_>,
+    out: &mut TextBuf,
+) {
+    let Source { events, columns, form, .. } = source;
+    let start = out.len();
+    let field = (!is_defined).then(|| Fields::new(events.arguments(record)).find(columns.argument(column))).flatten();
+    match (field, form) {
+        (Some(field), Form::Ndjson) => {
+            out.push(&columns.key(column));
+            field.push_raw(out);
+        }
+        (None, Form::Ndjson) => {
+            // Its comma goes, too.
+            if out.as_bytes().ends_with(b",") {
+                out.truncate(start - 1);
+            }
+        }
+        (Some(field), _) => field.push_text(out),
+        (None, _) => out.push(b"-"),
+    }
+    match form {
+        Form::Ndjson => {}
+        Form::Text => {
+            if any_byte(&out.as_bytes()[start..], |byte| byte.is_ascii_control()) {
+                let text = out.as_bytes()[start..].to_vec();
+                out.truncate(start);
+                push_escaped(&text, out);
+            }
+            if !last {
+                align(start, columns.width(column), Side::Left, out);
+            }
+        }
+        Form::Tsv | Form::Csv => form.end_value(start, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut TextBuf)) -> String {
+        let mut out = TextBuf::new();
+        write(&mut out);
+        String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    #[test]
+    fn names_of_known_events_are_kept() {
+        // A column has a delimiter, a key and quotes at most.
+        let others = r#","class":"KER_CALL","id":1023,"type":"","data":"#.len();
+        for class in 0..32 {
+            for release in [None, Some((7, 1)), Some((8, 0))] {
+                let labels = Events::of(release, false).labels(class);
+                assert!(labels.iter().all(|label| others + label.len() + "/127".len() <= MAX_TEXT));
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_with_nine_decimals() {
+        let times = |form| Times::new(form, &KevHeader::default(), TraceStart::default());
+        for ns in [0, 1, 83_122_438_797_606, 9_999_999_000_000_000, 10_000_000_000_000_000, u64::MAX] {
+            let bare = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+            let mut times = times(TimeForm::Absolute);
+            assert_eq!(text(|out| times.append_bare(Some(ns), out)), bare);
+            assert_eq!(text(|out| times.append(Some(ns), out)), format!("{bare:>18}"));
+        }
+        assert_eq!(text(|out| times(TimeForm::Absolute).append(None, out)), format!("{:>18}", "-"));
+        let mut clock = times(TimeForm::Clock);
+        for ns in [0, 999_999_999, 1_000_000_000, 5, 951_782_399_000_000_001, u64::MAX] {
+            assert_eq!(text(|out| clock.append(Some(ns), out)), date_and_time(ns.into()));
+        }
+    }
+}
