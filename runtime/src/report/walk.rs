@@ -443,6 +443,6 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-        batch.push_setting(facts, log, reported_cpus, system)
+        batch.push_context(facts, log, reported_cpus, system)
     }
 }
