@@ -261,6 +261,12 @@ pub fn six(text: &mut [u8; 7], n: u32) {
     put_three(text, 3, n % 1000);
 }
 
+/// Writes a number below 10^8 and up to three bytes after it that count for nothing; gives its length.
+#[inline]
+pub fn decimal_short(text: &mut [u8], n: u64) -> usize {
+    put_short(text, 0, n as u32)
+}
+
 /// A number below 10^8 with blanks before it.
 ///
 /// ```

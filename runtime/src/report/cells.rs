@@ -26,20 +26,27 @@ pub(super) struct Cells {
     segments: Box<[Segment]>,
     form: Form,
     quick: Quick,
+    fixed: Fixed,
+    /// Values of a table's row, each with the bytes before it.
+    table: Box<[(Literal, Put)]>,
 }
 
-/// Way to write the cells of most events in one go.
+/// Way to write the cells of most events in one go, within [`COLUMNS`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quick {
-    Fixed(Fixed),
-    /// One after the other, within [`COLUMNS`] bytes.
+    /// At fixed places: id and times in their usual forms.
+    Plain,
+    /// At fixed places.
+    Fixed,
+    Table,
+    /// One after the other.
     InOrder,
     /// They may take more room.
     Never,
 }
 
-/// Cells at fixed places: values in columns that are never wider. A cell that a report does not have is written after the
-/// last one, where the text follows.
-#[derive(Default)]
+/// Places of cells in columns. A cell that a report does not have is written after the last one, where the text follows.
+#[derive(Debug, Default)]
 struct Fixed {
     len: u8,
     id_at: u8,
@@ -52,8 +59,9 @@ struct Fixed {
     is_micro: bool,
     /// True if the columns end their line, with the blanks before its end removed.
     ends_line: bool,
-    /// Literals and context columns. What is stored for them is longer than they are: in order, and before all others.
-    rest: Box<[(u8, Put)]>,
+    /// Literals and context columns in their order, with their width. More is stored for them than that. Wide values of
+    /// the context move all cells after them but the id.
+    rest: Box<[(u8, Put, usize)]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -134,23 +142,39 @@ impl Cells {
                 at - len + stored <= COLUMNS
             })
         };
-        let quick = match Fixed::of(&list, &segments) {
-            Some(fixed) => Quick::Fixed(fixed),
-            None if fits() => Quick::InOrder,
-            None => Quick::Never,
+        let fixed = Fixed::of(&list, &segments);
+        let quick = match &fixed {
+            Some(fixed) if fixed.is_plain() => Quick::Plain,
+            Some(_) => Quick::Fixed,
+            None if !fits() => Quick::Never,
+            None if form == Form::Text => Quick::InOrder,
+            None => Quick::Table,
         };
-        Self { quick, list: list.into(), segments: segments.into(), form }
+        let table = if quick == Quick::Table { row(&list) } else { Vec::new() };
+        let (list, segments, table) = (list.into(), segments.into(), table.into());
+        Self { list, segments, form, quick, fixed: fixed.unwrap_or_default(), table }
     }
 
     /// No cells.
     pub fn none() -> Self {
-        let quick = Quick::Fixed(Fixed::default());
-        Self { list: Box::default(), segments: Box::default(), form: Form::Text, quick }
+        Self {
+            list: Box::default(),
+            segments: Box::default(),
+            form: Form::Text,
+            quick: Quick::Plain,
+            fixed: Fixed::default(),
+            table: Box::default(),
+        }
     }
 
     /// True if nothing precedes a text.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// True if there are columns of the context.
+    pub fn has_context(&self) -> bool {
+        !self.segments.is_empty()
     }
 
     /// True if something precedes the texts of a level.
@@ -175,20 +199,11 @@ impl Cells {
 
     /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
     pub fn fit(&self, id: &IdCells) -> bool {
-        match &self.quick {
-            Quick::Fixed(fixed) => fixed.id_width == 0 || id.text.len() < fixed.id_width.into(),
-            Quick::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
+        match self.quick {
+            Quick::Plain | Quick::Fixed => self.fixed.id_width == 0 || id.text.len() < self.fixed.id_width.into(),
+            Quick::Table | Quick::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
             Quick::Never => false,
         }
-    }
-
-    /// True if [`Cells::put`] writes the texts of a context: each is short and, in columns, as wide as they are.
-    fn hold_texts(&self, texts: &[ContextText]) -> bool {
-        let is_fixed = matches!(self.quick, Quick::Fixed(_));
-        self.segments.iter().zip(texts).all(|(segment, text)| {
-            let ends_blank = || text.text[..text.len.into()].last().is_none_or(|byte| *byte == b' ');
-            text.long.is_none() && !(is_fixed && (usize::from(text.len) != segment.width() || !ends_blank()))
-        })
     }
 
     /// True if all times of an event leave a blank free in their columns. Tables have no columns.
@@ -197,13 +212,59 @@ impl Cells {
         times.hold(elapsed_ns, last_ns) || self.form != Form::Text
     }
 
-    /// Writes the cells of an event that [`Cells::holds`] has taken; gives their length.
+    /// Writes the cells of an event that [`Cells::holds`] has taken; gives their length. The values are asked for if more
+    /// than id and times are written.
     #[inline(always)]
-    pub fn put(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        match &self.quick {
-            Quick::Fixed(fixed) => fixed.put(values, times, room),
-            _ => self.put_each(values, times, room),
+    pub fn put<'v>(
+        &self,
+        id: &IdCells,
+        values: impl Fn() -> Values<'v>,
+        (elapsed_ns, last_ns): (u64, u64),
+        times: &Times,
+        room: &mut [u8; COLUMNS],
+    ) -> usize {
+        if self.quick != Quick::Plain {
+            return self.put_other(&values(), times, room);
         }
+        self.fixed.put(id, (elapsed_ns, last_ns), times, room)
+    }
+
+    #[inline(never)]
+    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        match self.quick {
+            Quick::Plain | Quick::Fixed => self.fixed.put_other(values, times, room),
+            Quick::Table => self.put_row(values, times, room),
+            Quick::InOrder | Quick::Never => self.put_each(values, times, room),
+        }
+    }
+
+    fn put_row(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        let mut at = 0;
+        for (before, put) in &self.table {
+            store(room, at, before.text);
+            at += usize::from(before.len);
+            at = match put {
+                Put::BareId => {
+                    store(room, at, values.id.text.0.to_le_bytes());
+                    at + values.id.text.len()
+                }
+                Put::Label => {
+                    store_blocks(room, at, &values.id.opening);
+                    at + values.id.opening_len
+                }
+                Put::Context(n) => {
+                    let text = values.context(*n);
+                    text.store(room, at);
+                    at + usize::from(text.len)
+                }
+                Put::BareElapsed => values.bare_elapsed(times, room, at),
+                Put::BareElapsedShort => values.bare_elapsed_short(room, at),
+                Put::BareDelta => values.bare_delta(room, at),
+                Put::BareDeltaMicro => values.bare_delta_micro(room, at),
+                _ => at,
+            };
+        }
+        at
     }
 
     #[inline(never)]
@@ -268,33 +329,36 @@ impl Cells {
 }
 
 impl Fixed {
-    /// Places of cells; `None` if a place depends on values.
+    /// Places of cells; `None` if a place depends on values in another way.
     fn of(list: &[Cell], segments: &[Segment]) -> Option<Self> {
         let (mut fixed, mut at, mut rest) = (Self::default(), 0usize, Vec::new());
         let (mut elapsed_at, mut delta_at) = (None, None);
         // True if the cell before ends with a value that may touch the next.
         let mut touches = false;
-        let touching = Literal::new(b" ");
         for (n, cell) in list.iter().enumerate() {
             let place = u8::try_from(at).ok()?;
             match cell.put {
                 Put::Literal(literal) => {
-                    rest.push((place, cell.put));
+                    rest.push((place, cell.put, literal.len.into()));
                     (at, touches) = (at + usize::from(literal.len), true);
                 }
+                Put::Id(_) | Put::Context(_) if rest.iter().any(|(_, put, _)| matches!(put, Put::Context(_))) => {
+                    return None;
+                }
                 Put::Id(width) => {
-                    if cell.apart && touches {
-                        rest.push((place, Put::Literal(touching)));
-                        at += 1;
+                    let blank = usize::from(cell.apart && touches);
+                    if blank > 0 {
+                        rest.push((place, Put::Literal(Literal::new(b" ")), 1));
                     }
-                    (fixed.id_at, fixed.id_width) = (u8::try_from(at).ok()?, width);
-                    (at, touches) = (at + usize::from(width), false);
+                    (fixed.id_at, fixed.id_width) = (u8::try_from(at + blank).ok()?, width);
+                    (at, touches) = (at + blank + usize::from(width), false);
                 }
                 // An empty value touches nothing.
                 Put::Context(_) if cell.apart && touches => return None,
                 Put::Context(segment) => {
-                    rest.push((place, cell.put));
-                    (at, touches) = (at + segments[usize::from(segment)].width(), false);
+                    let width = segments[usize::from(segment)].width();
+                    rest.push((place, cell.put, width));
+                    (at, touches) = (at + width, false);
                 }
                 Put::Times => {
                     (elapsed_at, delta_at) = (Some(place), Some(u8::try_from(at + 14).ok()?));
@@ -321,62 +385,67 @@ impl Fixed {
         Some(fixed)
     }
 
+    /// True if there is nothing but an id and times in their usual forms.
+    fn is_plain(&self) -> bool {
+        self.rest.is_empty() && !(self.is_short || self.is_micro || self.ends_line)
+    }
+
+    /// Writes plain cells. An id is stored with blanks after it, which the other cells replace.
     #[inline(always)]
-    fn put(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        if !self.rest.is_empty() {
-            self.put_rest(values, room);
+    fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        store(room, self.id_at.into(), id.text.0.to_le_bytes());
+        if let Some(room) = room[self.elapsed_at.into()..].first_chunk_mut() {
+            times.elapsed(elapsed_ns, room);
         }
-        store(room, self.id_at.into(), (values.id.text.0 as u32).to_le_bytes());
-        if self.id_width > 4 {
-            store(room, usize::from(self.id_at) + 4, [b' ']);
+        if let Some(room) = room[self.delta_at.into()..].first_chunk_mut() {
+            times.delta(elapsed_ns - last_ns, room);
         }
-        if self.is_short | self.is_micro | self.ends_line {
-            return self.put_special(values, times, room);
-        }
-        self.put_times(values, times, room);
         self.len.into()
     }
 
-    #[inline(always)]
-    fn put_times(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) {
-        if let Some(room) = room[self.elapsed_at.into()..].first_chunk_mut() {
-            times.elapsed(values.elapsed_ns, room);
-        }
-        if let Some(room) = room[self.delta_at.into()..].first_chunk_mut() {
-            times.delta(values.elapsed_ns - values.last_ns, room);
-        }
-    }
-
-    #[inline(never)]
-    fn put_rest(&self, values: &Values<'_>, room: &mut [u8; COLUMNS]) {
-        for (at, put) in &self.rest {
+    /// Writes any cells.
+    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        let mut moved = 0;
+        for (at, put, width) in &self.rest {
+            let at = usize::from(*at) + moved;
             match put {
-                Put::Context(segment) => values.context(*segment).store(room, usize::from(*at)),
-                Put::Literal(literal) => store(room, usize::from(*at), literal.text),
+                Put::Context(n) => {
+                    let text = values.context(*n);
+                    text.store(room, at);
+                    moved = usize::from(text.len).saturating_sub(*width);
+                }
+                Put::Literal(literal) => store(room, at, literal.text),
                 _ => {}
             }
         }
-    }
-
-    /// Writes times of other forms, and the end of the line.
-    #[inline(never)]
-    fn put_special(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        let (mut elapsed, mut delta) = ([0; 14], [0; 15]);
-        times.elapsed(values.elapsed_ns, &mut elapsed);
-        if self.is_micro {
-            delta = times.delta_micro(values.elapsed_ns - values.last_ns);
-        } else {
-            times.delta(values.elapsed_ns - values.last_ns, &mut delta);
+        if self.id_width > 0 {
+            store(room, self.id_at.into(), (values.id.text.0 as u32).to_le_bytes());
         }
-        let (elapsed_at, delta_at) = (usize::from(self.elapsed_at), usize::from(self.delta_at));
-        if self.is_short {
-            let [_, short @ .., _, _, _] = elapsed;
-            store(room, elapsed_at, short);
-        } else {
-            store(room, elapsed_at, elapsed);
+        if self.id_width > 4 {
+            store(room, usize::from(self.id_at) + 4, [b' ']);
         }
-        store(room, delta_at, delta);
-        let mut len = usize::from(self.len);
+        let (elapsed_ns, delta_ns) = (values.elapsed_ns, values.elapsed_ns - values.last_ns);
+        let (elapsed_at, delta_at) = (usize::from(self.elapsed_at) + moved, usize::from(self.delta_at) + moved);
+        let mut len = usize::from(self.len) + moved;
+        if elapsed_at < len {
+            let mut elapsed = [0; 14];
+            times.elapsed(elapsed_ns, &mut elapsed);
+            if self.is_short {
+                let [_, short @ .., _, _, _] = elapsed;
+                store(room, elapsed_at, short);
+            } else {
+                store(room, elapsed_at, elapsed);
+            }
+        }
+        if delta_at < len {
+            let mut delta = [0; 15];
+            if self.is_micro {
+                delta = times.delta_micro(delta_ns);
+            } else {
+                times.delta(delta_ns, &mut delta);
+            }
+            store(room, delta_at, delta);
+        }
         if self.ends_line {
             while len > 0 && room[len - 1] == b' ' {
                 len -= 1;
@@ -386,6 +455,22 @@ impl Fixed {
         }
         len
     }
+}
+
+/// Cells of a table with the literals before each.
+fn row(list: &[Cell]) -> Vec<(Literal, Put)> {
+    let (mut row, mut before) = (Vec::new(), Literal::new(b""));
+    for cell in list {
+        match cell.put {
+            Put::Literal(literal) if before.len > 0 => row.push((std::mem::replace(&mut before, literal), cell.put)),
+            Put::Literal(literal) => before = literal,
+            put => row.push((std::mem::replace(&mut before, Literal::new(b"")), put)),
+        }
+    }
+    if before.len > 0 {
+        row.push((before, Put::Literal(before)));
+    }
+    row
 }
 
 impl Cell {
@@ -898,9 +983,6 @@ impl ContextTexts {
     /// Finds the texts for an event; false if [`Cells::put`] cannot write them.
     #[inline(always)]
     pub fn find(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
-        if cells.segments.is_empty() {
-            return true;
-        }
         match self.threads.get(event.setting as usize) {
             Some(Some((tid, is_quick))) if *tid == event.tid => *is_quick,
             _ => self.render(batch, event, cells, logs),
@@ -925,9 +1007,10 @@ impl ContextTexts {
         let row = ContextRow::of(batch, event, logs);
         let texts = &mut self.texts[n * context..n * (context + 1)];
         for (segment, text) in cells.segments.iter().zip(&mut *texts) {
-            *text = segment.text(&row, cells.form, (&mut self.scratch, &mut self.value));
+            let quick = if cells.form == Form::Text { segment.columns(&row) } else { None };
+            *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, (&mut self.scratch, &mut self.value)));
         }
-        let is_quick = cells.hold_texts(texts);
+        let is_quick = texts.iter().all(|text| text.long.is_none());
         self.threads[context] = Some((event.tid, is_quick));
         is_quick
     }
@@ -962,6 +1045,36 @@ impl Segment {
     /// Width of all columns.
     fn width(&self) -> usize {
         self.0.iter().map(|(_, _, width)| width).sum()
+    }
+
+    /// Text of values that are shorter than their columns.
+    fn columns(&self, row: &ContextRow<'_>) -> Option<ContextText> {
+        let mut text = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: false, long: None };
+        let mut at = 0;
+        for (n, (_, column, width)) in self.0.iter().enumerate() {
+            let room = text.text.get_mut(at..at + width + 8)?;
+            let len = match fact(*column, row) {
+                Fact::Text(value) if value.len() < *width => {
+                    room.get_mut(..value.len())?.copy_from_slice(value);
+                    value.len()
+                }
+                Fact::Number(Some(0)) if *column == Column::Int => 0,
+                Fact::Number(Some(number)) if number < 10_000_000 && *column != Column::Exec => {
+                    let len = num::decimal_short(room, number);
+                    store(room, len, [b' '; 8]);
+                    len
+                }
+                Fact::Number(None) if *column != Column::Exec => 0,
+                _ => return None,
+            };
+            if len >= *width {
+                return None;
+            }
+            text.starts_blank |= n == 0 && len == 0;
+            at += width;
+        }
+        text.len = at as u8;
+        Some(text)
     }
 
     fn text(&self, row: &ContextRow<'_>, form: Form, (out, value): (&mut TextBuf, &mut TextBuf)) -> ContextText {
@@ -1095,16 +1208,27 @@ mod tests {
         let context: Vec<_> = cells
             .segments
             .iter()
-            .map(|segment| segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new())))
+            .map(|segment| {
+                let text = segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new()));
+                if cells.form == Form::Text
+                    && let Some(quick) = segment.columns(row)
+                {
+                    assert_eq!((&quick.text[..], quick.len), (&text.text[..], text.len));
+                    assert_eq!((quick.starts_blank, quick.long), (text.starts_blank, None));
+                }
+                text
+            })
             .collect();
         let id = IdCells::new(id, b"{label");
         let values = Values { id: &id, elapsed_ns, last_ns, context: &context };
-        let put =
-            (cells.fit(&id) && cells.hold_texts(&context) && cells.holds(times, elapsed_ns, last_ns)).then(|| {
-                let mut room = [b'?'; COLUMNS];
-                let len = cells.put(&values, times, &mut room);
-                String::from_utf8_lossy(&room[..len]).into_owned()
-            });
+        let put = (cells.fit(&id)
+            && context.iter().all(|text| text.long.is_none())
+            && cells.holds(times, elapsed_ns, last_ns))
+        .then(|| {
+            let mut room = [b'?'; COLUMNS];
+            let len = cells.put(&id, || values, (elapsed_ns, last_ns), times, &mut room);
+            String::from_utf8_lossy(&room[..len]).into_owned()
+        });
         let mut out = TextBuf::new();
         out.push(b"line before");
         let start = out.len();

@@ -72,6 +72,9 @@ struct LineWriter<'r> {
     /// True if a line is finished by its text: nothing follows, and only events are counted.
     ends_with_text: bool,
     delta_of_all: bool,
+    is_limited: bool,
+    /// True if [`Cells::put`] has more conditions than that times and texts fit.
+    has_more_conditions: bool,
     counted: Counted,
     /// Reported events by canonical id; empty unless they are asked for.
     counts: Vec<u64>,
@@ -415,17 +418,17 @@ impl<'r> LineFormat<'r> {
         if self.lines.get(first).is_none() {
             self.prepare(first);
         }
-        let LineFormat { lines, line, machine, timers, meter, catalog, .. } = self;
+        let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
         let limit = meter.limit();
         // The limit of the whole report is that of one event.
         let extent = if limit.is_some() { Extent::One } else { extent };
         let bounds = Bounds { extent, limit, steps: meter.room() };
         let events = if extent == Extent::One { &events[..1] } else { events };
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
+        line.begin(limit.is_some());
         let mut run = machine.start(program, timers);
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
-        let taken = &batch.taken.bytes[..];
-        let is_quick = limit.is_none() && !line.delta_of_all;
+        let (taken, logs) = (&batch.taken.bytes[..], line.logs);
         let ends_with_text = line.ends_with_text && extent == Extent::Many;
         let mut ahead = [first; AHEAD];
         let (mut n_done, mut n_counted) = (0, 0);
@@ -437,35 +440,32 @@ impl<'r> LineFormat<'r> {
             }
             for (n, (event, prepared)) in events.iter().zip(&ahead[..n_known]).enumerate() {
                 let (elapsed_ns, last_ns) = (event.elapsed_ns, state.last_elapsed_ns);
-                let shown = BatchedEvent { batch, taken, event, logs: line.logs };
+                let index = *first_index + n_done + n;
                 let goes_on = match &prepared.text {
-                    Text::Run(entry) if is_quick && prepared.is_quick && line.holds(&shown, last_ns) => {
+                    Text::Run(entry) if prepared.is_quick.get() && line.holds(batch, event, last_ns) => {
                         let start = text.len();
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
-                            let context = line.context_texts.of(event, &line.cells);
-                            let values = Values { id: &prepared.id, elapsed_ns, last_ns, context };
-                            n_columns = line.cells.put(&values, &line.times, room);
+                            let context = || line.context_texts.of(event, &line.cells);
+                            let values = || Values { id: &prepared.id, elapsed_ns, last_ns, context: context() };
+                            n_columns = line.cells.put(&prepared.id, values, (elapsed_ns, last_ns), &line.times, room);
                             n_columns
                         };
+                        let shown = BatchedEvent { batch, taken, event, logs };
                         let is_normal = run.begun(entry, &shown, (prepared.layout, start), put, text);
                         if is_normal && ends_with_text {
                             state.last_elapsed_ns = elapsed_ns;
-                            if prepared.is_guess {
-                                line.guess(event.id);
-                            }
                             true
                         } else {
                             n_counted += 1;
                             let outcome = if is_normal { None } else { Some(run.outcome()) };
-                            let index = self.at + n_done + n;
                             let place = Place { index, start, text: start + n_columns };
-                            line.end((&shown, prepared), (place, bounds), outcome, (&run, state), text)
+                            line.end((event, prepared), (place, bounds), outcome, (&run, state), text)
                         }
                     }
                     _ => {
                         n_counted += 1;
-                        line.write((&shown, prepared), (self.at + n_done + n, bounds), &mut run, state, text)
+                        line.write((batch, event, prepared), (index, bounds), &mut run, state, text)
                     }
                 };
                 if !goes_on || text.len() >= WRITE_AT {
@@ -555,6 +555,8 @@ impl<'r> LineWriter<'r> {
             ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
             finish,
             delta_of_all: options.delta_of_all,
+            is_limited: false,
+            has_more_conditions: false,
             counted: Counted::default(),
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             unresolved: None,
@@ -565,28 +567,43 @@ impl<'r> LineWriter<'r> {
 
     /// True if [`Cells::put`] writes the cells of an event.
     #[inline(always)]
-    fn holds(&mut self, shown: &BatchedEvent<'_>, last_ns: u64) -> bool {
-        let BatchedEvent { batch, event, logs, .. } = *shown;
+    fn holds(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
         self.cells.holds(&mut self.times, event.elapsed_ns, last_ns)
-            && self.context_texts.find(batch, event, &self.cells, logs)
+            && (!self.has_more_conditions || self.meets_conditions(batch, event))
+    }
+
+    #[inline(never)]
+    fn meets_conditions(&mut self, batch: &Batch, event: &EventRef) -> bool {
+        !self.is_limited && !self.delta_of_all && self.context_texts.find(batch, event, &self.cells, self.logs)
+    }
+
+    /// Begins a run of lines; `is_limited` tells that events may take fewer steps than usual.
+    fn begin(&mut self, is_limited: bool) {
+        self.is_limited = is_limited;
+        self.has_more_conditions = is_limited || self.delta_of_all || self.cells.has_context();
     }
 
     /// Appends the line of any event: false if no other line follows it now.
     #[inline(never)]
     fn write<'b>(
         &mut self,
-        (shown, prepared): (&BatchedEvent<'b>, &PreparedLine<'b>),
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
         (index, bounds): (usize, Bounds),
         run: &mut Run<'b>,
         state: &mut LineState,
         text: &mut TextBuf,
-    ) -> bool {
-        let BatchedEvent { batch, event, logs, .. } = *shown;
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let logs = self.logs;
         let start = text.len();
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
         if prepared.has_cells {
-            self.context_texts.find(batch, event, &self.cells, logs);
+            if self.cells.has_context() {
+                self.context_texts.find(batch, event, &self.cells, logs);
+            }
             let context = self.context_texts.of(event, &self.cells);
             let values = Values { id: &prepared.id, elapsed_ns: event.elapsed_ns, last_ns, context };
             self.cells.append(&values, &mut self.times, text);
@@ -596,7 +613,8 @@ impl<'r> LineWriter<'r> {
             // The report's steps are used up.
             Text::Run(_) if bounds.limit == Some(0) => Some(run.limited(start, text)),
             Text::Run(entry) => {
-                let is_normal = run.begun(entry, shown, (prepared.layout, start), |_| 0, text);
+                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
+                let is_normal = run.begun(entry, &shown, (prepared.layout, start), |_| 0, text);
                 if is_normal { None } else { Some(run.outcome()) }
             }
             Text::Refused => Some(run.refused(prepared.layout, text)),
@@ -610,20 +628,19 @@ impl<'r> LineWriter<'r> {
                 outcome
             }),
         };
-        self.end((shown, prepared), (place, bounds), outcome, (run, state), text)
+        self.end((event, prepared), (place, bounds), outcome, (run, state), text)
     }
 
     /// Ends a line after its text: false if no other line follows it now. `outcome` is `None` if the event ended normally.
     #[inline(never)]
     fn end(
         &mut self,
-        (shown, prepared): (&BatchedEvent<'_>, &PreparedLine<'_>),
+        (event, prepared): (&EventRef, &PreparedLine<'_>),
         (place, bounds): (Place, Bounds),
         outcome: Option<Outcome>,
         (run, state): (&Run<'_>, &mut LineState),
         text: &mut TextBuf,
     ) -> bool {
-        let event = shown.event;
         let has_steps = outcome.is_none() || run.n_steps() < bounds.steps;
         let outcome = outcome.unwrap_or_default();
         if outcome.skipped {
@@ -637,7 +654,8 @@ impl<'r> LineWriter<'r> {
         }
         state.last_elapsed_ns = event.elapsed_ns;
         if prepared.is_guess {
-            self.guess(event.id);
+            self.guessed.insert(event.id);
+            prepared.is_quick.set(prepared.fits);
         }
         if let Some(ends) = &mut self.ends {
             ends.push(LineEnd { event: place.index as u32, end: text.len() as u32 });
@@ -647,11 +665,6 @@ impl<'r> LineWriter<'r> {
             state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
         }
         has_steps && bounds.extent == Extent::Many && state.lines_on_page < self.page_size
-    }
-
-    /// Notes a hook whose event a stanza of the built-in format file printed.
-    fn guess(&mut self, id: u16) {
-        self.guessed.insert(id);
     }
 
     /// Counts a reported event, if events are counted by hook.

@@ -3,6 +3,7 @@
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
 use crate::catalog::Catalog;
+use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
 
 /// The prepared lines that a thread has met.
@@ -22,7 +23,9 @@ pub(super) struct PreparedLine<'r> {
     /// True if something precedes the text. Lines of level 0 have no columns.
     pub has_cells: bool,
     /// True if [`Cells::put`] writes that before the text of a routine, unless a value is wider than its column.
-    pub is_quick: bool,
+    pub fits: bool,
+    /// The same; false of a guess until it is noted that it printed an event.
+    pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
     key: u32,
@@ -124,8 +127,10 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
+        let fits = has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         self.lines.push(PreparedLine {
-            is_quick: has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_)),
+            fits,
+            is_quick: Cell::new(fits && !is_guess),
             text,
             id,
             layout: layouts[level as usize],
