@@ -4,12 +4,12 @@
 #     benches/flags.sh [PATTERN]      all rows, or those whose name has a match; exit status 1 if one is above its limit
 #
 # A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is its
-# ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal. Environment: EVENTS of the shorter
-# trace, JOBS at a time, BIN for a directory of binaries that are built already.
+# ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal. Environment:
+# EVENTS of the shorter trace, JOBS at a time, BIN for a directory of binaries that are built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# name | limit | command, with @ for the trace; `realistic` and `kev` name the load.
+# name | limit | command, load and flags; `realistic` and `kev` are the loads.
 rows() {
     cat <<'ROWS'
 default | 480 | tfbc realistic
@@ -56,11 +56,16 @@ jobs=${JOBS:-2}
 pattern=${1:-}
 command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
 if [[ -z ${BIN:-} ]]; then
-    cargo build --profile bench --locked -q -p tfbc -p tfbc-benches --bin tfbc --bin trcrpt --bin make-trace --bin make-kev
+    cargo build --profile bench --locked -q -p tfbc-cli -p tfbc-benches --bin tfbc --bin make-trace --bin make-kev
     BIN=${CARGO_TARGET_DIR:-target}/release
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# The program acts by the name it is called by.
+mkdir "$scratch/bin"
+for name in tfbc trcrpt; do
+    ln -s "$(realpath "$BIN/tfbc")" "$scratch/bin/$name"
+done
 for n in 1 3; do
     "$BIN/make-trace" realistic --events $((n * events)) -o "$scratch/realistic.$n"
     "$BIN/make-kev" --slots $((n * events)) -o "$scratch/kev.$n"
@@ -76,7 +81,7 @@ count() {
     [[ $command == tfbc ]] && flags=(report --threads 1 "${flags[@]}")
     # Output goes to a file, as to a pipe: what is written to /dev/null costs nothing either way.
     XDG_CACHE_HOME=$scratch/cache valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        "$BIN/$command" "${flags[@]}" "$scratch/$load.$trace" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+        "$scratch/bin/$command" "${flags[@]}" "$scratch/$load.$trace" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 
 row() {

@@ -67,12 +67,12 @@ pub(crate) trait Format<E>: Send {
     type Carried: Default + Send;
 
     /// Appends the text of events: false at their end, else the next call goes on from there. Where it is not known yet
-    /// what is carried, the text that depends on it is left to [`Format::settle`].
+    /// what is carried, the text that depends on it is left to [`Format::resolve`].
     fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
 
     /// Appends what was left out at the beginning of the text that was formatted last, and takes in what that carries
     /// on. False if the text does not hold after what is carried: then it is to be formatted again, from the events' beginning.
-    fn settle(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
+    fn resolve(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
 
     /// The template that takes most of the time, if that is long.
     fn take_slow(&mut self) -> Option<String>;
@@ -306,7 +306,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
             if carried.is_none() {
                 carried = turn.carried.take();
                 if let Some(carried) = &mut carried
-                    && !format.settle(&portion.events, carried, head)
+                    && !format.resolve(&portion.events, carried, head)
                 {
                     // The turn stays this portion's, and others may look at it.
                     drop(turn);

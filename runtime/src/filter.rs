@@ -237,12 +237,22 @@ impl Filter {
         }
     }
 
-    /// Whether an event is reported whose id is.
-    pub fn admits(&self, facts: &Facts<'_>, elapsed_ns: u64) -> bool {
+    /// True if processes or CPUs count, which the events before tell.
+    pub(crate) fn asks_for_context(&self) -> bool {
+        self.processes.is_some() || self.cpus.is_some()
+    }
+
+    /// True if thread and time of an event are admitted.
+    #[inline]
+    pub(crate) fn admits_event(&self, tid: u64, elapsed_ns: u64) -> bool {
         self.from_ns.is_none_or(|from| elapsed_ns >= from)
             && self.to_ns.is_none_or(|to| elapsed_ns <= to)
-            && self.processes.as_ref().is_none_or(|processes| processes.admits(facts))
-            && self.threads.as_ref().is_none_or(|threads| threads.tids.contains(&facts.tid) != threads.excluded)
+            && self.threads.as_ref().is_none_or(|threads| threads.tids.contains(&tid) != threads.excluded)
+    }
+
+    /// True if process and CPU of an event are admitted.
+    pub(crate) fn admits_facts(&self, facts: &Facts<'_>) -> bool {
+        self.processes.as_ref().is_none_or(|processes| processes.admits(facts))
             && self.cpus.as_ref().is_none_or(|cpus| facts.cpu.is_some_and(|cpu| cpus.contains(cpu)))
     }
 }

@@ -71,6 +71,24 @@ impl Form {
         }
     }
 
+    /// Ends the row of a table with its last value, whose text begins at `start` and ends in a newline.
+    #[inline]
+    pub(crate) fn end_row(self, start: usize, out: &mut TextBuf) {
+        let text = &out.as_bytes()[start..];
+        let value = text.strip_suffix(b"\n").unwrap_or(text);
+        if value.len() < text.len() && self.is_plain(value) {
+            if self == Form::Ndjson {
+                out.truncate(out.len() - 1);
+                out.spare()[..3].copy_from_slice(b"\"}\n");
+                out.advance(3);
+            }
+            return;
+        }
+        out.truncate(start + value.len());
+        self.end_value(start, out);
+        out.push(if self == Form::Ndjson { b"}\n" } else { self.line_end() });
+    }
+
     /// Ends a value that stands as it is.
     #[inline]
     fn end_plain(self, out: &mut TextBuf) {
@@ -108,10 +126,16 @@ impl Form {
 /// Whether any byte of a text is one of those that are told. Sixteen are looked at together, if `is` does not branch.
 #[inline]
 pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
-    let any_of = |chunk: &[u8; 16]| chunk.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
     let any_of_half = |half: &[u8; 8]| half.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
-    match (text.last_chunk(), text.first_chunk(), text.last_chunk()) {
-        (Some(last), ..) => text.as_chunks().0.iter().any(any_of) || any_of(last),
+    match (text.last_chunk::<16>(), text.first_chunk(), text.last_chunk()) {
+        (Some(last), ..) => {
+            // One answer for all chunks: asked for each, it takes longer than the comparisons.
+            let mut any = last.map(|byte| u8::from(is(byte)));
+            for chunk in text.as_chunks::<16>().0 {
+                any.iter_mut().zip(chunk).for_each(|(any, byte)| *any |= u8::from(is(*byte)));
+            }
+            u128::from_ne_bytes(any) != 0
+        }
         (None, Some(first), Some(last)) => any_of_half(first) || any_of_half(last),
         _ => text.iter().any(|byte| is(*byte)),
     }

@@ -11,13 +11,16 @@ impl Literal {
     /// Bytes that are stored.
     pub const MAX: usize = 24;
 
+    /// A literal of at most [`Literal::MAX`] bytes.
+    pub fn of(text: &[u8]) -> Self {
+        let mut literal = Self::default();
+        literal.append(text);
+        literal
+    }
+
     /// Literals for a text of any length; none for an empty one.
     pub fn all(text: &[u8]) -> impl Iterator<Item = Self> {
-        text.chunks(Self::MAX).map(|bytes| {
-            let mut literal = Self::default();
-            literal.append(bytes);
-            literal
-        })
+        text.chunks(Self::MAX).map(Self::of)
     }
 
     /// Appends bytes if there is room for all of them; returns those that are left.
@@ -31,9 +34,7 @@ impl Literal {
 
     /// Removes the white space at its start.
     pub fn trim_start(&mut self) {
-        let trimmed = self.as_bytes().trim_ascii_start().to_vec();
-        *self = Self::default();
-        self.append(&trimmed);
+        *self = Self::of(self.as_bytes().trim_ascii_start());
     }
 
     pub fn as_bytes(&self) -> &[u8] {

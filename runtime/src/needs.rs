@@ -161,7 +161,7 @@ impl Asked {
     /// What columns and filter ask for.
     fn of(options: &ReportOptions) -> Self {
         Self {
-            context: options.follow_context || options.columns.need_context() || options.filter.asks_for_facts(),
+            context: options.follow_context || options.columns.need_context() || options.filter.asks_for_context(),
             wanted: options.columns.wanted().or(options.filter.wanted()),
             ..Self::default()
         }

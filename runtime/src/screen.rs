@@ -56,6 +56,7 @@ impl<W: Write> Screen<W> {
         self.out
     }
 
+    #[inline]
     fn show(&mut self, bytes: &[u8]) {
         if self.shows {
             show(bytes, &mut self.text);
@@ -71,15 +72,15 @@ impl<W: Write> Write for Screen<W> {
             return self.out.write(bytes);
         }
         self.text.clear();
-        let mut rest = bytes;
-        while self.styles
-            && let Some((at, style)) = find_mark(rest)
-        {
-            self.show(&rest[..at]);
+        self.text.reserve(bytes.len());
+        let mut shown = 0;
+        let marked = if self.styles { bytes } else { &[] };
+        for (at, style) in styles(marked) {
+            self.show(&bytes[shown..at]);
             self.text.extend_from_slice(style);
-            rest = &rest[at + MARK_LEN..];
+            shown = at + MARK_LEN;
         }
-        self.show(rest);
+        self.show(&bytes[shown..]);
         self.out.write_all(&self.text)?;
         Ok(bytes.len())
     }
@@ -89,16 +90,13 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
-/// The first mark in some bytes, and its style.
-fn find_mark(bytes: &[u8]) -> Option<(usize, &'static [u8])> {
+/// Places of the marks in some bytes, with their styles.
+fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
     let Marks { dim, plain } = marks();
-    memchr_iter(dim[0], bytes).find_map(|at| {
-        let style: &[u8] = match &bytes[at..] {
-            found if found.starts_with(dim) => b"\x1b[2m",
-            found if found.starts_with(plain) => b"\x1b[0m",
-            _ => return None,
-        };
-        Some((at, style))
+    memchr_iter(dim[0], bytes).filter_map(move |at| match bytes[at..].first_chunk() {
+        Some(mark) if mark == dim => Some((at, b"\x1b[2m")),
+        Some(mark) if mark == plain => Some((at, b"\x1b[0m")),
+        _ => None,
     })
 }
 

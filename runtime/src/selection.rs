@@ -60,5 +60,7 @@ pub fn admits(
             None => return Err(ReportError::NoStart),
         }
     }
-    Ok(filter.admits(&context.facts(&timed.event), timed.time.elapsed_ns))
+    let event = &timed.event;
+    Ok(filter.admits_event(event.tid, timed.time.elapsed_ns)
+        && (!filter.asks_for_context() || filter.admits_facts(&context.facts(event))))
 }

@@ -6,7 +6,7 @@
 //!
 //! What an event may take depends on the events before it. Events that are formatted side by side do not wait for that:
 //! they begin with a guess that is too low, and their text stands if they cannot have reached the limit. Else they are
-//! formatted again when all before them are (`Meter::settle`); only hostile templates come to that.
+//! formatted again when all before them are (`Meter::resolve`); only hostile templates come to that.
 
 use tfbc_vm::{Context, Event, Layout, Observer, Outcome, Run, TextBuf};
 
@@ -185,7 +185,7 @@ impl Meter {
 
     /// Learns what the events before were, after some were formatted by a guess: false if the limit was within their reach.
     /// Then they are to be formatted again.
-    pub(crate) fn settle(&mut self, start: Work) -> bool {
+    pub(crate) fn resolve(&mut self, start: Work) -> bool {
         let Work { steps, bytes } = self.work;
         let steps = start.steps + (steps - self.start.steps);
         let is_valid = !self.has_given_up && steps < self.max.allowance(start.bytes);
@@ -242,7 +242,7 @@ mod tests {
             meter.begin(Work { steps: guess, bytes: start.bytes }, true);
             let limits = allowed(&mut meter, events);
             let gave_up = meter.has_given_up();
-            (limits.iter().all(Option::is_none), gave_up, meter.settle(start), meter.work())
+            (limits.iter().all(Option::is_none), gave_up, meter.resolve(start), meter.work())
         };
         let start = Work { steps: 200_000, bytes: 10_000 };
         let after = |steps: u64| Work { steps: 200_000 + steps, bytes: 10_016 };

@@ -248,6 +248,25 @@ pub fn point6(text: &mut [u8; 7], n: u32) {
     put_fraction::<6>(text, 0, n);
 }
 
+/// Writes the last six digits of a number, and a byte after them that counts for nothing.
+///
+/// ```
+/// let mut text = [0; 7];
+/// tfbc_vm::num::six(&mut text, 105_984);
+/// assert_eq!(&text[..6], b"105984");
+/// ```
+#[inline(always)]
+pub fn six(text: &mut [u8; 7], n: u32) {
+    put_three(text, 0, n / 1000 % 1000);
+    put_three(text, 3, n % 1000);
+}
+
+/// Writes a number below 10^8 and up to three bytes after it that count for nothing; gives its length.
+#[inline]
+pub fn decimal_short(text: &mut [u8], n: u64) -> usize {
+    put_short(text, 0, n as u32)
+}
+
 /// A number below 10^8 with blanks before it.
 ///
 /// ```

@@ -18,7 +18,7 @@ pub struct TextBuf {
 }
 
 /// Bytes of columns that are printed with an event's text.
-pub const COLUMNS: usize = 128;
+pub const COLUMNS: usize = 416;
 
 impl Default for TextBuf {
     fn default() -> Self {
@@ -28,7 +28,7 @@ impl Default for TextBuf {
 
 impl TextBuf {
     /// Room that every single instruction may use without asking: a literal and a number.
-    pub(crate) const SLACK: usize = 384;
+    pub(crate) const SLACK: usize = 512;
     /// The room of an empty text.
     const FIRST: usize = 4096;
     /// Bytes of [`TextBuf::spare`].

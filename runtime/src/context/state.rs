@@ -93,8 +93,21 @@ pub struct ContextState {
     /// What takes effect behind the event that was taken in last.
     leaving: Vec<Leaving>,
     wanted: Wanted,
-    /// Changes with what is known of any thread, but for the depth of interrupts.
+    /// Counts changes of what is known, except the depth of interrupts.
     version: u64,
+    /// Version after the last change that concerns all threads.
+    version_of_all: u64,
+    /// Version after the last change of a thread, by a mix of its id: threads that share a place seem to change together.
+    versions: Box<[u64; N_VERSIONS]>,
+}
+
+/// Places of threads' versions.
+const N_VERSIONS: usize = 256;
+
+/// Place of a thread's version.
+#[inline]
+fn version_place(tid: u64) -> usize {
+    (tid.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % N_VERSIONS
 }
 
 #[derive(Debug, Clone, Default)]
@@ -146,6 +159,8 @@ impl ContextState {
             leaving: Vec::new(),
             wanted,
             version: 0,
+            version_of_all: 0,
+            versions: Box::new([0; N_VERSIONS]),
         }
     }
 
@@ -167,9 +182,22 @@ impl ContextState {
         self.processes.n_lost + self.threads.n_lost
     }
 
-    /// As long as it is the same, the same is known, but for the depth of interrupts.
-    pub(crate) fn version(&self) -> u64 {
-        self.version
+    /// Version of what is known of a thread, except the depth of interrupts: equal versions, equal facts.
+    #[inline]
+    pub(crate) fn version(&self, tid: u64) -> u64 {
+        self.version_of_all.max(self.versions[version_place(tid)])
+    }
+
+    /// What is known of a thread has changed.
+    fn change(&mut self, tid: u64) {
+        self.version += 1;
+        self.versions[version_place(tid)] = self.version;
+    }
+
+    /// What is known of any thread may have changed.
+    fn change_all(&mut self) {
+        self.version += 1;
+        self.version_of_all = self.version;
     }
 
     /// How many interrupts are being served on the CPU of the event that was taken in last.
@@ -319,7 +347,7 @@ impl ContextState {
                 Leaving::Return(tid) => {
                     if let Some(slot) = self.find_thread(tid) {
                         self.threads.get_mut(slot).svc.clear();
-                        self.version += 1;
+                        self.change(tid);
                     }
                 }
                 Leaving::Undispatch(tid) => {
@@ -353,7 +381,7 @@ impl ContextState {
         if let Some(thread) = self.make_thread(tid) {
             thread.svc.clear();
             thread.svc.extend(name.iter().take(MAX_SVC).map(|byte| printable(*byte)));
-            self.version += 1;
+            self.change(tid);
         }
     }
 
@@ -363,7 +391,7 @@ impl ContextState {
             && let Some(thread) = self.make_thread(tid)
             && std::mem::replace(&mut thread.priority, priority) != priority
         {
-            self.version += 1;
+            self.change(tid);
         }
     }
 
@@ -372,7 +400,7 @@ impl ContextState {
         if let Some(thread) = self.make_thread(tid)
             && std::mem::replace(&mut thread.cpu, cpu) != cpu
         {
-            self.version += 1;
+            self.change(tid);
         }
     }
 
@@ -392,8 +420,8 @@ impl ContextState {
         let Some(slot) = self.processes.make(pid) else { return };
         let Some(path) = path else { return };
         let path = &path[..path.len().min(MAX_PATH)];
+        self.change_all();
         let process = self.processes.get_mut(slot);
-        self.version += 1;
         process.path = path.to_vec();
         process.name = base_name(path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
         if path.is_empty() {
@@ -409,7 +437,7 @@ impl ContextState {
         let Some(slot) = self.make_slot(tid) else { return };
         let old = self.threads.get_mut(slot).process.replace((process, pid));
         if old != Some((process, pid)) {
-            self.version += 1;
+            self.change(tid);
             if let Some((old, _)) = old {
                 self.members.remove(&(old, slot));
             }
@@ -421,7 +449,7 @@ impl ContextState {
     fn forget(&mut self, pid: u64) {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
-        self.version += 1;
+        self.change_all();
         self.last = None;
         while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
             self.members.remove(&(process, thread));

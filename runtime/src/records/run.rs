@@ -253,11 +253,11 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
         more
     }
 
-    fn settle(&mut self, _: &Batch, carried: &mut Work, _: &mut TextBuf) -> bool {
+    fn resolve(&mut self, _: &Batch, carried: &mut Work, _: &mut TextBuf) -> bool {
         if !std::mem::take(&mut self.is_guess) {
             return true;
         }
-        if self.writer.meter().is_none_or(|meter| meter.settle(*carried)) {
+        if self.writer.meter().is_none_or(|meter| meter.resolve(*carried)) {
             self.carry(carried);
             return true;
         }

@@ -22,12 +22,12 @@ pub(super) struct Batch {
     /// Presented buffers of the other events.
     copies: Vec<u8>,
     copied: Vec<Copied>,
-    pub events: Vec<Shown>,
+    pub events: Vec<EventRef>,
     /// Bytes of the events that were shown before.
     pub bytes_before: u64,
     /// Bytes of the events.
     pub n_bytes: u64,
-    settings: Vec<Setting>,
+    settings: Vec<SharedContext>,
     systems: Vec<Arc<SystemInfo>>,
     /// Paths, names and system calls of the settings.
     names: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Batch {
 
 /// One event.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shown {
+pub(super) struct EventRef {
     pub time_ns: u64,
     pub elapsed_ns: u64,
     pub tid: u64,
@@ -53,12 +53,12 @@ pub(super) struct Shown {
     pub id: u16,
     /// The environment that templates see, by its place among those of hooks.
     pub env: u8,
-    pub stands: Stands,
+    pub position: Position,
 }
 
 /// Where an event's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Stands {
+pub(super) enum Position {
     /// In the reader's buffer.
     #[default]
     InPlace,
@@ -68,11 +68,11 @@ pub(super) enum Stands {
     Ready,
 }
 
-impl Shown {
+impl EventRef {
     /// Whether its text is ready.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
-        self.stands == Stands::Ready
+        self.position == Position::Ready
     }
 }
 
@@ -91,7 +91,7 @@ struct Copied {
 
 /// What is known of an event from those before it. Consecutive events share one.
 #[derive(Debug, Clone)]
-pub(super) struct Setting {
+pub(super) struct SharedContext {
     /// Index of the event's log.
     pub log: u32,
     pub reported_cpus: Option<u32>,
@@ -144,7 +144,7 @@ impl Batch {
     pub fn push(&mut self, timed: &TimedEvent<'_>, place: InPlace, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
         self.n_bytes += event.bytes.len() as u64;
-        self.events.push(Shown {
+        self.events.push(EventRef {
             time_ns: time.time_ns,
             elapsed_ns: time.elapsed_ns,
             tid: event.tid,
@@ -153,7 +153,7 @@ impl Batch {
             setting,
             id: event.id,
             env: place.env.index() as u8,
-            stands: Stands::InPlace,
+            position: Position::InPlace,
         });
     }
 
@@ -162,7 +162,7 @@ impl Batch {
         let TimedEvent { event, time, .. } = timed;
         let hook = Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
         self.n_bytes += event.bytes.len() as u64;
-        self.events.push(Shown {
+        self.events.push(EventRef {
             time_ns: time.time_ns,
             elapsed_ns: time.elapsed_ns,
             tid: event.tid,
@@ -171,7 +171,7 @@ impl Batch {
             setting,
             id: event.id,
             env: hook.env_index() as u8,
-            stands: Stands::Copied,
+            position: Position::Copied,
         });
         self.copied.push(Copied {
             at: self.copies.len() as u32,
@@ -185,7 +185,7 @@ impl Batch {
     /// Adds the text of the event that was added last, which was copied.
     pub fn push_ready(&mut self, outcome: Outcome, text: &[u8]) {
         if let (Some(event), Some(copied)) = (self.events.last_mut(), self.copied.last_mut()) {
-            event.stands = Stands::Ready;
+            event.position = Position::Ready;
             copied.ready = self.ready.len() as u32;
             let text = append(&mut self.texts, text);
             self.ready.push(Ready { outcome, text });
@@ -199,8 +199,8 @@ impl Batch {
     }
 
     /// Adds what is known of an event, and gives its index.
-    pub fn push_setting(&mut self, facts: &Facts<'_>, log: usize, reported_cpus: Option<u32>, system: u32) -> u32 {
-        let setting = Setting {
+    pub fn push_context(&mut self, facts: &Facts<'_>, log: usize, reported_cpus: Option<u32>, system: u32) -> u32 {
+        let setting = SharedContext {
             log: log as u32,
             reported_cpus,
             system,
@@ -218,10 +218,10 @@ impl Batch {
 
     /// An event as a template sees it; `taken` is the buffer of [`Batch::taken`].
     #[inline(always)]
-    pub fn hook<'b>(&'b self, taken: &'b [u8], event: &Shown) -> Event<'b> {
-        let (buffer, at, offset) = match event.stands {
-            Stands::InPlace => (taken, event.at, self.taken.offset + u64::from(event.at)),
-            Stands::Copied | Stands::Ready => {
+    pub fn hook<'b>(&'b self, taken: &'b [u8], event: &EventRef) -> Event<'b> {
+        let (buffer, at, offset) = match event.position {
+            Position::InPlace => (taken, event.at, self.taken.offset + u64::from(event.at)),
+            Position::Copied | Position::Ready => {
                 let Copied { at, offset, .. } = self.copied[event.at as usize];
                 (&self.copies[..], at, offset)
             }
@@ -232,33 +232,33 @@ impl Batch {
         hook
     }
 
-    pub fn setting(&self, index: u32) -> &Setting {
+    pub fn shared_context(&self, index: u32) -> &SharedContext {
         &self.settings[index as usize]
     }
 
     /// The state of the system in a setting.
-    pub fn system(&self, setting: &Setting) -> &SystemInfo {
+    pub fn system(&self, setting: &SharedContext) -> &SystemInfo {
         &self.systems[setting.system as usize]
     }
 
     /// What a setting tells of an event of a thread.
-    pub fn facts(&self, setting: &Setting, tid: u64) -> Facts<'_> {
-        let Setting { pid, cpu, depth, priority, .. } = *setting;
+    pub fn facts(&self, setting: &SharedContext, tid: u64) -> Facts<'_> {
+        let SharedContext { pid, cpu, depth, priority, .. } = *setting;
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
         let (path, svc) = (name(&setting.path), name(&setting.svc));
         Facts { tid, pid, path, name: name(&setting.name), cpu, depth, priority, svc }
     }
 
     /// Elapsed time of the event before, if deltas are measured from it.
-    pub fn previous_ns(&self, event: &Shown) -> Option<u64> {
-        match event.stands {
-            Stands::InPlace => None,
-            Stands::Copied | Stands::Ready => self.copied[event.at as usize].previous_ns,
+    pub fn previous_ns(&self, event: &EventRef) -> Option<u64> {
+        match event.position {
+            Position::InPlace => None,
+            Position::Copied | Position::Ready => self.copied[event.at as usize].previous_ns,
         }
     }
 
     /// How an event ended whose text is ready, and the text.
-    pub fn ready(&self, event: &Shown) -> Option<(Outcome, &[u8])> {
+    pub fn ready(&self, event: &EventRef) -> Option<(Outcome, &[u8])> {
         if !event.is_ready() {
             return None;
         }

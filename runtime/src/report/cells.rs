@@ -8,7 +8,7 @@
 //!
 //! Columns of the context are rendered once per thread and context, not per event: neighbours share them.
 
-use super::batch::{Batch, Shown};
+use super::batch::{Batch, EventRef};
 use crate::catalog::Catalog;
 use crate::columns::{AixWriter, Column, Columns, ContextRow, Fact, Value, Writer, left, right};
 use crate::forms::Form;
@@ -25,17 +25,43 @@ pub(super) struct Cells {
     /// The context columns of each [`Put::Context`], in the order of the cells.
     segments: Box<[Segment]>,
     form: Form,
-    has_label: bool,
-    usual: Option<Usual>,
-    /// True if the cells of any event fit into [`COLUMNS`] bytes, unless a value is wider than its column.
-    fits: bool,
+    quick: Quick,
+    fixed: Fixed,
+    /// Values of a table's row, each with the bytes before it.
+    table: Box<[(Literal, Put)]>,
 }
 
-/// Id, perhaps context, and both times: their cells are known without a loop, which takes 60 instructions an event.
-#[derive(Debug, Clone, Copy)]
-struct Usual {
-    width: u8,
-    has_context: bool,
+/// Way to write the cells of most events in one go, within [`COLUMNS`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quick {
+    /// At fixed places: id and times in their usual forms.
+    Plain,
+    /// At fixed places.
+    Fixed,
+    Table,
+    /// One after the other.
+    InOrder,
+    /// They may take more room.
+    Never,
+}
+
+/// Places of cells in columns. A cell that a report does not have is written after the last one, where the text follows.
+#[derive(Debug, Default)]
+struct Fixed {
+    len: u8,
+    id_at: u8,
+    /// Width of the id's column; 0 without one.
+    id_width: u8,
+    elapsed_at: u8,
+    delta_at: u8,
+    /// Form of the times if they do not have nine and six decimals.
+    is_short: bool,
+    is_micro: bool,
+    /// True if the columns end their line, with the blanks before its end removed.
+    ends_line: bool,
+    /// Literals and context columns in their order, with their width. More is stored for them than that. Wide values of
+    /// the context move all cells after them but the id.
+    rest: Box<[(u8, Put, usize)]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -85,20 +111,25 @@ impl Cells {
             Form::Ndjson => cells.object(),
         }
         let Builder { list, segments, .. } = cells;
-        let mut at = 0;
-        let fits = list.iter().all(|cell| {
-            let (len, stored) = cell.max_len();
-            at += len;
-            at - len + stored <= COLUMNS
-        });
-        let has_label = list.iter().any(|cell| matches!(cell.put, Put::Label));
-        let puts: Vec<Put> = list.iter().map(|cell| cell.put).collect();
-        let usual = match puts[..] {
-            [Put::Id(width), Put::Times] => Some(Usual { width, has_context: false }),
-            [Put::Id(width), Put::Context(_), Put::Times] => Some(Usual { width, has_context: true }),
-            _ => None,
+        let fits = || {
+            let mut at = 0;
+            list.iter().all(|cell| {
+                let (len, stored) = cell.max_len();
+                at += len;
+                at - len + stored <= COLUMNS
+            })
         };
-        Self { fits, usual, list: list.into(), segments: segments.into(), form, has_label }
+        let fixed = Fixed::of(&list, &segments);
+        let quick = match &fixed {
+            Some(fixed) if fixed.is_plain() => Quick::Plain,
+            Some(_) => Quick::Fixed,
+            None if !fits() => Quick::Never,
+            None if form == Form::Text => Quick::InOrder,
+            None => Quick::Table,
+        };
+        let table = if quick == Quick::Table { row(&list) } else { Vec::new() };
+        let (list, segments, table) = (list.into(), segments.into(), table.into());
+        Self { list, segments, form, quick, fixed: fixed.unwrap_or_default(), table }
     }
 
     /// No cells.
@@ -107,10 +138,20 @@ impl Cells {
             list: Box::default(),
             segments: Box::default(),
             form: Form::Text,
-            has_label: false,
-            usual: None,
-            fits: true,
+            quick: Quick::Plain,
+            fixed: Fixed::default(),
+            table: Box::default(),
         }
+    }
+
+    /// True if nothing precedes a text.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// True if there are columns of the context.
+    pub fn has_context(&self) -> bool {
+        !self.segments.is_empty()
     }
 
     /// True if something precedes the texts of a level.
@@ -119,30 +160,87 @@ impl Cells {
         !(self.list.is_empty() || is_bare)
     }
 
-    /// True if [`Cells::put`] writes the cells of events, unless a value is wider than its column.
-    pub fn fit(&self) -> bool {
-        self.fits
+    /// Cells of a canonical hook id.
+    pub fn id(&self, id: u16, catalog: &Catalog<'_>) -> IdCells {
+        let mut opening = TextBuf::new();
+        if let Some(at) = self.list.iter().position(|cell| matches!(cell.put, Put::Label)) {
+            let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+            opening.push(if at == 0 { b"{" } else { b"," });
+            opening.push(Column::Id.info().key.as_bytes());
+            json::string(display_id(id).as_bytes(), &mut opening);
+            opening.push(b",\"label\":");
+            json::string(hook.as_ref().map_or(&b""[..], |hook| hook.label), &mut opening);
+        }
+        IdCells::new(id, opening.as_bytes())
     }
 
-    /// True if all values of an event leave a blank free in their columns. Values of tables have none.
+    /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
+    pub fn fit(&self, id: &IdCells) -> bool {
+        match self.quick {
+            Quick::Plain | Quick::Fixed => self.fixed.id_width == 0 || id.text.len() < self.fixed.id_width.into(),
+            Quick::Table | Quick::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
+            Quick::Never => false,
+        }
+    }
+
+    /// True if all times of an event leave a blank free in their columns. Tables have no columns.
     #[inline(always)]
-    pub fn hold(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
+    pub fn holds(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
         times.hold(elapsed_ns, last_ns) || self.form != Form::Text
     }
 
-    /// Writes the cells of an event that [`Cells::hold`] has taken; gives their length. The values are asked for in each
-    /// branch: lent to the loop, they would be in memory for both.
+    /// Writes the cells of an event that [`Cells::holds`] has taken; gives their length. The values are asked for if more
+    /// than id and times are written.
     #[inline(always)]
-    pub fn put<'v>(&self, values: impl Fn() -> Values<'v>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        let Some(Usual { width, has_context }) = self.usual else { return self.put_each(&values(), times, room) };
-        let values = values();
-        store(room, 0, values.id.0.to_le_bytes());
-        let mut at = usize::from(width);
-        if has_context {
-            at = Cell { put: Put::Context(0), apart: true }.put(&values, times, room, at);
+    pub fn put<'v>(
+        &self,
+        id: &IdCells,
+        values: impl Fn() -> Values<'v>,
+        (elapsed_ns, last_ns): (u64, u64),
+        times: &Times,
+        room: &mut [u8; COLUMNS],
+    ) -> usize {
+        if self.quick != Quick::Plain {
+            return self.put_other(&values(), times, room);
         }
-        times.both(values.elapsed_ns, values.elapsed_ns - values.last_ns, room, at);
-        at + Times::WIDTH
+        self.fixed.put(id, (elapsed_ns, last_ns), times, room)
+    }
+
+    #[inline(never)]
+    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        match self.quick {
+            Quick::Plain | Quick::Fixed => self.fixed.put_other(values, times, room),
+            Quick::Table => self.put_row(values, times, room),
+            Quick::InOrder | Quick::Never => self.put_each(values, times, room),
+        }
+    }
+
+    fn put_row(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        let mut at = 0;
+        for (before, put) in &self.table {
+            at = before.put(room, at);
+            at = match put {
+                Put::BareId => {
+                    store(room, at, values.id.text.0.to_le_bytes());
+                    at + values.id.text.len()
+                }
+                Put::Label => {
+                    store_blocks(room, at, &values.id.opening);
+                    at + values.id.opening_len
+                }
+                Put::Context(n) => {
+                    let text = values.context(*n);
+                    text.store(room, at);
+                    at + usize::from(text.len)
+                }
+                Put::BareElapsed => values.bare_elapsed(times, room, at),
+                Put::BareElapsedShort => values.bare_elapsed_short(room, at),
+                Put::BareDelta => values.bare_delta(room, at),
+                Put::BareDeltaMicro => values.bare_delta_micro(room, at),
+                _ => at,
+            };
+        }
+        at
     }
 
     #[inline(never)]
@@ -153,7 +251,7 @@ impl Cells {
     /// Appends the cells of any event.
     #[inline(never)]
     pub fn append(&self, values: &Values<'_>, times: &mut Times, out: &mut TextBuf) {
-        const ROOM: usize = 2 * COLUMNS;
+        const ROOM: usize = COLUMNS;
         let is_narrow = times.hold(values.elapsed_ns, values.last_ns);
         let line = out.len() + self.colour_len();
         // The first byte is the one before the cells that are not appended yet.
@@ -161,11 +259,11 @@ impl Cells {
         let mut at = 1;
         for cell in &self.list {
             let long = match cell.put {
-                Put::Label => Some(values.label),
+                Put::Label => Some(values.id.opening()),
                 Put::Context(n) => values.context(n).long.as_deref(),
                 _ => None,
             };
-            if long.is_some() || at > COLUMNS || matches!(cell.put, Put::EndLine) {
+            if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, Put::EndLine) {
                 out.push(&room[1..at]);
                 (room[0], at) = (room[at - 1], 1);
             }
@@ -206,6 +304,151 @@ impl Cells {
     }
 }
 
+impl Fixed {
+    /// Places of cells; `None` if a place depends on values in another way.
+    fn of(list: &[Cell], segments: &[Segment]) -> Option<Self> {
+        let (mut fixed, mut at, mut rest) = (Self::default(), 0usize, Vec::new());
+        let (mut elapsed_at, mut delta_at) = (None, None);
+        // True if the cell before ends with a value that may touch the next.
+        let mut touches = false;
+        for (n, cell) in list.iter().enumerate() {
+            let place = u8::try_from(at).ok()?;
+            match cell.put {
+                Put::Literal(literal) => {
+                    rest.push((place, cell.put, literal.len()));
+                    (at, touches) = (at + literal.len(), true);
+                }
+                Put::Id(_) | Put::Context(_) if rest.iter().any(|(_, put, _)| matches!(put, Put::Context(_))) => {
+                    return None;
+                }
+                Put::Id(width) => {
+                    let blank = usize::from(cell.apart && touches);
+                    if blank > 0 {
+                        rest.push((place, Put::Literal(Literal::of(b" ")), 1));
+                    }
+                    (fixed.id_at, fixed.id_width) = (u8::try_from(at + blank).ok()?, width);
+                    (at, touches) = (at + blank + usize::from(width), false);
+                }
+                // An empty value touches nothing.
+                Put::Context(_) if cell.apart && touches => return None,
+                Put::Context(segment) => {
+                    let width = segments[usize::from(segment)].width();
+                    rest.push((place, cell.put, width));
+                    (at, touches) = (at + width, false);
+                }
+                Put::Times => {
+                    (elapsed_at, delta_at) = (Some(place), Some(u8::try_from(at + 14).ok()?));
+                    (at, touches) = (at + Times::WIDTH, true);
+                }
+                Put::Elapsed | Put::ElapsedShort => {
+                    fixed.is_short = matches!(cell.put, Put::ElapsedShort);
+                    (elapsed_at, at, touches) = (Some(place), at + if fixed.is_short { 10 } else { 14 }, true);
+                }
+                Put::Delta | Put::DeltaMicro => {
+                    fixed.is_micro = matches!(cell.put, Put::DeltaMicro);
+                    (delta_at, at, touches) = (Some(place), at + 15, true);
+                }
+                Put::EndLine if n + 1 == list.len() => fixed.ends_line = true,
+                _ => return None,
+            }
+        }
+        fixed.len = u8::try_from(at).ok()?;
+        (fixed.elapsed_at, fixed.delta_at) = (elapsed_at.unwrap_or(fixed.len), delta_at.unwrap_or(fixed.len));
+        if fixed.id_width == 0 {
+            fixed.id_at = fixed.len;
+        }
+        fixed.rest = rest.into();
+        Some(fixed)
+    }
+
+    /// True if there is nothing but an id and times in their usual forms.
+    fn is_plain(&self) -> bool {
+        self.rest.is_empty() && !(self.is_short || self.is_micro || self.ends_line)
+    }
+
+    /// Writes plain cells. An id is stored with blanks after it, which the other cells replace.
+    #[inline(always)]
+    fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        store(room, self.id_at.into(), id.text.0.to_le_bytes());
+        if let Some(room) = room[self.elapsed_at.into()..].first_chunk_mut() {
+            times.elapsed(elapsed_ns, room);
+        }
+        if let Some(room) = room[self.delta_at.into()..].first_chunk_mut() {
+            times.delta(elapsed_ns - last_ns, room);
+        }
+        self.len.into()
+    }
+
+    /// Writes any cells.
+    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+        let mut moved = 0;
+        for (at, put, width) in &self.rest {
+            let at = usize::from(*at) + moved;
+            match put {
+                Put::Context(n) => {
+                    let text = values.context(*n);
+                    text.store(room, at);
+                    moved = usize::from(text.len).saturating_sub(*width);
+                }
+                Put::Literal(literal) => _ = literal.put(room, at),
+                _ => {}
+            }
+        }
+        if self.id_width > 0 {
+            store(room, self.id_at.into(), (values.id.text.0 as u32).to_le_bytes());
+        }
+        if self.id_width > 4 {
+            store(room, usize::from(self.id_at) + 4, [b' ']);
+        }
+        let (elapsed_ns, delta_ns) = (values.elapsed_ns, values.elapsed_ns - values.last_ns);
+        let (elapsed_at, delta_at) = (usize::from(self.elapsed_at) + moved, usize::from(self.delta_at) + moved);
+        let mut len = usize::from(self.len) + moved;
+        if elapsed_at < len {
+            let mut elapsed = [0; 14];
+            times.elapsed(elapsed_ns, &mut elapsed);
+            if self.is_short {
+                let [_, short @ .., _, _, _] = elapsed;
+                store(room, elapsed_at, short);
+            } else {
+                store(room, elapsed_at, elapsed);
+            }
+        }
+        if delta_at < len {
+            let mut delta = [0; 15];
+            if self.is_micro {
+                delta = times.delta_micro(delta_ns);
+            } else {
+                times.delta(delta_ns, &mut delta);
+            }
+            store(room, delta_at, delta);
+        }
+        if self.ends_line {
+            while len > 0 && room[len - 1] == b' ' {
+                len -= 1;
+            }
+            store(room, len, [b'\n']);
+            len += 1;
+        }
+        len
+    }
+}
+
+/// Cells of a table with the literals before each.
+fn row(list: &[Cell]) -> Vec<(Literal, Put)> {
+    let (mut row, mut before) = (Vec::new(), Literal::default());
+    for cell in list {
+        match cell.put {
+            Put::Literal(literal) if before.len() > 0 => row.push((std::mem::replace(&mut before, literal), cell.put)),
+            Put::Literal(literal) => before = literal,
+            put => row.push((std::mem::replace(&mut before, Literal::default()), put)),
+        }
+    }
+    if before.len() > 0 {
+        row.push((before, Put::Literal(before)));
+    }
+    row
+}
+
 impl Cell {
     /// Bytes that the cell takes at most if its value fits, and that are stored at its place.
     fn max_len(&self) -> (usize, usize) {
@@ -214,8 +457,7 @@ impl Cell {
             Put::Literal(literal) => (literal.len(), Literal::MAX),
             Put::Id(width) => (width.into(), 8),
             Put::BareId => (4, 8),
-            // Always appended.
-            Put::Label => (0, COLUMNS + 1),
+            Put::Label => (IdCells::MAX_OPENING, IdCells::MAX_OPENING),
             Put::Context(_) => (ContextText::MAX, ContextText::MAX),
             Put::Times => (Times::WIDTH, Times::WIDTH),
             Put::Elapsed => (14, 14),
@@ -241,17 +483,17 @@ impl Cell {
         match self.put {
             Put::Literal(literal) => literal.put(room, at),
             Put::Id(width) => {
-                store(room, at, values.id.0.to_le_bytes());
+                store(room, at, values.id.text.0.to_le_bytes());
                 at + usize::from(width)
             }
             Put::BareId => {
-                store(room, at, values.id.0.to_le_bytes());
-                at + values.id.len()
+                store(room, at, values.id.text.0.to_le_bytes());
+                at + values.id.text.len()
             }
             Put::Context(n) => {
-                let ContextText { text, len, .. } = values.context(n);
-                store(room, at, *text);
-                at + usize::from(*len)
+                let text = values.context(n);
+                text.store(room, at);
+                at + usize::from(text.len)
             }
             Put::Times => {
                 times.both_apart(values.elapsed_ns, values.delta(), room, at);
@@ -285,8 +527,10 @@ impl Cell {
                 store(room, at, [b'\n']);
                 at + 1
             }
-            // It is appended.
-            Put::Label => at,
+            Put::Label => {
+                store_blocks(room, at, &values.id.opening);
+                at + values.id.opening_len
+            }
         }
     }
 }
@@ -309,20 +553,18 @@ impl Put {
 /// Values of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values<'e> {
-    pub id: IdText,
+    pub id: &'e IdCells,
     pub elapsed_ns: u64,
     /// Elapsed time that the delta is measured from.
     pub last_ns: u64,
-    /// Texts of the context's segments: as many as there are, from this place on.
-    pub context: (&'e [ContextText], usize),
-    /// Opening of the event's JSON object.
-    pub label: &'e [u8],
+    /// Texts of the context's segments.
+    pub context: &'e [ContextText],
 }
 
 impl Values<'_> {
     #[inline(always)]
     fn context(&self, n: u8) -> &ContextText {
-        &self.context.0[self.context.1 + usize::from(n)]
+        &self.context[usize::from(n)]
     }
 
     /// Time since the event before, without its sign.
@@ -347,14 +589,12 @@ impl Values<'_> {
         if self.elapsed_ns.wrapping_sub(times.since_ns) >= MS {
             return num::decimal::<9>(room, at, self.elapsed_ns);
         }
-        let (mut text, blanks) = ([b' '; 24], usize::from(times.blanks));
-        if let Some(text) = text.first_chunk_mut() {
-            times.elapsed(self.elapsed_ns, text);
+        store(room, at, times.bare);
+        let at = at + usize::from(times.bare_len);
+        if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+            num::six(text, (self.elapsed_ns - times.since_ns) as u32);
         }
-        if let Some(text) = text.get(blanks..).and_then(|text| text.first_chunk::<16>()) {
-            store(room, at, *text);
-        }
-        at + 14 - blanks
+        at + 6
     }
 
     #[inline(never)]
@@ -366,11 +606,10 @@ impl Values<'_> {
     fn bare_delta(&self, room: &mut [u8], at: usize) -> usize {
         let at = self.sign(room, at);
         if self.delta() < MS {
-            let mut text = *b"0.      ";
-            if let Some(text) = text.last_chunk_mut() {
-                num::point6(text, self.delta() as u32);
+            store(room, at, *b"0.");
+            if let Some(text) = room.get_mut(at + 2..).and_then(|rest| rest.first_chunk_mut()) {
+                num::six(text, self.delta() as u32);
             }
-            store(room, at, text);
             return at + 8;
         }
         num::decimal::<6>(room, at, self.delta())
@@ -542,6 +781,31 @@ impl IdText {
     }
 }
 
+/// Cells of a hook id, made once per hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IdCells {
+    text: IdText,
+    /// Opening of the hook's JSON objects up to the value after the label: `{"id":"010","label":"…"`. Zeros fill its last
+    /// block.
+    opening: Box<[u8]>,
+    opening_len: usize,
+}
+
+impl IdCells {
+    /// Longest opening that [`Cells::put`] writes, zeros included.
+    const MAX_OPENING: usize = 3 * BLOCK;
+
+    fn new(id: u16, opening: &[u8]) -> Self {
+        let mut blocks = opening.to_vec();
+        blocks.resize(opening.len().next_multiple_of(BLOCK), 0);
+        Self { text: IdText::new(id), opening: blocks.into(), opening_len: opening.len() }
+    }
+
+    fn opening(&self) -> &[u8] {
+        &self.opening[..self.opening_len]
+    }
+}
+
 /// A millisecond.
 const MS: u64 = 1_000_000;
 
@@ -552,8 +816,9 @@ pub(super) struct Times {
     since_ns: u64,
     /// Its text, seconds included.
     text: [u8; 8],
-    /// Blanks that the text begins with.
-    blanks: u8,
+    /// The text without its blanks.
+    bare: [u8; 8],
+    bare_len: u8,
     /// True if elapsed times have the short form.
     is_short: bool,
 }
@@ -563,7 +828,8 @@ impl Times {
     const WIDTH: usize = 14 + 15;
 
     pub fn new(columns: &Columns) -> Self {
-        Self { since_ns: 0, text: *b"   0.000", blanks: 3, is_short: columns.list().contains(&Column::ElapsedShort) }
+        let (text, bare) = (*b"   0.000", *b"0.000   ");
+        Self { since_ns: 0, text, bare, bare_len: 5, is_short: columns.list().contains(&Column::ElapsedShort) }
     }
 
     /// Takes an elapsed time; false if it or its delta leaves no blank free in its column.
@@ -581,9 +847,8 @@ impl Times {
         text[..8].copy_from_slice(&self.text);
     }
 
-    /// Writes the elapsed time that was taken last, and its delta.
-    #[inline(always)]
-    fn both<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
+    #[inline(never)]
+    fn both_apart<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
         if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
             && let Some((elapsed, delta)) = both.split_first_chunk_mut()
             && let Some(delta) = delta.first_chunk_mut()
@@ -591,11 +856,6 @@ impl Times {
             self.elapsed(elapsed_ns, elapsed);
             self.delta(delta_ns, delta);
         }
-    }
-
-    #[inline(never)]
-    fn both_apart<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
-        self.both(elapsed_ns, delta_ns, room, at);
     }
 
     #[inline(never)]
@@ -644,7 +904,10 @@ impl Times {
         let fits = num::fixed::<14, 9>(&mut text, elapsed_ns) && !(self.is_short && text[1] != b' ');
         if fits && let Some(first) = text.first_chunk() {
             (self.text, self.since_ns) = (*first, elapsed_ns - elapsed_ns % MS);
-            self.blanks = first.iter().take_while(|byte| **byte == b' ').count() as u8;
+            let n_blanks = first.iter().take_while(|byte| **byte == b' ').count();
+            self.bare = *first;
+            self.bare.rotate_left(n_blanks);
+            self.bare_len = (first.len() - n_blanks) as u8;
         }
         fits
     }
@@ -667,14 +930,20 @@ pub(super) struct ContextText {
 }
 
 impl ContextText {
-    /// Some bytes more than all context columns are wide together.
-    const MAX: usize = 80;
+    /// Bytes of all context columns of a table with their keys, unless names are long.
+    const MAX: usize = 5 * BLOCK;
+
+    /// Writes the text, and blanks or zeros up to a multiple of a block.
+    #[inline(always)]
+    fn store(&self, room: &mut [u8], at: usize) {
+        store_blocks(room, at, &self.text[..usize::from(self.len).next_multiple_of(BLOCK)]);
+    }
 }
 
-/// Cache of the context's texts, by the contexts of a batch.
+/// Cache of the texts of a batch's contexts.
 #[derive(Default)]
 pub(super) struct ContextTexts {
-    /// Thread of the texts and true if all of them are short, by context.
+    /// Thread of the texts, and true if [`Cells::put`] may write them, by context.
     threads: Vec<Option<(u64, bool)>>,
     /// Texts by context and segment.
     texts: Vec<ContextText>,
@@ -683,26 +952,24 @@ pub(super) struct ContextTexts {
 }
 
 impl ContextTexts {
-    /// Finds the texts for an event; false if one of them is long.
+    /// Finds the texts for an event; false if [`Cells::put`] cannot write them.
     #[inline(always)]
-    pub fn find(&mut self, batch: &Batch, event: &Shown, cells: &Cells, logs: &[LogInfo]) -> bool {
-        if cells.segments.is_empty() {
-            return true;
-        }
+    pub fn find(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
         match self.threads.get(event.setting as usize) {
-            Some(Some((tid, is_short))) if *tid == event.tid => *is_short,
+            Some(Some((tid, is_quick))) if *tid == event.tid => *is_quick,
             _ => self.render(batch, event, cells, logs),
         }
     }
 
-    /// The texts for an event that [`ContextTexts::find`] has found, and the place of the first.
+    /// The texts for an event that [`ContextTexts::find`] has found.
     #[inline(always)]
-    pub fn of(&self, event: &Shown, cells: &Cells) -> (&[ContextText], usize) {
-        (&self.texts, cells.segments.len() * event.setting as usize)
+    pub fn of(&self, event: &EventRef, cells: &Cells) -> &[ContextText] {
+        let n = cells.segments.len();
+        self.texts.get(n * event.setting as usize..).unwrap_or_default()
     }
 
     #[inline(never)]
-    fn render(&mut self, batch: &Batch, event: &Shown, cells: &Cells, logs: &[LogInfo]) -> bool {
+    fn render(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
         let (context, n) = (event.setting as usize, cells.segments.len());
         if context >= self.threads.len() {
             self.threads.resize(context + 1, None);
@@ -710,15 +977,17 @@ impl ContextTexts {
             self.texts.resize(n * (context + 1), empty);
         }
         let row = ContextRow::of(batch, event, logs);
-        for (segment, text) in cells.segments.iter().zip(&mut self.texts[n * context..n * (context + 1)]) {
-            *text = segment.text(&row, cells.form, (&mut self.scratch, &mut self.value));
+        let texts = &mut self.texts[n * context..n * (context + 1)];
+        for (segment, text) in cells.segments.iter().zip(&mut *texts) {
+            let quick = if cells.form == Form::Text { segment.columns(&row) } else { None };
+            *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, (&mut self.scratch, &mut self.value)));
         }
-        let is_short = self.texts[n * context..n * (context + 1)].iter().all(|text| text.long.is_none());
-        self.threads[context] = Some((event.tid, is_short));
-        is_short
+        let is_quick = texts.iter().all(|text| text.long.is_none());
+        self.threads[context] = Some((event.tid, is_quick));
+        is_quick
     }
 
-    /// Another batch has other contexts.
+    /// Forgets the texts: another batch has other contexts.
     pub fn forget(&mut self) {
         self.threads.clear();
         self.texts.clear();
@@ -726,8 +995,8 @@ impl ContextTexts {
 }
 
 impl<'r> ContextRow<'r> {
-    fn of(batch: &'r Batch, event: &Shown, logs: &'r [LogInfo]) -> Self {
-        let setting = batch.setting(event.setting);
+    fn of(batch: &'r Batch, event: &EventRef, logs: &'r [LogInfo]) -> Self {
+        let setting = batch.shared_context(event.setting);
         Self {
             facts: batch.facts(setting, event.tid),
             file: logs[setting.log as usize].name.as_bytes(),
@@ -737,6 +1006,42 @@ impl<'r> ContextRow<'r> {
 }
 
 impl Segment {
+    /// Width of all columns.
+    fn width(&self) -> usize {
+        self.0.iter().map(|(_, _, width)| width).sum()
+    }
+
+    /// Text of values that are shorter than their columns.
+    fn columns(&self, row: &ContextRow<'_>) -> Option<ContextText> {
+        let mut text = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: false, long: None };
+        let mut at = 0;
+        for (n, (_, column, width)) in self.0.iter().enumerate() {
+            let room = text.text.get_mut(at..at + width + 8)?;
+            let Writer::Aix(AixWriter::Context(fact)) = column.info().writer else { return None };
+            let len = match fact(row) {
+                Fact::Text(value) if value.len() < *width => {
+                    room.get_mut(..value.len())?.copy_from_slice(value);
+                    value.len()
+                }
+                Fact::Number(Some(0)) if *column == Column::Int => 0,
+                Fact::Number(Some(number)) if number < 10_000_000 && *column != Column::Exec => {
+                    let len = num::decimal_short(room, number);
+                    store(room, len, [b' '; 8]);
+                    len
+                }
+                Fact::Number(None) if *column != Column::Exec => 0,
+                _ => return None,
+            };
+            if len >= *width {
+                return None;
+            }
+            text.starts_blank |= n == 0 && len == 0;
+            at += width;
+        }
+        text.len = at as u8;
+        Some(text)
+    }
+
     fn text(&self, row: &ContextRow<'_>, form: Form, (out, value): (&mut TextBuf, &mut TextBuf)) -> ContextText {
         out.clear();
         let mut starts_blank = false;
@@ -801,39 +1106,15 @@ impl Fact<'_> {
     }
 }
 
-/// Openings of JSON objects up to the value after the label, each put together once.
-#[derive(Default)]
-pub(super) struct Labels {
-    /// By canonical id, an index of `known` plus 1; 0 if it is not known.
-    places: Vec<u32>,
-    known: Vec<Box<[u8]>>,
-}
+/// Bytes that are stored at once.
+const BLOCK: usize = 32;
 
-impl Labels {
-    /// `{"id":"010","label":"…"`, for an id.
-    #[inline(always)]
-    pub fn of(&mut self, id: u16, catalog: &Catalog<'_>, cells: &Cells) -> &[u8] {
-        if !cells.has_label {
-            return &[];
-        }
-        let place = self.places.get(usize::from(id)).and_then(|place| place.checked_sub(1));
-        let place = place.unwrap_or_else(|| self.learn(id, catalog, cells));
-        self.known.get(place as usize).map_or(&b""[..], |label| label)
-    }
-
-    #[cold]
-    fn learn(&mut self, id: u16, catalog: &Catalog<'_>, cells: &Cells) -> u32 {
-        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
-        let mut text = TextBuf::new();
-        text.push(if matches!(cells.list[0].put, Put::Label) { b"{" } else { b"," });
-        text.push(Column::Id.info().key.as_bytes());
-        json::string(display_id(id).as_bytes(), &mut text);
-        text.push(b",\"label\":");
-        json::string(hook.as_ref().map_or(&b""[..], |hook| hook.label), &mut text);
-        self.places.resize(1 << 16, 0);
-        self.known.push(text.as_bytes().into());
-        self.places[usize::from(id)] = self.known.len() as u32;
-        self.known.len() as u32 - 1
+/// Writes whole blocks at a place, as far as there is room.
+#[inline(always)]
+fn store_blocks(room: &mut [u8], at: usize, text: &[u8]) {
+    let room = room.get_mut(at..).unwrap_or_default();
+    for (room, block) in room.as_chunks_mut::<BLOCK>().0.iter_mut().zip(text.as_chunks::<BLOCK>().0) {
+        *room = *block;
     }
 }
 
@@ -863,13 +1144,25 @@ mod tests {
         let context: Vec<_> = cells
             .segments
             .iter()
-            .map(|segment| segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new())))
+            .map(|segment| {
+                let text = segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new()));
+                if cells.form == Form::Text
+                    && let Some(quick) = segment.columns(row)
+                {
+                    assert_eq!((&quick.text[..], quick.len), (&text.text[..], text.len));
+                    assert_eq!((quick.starts_blank, quick.long), (text.starts_blank, None));
+                }
+                text
+            })
             .collect();
-        let values = Values { id: IdText::new(id), elapsed_ns, last_ns, context: (&context, 0), label: b"{label" };
-        let is_short = context.iter().all(|text| text.long.is_none());
-        let put = (cells.fit() && is_short && cells.hold(times, elapsed_ns, last_ns)).then(|| {
+        let id = IdCells::new(id, b"{label");
+        let values = Values { id: &id, elapsed_ns, last_ns, context: &context };
+        let put = (cells.fit(&id)
+            && context.iter().all(|text| text.long.is_none())
+            && cells.holds(times, elapsed_ns, last_ns))
+        .then(|| {
             let mut room = [b'?'; COLUMNS];
-            let len = cells.put(|| values, times, &mut room);
+            let len = cells.put(&id, || values, (elapsed_ns, last_ns), times, &mut room);
             String::from_utf8_lossy(&room[..len]).into_owned()
         });
         let mut out = TextBuf::new();

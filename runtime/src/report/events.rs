@@ -1,6 +1,6 @@
 //! Events of AIX traces, one at a time.
 
-use super::batch::{Batch, Setting, Shown};
+use super::batch::{Batch, EventRef, SharedContext};
 use super::format::{LineEnd, LineFormat};
 use super::walk::LogWalk;
 use super::{ReportError, ReportOptions, layouts};
@@ -21,7 +21,7 @@ pub(crate) struct AixEvents<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct AixEvent<'e> {
     batch: &'e Batch,
-    shown: &'e Shown,
+    shown: &'e EventRef,
     catalog: &'e Catalog<'e>,
 }
 
@@ -92,20 +92,20 @@ impl<'e> AixEvent<'e> {
         self.shown.tid
     }
 
-    fn setting(&self) -> &'e Setting {
-        self.batch.setting(self.shown.setting)
+    fn shared_context(&self) -> &'e SharedContext {
+        self.batch.shared_context(self.shown.setting)
     }
 
     pub fn cpu(&self) -> Option<u64> {
-        self.batch.facts(self.setting(), self.shown.tid).cpu
+        self.batch.facts(self.shared_context(), self.shown.tid).cpu
     }
 
     pub fn pid(&self) -> Option<u64> {
-        self.batch.facts(self.setting(), self.shown.tid).pid
+        self.batch.facts(self.shared_context(), self.shown.tid).pid
     }
 
     pub fn process(&self) -> Option<&'e [u8]> {
-        Some(self.batch.facts(self.setting(), self.shown.tid).name).filter(|name| !name.is_empty())
+        Some(self.batch.facts(self.shared_context(), self.shown.tid).name).filter(|name| !name.is_empty())
     }
 
     pub fn bytes(&self) -> &'e [u8] {

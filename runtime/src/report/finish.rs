@@ -3,14 +3,15 @@
 use super::ReportOptions;
 use crate::columns::Columns;
 use crate::forms::Form;
+use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter};
 use regex::bytes::Regex;
 use tfbc_vm::{Layout, TextBuf};
 
 /// What is done with a line after its text is formatted.
 pub(super) struct Finish {
-    /// Only lines whose text has a match. A copy of the options' with scratch of its own.
-    grep: Option<Regex>,
+    /// Only lines whose text has a match.
+    grep: Option<Grep>,
     ending: Ending,
     counts_lines: bool,
 }
@@ -36,7 +37,7 @@ impl Finish {
             form => Ending::Value(form),
         };
         let has_pages = options.page_size > 0 && !options.no_heading && !columns.is_bare();
-        Self { grep: options.grep.clone(), ending, counts_lines: has_pages && options.is_text() }
+        Self { grep: options.grep.as_ref().map(Grep::new), ending, counts_lines: has_pages && options.is_text() }
     }
 
     /// True if lines stay as they are.
@@ -55,7 +56,7 @@ impl Finish {
     pub fn line(&mut self, layout: Layout, line: usize, start: usize, out: &mut TextBuf) -> bool {
         if let Some(wanted) = &self.grep {
             let text = out.as_bytes().get(start..).unwrap_or_default();
-            if !is_match(wanted, text, layout) {
+            if !wanted.is_match(text, layout) {
                 out.truncate(line);
                 return false;
             }
@@ -65,12 +66,7 @@ impl Finish {
             Ending::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
             Ending::SecondLine => {}
             Ending::Dropped => out.truncate(start),
-            Ending::Value(form) => {
-                let n_ends = usize::from(out.as_bytes()[start..].ends_with(b"\n"));
-                out.truncate(out.len() - n_ends);
-                form.end_value(start, out);
-                out.push(if form == Form::Ndjson { b"}\n" } else { form.line_end() });
-            }
+            Ending::Value(form) => form.end_row(start, out),
         }
         true
     }
@@ -86,17 +82,49 @@ impl Finish {
     }
 }
 
-/// True if the text of an event has a match, without the blanks of its margins and the newline at its end.
-#[inline]
-pub(super) fn is_match(wanted: &Regex, text: &[u8], layout: Layout) -> bool {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    // An empty line has no margin.
-    let first = if text.starts_with(b" ") { usize::from(layout.first) } else { 0 };
-    let text = text.get(first..).unwrap_or(text);
-    if layout.further == 0 || memchr(b'\n', text).is_none() {
-        return wanted.is_match(text);
+/// Search in the texts of events, without the blanks of their margins and the newline at their end.
+pub(super) struct Grep {
+    /// A copy of the options' with scratch of its own.
+    wanted: Regex,
+    /// The pattern, if it is a plain text without blanks: no margin is part of a match.
+    literal: Option<Finder<'static>>,
+}
+
+impl Grep {
+    pub fn new(wanted: &Regex) -> Self {
+        let pattern = wanted.as_str();
+        let is_literal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b':' | b',' | b'/');
+        // The flags of a regular expression are not told. Those that matter here show in what it matches.
+        let other_case: String = pattern.chars().map(other_case).collect();
+        let is_exact = other_case == pattern || !wanted.is_match(other_case.as_bytes());
+        let literal = (!pattern.is_empty() && pattern.bytes().all(is_literal) && is_exact)
+            .then(|| Finder::new(pattern).into_owned());
+        Self { wanted: wanted.clone(), literal }
     }
-    wanted.is_match(&without_margins(text, layout.further.into()))
+
+    /// True if the text of an event has a match.
+    #[inline]
+    pub fn is_match(&self, text: &[u8], layout: Layout) -> bool {
+        match &self.literal {
+            Some(literal) => literal.find(text).is_some(),
+            None => self.is_match_within_margins(text, layout),
+        }
+    }
+
+    fn is_match_within_margins(&self, text: &[u8], layout: Layout) -> bool {
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        // An empty line has no margin.
+        let first = if text.starts_with(b" ") { usize::from(layout.first) } else { 0 };
+        let text = text.get(first..).unwrap_or(text);
+        if layout.further == 0 || memchr(b'\n', text).is_none() {
+            return self.wanted.is_match(text);
+        }
+        self.wanted.is_match(&without_margins(text, layout.further.into()))
+    }
+}
+
+fn other_case(char: char) -> char {
+    if char.is_ascii_lowercase() { char.to_ascii_uppercase() } else { char.to_ascii_lowercase() }
 }
 
 /// Lines without the margin of all but the first.
@@ -127,7 +155,25 @@ mod tests {
             ("  one\n two\n", Layout::default(), r"\A  one\n two\z"),
             ("\n", layout, r"\A\z"),
         ] {
-            assert!(is_match(&Regex::new(wanted).unwrap(), text.as_bytes(), layout), "{text:?}");
+            assert!(Grep::new(&Regex::new(wanted).unwrap()).is_match(text.as_bytes(), layout), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn plain_texts_match_as_the_regular_expressions_that_they_are() {
+        let pattern = |text: &str, ignores_case| {
+            regex::bytes::RegexBuilder::new(text).multi_line(true).case_insensitive(ignores_case).build().unwrap()
+        };
+        let layout = Layout { first: 3, further: 5 };
+        for wanted in ["a", "7f3", "ab/c", "x=1,y:2", "a.c", "0", "é", "ab c"] {
+            for ignores_case in [false, true] {
+                let grep = Grep::new(&pattern(wanted, ignores_case));
+                for text in ["   a\n", "   7F3\n", "   x AB/C\n     7f3\n", "   x=1,y:2\n", "\n", "   ab c\n", "   é\n"]
+                {
+                    let found = grep.is_match_within_margins(text.as_bytes(), layout);
+                    assert_eq!(grep.is_match(text.as_bytes(), layout), found, "{wanted} in {text:?}");
+                }
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Lines of a report: columns, and the text of each event's template.
 
-use super::batch::{Batch, Shown};
-use super::cells::{Cells, ContextTexts, Labels, Times, Values};
+use super::batch::{Batch, EventRef};
+use super::cells::{Cells, ContextTexts, Times, Values};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
-use super::prepared::{AHEAD, PreparedLines, Text};
+use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
 use super::{ReportOptions, Summary};
 use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
@@ -21,9 +21,9 @@ use tfbc_vm::{Context, Event, Layout, Machine, Outcome, ProcessNames, Run, Scene
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
 
-/// What a line depends on of the lines before it.
+/// State that a line takes over from the lines before it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Carried {
+pub(super) struct LineState {
     /// Elapsed time of the event that was reported last.
     pub(super) last_elapsed_ns: u64,
     /// Steps that templates took.
@@ -37,12 +37,9 @@ pub(super) struct LineFormat<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r ReportOptions,
     columns: &'r Columns,
-    logs: &'r [LogInfo],
-    cells: Cells,
-    finish: Finish,
-    /// True if lines have nothing after their text, and nothing but events is counted.
-    is_plain: bool,
     layouts: [Layout; 5],
+    lines: PreparedLines<'r>,
+    line: LineWriter<'r>,
     machine: Machine,
     /// Templates that ask for timers are run by the walk.
     timers: Timers,
@@ -51,27 +48,40 @@ pub(super) struct LineFormat<'r> {
     known_steps: &'r AtomicU64,
     /// Hook of the template that took most of the steps lately.
     slow: Option<u16>,
-    lines: PreparedLines<'r>,
-    times: Times,
-    context_texts: ContextTexts,
-    labels: Labels,
     /// Tells which routines may skip an event, if the report counts events and formats no others.
     readers: Option<Readers<'r>>,
-    /// Index of the event that comes next.
+    /// Index of the next event.
     at: usize,
-    /// True if the batch has begun, and for how many of its events the meter knows the bytes.
+    /// True if the batch has begun, and the number of its events whose bytes the meter knows.
     in_batch: bool,
     n_metered: usize,
-    /// What is left to be settled.
-    left: Option<Left>,
-    /// What had been counted before a batch, and the ids that were counted in it as long as its text may not stand.
+    deferred: Option<Deferred>,
+    /// Counts before the batch.
     before: Counted,
-    unsettled: Vec<u16>,
-    /// Events that were reported, by canonical id; empty unless they are asked for.
+}
+
+/// Writer of one line: everything that does not depend on the hook.
+struct LineWriter<'r> {
+    logs: &'r [LogInfo],
+    cells: Cells,
+    times: Times,
+    context_texts: ContextTexts,
+    finish: Finish,
+    /// Lines of a page; `u64::MAX` if there are no pages.
+    page_size: u64,
+    /// True if a line is finished by its text: nothing follows, and only events are counted.
+    ends_with_text: bool,
+    delta_of_all: bool,
+    is_limited: bool,
+    /// True if [`Cells::put`] has more conditions than that times and texts fit.
+    has_more_conditions: bool,
+    counted: Counted,
+    /// Reported events by canonical id; empty unless they are asked for.
     counts: Vec<u64>,
+    /// Ids counted while the beginning of the text is deferred: they are taken back if the text is formatted again.
+    unresolved: Option<Vec<u16>>,
     /// Hooks whose events a stanza of the built-in format file printed.
     guessed: IdSet,
-    counted: Counted,
     /// Ends of the lines in the text, if they are collected.
     ends: Option<Vec<LineEnd>>,
 }
@@ -84,18 +94,18 @@ pub(super) struct LineEnd {
     pub end: u32,
 }
 
-/// What was left out of a text since it was not known what stands before it.
+/// The head of a batch's text, deferred because the preceding line was not known yet.
 #[derive(Debug, Clone, Copy, Default)]
-struct Left {
-    /// Index of the event that the heading stands before, if there is none yet.
+struct Deferred {
+    /// Index of the event after the heading, if there is none yet.
     heading: Option<usize>,
     /// Index of the first event that is reported: its delta was not known.
     reported: Option<usize>,
-    /// What is carried behind the text.
-    carried: Carried,
+    /// State after the text.
+    state: LineState,
 }
 
-/// How many events are formatted in one go.
+/// Number of events to format in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     One,
@@ -104,7 +114,17 @@ enum Extent {
     Many,
 }
 
-/// What formatting counts.
+/// Limits of a run of lines.
+#[derive(Clone, Copy)]
+struct Bounds {
+    extent: Extent,
+    /// Steps of one event, if they are fewer than any event may take.
+    limit: Option<u64>,
+    /// Steps of all events.
+    steps: u64,
+}
+
+/// Numbers of events by outcome.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     n_formatted: u64,
@@ -119,7 +139,7 @@ struct Counted {
 impl Counted {
     /// Counts an event that did not end normally; `is_over_work` tells that a limit of it is that of the whole report.
     #[inline]
-    fn tell(&mut self, outcome: Outcome, is_over_work: bool) {
+    fn add_outcome(&mut self, outcome: Outcome, is_over_work: bool) {
         self.n_reported += u64::from(!outcome.skipped);
         self.n_truncated += u64::from(outcome.truncated);
         self.n_limited += u64::from(outcome.limited && !is_over_work);
@@ -129,16 +149,26 @@ impl Counted {
     }
 }
 
-/// An event of a batch, for its template.
-struct Shot<'b> {
+/// An event of a batch with its surroundings.
+#[derive(Clone, Copy)]
+struct BatchedEvent<'b> {
     batch: &'b Batch,
     /// [`Batch::taken`].
     taken: &'b [u8],
-    event: &'b Shown,
+    event: &'b EventRef,
     logs: &'b [LogInfo],
 }
 
-impl<'b> Scene<'b> for Shot<'b> {
+impl<'b> BatchedEvent<'b> {
+    #[inline(never)]
+    fn context_of(batch: &'b Batch, event: &EventRef, logs: &'b [LogInfo]) -> Context<'b> {
+        let shared = batch.shared_context(event.setting);
+        let log = &logs[shared.log as usize];
+        batch.system(shared).context(log, shared.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
+    }
+}
+
+impl<'b> Scene<'b> for BatchedEvent<'b> {
     #[inline(always)]
     fn bytes(&self) -> &'b [u8] {
         self.event().bytes
@@ -149,11 +179,10 @@ impl<'b> Scene<'b> for Shot<'b> {
         self.batch.hook(self.taken, self.event)
     }
 
+    // By value: a reference would keep the event in memory for the few templates that look at their surroundings.
+    #[inline(always)]
     fn context(&self) -> Context<'b> {
-        let Self { batch, event, logs, .. } = *self;
-        let setting = batch.setting(event.setting);
-        let log = &logs[setting.log as usize];
-        batch.system(setting).context(log, setting.reported_cpus, &batch.facts(setting, event.tid), &NO_PATHS)
+        Self::context_of(self.batch, self.event, self.logs)
     }
 }
 
@@ -165,108 +194,100 @@ impl<'r> LineFormat<'r> {
         logs: &'r [LogInfo],
         known_steps: &'r AtomicU64,
     ) -> Self {
-        let finish = Finish::new(options, columns);
         Self {
             catalog,
             options,
             columns,
-            logs,
-            cells: if options.stats { Cells::none() } else { Cells::new(columns, options.form, options.colour) },
-            is_plain: finish.is_nothing() && !options.histogram && !options.stats && !options.delta_of_all,
-            finish,
             layouts,
+            lines: PreparedLines::new(),
+            line: LineWriter::new(options, columns, logs),
             machine: Machine::new(options.limits),
             timers: Timers::new(),
             meter: Meter::new(options.max_work, options.limits.steps),
             known_steps,
             slow: None,
-            lines: PreparedLines::new(),
-            times: Times::new(columns),
-            context_texts: ContextTexts::default(),
-            labels: Labels::default(),
             readers: (options.stats && options.grep.is_none()).then(|| Readers::new(catalog)),
             at: 0,
             in_batch: false,
             n_metered: 0,
-            left: None,
+            deferred: None,
             before: Counted::default(),
-            unsettled: Vec::new(),
-            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
-            guessed: IdSet::default(),
-            counted: Counted::default(),
-            ends: None,
         }
     }
 
     /// Collects where each event's line ends from now on.
     pub fn collect_ends(&mut self) {
-        self.ends = Some(Vec::new());
-        self.is_plain = false;
+        self.line.ends = Some(Vec::new());
+        self.line.ends_with_text = false;
     }
 
     /// Ends of the lines in the text that was formatted last, in order.
     #[inline]
     pub fn ends(&self) -> &[LineEnd] {
-        self.ends.as_deref().unwrap_or_default()
+        self.line.ends.as_deref().unwrap_or_default()
     }
 
     /// Hooks whose events a stanza of the built-in format file printed.
     pub fn guessed(&self) -> &IdSet {
-        &self.guessed
+        &self.line.guessed
     }
 
-    /// Takes in what another thread's has counted.
+    /// Adds the counts of another thread.
     pub fn add(&mut self, other: &Self) {
-        self.guessed.extend(&other.guessed);
-        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
+        let (line, other) = (&mut self.line, &other.line);
+        line.guessed.extend(&other.guessed);
+        line.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
         let Counted { n_formatted, n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused } =
             other.counted;
-        self.counted.n_formatted += n_formatted;
-        self.counted.n_reported += n_reported;
-        self.counted.n_truncated += n_truncated;
-        self.counted.n_limited += n_limited;
-        self.counted.n_over_work += n_over_work;
-        self.counted.n_divided += n_divided;
-        self.counted.n_refused += n_refused;
+        line.counted.n_formatted += n_formatted;
+        line.counted.n_reported += n_reported;
+        line.counted.n_truncated += n_truncated;
+        line.counted.n_limited += n_limited;
+        line.counted.n_over_work += n_over_work;
+        line.counted.n_divided += n_divided;
+        line.counted.n_refused += n_refused;
     }
 
     /// Events of the batches that were formatted.
     pub fn n_formatted(&self) -> u64 {
-        self.counted.n_formatted
+        self.line.counted.n_formatted
     }
 
-    /// What was counted.
+    /// Counts so far.
     pub fn summary(&self) -> Summary {
-        let Counted { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } = self.counted;
+        let Counted { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } = self.line.counted;
         Summary { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, ..Summary::default() }
     }
 
-    /// Appends what stands behind the last line.
-    pub fn end(&mut self, system: &SystemInfo, carried: &mut Carried, text: &mut TextBuf) {
-        if !carried.begun {
+    /// Appends the end of the report.
+    pub fn end(&mut self, system: &SystemInfo, state: &mut LineState, text: &mut TextBuf) {
+        if !state.begun {
             self.begin(system, text);
         }
         if self.options.stats {
-            write_stats(&self.counts, self.catalog, self.options.form, !self.options.no_heading, text);
+            write_stats(&self.line.counts, self.catalog, self.options.form, !self.options.no_heading, text);
         } else {
-            write_histogram(&self.counts, self.catalog, text);
+            write_histogram(&self.line.counts, self.catalog, text);
         }
     }
 
-    /// Appends the lines of events, until there is text enough: false at the end of the batch.
+    /// Appends the lines of events until there is text enough: false at the end of the batch.
     #[inline]
-    fn lines<'b>(&mut self, batch: &'b Batch, carried: &mut Carried, text: &mut TextBuf) -> bool
+    fn lines<'b>(&mut self, batch: &'b Batch, state: &mut LineState, text: &mut TextBuf) -> bool
     where
         'r: 'b,
     {
         while self.at < batch.events.len() {
-            if !self.may_go_on(batch) || self.slow.is_some() {
+            if !self.has_work_left(batch) || self.slow.is_some() {
                 return true;
             }
-            if self.heading_is_due(carried) {
-                self.first_line(batch, carried, text);
+            if self.heading_is_due(state) {
+                self.first_line(batch, state, text);
             } else {
-                self.prepared_lines(batch, Extent::Many, carried, text);
+                if self.readers.is_some() {
+                    self.count_events(batch, state);
+                }
+                self.format_lines(batch, Extent::Many, state, text);
             }
             if text.len() >= WRITE_AT {
                 return true;
@@ -276,9 +297,9 @@ impl<'r> LineFormat<'r> {
         false
     }
 
-    /// Sees to the limit of the event that comes next; false if all is in vain, and to be formatted again.
+    /// Sets the limit of the next event; false if the text is in vain, and will be formatted again.
     #[inline]
-    fn may_go_on(&mut self, batch: &Batch) -> bool {
+    fn has_work_left(&mut self, batch: &Batch) -> bool {
         self.meter.room() > 0 || self.look(batch)
     }
 
@@ -293,277 +314,193 @@ impl<'r> LineFormat<'r> {
         !self.meter.has_given_up()
     }
 
-    /// Begins with a batch, after what is carried to it where that is known.
-    fn begin_batch(&mut self, batch: &Batch, carried: Option<&Carried>) {
+    /// Begins a batch, after a state if that is known.
+    fn begin_batch(&mut self, batch: &Batch, state: Option<&LineState>) {
         (self.in_batch, self.n_metered) = (true, 0);
-        self.before = self.counted;
+        self.before = self.line.counted;
         let known = || self.known_steps.load(Ordering::Relaxed);
-        let steps = carried.map_or_else(known, |carried| carried.steps);
-        self.meter.begin(Work { steps, bytes: batch.bytes_before }, carried.is_none());
+        let steps = state.map_or_else(known, |state| state.steps);
+        self.meter.begin(Work { steps, bytes: batch.bytes_before }, state.is_none());
     }
 
-    /// Forgets the text of a batch whose beginning was guessed wrong.
+    /// Discards the text of a batch that was formatted with a wrong guess of the steps before it.
     #[cold]
     fn take_back(&mut self) {
-        self.counted = self.before;
-        for id in self.unsettled.drain(..) {
-            self.counts[usize::from(id)] -= 1;
+        self.line.counted = self.before;
+        for id in self.line.unresolved.take().unwrap_or_default() {
+            self.line.counts[usize::from(id)] -= 1;
         }
-        (self.at, self.in_batch, self.left) = (0, false, None);
-        self.context_texts.forget();
+        (self.at, self.in_batch, self.deferred) = (0, false, None);
+        self.line.context_texts.forget();
     }
 
-    /// Counts the batch's events, and makes ready for the next one.
+    /// Counts the batch's events, and gets ready for the next one.
     fn end_batch(&mut self) {
-        self.counted.n_formatted += self.at as u64;
+        self.line.counted.n_formatted += self.at as u64;
         (self.at, self.in_batch) = (0, false);
-        self.context_texts.forget();
+        self.line.context_texts.forget();
     }
 
-    /// Formats events if it is not known what was reported before, up to the first one that is reported.
-    fn leave(&mut self, batch: &Batch, text: &mut TextBuf) -> Carried {
-        let mut carried = Carried::default();
-        let before = self.counted.n_reported;
-        self.left = Some(Left::default());
-        while self.at < batch.events.len() && self.may_go_on(batch) {
-            self.first_line(batch, &mut carried, text);
-            if self.counted.n_reported > before {
-                if let Some(left) = &mut self.left {
-                    left.reported = Some(self.at - 1);
+    /// Formats events up to the first one that is reported, without knowing the line before them.
+    fn format_deferred(&mut self, batch: &Batch, text: &mut TextBuf) -> LineState {
+        let mut state = LineState::default();
+        let before = self.line.counted.n_reported;
+        self.deferred = Some(Deferred::default());
+        self.line.unresolved = Some(Vec::new());
+        while self.at < batch.events.len() && self.has_work_left(batch) {
+            self.first_line(batch, &mut state, text);
+            if self.line.counted.n_reported > before {
+                if let Some(deferred) = &mut self.deferred {
+                    deferred.reported = Some(self.at - 1);
                 }
                 text.clear();
                 break;
             }
         }
-        carried
+        state
     }
 
     /// Appends the next line that is reported, after the heading if that is due.
     #[inline(never)]
-    fn first_line(&mut self, batch: &Batch, carried: &mut Carried, text: &mut TextBuf) {
-        let (line, n_reported) = (text.len(), self.counted.n_reported);
-        let is_due = self.heading_is_due(carried);
+    fn first_line(&mut self, batch: &Batch, state: &mut LineState, text: &mut TextBuf) {
+        let (line, n_reported) = (text.len(), self.line.counted.n_reported);
+        let is_due = self.heading_is_due(state);
         // Lines for people come after a heading even if their event is skipped.
         let comes_first = self.options.has_lines() && self.options.grep.is_none();
         if is_due && comes_first {
-            self.page_break(batch, self.at, carried, text);
+            self.page_break(batch, self.at, state, text);
         }
-        let lines_before = carried.lines_on_page;
-        self.prepared_lines(batch, Extent::First, carried, text);
-        if is_due && !comes_first && self.counted.n_reported > n_reported && text.len() > line {
+        let lines_before = state.lines_on_page;
+        self.format_lines(batch, Extent::First, state, text);
+        if is_due && !comes_first && self.line.counted.n_reported > n_reported && text.len() > line {
             let own = text.as_bytes()[line..].to_vec();
             text.truncate(line);
-            let n_lines = carried.lines_on_page - lines_before;
-            self.page_break(batch, self.at - 1, carried, text);
-            carried.lines_on_page = n_lines;
+            let n_lines = state.lines_on_page - lines_before;
+            self.page_break(batch, self.at - 1, state, text);
+            state.lines_on_page = n_lines;
             text.push(&own);
-        }
-    }
-
-    /// Appends the lines of events: at most `extent`, until there is text enough, the page is full, or the events have taken
-    /// many steps.
-    fn prepared_lines<'b>(&mut self, batch: &'b Batch, extent: Extent, carried: &mut Carried, text: &mut TextBuf)
-    where
-        'r: 'b,
-    {
-        if let Some(event) = batch.events.get(self.at)
-            && self.lines.get(event).is_none()
-        {
-            self.prepare(event);
-        }
-        // The limit of the whole report is that of one event.
-        let extent = if self.meter.limit().is_some() { Extent::One } else { extent };
-        if self.is_plain && extent == Extent::Many {
-            self.lines_of::<false>(batch, extent, carried, text);
-        } else {
-            self.lines_of::<true>(batch, extent, carried, text);
         }
     }
 
     /// Prepares the line of an event.
     #[cold]
-    fn prepare(&mut self, event: &Shown) {
+    fn prepare(&mut self, event: &EventRef) {
         let entry = self.catalog.lookup(event.id);
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
-        self.lines.add(event, self.catalog, (&self.layouts, &self.cells), is_counted);
+        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted);
     }
 
-    /// Appends lines as of [`LineFormat::prepared_lines`]. `MORE` is false if a line ends with its text and nothing but
-    /// events is counted: [`LineFormat::is_plain`].
+    /// Counts events whose text is not needed, up to one that is formatted.
+    fn count_events(&mut self, batch: &Batch, state: &mut LineState) {
+        let (first, line) = (self.at, &mut self.line);
+        for event in batch.events.get(first..).unwrap_or_default() {
+            if !matches!(self.lines.get(event).map(|line| &line.text), Some(Text::Counted)) {
+                break;
+            }
+            line.count(event.id);
+            state.last_elapsed_ns = event.elapsed_ns;
+            self.at += 1;
+        }
+        line.counted.n_reported += (self.at - first) as u64;
+        self.meter.take(0, (self.at - first) as u64);
+    }
+
+    /// Appends the lines of events: at most `extent`, until there is text enough, the page is full, or the events have taken
+    /// many steps.
     #[inline(never)]
-    fn lines_of<'b, const MORE: bool>(
-        &mut self,
-        batch: &'b Batch,
-        extent: Extent,
-        carried: &mut Carried,
-        text: &mut TextBuf,
-    ) where
+    fn format_lines<'b>(&mut self, batch: &'b Batch, extent: Extent, state: &mut LineState, text: &mut TextBuf)
+    where
         'r: 'b,
     {
-        let max_lines = self.page_size();
-        let LineFormat {
-            lines,
-            context_texts,
-            labels,
-            cells,
-            finish,
-            times,
-            logs,
-            machine,
-            timers,
-            counted,
-            meter,
-            counts,
-            unsettled,
-            left,
-            guessed,
-            catalog,
-            options,
-            ends,
-            ..
-        } = self;
-        let room = meter.room();
-        let limit = if MORE { meter.limit() } else { None };
-        let taken = &batch.taken.bytes[..];
         let events = batch.events.get(self.at..).unwrap_or_default();
-        let events = if extent == Extent::One { &events[..events.len().min(1)] } else { events };
-        let Some(first) = events.first().and_then(|event| lines.get(event)) else { return };
-        let Some(program) = catalog.programs().first() else { return };
+        let Some(first) = events.first() else { return };
+        if self.lines.get(first).is_none() {
+            self.prepare(first);
+        }
+        let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
+        let limit = meter.limit();
+        // The limit of the whole report is that of one event.
+        let extent = if limit.is_some() { Extent::One } else { extent };
+        let bounds = Bounds { extent, limit, steps: meter.room() };
+        let events = if extent == Extent::One { &events[..1] } else { events };
+        let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
+        line.begin(limit.is_some());
         let mut run = machine.start(program, timers);
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
+        let (taken, logs) = (&batch.taken.bytes[..], line.logs);
+        let ends_with_text = line.ends_with_text && extent == Extent::Many;
         let mut ahead = [first; AHEAD];
-        let mut last_ns = carried.last_elapsed_ns;
-        let (mut n_printed, mut n_told) = (0, 0);
+        let (mut n_done, mut n_counted) = (0, 0);
         'events: loop {
-            let events = &events[n_printed..];
+            let events = &events[n_done..];
             let n_known = lines.look_ahead(events, &mut ahead);
             if n_known == 0 {
                 break;
             }
             for (n, (event, prepared)) in events.iter().zip(&ahead[..n_known]).enumerate() {
-                let elapsed_ns = event.elapsed_ns;
-                let from_ns =
-                    if MORE && options.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
-                if MORE && matches!(prepared.text, Text::Counted) {
-                    if let Some(count) = counts.get_mut(usize::from(event.id)) {
-                        *count += 1;
-                    }
-                    if left.is_some() {
-                        unsettled.push(event.id);
-                    }
-                    last_ns = elapsed_ns;
-                    if extent == Extent::First {
-                        n_printed += n + 1;
-                        break 'events;
-                    }
-                    continue;
-                }
-                let line = text.len();
-                let mut fits = prepared.is_quick && limit.is_none();
-                if prepared.has_cells {
-                    fits &= context_texts.find(batch, event, cells, logs) && cells.hold(times, elapsed_ns, from_ns);
-                }
-                let label = if MORE && prepared.has_cells { labels.of(event.id, catalog, cells) } else { &[] };
-                let context = context_texts.of(event, cells);
-                let values = || Values { id: prepared.id, elapsed_ns, last_ns: from_ns, context, label };
-                if prepared.has_cells && !fits {
-                    cells.append(&values(), times, text);
-                }
-                let routine = match &prepared.text {
-                    Text::Run(begin) if limit != Some(0) => Some(begin),
-                    _ => None,
-                };
-                let mut start = text.len();
-                // None if the event ended normally.
-                let outcome = match routine {
-                    Some(begin) => {
+                let (elapsed_ns, last_ns) = (event.elapsed_ns, state.last_elapsed_ns);
+                let index = *first_index + n_done + n;
+                let goes_on = match &prepared.text {
+                    Text::Run(entry) if prepared.is_quick.get() && line.holds(batch, event, last_ns) => {
+                        let start = text.len();
+                        let mut n_columns = 0;
                         let put = |room: &mut _| {
-                            let len = if fits { cells.put(values, times, room) } else { 0 };
-                            start += len;
-                            len
+                            let context = || line.context_texts.of(event, &line.cells);
+                            let values = || Values { id: &prepared.id, elapsed_ns, last_ns, context: context() };
+                            n_columns = line.cells.put(&prepared.id, values, (elapsed_ns, last_ns), &line.times, room);
+                            n_columns
                         };
-                        let shot = Shot { batch, taken, event, logs };
-                        let is_normal = run.begun(begin, &shot, (prepared.layout, line), put, text);
-                        if is_normal { None } else { Some(run.outcome()) }
+                        let shown = BatchedEvent { batch, taken, event, logs };
+                        let is_normal = run.begun(entry, &shown, (prepared.layout, start), put, text);
+                        if is_normal && ends_with_text {
+                            state.last_elapsed_ns = elapsed_ns;
+                            true
+                        } else {
+                            n_counted += 1;
+                            let outcome = if is_normal { None } else { Some(run.outcome()) };
+                            let place = Place { index, start, text: start + n_columns };
+                            line.end((event, prepared), (place, bounds), outcome, (&run, state), text)
+                        }
                     }
-                    None => Some(other_text(&prepared.text, (batch, event), (prepared.layout, line), &run, text)),
+                    _ => {
+                        n_counted += 1;
+                        line.write((batch, event, prepared), (index, bounds), &mut run, state, text)
+                    }
                 };
-                let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
-                if is_skipped {
-                    text.truncate(line);
-                }
-                let is_wanted = !MORE || is_skipped || finish.line(prepared.layout, line, start, text);
-                let mut has_room = true;
-                if let Some(outcome) = outcome {
-                    has_room = run.n_steps() < room;
-                    if is_wanted {
-                        n_told += 1;
-                        counted.tell(outcome, limit.is_some() && !event.is_ready());
-                    }
-                }
-                if !is_wanted {
-                    n_told += 1;
-                } else if !is_skipped {
-                    last_ns = elapsed_ns;
-                    if prepared.is_guess {
-                        guessed.insert(event.id);
-                    }
-                    if MORE {
-                        if let Some(ends) = ends {
-                            let event = (self.at + n_printed + n) as u32;
-                            ends.push(LineEnd { event, end: text.len() as u32 });
-                        }
-                        carried.lines_on_page += finish.count_lines(&text.as_bytes()[line..]);
-                        if let Some(count) = counts.get_mut(usize::from(event.id)) {
-                            *count += 1;
-                            if left.is_some() {
-                                unsettled.push(event.id);
-                            }
-                        }
-                    }
-                }
-                let is_full =
-                    MORE && (carried.lines_on_page >= max_lines || extent == Extent::First && is_wanted && !is_skipped);
-                if text.len() >= WRITE_AT || is_full || !has_room {
-                    n_printed += n + 1;
+                if !goes_on || text.len() >= WRITE_AT {
+                    n_done += n + 1;
                     break 'events;
                 }
             }
-            n_printed += n_known;
+            n_done += n_known;
         }
-        meter.take(run.n_steps(), n_printed as u64);
-        self.at += n_printed;
-        counted.n_reported += n_printed as u64 - n_told;
-        carried.last_elapsed_ns = last_ns;
-    }
-
-    /// Lines of a page; as good as no limit if there are no pages.
-    fn page_size(&self) -> u64 {
-        if self.finish.counts_lines() { self.options.page_size } else { u64::MAX }
+        meter.take(run.n_steps(), n_done as u64);
+        self.at += n_done;
+        line.counted.n_reported += n_done as u64 - n_counted;
     }
 
     /// True if a heading comes before the next line.
-    fn heading_is_due(&self, carried: &Carried) -> bool {
-        !self.options.stats && (!carried.begun || self.page_is_full(carried))
+    fn heading_is_due(&self, state: &LineState) -> bool {
+        !self.options.stats && (!state.begun || self.page_is_full(state))
     }
 
     /// True if the heading line is due.
-    fn page_is_full(&self, carried: &Carried) -> bool {
-        carried.lines_on_page >= self.page_size()
+    fn page_is_full(&self, state: &LineState) -> bool {
+        state.lines_on_page >= self.line.page_size
     }
 
     /// Appends the heading before the first line, and the heading line again if a page is full. `at` is the index of the
     /// event that follows.
     #[cold]
-    fn page_break(&mut self, batch: &Batch, at: usize, carried: &mut Carried, text: &mut TextBuf) {
-        if !std::mem::replace(&mut carried.begun, true) {
-            match &mut self.left {
-                Some(left) => left.heading = Some(at),
-                None => self.begin(batch.system(batch.setting(batch.events[at].setting)), text),
+    fn page_break(&mut self, batch: &Batch, at: usize, state: &mut LineState, text: &mut TextBuf) {
+        if !std::mem::replace(&mut state.begun, true) {
+            match &mut self.deferred {
+                Some(deferred) => deferred.heading = Some(at),
+                None => self.begin(batch.system(batch.shared_context(batch.events[at].setting)), text),
             }
-        } else if self.page_is_full(carried) {
-            carried.lines_on_page = 0;
+        } else if self.page_is_full(state) {
+            state.lines_on_page = 0;
             self.column_heading(text);
         }
     }
@@ -595,11 +532,158 @@ impl<'r> LineFormat<'r> {
     }
 }
 
-impl Format<Batch> for LineFormat<'_> {
-    type Carried = Carried;
+/// Position of a line in its batch and in the text.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Index of the event.
+    index: usize,
+    /// Start of the line.
+    start: usize,
+    /// Start of the event's text, margin included.
+    text: usize,
+}
 
-    fn format(&mut self, batch: &Batch, carried: Option<&mut Carried>, text: &mut TextBuf) -> bool {
+impl<'r> LineWriter<'r> {
+    fn new(options: &ReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
+        let finish = Finish::new(options, columns);
+        Self {
+            logs,
+            cells: if options.stats { Cells::none() } else { Cells::new(columns, options.form, options.colour) },
+            times: Times::new(columns),
+            context_texts: ContextTexts::default(),
+            page_size: if finish.counts_lines() { options.page_size } else { u64::MAX },
+            ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
+            finish,
+            delta_of_all: options.delta_of_all,
+            is_limited: false,
+            has_more_conditions: false,
+            counted: Counted::default(),
+            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
+            unresolved: None,
+            guessed: IdSet::default(),
+            ends: None,
+        }
+    }
+
+    /// True if [`Cells::put`] writes the cells of an event.
+    #[inline(always)]
+    fn holds(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
+        self.cells.holds(&mut self.times, event.elapsed_ns, last_ns)
+            && (!self.has_more_conditions || self.meets_conditions(batch, event))
+    }
+
+    #[inline(never)]
+    fn meets_conditions(&mut self, batch: &Batch, event: &EventRef) -> bool {
+        !self.is_limited && !self.delta_of_all && self.context_texts.find(batch, event, &self.cells, self.logs)
+    }
+
+    /// Begins a run of lines; `is_limited` tells that events may take fewer steps than usual.
+    fn begin(&mut self, is_limited: bool) {
+        self.is_limited = is_limited;
+        self.has_more_conditions = is_limited || self.delta_of_all || self.cells.has_context();
+    }
+
+    /// Appends the line of any event: false if no other line follows it now.
+    #[inline(never)]
+    fn write<'b>(
+        &mut self,
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        (index, bounds): (usize, Bounds),
+        run: &mut Run<'b>,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let logs = self.logs;
+        let start = text.len();
+        let last_ns = state.last_elapsed_ns;
+        let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
+        if prepared.has_cells {
+            if self.cells.has_context() {
+                self.context_texts.find(batch, event, &self.cells, logs);
+            }
+            let context = self.context_texts.of(event, &self.cells);
+            let values = Values { id: &prepared.id, elapsed_ns: event.elapsed_ns, last_ns, context };
+            self.cells.append(&values, &mut self.times, text);
+        }
+        let place = Place { index, start, text: text.len() };
+        let outcome = match &prepared.text {
+            // The report's steps are used up.
+            Text::Run(_) if bounds.limit == Some(0) => Some(run.limited(start, text)),
+            Text::Run(entry) => {
+                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
+                let is_normal = run.begun(entry, &shown, (prepared.layout, start), |_| 0, text);
+                if is_normal { None } else { Some(run.outcome()) }
+            }
+            Text::Refused => Some(run.refused(prepared.layout, text)),
+            Text::Nothing => Some(Outcome { skipped: true, ..Outcome::default() }),
+            Text::Counted => None,
+            Text::Ready => batch.ready(event).map(|(outcome, ready)| {
+                if ready.starts_with(b"\n") {
+                    trim(start, text);
+                }
+                text.push(ready);
+                outcome
+            }),
+        };
+        self.end((event, prepared), (place, bounds), outcome, (run, state), text)
+    }
+
+    /// Ends a line after its text: false if no other line follows it now. `outcome` is `None` if the event ended normally.
+    #[inline(never)]
+    fn end(
+        &mut self,
+        (event, prepared): (&EventRef, &PreparedLine<'_>),
+        (place, bounds): (Place, Bounds),
+        outcome: Option<Outcome>,
+        (run, state): (&Run<'_>, &mut LineState),
+        text: &mut TextBuf,
+    ) -> bool {
+        let has_steps = outcome.is_none() || run.n_steps() < bounds.steps;
+        let outcome = outcome.unwrap_or_default();
+        if outcome.skipped {
+            text.truncate(place.start);
+        } else if !self.finish.line(prepared.layout, place.start, place.text, text) {
+            return has_steps;
+        }
+        self.counted.add_outcome(outcome, bounds.limit.is_some() && !event.is_ready());
+        if outcome.skipped {
+            return has_steps;
+        }
+        state.last_elapsed_ns = event.elapsed_ns;
+        if prepared.is_guess {
+            self.guessed.insert(event.id);
+            prepared.is_quick.set(prepared.fits);
+        }
         if let Some(ends) = &mut self.ends {
+            ends.push(LineEnd { event: place.index as u32, end: text.len() as u32 });
+        }
+        self.count(event.id);
+        if self.finish.counts_lines() {
+            state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
+        }
+        has_steps && bounds.extent == Extent::Many && state.lines_on_page < self.page_size
+    }
+
+    /// Counts a reported event, if events are counted by hook.
+    #[inline]
+    fn count(&mut self, id: u16) {
+        if let Some(count) = self.counts.get_mut(usize::from(id)) {
+            *count += 1;
+            if let Some(unresolved) = &mut self.unresolved {
+                unresolved.push(id);
+            }
+        }
+    }
+}
+
+impl Format<Batch> for LineFormat<'_> {
+    type Carried = LineState;
+
+    fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
+        if let Some(ends) = &mut self.line.ends {
             ends.clear();
         }
         if self.at >= batch.events.len() {
@@ -607,77 +691,53 @@ impl Format<Batch> for LineFormat<'_> {
             return false;
         }
         if !self.in_batch {
-            self.begin_batch(batch, carried.as_deref());
+            self.begin_batch(batch, state.as_deref());
         }
-        if let Some(carried) = carried {
-            let more = self.lines(batch, carried, text);
-            carried.steps = self.meter.work().steps;
-            self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+        if let Some(state) = state {
+            let more = self.lines(batch, state, text);
+            state.steps = self.meter.work().steps;
+            self.known_steps.fetch_max(state.steps, Ordering::Relaxed);
             return more;
         }
-        let mut carried = self.leave(batch, text);
-        let more = self.lines(batch, &mut carried, text);
-        if let Some(left) = &mut self.left {
-            left.carried = carried;
+        let mut state = self.format_deferred(batch, text);
+        let more = self.lines(batch, &mut state, text);
+        if let Some(deferred) = &mut self.deferred {
+            deferred.state = state;
         }
         more
     }
 
-    fn settle(&mut self, batch: &Batch, carried: &mut Carried, head: &mut TextBuf) -> bool {
-        if self.left.is_some() && !self.meter.settle(Work { steps: carried.steps, bytes: batch.bytes_before }) {
+    fn resolve(&mut self, batch: &Batch, state: &mut LineState, head: &mut TextBuf) -> bool {
+        if self.deferred.is_some() && !self.meter.resolve(Work { steps: state.steps, bytes: batch.bytes_before }) {
             self.take_back();
             return false;
         }
-        self.unsettled.clear();
-        let Some(left) = self.left.take() else { return true };
-        if let Some(at) = left.heading
-            && !carried.begun
+        self.line.unresolved = None;
+        let Some(deferred) = self.deferred.take() else { return true };
+        if let Some(at) = deferred.heading
+            && !state.begun
         {
-            self.page_break(batch, at, carried, head);
+            self.page_break(batch, at, state, head);
         }
-        if let Some(at) = left.reported {
+        if let Some(at) = deferred.reported {
             // It has been counted.
-            let (counted, meter, next) = (self.counted, self.meter, std::mem::replace(&mut self.at, at));
-            self.lines_of::<true>(batch, Extent::One, carried, head);
-            (self.counted, self.meter, self.at) = (counted, meter, next);
+            let (counted, meter, next) = (self.line.counted, self.meter, std::mem::replace(&mut self.at, at));
+            self.format_lines(batch, Extent::One, state, head);
+            (self.line.counted, self.meter, self.at) = (counted, meter, next);
             // The next batch has other contexts.
-            self.context_texts.forget();
-            if let Some(count) = batch.events.get(at).and_then(|event| self.counts.get_mut(usize::from(event.id))) {
+            self.line.context_texts.forget();
+            if let Some(count) = batch.events.get(at).and_then(|event| self.line.counts.get_mut(usize::from(event.id)))
+            {
                 *count -= 1;
             }
-            *carried = Carried { begun: carried.begun, ..left.carried };
+            *state = LineState { begun: state.begun, ..deferred.state };
         }
-        carried.steps = self.meter.work().steps;
-        self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+        state.steps = self.meter.work().steps;
+        self.known_steps.fetch_max(state.steps, Ordering::Relaxed);
         true
     }
 
     fn take_slow(&mut self) -> Option<String> {
         Some(self.catalog.name_of(self.slow.take()?))
-    }
-}
-
-/// Appends the text of an event whose routine is not run.
-#[inline(never)]
-fn other_text(
-    text: &Text<'_>,
-    (batch, event): (&Batch, &Shown),
-    (layout, line): (Layout, usize),
-    run: &Run<'_>,
-    out: &mut TextBuf,
-) -> Outcome {
-    match text {
-        // The report's steps are used up.
-        Text::Run(_) => run.limited(line, out),
-        Text::Refused => run.refused(layout, out),
-        Text::Counted | Text::Nothing => Outcome { skipped: true, ..Outcome::default() },
-        Text::Ready => {
-            let Some((outcome, text)) = batch.ready(event) else { return Outcome::default() };
-            if text.starts_with(b"\n") {
-                trim(line, out);
-            }
-            out.push(text);
-            outcome
-        }
     }
 }

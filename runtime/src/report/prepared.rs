@@ -1,8 +1,9 @@
 //! Cache of prepared lines: everything that the lines of one hook in one environment have in common, looked up once.
 
-use super::batch::{Shown, Stands};
-use super::cells::{Cells, IdText};
+use super::batch::{EventRef, Position};
+use super::cells::{Cells, IdCells};
 use crate::catalog::Catalog;
+use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
 
 /// The prepared lines that a thread has met.
@@ -17,12 +18,14 @@ pub(super) struct PreparedLines<'r> {
 /// The line of a hook's events in one environment.
 pub(super) struct PreparedLine<'r> {
     pub text: Text<'r>,
-    pub id: IdText,
+    pub id: IdCells,
     pub layout: Layout,
     /// True if something precedes the text. Lines of level 0 have no columns.
     pub has_cells: bool,
-    /// True if that is written together with the text of a routine, unless a value is wider than its column.
-    pub is_quick: bool,
+    /// True if [`Cells::put`] writes that before the text of a routine, unless a value is wider than its column.
+    pub fits: bool,
+    /// The same; false of a guess until it is noted that it printed an event.
+    pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
     key: u32,
@@ -49,7 +52,7 @@ impl<'r> PreparedLines<'r> {
 
     /// The line of an event, if it is known.
     #[inline(always)]
-    pub fn get(&self, event: &Shown) -> Option<&PreparedLine<'r>> {
+    pub fn get(&self, event: &EventRef) -> Option<&PreparedLine<'r>> {
         let key = key(event);
         let first = self.slot(key);
         let line = self.in_slot(first)?;
@@ -86,7 +89,7 @@ impl<'r> PreparedLines<'r> {
     /// The lines of the events that come next, up to one that is not known; gives their number. Of many templates, most
     /// are in no near cache when their event comes: this prefetches them.
     #[inline(always)]
-    pub fn look_ahead<'s>(&'s self, events: &[Shown], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
+    pub fn look_ahead<'s>(&'s self, events: &[EventRef], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
         let mut n_known = 0;
         for (event, line) in events.iter().zip(&mut *lines) {
             let Some(known) = self.get(event) else { break };
@@ -108,7 +111,7 @@ impl<'r> PreparedLines<'r> {
     #[cold]
     pub fn add(
         &mut self,
-        event: &Shown,
+        event: &EventRef,
         catalog: &'r Catalog<'r>,
         (layouts, cells): (&[Layout; 5], &Cells),
         is_counted: bool,
@@ -117,16 +120,19 @@ impl<'r> PreparedLines<'r> {
         let text = match entry {
             None => Text::Nothing,
             Some(_) if is_counted => Text::Counted,
-            Some(_) if event.stands == Stands::Ready => Text::Ready,
+            Some(_) if event.position == Position::Ready => Text::Ready,
             Some(entry) => catalog.program(entry).begin(entry.hook, event.env.into()).map_or(Text::Refused, Text::Run),
         };
         let level = entry.map_or(Level::Zero, |entry| entry.level);
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
+        let id = cells.id(event.id, catalog);
+        let fits = has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         self.lines.push(PreparedLine {
-            is_quick: has_cells && cells.fit() && matches!(text, Text::Run(_)),
+            fits,
+            is_quick: Cell::new(fits && !is_guess),
             text,
-            id: IdText::new(event.id),
+            id,
             layout: layouts[level as usize],
             has_cells,
             is_guess,
@@ -150,8 +156,8 @@ const FIRST_BITS: u32 = 8;
 
 /// An id in an environment, and where the event's bytes are: one word of the line.
 #[inline(always)]
-fn key(event: &Shown) -> u32 {
-    u32::from(event.id) | u32::from(event.env) << 16 | (event.stands as u32) << 24
+fn key(event: &EventRef) -> u32 {
+    u32::from(event.id) | u32::from(event.env) << 16 | (event.position as u32) << 24
 }
 
 #[cfg(test)]
@@ -159,8 +165,8 @@ mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
 
-    fn event(id: u16, env: u8) -> Shown {
-        Shown { id, env, ..Shown::default() }
+    fn event(id: u16, env: u8) -> EventRef {
+        EventRef { id, env, ..EventRef::default() }
     }
 
     #[test]
@@ -177,7 +183,7 @@ mod tests {
         }
         for event in all() {
             let line = lines.get(&event).unwrap();
-            assert_eq!((line.key, line.id), (key(&event), IdText::new(event.id)));
+            assert_eq!((line.key, &line.id), (key(&event), &Cells::none().id(event.id, &catalog)));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! depends on the order of events.
 
 use super::batch::{Batch, MAX_EVENTS};
-use super::finish::is_match;
+use super::finish::Grep;
 use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
 use crate::context::{ContextState, Facts};
@@ -136,7 +136,8 @@ struct Taker<'w> {
     plan: Plan<'w>,
     max_events: usize,
     filter: Filter,
-    /// Whether the filter asks for more than the hook id.
+    grep: Option<Grep>,
+    /// True if the filter asks for more than the hook id.
     by_facts: bool,
     /// Whether anything asks for the context.
     by_context: bool,
@@ -173,6 +174,7 @@ impl<'w> Taker<'w> {
         Self {
             max_events: options.batch.map_or(MAX_EVENTS, NonZeroUsize::get),
             filter: options.filter.clone(),
+            grep: options.grep.as_ref().map(Grep::new),
             by_facts: options.filter.asks_for_facts(),
             by_context: plan.needs.context,
             state: TraceState::default(),
@@ -210,7 +212,11 @@ impl<'w> Taker<'w> {
             return;
         }
         let before = batch.events.len();
-        let passage = if self.by_context { self.row::<true>(logs, batch) } else { self.row::<false>(logs, batch) };
+        let passage = if self.by_context || self.by_facts {
+            self.row::<true>(logs, batch)
+        } else {
+            self.row::<false>(logs, batch)
+        };
         self.n_events += passage.n_events;
         if batch.events.len() > before && !logs.is_merged() {
             logs.hold(&passage);
@@ -218,12 +224,12 @@ impl<'w> Taker<'w> {
         }
     }
 
-    /// Takes them. `CONTEXT` tells that the context of each is asked for; otherwise all of a log share one.
+    /// Takes them. `CHOOSES` tells that the filter or the context is asked of each; otherwise all of a log share one context.
     #[inline(never)]
-    fn row<const CONTEXT: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
-        let Self { infos, plan, filter, by_facts, state, context, settings, max_events, .. } = self;
-        let (room, max_events) = (batch.room(), *max_events);
-        let alone = (!CONTEXT && !logs.is_merged()).then(|| {
+    fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
+        let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
+        let (room, max_events, by_context) = (batch.room(), *max_events, CHOOSES && *by_context);
+        let alone = (!by_context && !logs.is_merged()).then(|| {
             let reported_cpus = infos[0].cpu.map(|_| 1);
             settings.without_context(0, reported_cpus, state, batch)
         });
@@ -232,25 +238,27 @@ impl<'w> Taker<'w> {
             plan.ways(),
             #[inline(always)]
             |timed: &TimedEvent<'_>, place: Option<InPlace>| {
-                if CONTEXT {
+                if CHOOSES {
                     // The header has not told yet when the trace began.
                     if *by_facts && filter.asks_for_dates() {
                         return Visit::Leave;
                     }
-                    context.advance(&timed.event);
+                    if by_context {
+                        context.advance(&timed.event);
+                    }
                     if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
                         return Visit::Next;
                     }
                 }
                 let setting = match alone {
                     Some(setting) => setting,
-                    None if CONTEXT => settings.by_context(timed, context, state, batch),
+                    None if by_context => settings.by_context(timed, context, state, batch),
                     None => settings.without_context(timed.log, timed.reported_cpus, state, batch),
                 };
                 let is_full = match place {
                     Some(place) => {
                         batch.push(timed, place, setting);
-                        batch.events.len() >= max_events || (CONTEXT && batch.is_full(max_events))
+                        batch.events.len() >= max_events || (CHOOSES && batch.is_full(max_events))
                     }
                     None => {
                         batch.push_copy(timed, setting);
@@ -303,8 +311,8 @@ impl<'w> Taker<'w> {
         let Some((outcome, layout)) = self.run(timed) else { return };
         let text = self.text.as_bytes();
         if !outcome.skipped
-            && let Some(wanted) = &self.options.grep
-            && !is_match(wanted, text, layout)
+            && let Some(wanted) = &self.grep
+            && !wanted.is_match(text, layout)
         {
             return;
         }
@@ -418,7 +426,7 @@ impl Settings {
         let place = ((event.tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
         let wanted = Known {
             generation: self.generation,
-            version: context.version(),
+            version: context.version(event.tid),
             tid: event.tid,
             cpu: event.cpu,
             depth: context.depth_at(&timed.event),
@@ -443,6 +451,6 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-        batch.push_setting(facts, log, reported_cpus, system)
+        batch.push_context(facts, log, reported_cpus, system)
     }
 }
