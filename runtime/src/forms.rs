@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_written_where_they_stand_are_the_same() {
+    fn values_written_in_place_are_equal() {
         for form in [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson] {
             for len in 0..40 {
                 for (at, byte) in (0..=len).flat_map(|at| b"a\t\n\r\\\",\x7f\xff".map(|byte| (at, byte))) {

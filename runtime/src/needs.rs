@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_or_sets_timers_for_it_is_needed() {
+    fn shown_events_and_those_that_set_timers_are_needed() {
         let plain = Columns::default();
         for (only, needed) in [("010", "0"), ("015", "5"), ("014", "4"), ("016", "46")] {
             assert_eq!(needs(Some(only), plain.clone()), (false, Some(String::from(needed))), "{only}");

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn events_beyond_the_budget_take_what_their_own_bytes_give() {
+    fn events_above_the_budget_get_their_own_share() {
         let mut meter = Meter::new(MaxWork(2), 1 << 20);
         meter.begin(Work::default(), false);
         // 2 steps per byte, for 262,144 free bytes plus those of the events.
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_stands_if_the_limit_was_out_of_reach() {
+    fn a_guess_is_valid_below_the_limit() {
         let with = |guess: u64, events: &[(u64, u64)], start: Work| {
             let mut meter = Meter::new(MaxWork(1), 1000);
             meter.begin(Work { steps: guess, bytes: start.bytes }, true);

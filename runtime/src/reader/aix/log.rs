@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapped_log_begins_at_the_next_slot_to_write() {
+    fn a_wrapped_log_starts_at_the_next_entry() {
         assert_eq!(header(1, 1).order(&entries([8, 8, 8, 8])), Some(vec![1, 2, 3, 0]));
         assert_eq!(header(4, 1).order(&entries([8, 8, 8, 8])), Some(vec![0, 1, 2, 3]));
     }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_leaves_out_a_used_slot_does_not_hold() {
+    fn an_order_without_a_used_entry_is_rejected() {
         assert_eq!(header(1, 0).order(&entries([8, 8, 0, 0])), None);
         assert_eq!(header(5, 1).order(&entries([8, 8, 8, 8])), None);
     }

@@ -820,7 +820,7 @@ mod tests {
     }
 
     #[test]
-    fn several_traces_are_merged_alike_in_rows_and_one_by_one() {
+    fn merging_runs_and_single_events_is_equal() {
         type Merged = (usize, Option<u64>, Option<u32>, Told);
         let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, told(timed));
         let mut noise = Noise(3);
@@ -877,7 +877,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_gives_little_fills_the_buffer_before_it_is_handed_over() {
+    fn a_slow_pipe_fills_the_buffer_before_handover() {
         let event = be64(&[0x8000_0008_5000_0000, 1, 2, 3]);
         let bytes = [vec![0xEF, 0xDF, 0x11, 0x14], event.repeat(1000)].concat();
         let pieces = Pieces(Cursor::new(bytes), Noise(1), 40);
@@ -915,7 +915,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_neither_formatted_nor_filtered_out_are_told() {
+    fn unaccounted_events_are_an_imbalance() {
         let event = [0x40, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
         let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &event[..], &event].concat();
         let trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_events_of_64_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+    fn fast_and_slow_path_agree_for_64_bits() {
         let filling = filling();
         for flags in (0..32u16).flat_map(|flags| [0, 1, 7, 8, 0x400].map(|low| flags << 11 | low)) {
             for (len, id) in lengths().flat_map(|len| [0x0100, 0x5001].map(|id| (len, id))) {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_events_of_32_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+    fn fast_and_slow_path_agree_for_32_bits() {
         let filling = filling();
         for (hook_type, id) in (0..16).flat_map(|hook_type| [0x010, 0x00B, 0x500, 0xFFF].map(|id| (hook_type, id))) {
             for len in lengths() {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_kept_stand_where_their_visits_were_told() {
+    fn retained_events_are_at_the_reported_offsets() {
         let event = |n: u64| {
             let n_words = n % 3;
             let head = 0x8000_0000_0100_0000 | (n_words * 8) << 32;
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn events_with_a_cpu_id_are_ordinary_where_it_is_their_last_word() {
+    fn events_with_a_last_cpu_id_are_common() {
         let event = [0x9000_0000_0100_0000, 7, 10, 3].map(u64::to_be_bytes).concat();
         for cpuid_word in PLACES {
             let event = if cpuid_word == CpuidWord::None { &event[..24] } else { &event };

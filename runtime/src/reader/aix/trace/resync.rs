@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_judged_by_their_stamps_their_order_and_their_ids() {
+    fn events_are_judged_by_stamps_order_and_ids() {
         let rules = rules(Kernel::Bits64);
         let sound: Vec<_> = (0..8).map(|n| (0x0100, Some(100 + n / 2))).collect();
         assert_eq!(judge(&rules, &events(&sound)), Some(SURE));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_of_the_past_up_to_half_of_a_clocks_turn() {
+    fn stamps_up_to_half_a_wrap_back_are_old() {
         for (kernel, half) in [(Kernel::Bits32, 1u64 << 31), (Kernel::Bits64, 1 << 63)] {
             let last = 2 * (half - 1) - 10;
             for (ticks, expected) in [

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_events_begin_a_run_if_zeros_or_the_end_follow_and_they_have_stamps() {
+    fn fewer_stamped_events_suffice_before_zeros_or_the_end() {
         let few = events(&[(0x0100, Some(5)), (0x0100, Some(6))]);
         let with = |bytes: &[u8], ended| begins(&[&few[..], bytes].concat(), ended);
         assert_eq!(with(&[], false), [None; 2], "more may follow");
