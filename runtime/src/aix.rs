@@ -1,4 +1,4 @@
-//! Options and counts that belong to AIX traces.
+//! Options and counts of AIX traces.
 
 pub use crate::columns::{Column, Columns, ColumnsError, Timestamp};
 pub use crate::context::{AddressNames, ContextTable};

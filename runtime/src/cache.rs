@@ -1,11 +1,11 @@
-//! Compiled format files, kept from run to run: the file is named by a hash of everything that it was made of.
+//! Cache of compiled format files, a file per compilation.
 //!
-//! The hash is over the sources' names and bytes, the dialect, and the program that compiles, by its version, size and
-//! date. A blob is used if its checksum fits and the verifier accepts it; else the sources are compiled anew. Only sources
-//! without findings are kept, so that a warning is said in every run.
+//! A file is named by a hash over the sources' names and bytes, the compiler options, and the version, size and date of
+//! this program. A cached blob is used only if its checksum is right and the verifier accepts it; otherwise the sources
+//! are compiled again. Sources with warnings are not cached, so that every run prints the warnings.
 //!
-//! The folder must be the user's own, and nobody else may write to it; otherwise nothing is kept, without a message. In it,
-//! only regular files are touched whose names the cache made: `tfbc-cache-`, 64 hex digits, `.blob`.
+//! The directory must belong to the user, and nobody else may have write access; otherwise the cache is silently off.
+//! The cache touches only regular files that it has named itself: `tfbc-cache-`, 64 hex digits, `.blob`.
 
 use crate::output::Output;
 use std::fs::{self, DirBuilder, DirEntry, File};
@@ -16,32 +16,33 @@ use tfbc_compiler::Options;
 use tfbc_grammar::Sources;
 use tfbc_vm::Program;
 
-/// The variable that names the directory, or is `off`.
+/// Environment variable with the directory of the cache, or `off`.
 pub const VARIABLE: &str = "TFBC_CACHE";
 
-/// Sources with fewer bytes together compile as fast as a blob is looked up.
+/// Total size of sources in bytes below which compiling is as fast as a lookup.
 const MIN_SOURCES: usize = 64 << 10;
 
-/// The bytes that are kept: behind a write above that, the files that were used longest ago go.
+/// Size limit of the cache in bytes. A write above it removes the least recently used files.
 const MAX_KEPT: u64 = 64 << 20;
 
-/// Beginning and end of the file names, with the hash in hex between them.
+/// Prefix and suffix of file names; the hash is between them.
 const NAME: (&str, &str) = ("tfbc-cache-", ".blob");
 
-/// A directory of blobs.
+/// A directory of compiled blobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     directory: PathBuf,
 }
 
 impl Cache {
-    /// The cache in a directory, which is made at the first write.
+    /// Cache in a directory, which the first write creates.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// The user's: `$TFBC_CACHE`, `$XDG_CACHE_HOME/tfbc` or `~/.cache/tfbc`. `None` where the first is `off`, and where
-    /// there is no home.
+    /// The user's cache: `$TFBC_CACHE`, `$XDG_CACHE_HOME/tfbc` or `~/.cache/tfbc`. `None` if `$TFBC_CACHE` is `off`, or
+    /// if
+    /// there is no home directory.
     pub fn of_user() -> Option<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(named) = variable(VARIABLE) {
@@ -52,8 +53,8 @@ impl Cache {
         Some(Self::at(base.join("tfbc")))
     }
 
-    /// The place of what these sources compile to; `None` where it is not worth keeping.
-    pub(crate) fn slot(&self, sources: &Sources, options: &Options) -> Option<Slot<'_>> {
+    /// The file for the blob of these sources; `None` if they are too small to be worth caching.
+    pub(crate) fn blob(&self, sources: &Sources, options: &Options) -> Option<CachedBlob<'_>> {
         let n_bytes: usize = sources.iter().map(|(_, source)| source.bytes().len()).sum();
         if n_bytes < MIN_SOURCES {
             return None;
@@ -69,41 +70,41 @@ impl Cache {
             add(source.bytes());
         }
         let name = format!("{}{}{}", NAME.0, hash.finalize().to_hex(), NAME.1);
-        Some(Slot { directory: &self.directory, file: self.directory.join(name) })
+        Some(CachedBlob { directory: &self.directory, file: self.directory.join(name) })
     }
 }
 
-/// What tells one build of this program from another.
+/// Identifies this build of the program: its version, size and date.
 fn program() -> Option<String> {
     let file = fs::metadata(std::env::current_exe().ok()?).ok()?;
     let date = file.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), file.len(), date.as_nanos()))
 }
 
-/// The place of one blob.
-pub(crate) struct Slot<'c> {
+/// File of one blob in the cache, which may not exist yet.
+pub(crate) struct CachedBlob<'c> {
     directory: &'c Path,
     file: PathBuf,
 }
 
-impl Slot<'_> {
-    /// The blob, if there is one that can be used.
+impl CachedBlob<'_> {
+    /// Reads the blob. `None` if it does not exist, is damaged, or is refused by the verifier.
     pub fn read(&self) -> Option<Vec<u8>> {
         check_folder(self.directory).ok()?;
         let len = fs::symlink_metadata(&self.file).ok().filter(|found| found.is_file())?.len();
         let mut blob = Vec::with_capacity(len.min(MAX_KEPT) as usize);
         File::open(&self.file).ok()?.take(MAX_KEPT).read_to_end(&mut blob).ok()?;
         Program::open_lazily(&blob).ok().filter(|_| tfbc_vm::is_intact(&blob))?;
-        // It goes last when room is made.
+        // The date of last use decides which files are removed first.
         let _ = File::options().append(true).open(&self.file).and_then(|file| file.set_modified(SystemTime::now()));
         Some(blob)
     }
 
-    /// Keeps a blob: it appears whole, or not at all.
+    /// Stores a blob atomically. Errors are ignored: the cache only saves time.
     pub fn write(&self, blob: &[u8]) {
         let write = || -> io::Result<()> {
             make_folder(self.directory)?;
-            // A link or a pipe of this name is not the cache's.
+            // The cache creates only regular files, so a link or a pipe of this name is not its own.
             if fs::symlink_metadata(&self.file).is_ok_and(|found| !found.is_file()) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
@@ -117,7 +118,7 @@ impl Slot<'_> {
     }
 }
 
-/// Makes the folder with rights for its user alone.
+/// Creates the directory, with access for the user alone.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -127,7 +128,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     check_folder(folder)
 }
 
-/// Refuses a folder that is a link or another user's, or that others may write to: they could put blobs into it.
+/// Refuses a directory that is a link, belongs to another user, or can be written by others, who could plant blobs.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     #[cfg(unix)]
@@ -140,7 +141,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     if found.is_dir() && is_own { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
-/// True if the cache made a file of this name.
+/// True if a file name has the form that the cache uses.
 fn is_own_name(name: &[u8]) -> bool {
     let hash = name.strip_prefix(NAME.0.as_bytes()).and_then(|rest| rest.strip_suffix(NAME.1.as_bytes()));
     hash.is_some_and(|hash| {
@@ -148,7 +149,7 @@ fn is_own_name(name: &[u8]) -> bool {
     })
 }
 
-/// Removes the files that were used longest ago, until so many bytes are left.
+/// Removes the least recently used files until at most `max` bytes are left.
 fn make_room(directory: &Path, max: u64) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let is_own = |entry: &DirEntry| is_own_name(entry.file_name().as_encoded_bytes());
@@ -177,7 +178,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn room_is_made_by_the_oldest() {
+    fn the_least_recently_used_files_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let own = |digit: &str| format!("tfbc-cache-{}.blob", digit.repeat(64));
         let [new, old, oldest] = ["a", "1", "f"].map(own);
@@ -207,16 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn small_sources_have_no_slot() {
+    fn small_sources_are_not_cached() {
         let mut sources = Sources::new();
         sources.add(tfbc_grammar::Source::new("a", vec![b'\n'; MIN_SOURCES - 1]));
-        assert!(Cache::at("x").slot(&sources, &Options::default()).is_none());
+        assert!(Cache::at("x").blob(&sources, &Options::default()).is_none());
         sources.add(tfbc_grammar::Source::new("b", "\n"));
-        let slot = |options: &Options| Cache::at("x").slot(&sources, options).map(|slot| slot.file);
-        let plain = slot(&Options::default());
+        let blob = |options: &Options| Cache::at("x").blob(&sources, options).map(|blob| blob.file);
+        let plain = blob(&Options::default());
         assert!(plain.is_some());
         let mut other = Options::default();
         other.dialect.set("hex", "lower").unwrap();
-        assert_ne!(slot(&other), plain);
+        assert_ne!(blob(&other), plain);
     }
 }

@@ -1,4 +1,4 @@
-//! Which program prints which hook: format files, loaded and looked up by hook id.
+//! Loaded format files, and the lookup from a hook id or QNX event to the program that formats it.
 
 use crate::reader::aix::{compressed, hooks, is_trace, may_be_stream32};
 use crate::reader::{AnyTrace, Input, MaxRatio, System};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 
 #[cfg(feature = "compile")]
-use crate::cache::{Cache, Slot};
+use crate::cache::{Cache, CachedBlob};
 #[cfg(feature = "compile")]
 use tfbc_compiler::coverage::{self, Point};
 #[cfg(feature = "compile")]
@@ -16,62 +16,62 @@ use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
 #[cfg(feature = "compile")]
 use tfbc_grammar::{Diagnostic, Source, SourceId, SourceLimits, Sources, Span, datakey, trcfmt};
 
-/// The name that `-t` takes for the format file that is part of the program.
+/// Name of the built-in format file, for `-t`.
 pub const BUILT_IN: &str = "default";
 
-/// The stanzas of the well-known hooks, used where no format file is named.
+/// Source of the built-in format file, used if no format file is given.
 #[cfg(feature = "compile")]
 const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
 
-/// What they compile to, where nothing of the language is set otherwise.
+/// The built-in format file compiled with default options, so that most runs need no compiler.
 static BUILT_IN_BLOB: &[u8] = include_bytes!("../built_in/default.tfbc");
 
-/// Blobs of at least so many bytes are verified routine by routine as they run.
+/// Size in bytes from which a blob is verified lazily, each routine before its first run.
 const LARGE_BLOB: usize = 64 << 10;
 
-/// The largest blob that is loaded, in bytes.
+/// Size of the largest blob that can be loaded, in bytes.
 pub const MAX_BLOB: u64 = 1 << 30;
 
-/// Why format files could not be loaded.
+/// Reason why format files cannot be loaded.
 #[derive(Debug)]
 pub enum LoadError {
-    /// A file cannot be read.
+    /// Reading a file failed.
     Io {
-        /// The file as it was named.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         error: io::Error,
     },
-    /// A blob was refused.
+    /// The verifier refused a blob.
     Blob {
-        /// The file as it was named.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Rule and offset of the first violation.
         error: BlobError,
     },
-    /// The file is too large.
+    /// A file is larger than its limit.
     TooLarge {
-        /// The file as it was named.
+        /// Path of the file.
         path: PathBuf,
-        /// The most that is read, in bytes.
+        /// The limit, in bytes.
         max: u64,
-        /// The flag that raises the limit.
+        /// Flag that raises the limit, if there is one.
         flag: Option<&'static str>,
     },
-    /// The file is of another kind, named here with what to do.
+    /// The file is not a format file.
     Other {
-        /// The file as it was named.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file, and the command to use for it.
         what: &'static str,
     },
     /// The file is an update file of `trcupdate`.
     #[cfg(feature = "compile")]
     Update(PathBuf),
-    /// Sources do not compile.
+    /// The sources do not compile.
     #[cfg(feature = "compile")]
     Source(Findings),
-    /// A source, where only blobs can be loaded.
+    /// The file is a source, but this build contains no compiler.
     #[cfg(not(feature = "compile"))]
     NoCompiler(PathBuf),
 }
@@ -88,13 +88,17 @@ impl fmt::Display for LoadError {
             LoadError::Other { path, what } => write!(f, "{} is not a format file but a {what}", path.display()),
             #[cfg(feature = "compile")]
             LoadError::Update(path) => {
-                write!(f, "{} is an update file: `trcupdate` applies it to a format file", path.display())
+                write!(f, "{} is an update file; apply it to a format file with `trcupdate`", path.display())
             }
             #[cfg(feature = "compile")]
             LoadError::Source(_) => f.write_str("the format files do not compile"),
             #[cfg(not(feature = "compile"))]
             LoadError::NoCompiler(path) => {
-                write!(f, "{} is no blob, and this program was built without the compiler", path.display())
+                write!(
+                    f,
+                    "{} is not a compiled blob; compile it with `tfbc compile` first, since this program contains no compiler",
+                    path.display()
+                )
             }
         }
     }
@@ -102,11 +106,11 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// What the compiler found in the sources of a [`FormatSet`].
+/// Diagnostics of the compiler for the sources of a [`FormatSet`].
 #[cfg(feature = "compile")]
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// The sources that the diagnostics point into.
+    /// Sources that the diagnostics point into.
     pub sources: Sources,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
@@ -116,39 +120,38 @@ pub struct Findings {
 
 #[cfg(feature = "compile")]
 impl Findings {
-    /// Findings of sources of which nothing was left out.
+    /// Findings for sources that were compiled completely.
     pub fn new(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
         Self { sources, diagnostics, left_out: Vec::new() }
     }
 }
 
-/// How format files are loaded.
+/// Options for loading format files.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// What compressed files may come to.
+    /// Largest decompression ratio of compressed files.
     pub max_ratio: MaxRatio,
-    /// How sources are compiled.
+    /// Options of the compiler.
     #[cfg(feature = "compile")]
     pub compile: Options,
-    /// True if update files of `trcupdate` are refused; otherwise their stanzas are used.
+    /// True to refuse update files of `trcupdate`. Otherwise their stanzas are loaded.
     #[cfg(feature = "compile")]
     pub refuse_updates: bool,
-    /// Where what sources compile to is kept.
+    /// Cache of compiled sources.
     #[cfg(feature = "compile")]
     pub cache: Option<Cache>,
-    /// Whether sources are compiled with probes ([`tfbc_compiler::coverage`]); what they compile to is not kept then.
+    /// True to compile sources with coverage probes ([`tfbc_compiler::coverage`]). The cache is not used then.
     #[cfg(feature = "compile")]
     pub instrument: bool,
-    /// Whether each step of a template stays an instruction of its own ([`tfbc_compiler::compile_plainly`]); what sources
-    /// compile to is not kept then.
+    /// True to compile without fused instructions ([`tfbc_compiler::compile_plainly`]). The cache is not used then.
     #[cfg(feature = "compile")]
     pub plain: bool,
 }
 
-/// Loaded format files: blobs, and the blob that the sources among them were compiled into.
+/// Loaded format files. All sources are compiled into one blob; compiled files stay blobs of their own.
 #[derive(Debug, Default)]
 pub struct FormatSet {
-    parts: Vec<Part>,
+    blobs: Vec<LoadedBlob>,
     #[cfg(feature = "compile")]
     findings: Findings,
     #[cfg(feature = "compile")]
@@ -158,55 +161,55 @@ pub struct FormatSet {
 }
 
 #[derive(Debug)]
-struct Part {
+struct LoadedBlob {
     path: PathBuf,
     blob: Vec<u8>,
-    /// Place in the list of files, or of each source of a compiled set.
+    /// Position in the list of files; later files override earlier ones.
     rank: Rank,
 }
 
 #[derive(Debug)]
 enum Rank {
     File(usize),
-    /// Name and place of each source.
+    /// Name and position of each source that was compiled into the blob.
     #[cfg(feature = "compile")]
     Sources(Vec<(String, usize)>),
 }
 
-/// A format file of a set, and the systems whose traces it formats.
+/// A loaded format file, and the systems whose traces it formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatFile {
-    /// The name as it was given.
+    /// Path as the user wrote it.
     pub name: String,
-    /// One of the two for a source; a blob may format traces of both.
+    /// One system for a source. A blob may contain entries for both.
     pub systems: Vec<System>,
 }
 
-/// The bytes of one file, told apart by content.
+/// Content of a format file.
 enum Content {
     Blob(Vec<u8>),
     Source(Vec<u8>),
 }
 
 impl FormatSet {
-    /// Loads format files; later ones win. Sources are compiled together, so that their functions see each other. No
-    /// files at all mean the built-in one, which is also named `default`.
+    /// Loads format files; later files override earlier ones. Sources are compiled together, so that they can call each
+    /// other's functions. An empty list loads the built-in format file, as does the name `default`.
     ///
     /// # Errors
-    /// The first file that cannot be read or opened, or all that is wrong with the sources.
+    /// The first file that cannot be read, or all errors in the sources.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
         let built_in = [PathBuf::from(BUILT_IN)];
         let paths = if paths.is_empty() { &built_in } else { paths };
-        let mut parts = Vec::new();
+        let mut blobs = Vec::new();
         let mut sources = Vec::new();
         for (rank, path) in paths.iter().enumerate() {
             match read(path, options)? {
-                Content::Blob(blob) => parts.push(Part { path: path.clone(), blob, rank: Rank::File(rank) }),
+                Content::Blob(blob) => blobs.push(LoadedBlob { path: path.clone(), blob, rank: Rank::File(rank) }),
                 Content::Source(source) => sources.push((path.clone(), source, rank)),
             }
         }
         let mut set = Self {
-            parts,
+            blobs,
             #[cfg(feature = "compile")]
             findings: Findings::default(),
             #[cfg(feature = "compile")]
@@ -218,10 +221,10 @@ impl FormatSet {
         Ok(set)
     }
 
-    /// A set of one blob, which [`FormatSet::catalog`] verifies.
+    /// Creates a set of one blob, not yet verified; [`FormatSet::catalog`] does that.
     pub fn from_blob(blob: Vec<u8>) -> Self {
         let mut formats = Self::default();
-        formats.parts.push(Part { path: PathBuf::from("blob"), blob, rank: Rank::File(0) });
+        formats.blobs.push(LoadedBlob { path: PathBuf::from("blob"), blob, rank: Rank::File(0) });
         formats
     }
 
@@ -237,7 +240,7 @@ impl FormatSet {
             && !options.plain
         {
             let (path, rank) = (path.clone(), Rank::File(*rank));
-            self.parts.push(Part { path, blob: BUILT_IN_BLOB.to_vec(), rank });
+            self.blobs.push(LoadedBlob { path, blob: BUILT_IN_BLOB.to_vec(), rank });
             return Ok(());
         }
         let mut sources = Sources::new();
@@ -252,8 +255,8 @@ impl FormatSet {
             sources.add(source);
         }
         let cache = options.cache.as_ref().filter(|_| !options.instrument && !options.plain);
-        let slot = cache.and_then(|cache| cache.slot(&sources, &options.compile));
-        let kept = slot.as_ref().and_then(Slot::read);
+        let cached = cache.and_then(|cache| cache.blob(&sources, &options.compile));
+        let kept = cached.as_ref().and_then(CachedBlob::read);
         let is_kept = kept.is_some();
         let Compiled { blob, diagnostics, left_out } = match kept {
             Some(blob) => Compiled { blob: Some(blob), diagnostics: Vec::new(), left_out: Vec::new() },
@@ -269,13 +272,13 @@ impl FormatSet {
             }
             None => tfbc_compiler::compile(&sources, &options.compile),
         };
-        if let (Some(slot), Some(blob), true) = (slot, &blob, diagnostics.is_empty() && !is_kept) {
-            slot.write(blob);
+        if let (Some(cached), Some(blob), true) = (cached, &blob, diagnostics.is_empty() && !is_kept) {
+            cached.write(blob);
         }
         let findings = Findings { sources, diagnostics, left_out };
         let Some(blob) = blob else { return Err(LoadError::Source(findings)) };
         self.findings = findings;
-        self.parts.push(Part { path: PathBuf::from(&ranks[0].0), blob, rank: Rank::Sources(ranks) });
+        self.blobs.push(LoadedBlob { path: PathBuf::from(&ranks[0].0), blob, rank: Rank::Sources(ranks) });
         Ok(())
     }
 
@@ -284,34 +287,35 @@ impl FormatSet {
         files.into_iter().next().map_or(Ok(()), |(path, ..)| Err(LoadError::NoCompiler(path)))
     }
 
-    /// Warnings about the sources.
+    /// Diagnostics for the sources.
     #[cfg(feature = "compile")]
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// The points of the sources, where they were compiled with probes: their program is the last one of the catalog.
+    /// Coverage points of the sources, if they were compiled with probes. Their program is the last one of the catalog.
     #[cfg(feature = "compile")]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The place of each instruction of each routine, where the sources were compiled plainly: their program is the last
-    /// one of the catalog.
+    /// Source span of each instruction of each routine, if the sources were compiled plainly. Their program is the last
+    /// one
+    /// of the catalog.
     #[cfg(feature = "compile")]
     pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
         &self.places
     }
 
-    /// The files that were blobs already.
+    /// Paths of the files that were compiled blobs.
     #[cfg(feature = "compile")]
     pub fn blobs(&self) -> impl Iterator<Item = &Path> {
-        self.parts.iter().filter(|part| matches!(part.rank, Rank::File(_))).map(|part| &*part.path)
+        self.blobs.iter().filter(|part| matches!(part.rank, Rank::File(_))).map(|part| &*part.path)
     }
 
-    /// The files that were given, the built-in one left out; `catalog` is that of the set.
+    /// The user's files, without the built-in one. `catalog` is the catalog of this set.
     pub fn files(&self, catalog: &Catalog<'_>) -> Vec<FormatFile> {
-        let blobs = self.parts.iter().zip(catalog.programs()).filter(|(part, _)| matches!(part.rank, Rank::File(_)));
+        let blobs = self.blobs.iter().zip(catalog.programs()).filter(|(part, _)| matches!(part.rank, Rank::File(_)));
         let blobs = blobs.map(|(part, program)| {
             let has_hooks = program.hooks().any(|hook| !hook.builtin);
             let has_records = program.entries(Space::Record).next().is_some();
@@ -330,18 +334,20 @@ impl FormatSet {
         files
     }
 
-    /// Verifies the blobs and gives the lookup by hook id.
+    /// Verifies the blobs and builds the lookup table.
     ///
     /// # Errors
-    /// The first blob that is refused.
+    /// The first blob that the verifier refuses.
     pub fn catalog(&self) -> Result<Catalog<'_>, LoadError> {
         self.catalog_by(Program::open)
     }
 
-    /// The same for commands that run the programs: large blobs are opened lazily ([`Program::open_lazily`]).
+    /// Like [`FormatSet::catalog`], but opens large blobs lazily ([`Program::open_lazily`]). Faster for commands that
+    /// run few
+    /// of the programs.
     ///
     /// # Errors
-    /// The first blob that is refused.
+    /// The first blob that the verifier refuses.
     pub fn catalog_to_run(&self) -> Result<Catalog<'_>, LoadError> {
         self.catalog_by(|blob| if blob.len() < LARGE_BLOB { Program::open(blob) } else { Program::open_lazily(blob) })
     }
@@ -351,7 +357,7 @@ impl FormatSet {
         open: impl Fn(&'b [u8]) -> Result<Program<'b>, BlobError>,
     ) -> Result<Catalog<'b>, LoadError> {
         let mut catalog = Catalog::new();
-        for part in &self.parts {
+        for part in &self.blobs {
             let refused = |error| LoadError::Blob { path: part.path.clone(), error };
             catalog.add(open(&part.blob).map_err(refused)?, &part.rank);
         }
@@ -367,7 +373,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
     let mut file = Input::open(path).map_err(fail)?.within(options.max_ratio);
     let mut bytes = Vec::new();
     file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
-    // No source begins with the label's first byte: what is cut within the label is a blob cut short.
+    // No source starts with the first byte of a blob's label, so even one byte of it means a truncated blob.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
     let is_stream32 =
         || may_be_stream32(&bytes) && path.is_file() && AnyTrace::system_of(path).is_ok_and(|it| it.is_some());
@@ -380,7 +386,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
     let max = if is_blob { MAX_BLOB } else { max_source(options) };
-    // Which language a source is in may not show in its first bytes.
+    // The first bytes may not show the language, which decides on the limit.
     file.read_on(&mut bytes, 4 << 10).map_err(fail)?;
     file.read_rest(&mut bytes, max).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {
@@ -413,26 +419,26 @@ fn max_source(_options: &LoadOptions) -> u64 {
     64 << 20
 }
 
-/// The limit of a format file by its language, in bytes, and the flag that raises it.
+/// Size limit of a source in bytes, which depends on its language, and the flag that raises the limit.
 #[cfg(feature = "compile")]
 fn source_limit(bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
     let (max, flag) = limit_of(bytes, &options.compile.limits);
     (max as u64, Some(flag))
 }
 
-/// The limit of a format file by its language, in bytes, and the flag that raises it.
+/// Size limit of a source in bytes. Without the compiler, no flag raises it.
 #[cfg(not(feature = "compile"))]
 fn source_limit(_bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
     (max_source(options), None)
 }
 
-/// The most bytes that a format file may have by its language, and the flag that raises the limit.
+/// Size limit of a source in bytes, which depends on its language, and the flag that raises the limit.
 #[cfg(feature = "compile")]
 pub fn limit_of(bytes: &[u8], limits: &SourceLimits) -> (usize, &'static str) {
     if datakey::looks_like_xml(bytes) { (limits.xml, "--max-xml") } else { (limits.source, "--max-source") }
 }
 
-/// Reads one source, `default` being the built-in one; `None` for a blob.
+/// Reads one source; `default` is the built-in one. Returns `None` for a blob.
 ///
 /// # Errors
 /// The file cannot be read or is too large.
@@ -444,26 +450,26 @@ pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>,
     })
 }
 
-/// What prints one hook id.
+/// The template of one hook id.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// Index of the program in [`Catalog::program`].
+    /// Index of the program in [`Catalog::programs`].
     program: u32,
-    /// Index for the machine.
+    /// Index of the entry in its program.
     pub hook: u32,
-    /// Text column.
+    /// Column in which the event's text starts.
     pub level: Level,
-    /// Whether it must run even when the event is filtered out.
+    /// True if the template must run even for hidden events, because it starts timers or skips and stops the report.
     pub has_effects: bool,
     builtin: bool,
-    /// True if the stanza is one of the built-in format file, whose layouts are guesses.
+    /// True if the stanza is from the built-in format file, which guesses the layouts of AIX's own hooks.
     pub is_guess: bool,
     rank: usize,
     id: u16,
 }
 
 impl Entry {
-    /// The canonical id of the stanza, which for hook 000 and for ids without a stanza is another than the event's.
+    /// Canonical id of the stanza. Differs from the event's id for hook 000 and for ids without a stanza.
     pub fn id(&self) -> u16 {
         self.id
     }
@@ -474,26 +480,26 @@ impl Entry {
     }
 }
 
-/// What shows the records of one class and event, by the definitions of one program.
+/// Definitions of one QNX event in one program.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEntry {
-    /// Index of the program.
+    /// Index of the program in [`Catalog::programs`].
     program: u32,
-    /// Index for the machine.
+    /// Index of the entry in its program.
     pub hook: u32,
     rank: usize,
 }
 
-/// Hook ids and the programs that print them.
+/// Lookup table from hook ids and QNX events to the programs that format them.
 #[derive(Debug)]
 pub struct Catalog<'b> {
     programs: Vec<Program<'b>>,
-    /// The entries of each class and event that has any, in the order of the files.
+    /// Entries of each defined QNX event, in the order of the files.
     records: Vec<Vec<RecordEntry>>,
-    /// By space and id: an index of `records` and 1, or 0. Empty where there are none.
+    /// Index into `records` plus 1, by space and event id; 0 if the event is not defined. Empty if no event is.
     by_record: Vec<u32>,
     entries: Vec<Entry>,
-    /// By canonical id: an index of `entries` and 1, or 0.
+    /// Index into `entries` plus 1, by canonical id; 0 if no stanza defines the id.
     by_id: Vec<u32>,
 }
 
@@ -526,7 +532,7 @@ impl<'b> Catalog<'b> {
         for space in [Space::Record, Space::Fields] {
             for hook in program.entries(space) {
                 let entry = RecordEntry { program: index, hook: hook.index, rank: rank_of(rank, hook.source) };
-                self.add_record(record_place(space, hook.id), entry);
+                self.add_record(record_index(space, hook.id), entry);
             }
         }
         self.programs.push(program);
@@ -543,7 +549,7 @@ impl<'b> Catalog<'b> {
         all.insert(all.partition_point(|known| known.rank <= entry.rank), entry);
     }
 
-    /// A stanza of a file wins over a built-in one, a later file over an earlier.
+    /// Adds a stanza. A file's stanza overrides a built-in one, and a later file an earlier one.
     fn add_entry(&mut self, entry: Entry) {
         let at = &mut self.by_id[usize::from(entry.id)];
         match at.checked_sub(1) {
@@ -560,24 +566,24 @@ impl<'b> Catalog<'b> {
         }
     }
 
-    /// The entry of a canonical id, `None` where no stanza defines it.
+    /// Returns the entry of a canonical id; `None` if no stanza defines it.
     #[inline]
     pub fn get(&self, id: u16) -> Option<&Entry> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
-    /// The entries of all ids that have a stanza.
+    /// All entries, one per id with a stanza.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// Whether a stanza of the given files formats events of a canonical id.
+    /// True if a stanza of the loaded files, not a built-in rule, formats events of a canonical id.
     pub fn defines(&self, id: u16) -> bool {
         self.get(id).is_some_and(|entry| !entry.builtin)
     }
 
-    /// The entry that prints events of a canonical id: hook 000 is printed by stanza 004, an id without a stanza by
-    /// 007.
+    /// Returns the entry that formats events of a canonical id. Stanza 004 formats hook 000, and stanza 007 formats ids
+    /// without a stanza.
     #[inline]
     pub fn lookup(&self, id: u16) -> Option<&Entry> {
         if id == hooks::ZERO {
@@ -587,45 +593,44 @@ impl<'b> Catalog<'b> {
         }
     }
 
-    /// What shows the records of a class and event: an entry for each program with definitions of it, in the order of
-    /// the files.
+    /// Returns the definitions of a QNX event: one entry per program that defines it, in the order of the files.
     #[inline]
     pub fn records(&self, space: Space, class: u8, event: u16) -> &[RecordEntry] {
         let at =
-            self.by_record.get(record_place(space, Space::record_id(class, event))).and_then(|at| at.checked_sub(1));
+            self.by_record.get(record_index(space, Space::record_id(class, event))).and_then(|at| at.checked_sub(1));
         at.map_or(&[], |at| &self.records[at as usize])
     }
 
-    /// Whether any event of QNX has a definition.
+    /// True if any QNX event has a definition.
     pub fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
 
-    /// The program of a record's entry.
+    /// Program of a QNX event's entry.
     #[inline]
     pub fn record_program(&self, entry: &RecordEntry) -> &Program<'b> {
         &self.programs[entry.program as usize]
     }
 
-    /// The program of an entry.
+    /// Program of a hook's entry.
     #[inline]
     pub fn program(&self, entry: &Entry) -> &Program<'b> {
         &self.programs[entry.program as usize]
     }
 
-    /// The hook of an id and its label, such as `hook 010 SENSOR`.
+    /// Name of a hook for messages: its id and label, such as `hook 010 SENSOR`.
     pub(crate) fn name_of(&self, id: u16) -> String {
         let hook = self.lookup(id).and_then(|entry| self.program(entry).hook(entry.id()));
         let label = hook.map_or(String::new(), |hook| format!(" {}", String::from_utf8_lossy(hook.label)));
         format!("hook {}{label}", crate::ids::display_id(id))
     }
 
-    /// All programs, in the order in which they were loaded.
+    /// All programs, in the order of loading.
     pub fn programs(&self) -> &[Program<'b>] {
         &self.programs
     }
 
-    /// What is known of every id that has a stanza, by id.
+    /// Properties of all hooks with a stanza, ordered by id.
     pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
         let found = self.by_id.iter().filter_map(|at| at.checked_sub(1));
         found.filter_map(|at| {
@@ -634,20 +639,20 @@ impl<'b> Catalog<'b> {
         })
     }
 
-    /// Class and number of each QNX event that has definitions, in order.
+    /// Class and number of each QNX event with a definition, in ascending order.
     pub(crate) fn defined_records(&self) -> impl Iterator<Item = (u8, u16)> {
         let known = self.by_record.iter().take(1 << 15).enumerate().filter(|(_, at)| **at != 0);
         known.map(|(id, _)| ((id >> 10) as u8, (id & 1023) as u16))
     }
 
-    /// Whether a stanza has an id that takes four digits.
+    /// True if a stanza has a four-digit id.
     pub fn has_wide_ids(&self) -> bool {
         self.entries.iter().any(|entry| entry.id & 15 != 0)
     }
 }
 
-/// The place in [`Catalog::by_record`] of a record's id, 15 bits, or of its fields.
-fn record_place(space: Space, id: u16) -> usize {
+/// Index into [`Catalog::by_record`] for a 15-bit event id; the second half of the table is for typed fields.
+fn record_index(space: Space, id: u16) -> usize {
     usize::from(id & 0x7fff) | usize::from(space == Space::Fields) << 15
 }
 

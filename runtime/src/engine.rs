@@ -1,13 +1,13 @@
-//! Events formatted side by side, and written in order.
+//! Parallel formatting with ordered output.
 //!
 //! ```text
-//! walk, one thread at a time ─Portion─> text, side by side ─in turn─> output
+//! walk, one thread at a time ─Portion─> text, in parallel ─in order─> output
 //! ```
 //!
-//! Every thread does the same: it takes a portion of events from the walk, formats it, waits for its turn, and writes.
-//! The walk does what depends on the order of events, and leaves little to do there. What text depends on text before
-//! it is carried from turn to turn. So the output is the same for any number of threads, one of them included, and no
-//! more portions and texts are held than there are threads.
+//! Every thread does the same: it takes the next chunk of events from the walk, formats it, waits for its turn, and
+//! writes. The walk does everything that depends on the order of events, which is little. Text that depends on earlier
+//! text is passed from turn to turn. So the output is the same for any number of threads, and there are never more
+//! chunks in memory than threads.
 
 use crate::reader::Notice;
 use crate::report::{Monitor, ReportError};
@@ -18,86 +18,87 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tfbc_vm::TextBuf;
 
-/// Bytes of text that are gathered before they are written. A report of large events holds one event's text more.
+/// Size of text in bytes from which it is written. The buffer may exceed it by one event's text.
 pub(crate) const WRITE_AT: usize = 512 << 10;
-/// Portions that one thread takes before others join in: small inputs are not worth a second thread.
+/// Number of chunks before more threads are started: a small input is not worth a second thread.
 const ALONE: u64 = 32;
-/// How long a thread looks again and again before it sleeps: to be woken takes about as long, and most waits are shorter.
+/// Spin time before blocking; about the cost of a wake-up.
 const LOOKING: Duration = Duration::from_micros(50);
 
-/// Some events on their way to the output.
+/// A chunk of events that are read but not yet written.
 #[derive(Debug, Default)]
 pub(crate) struct Portion<E> {
-    /// The events, with all that their text depends on.
+    /// Events, with the context that their text depends on.
     pub events: E,
-    /// What is to be said behind them.
+    /// Notices to report after the events.
     pub notices: Vec<Notice>,
-    /// The template that took most of the walk's time, if that was long.
+    /// Template that took most of the walk's time, if that was long.
     pub slow: Option<String>,
-    /// Whether what follows must be waited for: then all text up to there is written before that.
+    /// True if the next read may block. All text so far is written before that.
     pub waits: bool,
-    /// How far the reading is, in bytes of the input, and how many events were read.
+    /// Number of bytes of the input and number of events read so far.
     pub progress: (u64, u64),
 }
 
-/// Damaged places of a run that are told behind the text of the events before them. Later ones may come with text of
-/// events behind them: a log that is damaged all over is still formatted in portions of many events.
+/// Number of damaged places that are reported exactly after the text before them. Later notices may come after the text
+/// of a few more events, so that a log full of damage is still formatted in large chunks.
 const TOLD_IN_PLACE: u64 = 1000;
-/// Notices of one portion, at most.
+/// Largest number of notices in a chunk.
 const MAX_NOTICES: usize = 256;
 
-/// Whether a portion ends with its last notice, `n_damaged` damaged places having been met in the run.
+/// True if a chunk ends at its last notice; `n_damaged` counts the damaged places of the run.
 pub(crate) fn ends_portion(n_damaged: u64, n_notices: usize) -> bool {
     n_damaged <= TOLD_IN_PLACE || n_notices >= MAX_NOTICES
 }
 
-/// What takes the events of an input in their order.
+/// First stage: reads the events of an input in order.
 pub(crate) trait Walk: Send {
-    /// A form for events.
+    /// Storage for the events of a chunk.
     type Events: Default + Send;
 
-    /// Takes what stands next into an emptied portion, whose events are those of an earlier one: false where nothing
-    /// follows. `waited` tells that the portion before ended since what stands next must be waited for.
+    /// Fills an emptied chunk, whose events may be those of an earlier one, so that memory is reused. False at the end
+    /// of
+    /// the input. `waited` is true if the previous chunk ended because the next read may block.
     fn fill(&mut self, portion: &mut Portion<Self::Events>, waited: bool) -> Result<bool, ReportError>;
 }
 
-/// What makes text of events.
+/// Second stage: formats events as text.
 pub(crate) trait Format<E>: Send {
-    /// What the text depends on of the text before it.
+    /// State that text depends on from earlier text.
     type Carried: Default + Send;
 
-    /// Appends the text of events: false at their end, else the next call goes on from there. Where it is not known yet
-    /// what is carried, the text that depends on it is left to [`Format::resolve`].
+    /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown, text
+    /// that depends on it is left out, for [`Format::resolve`] to add.
     fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
 
-    /// Appends what was left out at the beginning of the text that was formatted last, and takes in what that carries
-    /// on. False if the text does not hold after what is carried: then it is to be formatted again, from the events' beginning.
+    /// Appends the text that was left out at the start of the last chunk, and updates the carried state. False if the
+    /// chunk's text is wrong after this state; then the chunk must be formatted again from its start.
     fn resolve(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
 
-    /// The template that takes most of the time, if that is long.
+    /// Returns the template that takes most of the time, if it is slow.
     fn take_slow(&mut self) -> Option<String>;
 }
 
-/// What [`Steps::advance`] has come to.
+/// Result of [`Steps::advance`].
 pub(crate) enum Step {
-    /// Text of some events; it may be empty.
+    /// Text of some events; may be empty.
     Text,
-    /// A notice that comes after the events before it.
+    /// A notice, after the events before it.
     Notice(Notice),
     /// The end of the input.
     End,
 }
 
-/// Walk and format on the caller's own thread, one text at a time.
+/// Both stages on the caller's thread, one text at a time.
 pub(crate) struct Steps<W: Walk, F: Format<W::Events>> {
     walk: W,
     pub format: F,
     portion: Portion<W::Events>,
     carried: F::Carried,
     text: TextBuf,
-    /// True if the portion has events without text.
+    /// True if the chunk has events that are not formatted yet.
     has_more: bool,
-    /// Number of the portion's notices that were given out.
+    /// Number of the chunk's notices that were returned.
     n_noticed: usize,
     ended: bool,
     error: Option<ReportError>,
@@ -118,23 +119,23 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
         }
     }
 
-    /// The events that the text is of.
+    /// Events of the current chunk.
     pub fn events(&self) -> &W::Events {
         &self.portion.events
     }
 
-    /// The text of the last step.
+    /// Text of the last step.
     pub fn text(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Formats some more events.
+    /// Formats more events, or returns the next notice.
     pub fn advance(&mut self) -> Result<Step, ReportError> {
         loop {
             if self.has_more {
                 self.text.clear();
                 self.has_more = self.format.format(&self.portion.events, Some(&mut self.carried), &mut self.text);
-                // Progress is the caller's own.
+                // Slow templates are not reported here: the caller sees the progress itself.
                 self.format.take_slow();
                 return Ok(Step::Text);
             }
@@ -160,15 +161,15 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
     }
 }
 
-/// How a run went, where it did not fail.
+/// Result of a run.
 pub(crate) struct Ran<W, F, C> {
     pub walk: W,
-    /// One of each thread.
+    /// Formatter of each thread.
     pub formats: Vec<F>,
     pub carried: C,
 }
 
-/// Formats and writes all that a walk takes. `threads` is `None` for as many as there are processors.
+/// Formats and writes all events of a walk. `None` as `threads` means a thread per processor.
 pub(crate) fn run<W: Walk, F: Format<W::Events>>(
     walk: W,
     make: impl Fn() -> F,
@@ -195,7 +196,7 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
                 joined = true;
                 others.extend((1..n_threads).map_while(|_| {
                     let worker = Worker::new(make());
-                    // Fewer threads do as well.
+                    // If a thread cannot start, the others do its work.
                     std::thread::Builder::new().spawn_scoped(scope, || run.work(worker)).ok()
                 }));
             }
@@ -215,28 +216,28 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
     }
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Run<'r, W, C, O, M> {
     walking: Mutex<Walking<W>>,
     turn: Mutex<Turn<'r, C, O, M>>,
-    /// As [`Turn::next`], to be looked at without the lock.
+    /// Copy of [`Turn::next`] that can be read without the lock.
     written: AtomicU64,
-    /// The turn has passed on, or the run has failed.
+    /// Signalled when the turn passes on or the run fails.
     turns: Condvar,
     failed: AtomicBool,
 }
 
 struct Walking<W> {
     walk: W,
-    /// Number of the portion that is taken next.
+    /// Number of the next chunk.
     next: u64,
-    /// Whether its events must be waited for.
+    /// True if its events may have to be waited for.
     waits: bool,
     ended: bool,
 }
 
 struct Turn<'r, C, O, M> {
-    /// Number of the portion that is written next.
+    /// Number of the chunk to write next.
     next: u64,
     /// `None` while a thread has it.
     carried: Option<C>,
@@ -245,13 +246,13 @@ struct Turn<'r, C, O, M> {
     error: Option<ReportError>,
 }
 
-/// One thread's own.
+/// State of one thread.
 struct Worker<E, F> {
     format: F,
     portion: Portion<E>,
-    /// The portion's number.
+    /// Number of the chunk.
     number: u64,
-    /// Why the walk ended behind the portion.
+    /// Error that ended the walk after the chunk.
     error: Option<ReportError>,
     text: TextBuf,
     head: TextBuf,
@@ -264,7 +265,7 @@ impl<E: Default, F> Worker<E, F> {
 }
 
 impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
-    /// Takes and finishes portions to the end.
+    /// Processes chunks until the end.
     fn work<F: Format<W::Events, Carried = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
         let _guard = PanicGuard { run: self };
         while self.take(&mut worker) {
@@ -273,7 +274,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         worker.format
     }
 
-    /// Takes the next portion; false where there is none, or the run has failed.
+    /// Reads the next chunk; false at the end, or if the run has failed.
     fn take<F>(&self, worker: &mut Worker<W::Events, F>) -> bool {
         look(|| self.walking.try_lock().is_ok());
         let mut walking = lock(&self.walking);
@@ -294,7 +295,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         true
     }
 
-    /// Formats a portion, and writes its text when its turn has come.
+    /// Formats a chunk, and writes its text when its turn comes.
     fn finish<F: Format<W::Events, Carried = C>>(&self, worker: &mut Worker<W::Events, F>) {
         let Worker { format, portion, number, error, text, head } = worker;
         let mut carried = self.carried(*number);
@@ -308,7 +309,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
                 if let Some(carried) = &mut carried
                     && !format.resolve(&portion.events, carried, head)
                 {
-                    // The turn stays this portion's, and others may look at it.
+                    // The turn stays with this chunk, but other threads may look at it meanwhile.
                     drop(turn);
                     head.clear();
                     text.clear();
@@ -340,13 +341,13 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         }
     }
 
-    /// What is carried to a portion, where it is known already.
+    /// Carried state for a chunk, if it is known already.
     fn carried(&self, number: u64) -> Option<C> {
         let mut turn = self.turn.try_lock().ok()?;
         if turn.next == number { turn.carried.take() } else { None }
     }
 
-    /// Waits for the turn of a portion; `None` where it will not come.
+    /// Blocks until a chunk may be written; `None` if the run failed.
     fn wait(&self, number: u64) -> Option<MutexGuard<'_, Turn<'r, C, O, M>>> {
         look(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
         let mut turn = lock(&self.turn);
@@ -366,7 +367,7 @@ impl<C, O: Write, M: Monitor> Turn<'_, C, O, M> {
         texts.try_for_each(|text| self.out.write_all(text.as_bytes())).map_err(ReportError::Write)
     }
 
-    /// Says what is to be said behind a portion whose text is written.
+    /// Reports notices and progress after a chunk's text was written.
     fn close<E>(&mut self, portion: &Portion<E>, error: Option<ReportError>) -> Result<(), ReportError> {
         if portion.waits || !portion.notices.is_empty() {
             self.out.flush().map_err(ReportError::Write)?;
@@ -381,7 +382,7 @@ impl<C, O: Write, M: Monitor> Turn<'_, C, O, M> {
     }
 }
 
-/// Ends the run where a thread panics, so that no other one waits for its turn.
+/// Ends the run if a thread panics, so that the others do not wait forever.
 struct PanicGuard<'g, 'r, W, C, O, M> {
     run: &'g Run<'r, W, C, O, M>,
 }
@@ -396,7 +397,7 @@ impl<W, C, O, M> Drop for PanicGuard<'_, '_, W, C, O, M> {
     }
 }
 
-/// Looks for a while whether something has come.
+/// Spins for a while until a condition is true.
 fn look(mut has_come: impl FnMut() -> bool) {
     let mut begun = None;
     while !has_come() && begun.get_or_insert_with(Instant::now).elapsed() < LOOKING {
@@ -404,7 +405,7 @@ fn look(mut has_come: impl FnMut() -> bool) {
     }
 }
 
-/// A thread that panics ends the run, so what it leaves is not looked at.
+/// Locks a mutex and ignores poison: a panic ends the run anyway, so inconsistent state is never used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

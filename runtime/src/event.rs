@@ -1,11 +1,11 @@
-//! Events of a trace, one at a time, each with its text.
+//! Iterator over a trace's events, each with its text.
 //!
 //! ```text
 //! Trace ─reader─> events ─filter, template─> Events ─next─> Item::Event │ Item::Notice
 //! ```
 //!
-//! The events are those of a report, in its order: the trace's own header is read and not yielded, templates that skip
-//! their event or stop the report do so here too.
+//! Yields the events of a report in the report's order. The events of a trace's header are not among them, and a
+//! template's `$SKIP` and `$STOP` apply.
 
 use crate::columns::Columns;
 use crate::engine::Step;
@@ -21,29 +21,30 @@ use crate::trace::{Prepared, ReportOptions, Trace};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Iterator over a trace's events. Each item borrows the iterator until the next call.
+/// Iterator over a trace's events, made by [`Trace::events`].
 ///
-/// Built by [`Trace::events`]; the trace is read from its present place to its end.
+/// It starts at the trace's current position. Each item borrows the iterator until the next call, so that a large trace
+/// is never copied.
 pub struct Events<'a>(State<'a>);
 
 enum State<'a> {
-    /// Nothing is read yet.
+    /// Created, but nothing has been read.
     Idle(&'a mut Trace, &'a Formats, Box<ReportOptions>),
     Aix(Box<AixEvents<'a>>),
     Qnx(Box<QnxEvents<'a>>),
     Ended,
 }
 
-/// Item of a trace.
+/// An event or a notice.
 #[derive(Debug)]
 pub enum Item<'e> {
     /// An event that the report shows.
     Event(Event<'e>),
-    /// A damaged place or a warning; reading continues after it.
+    /// A warning or a damaged place. Reading continues after it.
     Notice(Notice),
 }
 
-/// An event with its time, context and text.
+/// One event with its id, time, context and text.
 pub struct Event<'e> {
     text: &'e [u8],
     source: Source<'e>,
@@ -54,27 +55,27 @@ enum Source<'e> {
     Qnx(QnxEvent<'e>),
 }
 
-/// Field of an event, by name.
+/// Named value of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// The name; a second field of the same name ends in `_2`.
+    /// Unique name: a second field called `x` is `x_2`.
     pub name: String,
-    /// The value as it was recorded.
+    /// Value as it was recorded.
     pub value: FieldValue,
-    /// The value as the event's text shows it.
+    /// Value as it appears in the event's text.
     pub text: String,
 }
 
 /// Value of a [`Field`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValue {
-    /// The event ends before the field.
+    /// The event is too short to contain the field.
     Missing,
-    /// A number, signed or not, of up to 64 bits.
+    /// Signed or unsigned number of up to 64 bits.
     Integer(i128),
-    /// Numbers of a field that repeats.
+    /// Numbers of a repeated field.
     Integers(Vec<i128>),
-    /// Text.
+    /// Text; bytes that are not UTF-8 are replaced.
     Text(String),
 }
 
@@ -83,9 +84,9 @@ impl<'a> Events<'a> {
         Self(State::Idle(trace, formats, Box::default()))
     }
 
-    /// Yields only the events of an AIX trace that a filter admits. For logs of QNX, see [`Events::with_options`].
+    /// Sets the filter of an AIX trace. For QNX logs, use [`Events::with_options`].
     ///
-    /// Has no effect after the first call of [`Events::next`].
+    /// Has no effect after the first call to [`Events::next`].
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
         if let State::Idle(.., options) = &mut self.0 {
@@ -94,10 +95,11 @@ impl<'a> Events<'a> {
         self
     }
 
-    /// Follows processes and threads, so that [`Event::pid`] and [`Event::process`] know them. It doubles the cost of an
+    /// Tracks processes and threads, so that [`Event::pid`] and [`Event::process`] return values. This doubles the cost
+    /// per
     /// event.
     ///
-    /// Has no effect after the first call of [`Events::next`].
+    /// Has no effect after the first call to [`Events::next`].
     #[must_use]
     pub fn with_context(mut self) -> Self {
         if let State::Idle(.., options) = &mut self.0 {
@@ -107,9 +109,9 @@ impl<'a> Events<'a> {
         self
     }
 
-    /// Takes filters, limits and the context table of a report's options; columns and forms do not matter.
+    /// Sets filters, limits and the context table from a report's options. Columns and output format are ignored.
     ///
-    /// Has no effect after the first call of [`Events::next`].
+    /// Has no effect after the first call to [`Events::next`].
     #[must_use]
     pub fn with_options(mut self, options: ReportOptions) -> Self {
         if let State::Idle(.., own) = &mut self.0 {
@@ -118,14 +120,14 @@ impl<'a> Events<'a> {
         self
     }
 
-    /// The next event or notice; `None` at the end of the trace, or after a template's `$STOP`.
+    /// Returns the next event or notice, or `None` at the end of the trace or after a template's `$STOP`.
     ///
     /// # Errors
-    /// The trace cannot be read further. Damage is no error: a notice reports it.
+    /// Reading the trace failed. Damage is not an error but a notice.
     #[expect(clippy::should_implement_trait, reason = "items borrow the iterator")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, ReportError> {
         if matches!(self.0, State::Idle(..)) {
-            self.0 = std::mem::replace(&mut self.0, State::Ended).started();
+            self.0 = std::mem::replace(&mut self.0, State::Ended).start();
         }
         match &mut self.0 {
             State::Aix(events) => match events.advance()? {
@@ -148,7 +150,7 @@ impl<'a> Events<'a> {
 }
 
 impl<'a> State<'a> {
-    fn started(self) -> Self {
+    fn start(self) -> Self {
         let State::Idle(trace, formats, options) = self else { return self };
         let ReportOptions { mut aix, mut qnx } = *options;
         aix.columns = Columns::text_only();
@@ -181,7 +183,8 @@ impl<'e> Event<'e> {
         Self { text, source }
     }
 
-    /// The id as reports print it: of AIX, the hook id such as `106`; of QNX, class and event such as `USER:65`.
+    /// Id as reports print it: the hook id of an AIX event, such as `106`, or class and number of a QNX event, such as
+    /// `USER:65`.
     pub fn id(&self) -> String {
         match &self.source {
             Source::Aix(event) => display_id(event.id()),
@@ -189,7 +192,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The hook id of an AIX event in its canonical form: `0x1060` for hook 106.
+    /// Canonical 16-bit hook id of an AIX event, such as `0x1060` for hook 106.
     pub fn hook_id(&self) -> Option<u16> {
         match &self.source {
             Source::Aix(event) => Some(event.id()),
@@ -197,7 +200,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Class and event number of a QNX event.
+    /// Class and number of a QNX event.
     pub fn class_and_event(&self) -> Option<(u8, u16)> {
         match &self.source {
             Source::Aix(_) => None,
@@ -205,7 +208,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The label of the event's template, or of QNX's tables; empty if there is none.
+    /// Label from the event's template or from the built-in table of QNX events; empty if there is none.
     pub fn label(&self) -> Cow<'e, str> {
         match &self.source {
             Source::Aix(event) => String::from_utf8_lossy(event.label()),
@@ -213,7 +216,9 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Time in nanoseconds, since the epoch of the trace's clock: of QNX the boot. `None` before a QNX log tells its clock.
+    /// Time in nanoseconds since the epoch of the trace's clock; the epoch of a QNX log is the boot.
+    ///
+    /// `None` for events of a QNX log before its first time event.
     pub fn time_ns(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => Some(event.time_ns()),
@@ -229,7 +234,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The CPU, if the trace tells it. An AIX trace often tells it by its context alone ([`Events::with_context`]).
+    /// CPU that recorded the event, if it is known. Many AIX traces need [`Events::with_context`] for it.
     pub fn cpu(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => event.cpu(),
@@ -237,7 +242,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The process id, with [`Events::with_context`] and if it is known.
+    /// Process id, if it is known. Needs [`Events::with_context`].
     pub fn pid(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => event.pid(),
@@ -245,7 +250,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The thread id; of QNX the number in its process, with [`Events::with_context`].
+    /// Thread id. For QNX, the thread's number in its process, which needs [`Events::with_context`].
     pub fn tid(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => Some(event.tid()),
@@ -253,7 +258,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Name of the process, with [`Events::with_context`] and if it is known.
+    /// Name of the process, if it is known. Needs [`Events::with_context`].
     pub fn process(&self) -> Option<Cow<'e, str>> {
         let name = match &self.source {
             Source::Aix(event) => event.process(),
@@ -262,7 +267,9 @@ impl<'e> Event<'e> {
         name.map(String::from_utf8_lossy)
     }
 
-    /// The event's own bytes: of AIX from the hook word to before the time stamp, of QNX the payload in memory order.
+    /// Bytes of the event: for AIX, from the hook word up to the time stamp; for QNX, the payload in the byte order of
+    /// the
+    /// traced machine.
     pub fn bytes(&self) -> &'e [u8] {
         match &self.source {
             Source::Aix(event) => event.bytes(),
@@ -270,19 +277,21 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The text by the event's template, as `tfbc report --columns text` prints it, without the newline at its end. It may
-    /// have several lines. Bytes that are not UTF-8 are replaced.
+    /// Text that the event's template prints, as in `tfbc report --columns text`.
+    ///
+    /// It may have several lines and does not end in a newline. Bytes that are not UTF-8 are replaced.
     pub fn text(&self) -> Cow<'e, str> {
         String::from_utf8_lossy(self.text_bytes())
     }
 
-    /// The text of [`Event::text`] as the bytes that the report holds.
+    /// Like [`Event::text`], but the bytes of the report, unchanged.
     pub fn text_bytes(&self) -> &'e [u8] {
         self.text
     }
 
-    /// The typed fields: of QNX what definitions name, or the arguments of the kernel's own events. Events of AIX have
-    /// none yet.
+    /// Typed fields of a QNX event: those that its definition names, or the arguments of a kernel event.
+    ///
+    /// Always empty for AIX events.
     pub fn fields(&self) -> Vec<Field> {
         match &self.source {
             Source::Aix(_) => Vec::new(),
@@ -297,7 +306,7 @@ impl fmt::Debug for Event<'_> {
     }
 }
 
-/// Class and event such as `USER:65`; a class without a name is a number.
+/// Class and number of an event, such as `USER:65`. A class without a name is printed as a number.
 pub(crate) fn qnx_id(class: u8, event: u16) -> String {
     match class_name(class) {
         Some(name) => format!("{name}:{event}"),

@@ -1,20 +1,20 @@
-//! Identity of files: symbolic and hard links are names of one file.
+//! Identity of files: a file and its symbolic and hard links are one file.
 
 use std::path::Path;
 
-/// A file under any of its names: its device and inode.
+/// Identity of a file: its device and inode.
 #[cfg(unix)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(u64, u64);
 
-/// A file under any of its names: its canonical path, which tells symbolic links from other files, but no hard links.
+/// Identity of a file: its canonical path. Hard links of one file count as different files.
 #[cfg(not(unix))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(std::path::PathBuf);
 
 #[cfg(unix)]
 impl FileId {
-    /// The file that a path names, through links; `None` if there is none.
+    /// Identity of the file that a path leads to; follows links. `None` if there is no such file.
     pub fn of(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|found| Self::from(&found))
     }
@@ -30,7 +30,7 @@ impl From<&std::fs::Metadata> for FileId {
 
 #[cfg(not(unix))]
 impl FileId {
-    /// The file that a path names, through links; `None` if there is none.
+    /// Identity of the file that a path leads to; follows links. `None` if there is no such file.
     pub fn of(path: &Path) -> Option<Self> {
         path.canonicalize().ok().map(Self)
     }

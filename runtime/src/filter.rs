@@ -1,54 +1,54 @@
-//! Which events of an AIX trace are reported.
+//! Filter of AIX events.
 
 use crate::context::{Facts, Wanted};
 use crate::ids::IdSet;
 use crate::reader::aix::hooks;
 use std::collections::BTreeSet;
 
-/// Which events are reported: those that every part admits.
+/// Conditions that an event must meet to be reported. The default admits every event.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only these ids.
+    /// Admits only these ids.
     pub only: Option<IdSet>,
-    /// All but these ids.
+    /// Excludes these ids.
     pub except: IdSet,
-    /// Only events of these processes.
+    /// Admits only events of these processes.
     pub processes: Option<Processes>,
-    /// Only events of these threads, or all but theirs.
+    /// Admits only events of these threads, or excludes them.
     pub threads: Option<Threads>,
-    /// Only events on these CPUs.
+    /// Admits only events on these CPUs.
     pub cpus: Option<Numbers>,
-    /// Only events from this time on, in nanoseconds since the trace began.
+    /// Earliest time, in nanoseconds since the start of the trace.
     pub from_ns: Option<u64>,
-    /// Only events up to this time and at it.
+    /// Latest time, inclusive, in nanoseconds since the start of the trace.
     pub to_ns: Option<u64>,
-    /// Only events from this second on, since 1970.
+    /// Earliest second since 1970.
     pub from_date: Option<u32>,
-    /// Only events up to this second and within it, since 1970.
+    /// Latest second since 1970, inclusive.
     pub to_date: Option<u32>,
 }
 
-/// Processes: by id, by name, or interrupts.
+/// Set of processes, given by id or name. May include interrupts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Processes {
     /// Process ids.
     pub pids: BTreeSet<u64>,
-    /// Last parts of paths, or whole paths.
+    /// Names, each a whole path or its last part.
     pub names: BTreeSet<Vec<u8>>,
-    /// Whether events at interrupt level are among them.
+    /// True to admit events at interrupt level, which belong to no process.
     pub interrupts: bool,
 }
 
-/// Threads by their ids.
+/// Set of threads, or all threads outside it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
     /// Thread ids.
     pub tids: BTreeSet<u64>,
-    /// Whether it is the others that are meant.
+    /// True if the set is excluded instead of admitted.
     pub excluded: bool,
 }
 
-/// Numbers, as ranges with both ends.
+/// Set of numbers, as inclusive ranges.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Numbers(pub Vec<(u64, u64)>);
 
@@ -56,7 +56,7 @@ impl Processes {
     /// Adds a list such as `cp,4522,INTR`.
     ///
     /// # Errors
-    /// What is wrong with the list.
+    /// The list is empty.
     pub fn add(&mut self, list: &str) -> Result<(), String> {
         for item in items(list)? {
             match number(item) {
@@ -81,18 +81,20 @@ impl Processes {
 }
 
 impl Threads {
-    /// Adds a list such as `8191,10011`, or `!8191` for all but that.
+    /// Adds a list such as `8191,10011`; `!8191` excludes the thread.
     ///
     /// # Errors
-    /// What is wrong with the list: a form that is no number, or `!` in one list and not in the other.
+    /// An item is not a number, or one list starts with `!` and another does not.
     pub fn add(&mut self, list: &str) -> Result<(), String> {
         let (excluded, rest) = list.trim_start().strip_prefix('!').map_or((false, list), |rest| (true, rest));
         if !self.tids.is_empty() && excluded != self.excluded {
-            return Err(String::from("one list of threads begins with `!` and the other does not"));
+            return Err(String::from(
+                "one list of threads starts with `!` and another does not; use `!` in all of them or in none",
+            ));
         }
         self.excluded = excluded;
         for item in items(rest)? {
-            self.tids.insert(number(item).ok_or_else(|| format!("`{item}` is no thread id: expected a number"))?);
+            self.tids.insert(number(item).ok_or_else(|| format!("`{item}` is not a thread id; expected a number"))?);
         }
         Ok(())
     }
@@ -102,43 +104,46 @@ impl Numbers {
     /// Adds a list such as `0,2-3`.
     ///
     /// # Errors
-    /// The item that is neither a number nor a range.
+    /// An item is neither a number nor a range.
     pub fn add(&mut self, list: &str) -> Result<(), String> {
         for item in items(list)? {
             let (first, last) = item.split_once('-').unwrap_or((item, item));
             match (number(first), number(last)) {
                 (Some(first), Some(last)) if first <= last => self.0.push((first, last)),
-                _ => return Err(format!("`{item}` is no CPU: expected a number, or two with - between")),
+                _ => return Err(format!("`{item}` is not a CPU; expected a number or a range such as 2-5")),
             }
         }
         Ok(())
     }
 
-    /// Whether a number is among them.
+    /// True if a number is in one of the ranges.
     pub fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }
 }
 
-/// Seconds with up to nine decimals, in ns.
+/// Parses seconds with up to nine decimals; returns nanoseconds.
 ///
 /// # Errors
-/// Expected text.
+/// The text is not such a number, or is too large.
 pub fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || whole.is_empty() || fraction.len() > 9 {
         return Err(String::from("expected seconds with up to nine decimals, such as 12.5"));
     }
-    let whole: u64 = whole.parse().map_err(|_| String::from("too many seconds"))?;
+    let whole: u64 = whole.parse().map_err(|_| String::from("too large; expected at most 18446744073 seconds"))?;
     let fraction: u64 = format!("{fraction:0<9}").parse().unwrap_or(0);
-    whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction)).ok_or(String::from("too many seconds"))
+    whole
+        .checked_mul(1_000_000_000)
+        .and_then(|ns| ns.checked_add(fraction))
+        .ok_or(String::from("too large; expected at most 18446744073 seconds"))
 }
 
-/// Seconds as [`seconds`] reads them, perhaps after `-`.
+/// Like [`seconds`], with an optional minus sign.
 ///
 /// # Errors
-/// Expected text.
+/// The text is not such a number, or is too large.
 pub fn signed_seconds(text: &str) -> Result<i128, String> {
     match text.strip_prefix('-') {
         Some(text) => seconds(text).map(|ns| -i128::from(ns)),
@@ -146,17 +151,17 @@ pub fn signed_seconds(text: &str) -> Result<i128, String> {
     }
 }
 
-/// A time in ns as seconds, without zeros at the end.
+/// Formats nanoseconds as seconds, without trailing zeros.
 pub fn shown(ns: i128) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     let text = format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Checks that a range of time, given by two flags, has an end that is not before its start.
+/// Checks that a time range given by two flags does not end before it starts.
 ///
 /// # Errors
-/// Both times, if the end comes first.
+/// The range ends before it starts; the message contains both times.
 pub fn check_times<T: Into<i128>>(
     from_flag: &str,
     from: Option<T>,
@@ -167,27 +172,27 @@ pub fn check_times<T: Into<i128>>(
     match (from, to) {
         (Some(from), Some(to)) if from > to => {
             let (from, to) = (shown(from), shown(to));
-            Err(format!("{from_flag} {from} is after {to_flag} {to}: no event is in that range"))
+            Err(format!("{from_flag} {from} is after {to_flag} {to}, so the range contains no event"))
         }
         _ => Ok(()),
     }
 }
 
-/// Items between commas or blanks; at least one.
+/// Splits a list at commas and blanks. An empty list is an error.
 fn items(list: &str) -> Result<impl Iterator<Item = &str>, String> {
     let mut items = list.split([',', ' ', '\t']).filter(|item| !item.is_empty()).peekable();
-    if items.peek().is_some() { Ok(items) } else { Err(format!("`{list}` names nothing")) }
+    if items.peek().is_some() { Ok(items) } else { Err(format!("`{list}` is empty; expected at least one item")) }
 }
 
-/// Decimal digits, or hex digits behind `0x`.
+/// Parses decimal digits, or hexadecimal digits after `0x`.
 fn number(text: &str) -> Option<u64> {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
 impl Filter {
-    /// Whether events of a canonical id are reported. Hooks 003 and 00A speak to the reader, and are shown only when
-    /// they are asked for.
+    /// True if events of a canonical id pass. Hooks 003 and 00A describe the trace to its reader, so they pass only if
+    /// [`Filter::only`] contains them.
     #[inline]
     pub fn shows(&self, id: u16) -> bool {
         let wanted = match &self.only {
@@ -197,17 +202,17 @@ impl Filter {
         wanted && !self.except.contains(id)
     }
 
-    /// True if the ids that are left out are all that are asked for.
+    /// True if every admitted id is also excluded.
     pub fn leaves_nothing(&self) -> bool {
         self.only.as_ref().is_some_and(|only| only.iter().all(|id| self.except.contains(id)))
     }
 
-    /// Whether anything but the hook id counts.
+    /// True if the filter depends on more than the hook id.
     pub fn asks_for_facts(&self) -> bool {
         self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.asks_for_times()
     }
 
-    /// Which of these facts it asks for.
+    /// The context that the filter depends on.
     pub(crate) fn wanted(&self) -> Wanted {
         let interrupts = self.processes.as_ref().is_some_and(|processes| processes.interrupts);
         Wanted { depth: interrupts, ..Wanted::default() }
@@ -217,12 +222,12 @@ impl Filter {
         self.from_ns.is_some() || self.to_ns.is_some() || self.asks_for_dates()
     }
 
-    /// Whether the trace has to say when it began.
+    /// True if the filter contains dates, which need the start time of the trace.
     pub fn asks_for_dates(&self) -> bool {
         self.from_date.is_some() || self.to_date.is_some()
     }
 
-    /// Makes times since the trace began of dates, the trace having begun at `start`.
+    /// Converts the dates to times since the start of the trace; `start` is in seconds since 1970.
     pub fn date(&mut self, start: u32) {
         const SECOND: u64 = 1_000_000_000;
         if let Some(from) = self.from_date.take() {
@@ -231,18 +236,18 @@ impl Filter {
         if let Some(to) = self.to_date.take() {
             match (u64::from(to) + 1).checked_sub(start.into()) {
                 Some(seconds @ 1..) => self.to_ns = Some(seconds * SECOND - 1),
-                // The trace began behind the date.
+                // The trace started after the last admitted second: no event passes.
                 _ => self.from_ns = Some(u64::MAX),
             }
         }
     }
 
-    /// True if processes or CPUs count, which the events before tell.
+    /// True if processes or CPUs count, which earlier events tell.
     pub(crate) fn asks_for_context(&self) -> bool {
         self.processes.is_some() || self.cpus.is_some()
     }
 
-    /// True if thread and time of an event are admitted.
+    /// True if an event passes the conditions on thread and time.
     #[inline]
     pub(crate) fn admits_event(&self, tid: u64, elapsed_ns: u64) -> bool {
         self.from_ns.is_none_or(|from| elapsed_ns >= from)
@@ -304,16 +309,16 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_time_has_an_order() {
+    fn a_time_range_must_not_end_before_its_start() {
         let check = |from: u64, to: u64| check_times("--from", Some(from), "--until", Some(to));
         assert_eq!((check(3, 3), check(0, 5)), (Ok(()), Ok(())));
-        let message = "--from 5 is after --until 3.5: no event is in that range";
+        let message = "--from 5 is after --until 3.5, so the range contains no event";
         assert_eq!(check(5_000_000_000, 3_500_000_000), Err(String::from(message)));
         assert_eq!(check_times("--from", Some(5), "--until", None), Ok(()));
     }
 
     #[test]
-    fn ids_may_be_chosen_and_left_out_at_once() {
+    fn ids_may_be_admitted_and_excluded_at_once() {
         let of = |only, except| Filter {
             only: Some(IdSet::parse(only).unwrap()),
             except: IdSet::parse(except).unwrap(),

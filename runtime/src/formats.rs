@@ -1,4 +1,4 @@
-//! Format files, ready to format events.
+//! The library's type for loaded format files.
 
 use crate::catalog::{Catalog, FormatSet, LoadError, LoadOptions};
 use crate::ids::display_id;
@@ -17,9 +17,9 @@ self_cell!(
     }
 );
 
-/// Format files of AIX, event definitions of QNX, or blobs of either: loaded, verified, and looked up by event.
+/// Loaded and verified format files: AIX templates, QNX event definitions, or blobs compiled from them.
 ///
-/// Immutable and cheap to clone; threads may share one.
+/// Immutable, cheap to clone, and safe to share between threads.
 ///
 /// ```
 /// use tfbc::Formats;
@@ -31,43 +31,44 @@ self_cell!(
 #[derive(Clone)]
 pub struct Formats(Arc<Loaded>);
 
-/// An event that format files describe.
+/// An event that a format file describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventFormat {
-    /// The id as trcrpt prints it, such as `106` or `F5F1`; of QNX, class and event such as `USER:65`.
+    /// Id as reports print it: `106` or `F5F1` for AIX, class and number such as `USER:65` for QNX.
     pub id: String,
-    /// The label; empty for events of QNX, whose definitions have none.
+    /// Label of an AIX template. Empty for QNX events, whose definitions have none.
     pub label: String,
 }
 
 impl Formats {
-    /// The built-in format file, for AIX; logs of QNX are formatted by tables of the library itself.
+    /// The built-in format file for AIX. Kernel events of QNX need no format file.
     pub fn builtin() -> Self {
         Self::load::<&Path>([]).expect("the built-in format file loads")
     }
 
-    /// Loads format files, event definitions and blobs, told apart by their content. Later files win over earlier ones;
-    /// no files mean the built-in one.
+    /// Loads format files, event definitions and blobs; the content of a file tells which it is.
+    ///
+    /// Later files override earlier ones. An empty list loads the built-in format file.
     ///
     /// # Errors
-    /// A file that cannot be read, or is refused by the compiler or the verifier.
+    /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
     pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, LoadError> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         Self::load_with(&paths, &LoadOptions::default())
     }
 
-    /// Loads format files as [`Formats::load`] does, with a dialect, limits or a cache.
+    /// Like [`Formats::load`], with a dialect, limits or a cache.
     ///
     /// # Errors
-    /// As of [`Formats::load`].
+    /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
     pub fn load_with(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
         Self::verify(FormatSet::load(paths, options)?)
     }
 
-    /// Verifies a compiled blob.
+    /// Verifies a compiled blob (`.tfbc`).
     ///
     /// # Errors
-    /// The verifier's reason.
+    /// The verifier refuses the blob; the error contains the rule and the offset.
     pub fn from_blob(blob: impl Into<Vec<u8>>) -> Result<Self, LoadError> {
         Self::verify(FormatSet::from_blob(blob.into()))
     }
@@ -76,13 +77,13 @@ impl Formats {
         Loaded::try_new(set, FormatSet::catalog_to_run).map(|loaded| Self(Arc::new(loaded)))
     }
 
-    /// The compiler's warnings, and the errors of stanzas that were left out.
+    /// Warnings of the compiler, and errors of stanzas that were left out.
     #[cfg(feature = "compile")]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.borrow_owner().findings().diagnostics
     }
 
-    /// The events that the files describe, by id.
+    /// The described events, ordered by id.
     pub fn events(&self) -> impl Iterator<Item = EventFormat> {
         let catalog = self.catalog();
         let hooks = catalog.hooks().map(|hook| EventFormat {
@@ -96,7 +97,7 @@ impl Formats {
         )
     }
 
-    /// The programs by event.
+    /// Programs of the format files, looked up by event.
     pub(crate) fn catalog(&self) -> &Catalog<'_> {
         self.0.borrow_dependent()
     }

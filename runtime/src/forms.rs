@@ -1,25 +1,26 @@
-//! The forms of a report: lines for people, and tables for programs.
+//! Output formats of a report: aligned text for people, tables for programs.
 
 use crate::json;
 use std::cmp::Reverse;
 use tfbc_vm::TextBuf;
 
-/// The form of a report.
+/// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Form {
-    /// Aligned columns under a heading.
+    /// Aligned columns with a heading.
     #[default]
     Text,
-    /// Values between tabs, with a line of names; tab, newline and backslash in a value are written `\t`, `\n`, `\\`.
+    /// Values separated by tabs, after a line of names. Tab, newline and backslash in a value become `\t`, `\n`, `\\`.
     Tsv,
-    /// Values between commas, quoted as RFC 4180 has it where they must be, with a line of names. A line ends in a newline.
+    /// Values separated by commas, after a line of names. Values are quoted by RFC 4180 if necessary; lines end in a
+    /// newline.
     Csv,
-    /// One JSON object a line, with the fields of the data.
+    /// One JSON object per line, with the typed fields of the event.
     Ndjson,
 }
 
 impl Form {
-    /// What stands between two values.
+    /// Separator between two values.
     pub(crate) fn separator(self) -> &'static [u8] {
         match self {
             Form::Text => b"  ",
@@ -28,18 +29,18 @@ impl Form {
         }
     }
 
-    /// The same of a table, where it is one byte.
+    /// Separator of a table's values, which is one byte.
     #[inline]
     pub fn delimiter(self) -> [u8; 1] {
         if self == Form::Tsv { *b"\t" } else { *b"," }
     }
 
-    /// What stands behind the last value.
+    /// Text after the last value of a line.
     pub(crate) fn line_end(self) -> &'static [u8] {
         b"\n"
     }
 
-    /// Appends a value of a line.
+    /// Appends a value, escaped or quoted for the format.
     pub fn value(self, value: &[u8], out: &mut TextBuf) {
         let start = self.begin_value(out);
         if self.is_plain(value) {
@@ -50,7 +51,7 @@ impl Form {
         }
     }
 
-    /// Begins a value whose text is appended next, for [`Form::end_value`]; where that starts.
+    /// Starts a value whose text the caller appends. Returns its offset, for [`Form::end_value`].
     #[inline]
     pub(crate) fn begin_value(self, out: &mut TextBuf) -> usize {
         if self == Form::Ndjson {
@@ -59,7 +60,7 @@ impl Form {
         out.len()
     }
 
-    /// Ends a value whose text begins at `start`.
+    /// Ends the value that starts at `start`, and escapes it if necessary.
     #[inline]
     pub(crate) fn end_value(self, start: usize, out: &mut TextBuf) {
         let text = &out.as_bytes()[start..];
@@ -89,7 +90,7 @@ impl Form {
         out.push(if self == Form::Ndjson { b"}\n" } else { self.line_end() });
     }
 
-    /// Ends a value that stands as it is.
+    /// Ends a value that needs no escapes.
     #[inline]
     fn end_plain(self, out: &mut TextBuf) {
         if self == Form::Ndjson {
@@ -97,7 +98,7 @@ impl Form {
         }
     }
 
-    /// Whether a value stands in a line as it is.
+    /// True if a value needs no escapes or quotes.
     #[inline]
     fn is_plain(self, value: &[u8]) -> bool {
         match self {
@@ -108,7 +109,7 @@ impl Form {
         }
     }
 
-    /// Writes a value that does not stand in a line as it is over what begins at `start`.
+    /// Replaces the text from `start` on by the escaped or quoted value.
     fn rewrite(self, value: &[u8], start: usize, out: &mut TextBuf) {
         out.truncate(start);
         match self {
@@ -123,7 +124,7 @@ impl Form {
     }
 }
 
-/// Whether any byte of a text is one of those that are told. Sixteen are looked at together, if `is` does not branch.
+/// True if a predicate is true for any byte. Checks 16 bytes at once, provided that `is` does not branch.
 #[inline]
 pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
     let any_of_half = |half: &[u8; 8]| half.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
@@ -141,7 +142,7 @@ pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// A value between tabs.
+/// Appends a value with the escapes of TSV.
 fn escaped(value: &[u8], out: &mut TextBuf) {
     let mut rest = value;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
@@ -156,7 +157,7 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
     out.push(rest);
 }
 
-/// A value between commas.
+/// Appends a value in the quotes of CSV.
 fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
     if any_byte(value, |byte| byte == b'"') {
@@ -170,16 +171,16 @@ fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
 }
 
-/// How often events of one id were met.
+/// Number of events of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub n: u64,
-    /// The id as reports spell it.
+    /// Id as reports print it.
     pub id: String,
     pub label: Vec<u8>,
 }
 
-/// Writes counts, the most frequent first and else in their order.
+/// Writes counts in descending order; equal counts stay in their order.
 pub(crate) fn write_counts(mut rows: Vec<Counted>, form: Form, heading: bool, out: &mut TextBuf) {
     rows.sort_by_key(|row| Reverse(row.n));
     let width = rows.iter().map(|row| row.id.len()).max().unwrap_or(0).max(4);
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_written_where_they_stand_are_the_same() {
+    fn values_written_in_place_are_equal() {
         for form in [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson] {
             for len in 0..40 {
                 for (at, byte) in (0..=len).flat_map(|at| b"a\t\n\r\\\",\x7f\xff".map(|byte| (at, byte))) {

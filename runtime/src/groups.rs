@@ -1,6 +1,6 @@
-//! Event groups: names for lists of hooks, kept as `trcevgrp` keeps them.
+//! Event groups: named lists of hooks, in the file of `trcevgrp`.
 //!
-//! A group is up to three objects of AIX's class `SWservAt`, in the text form in which that system exports them:
+//! A group consists of up to three objects of AIX's class `SWservAt`, in the text form in which AIX exports them:
 //!
 //! ```text
 //! SWservAt:
@@ -9,8 +9,8 @@
 //!         value = "\"10B,10C,15B\""
 //! ```
 //!
-//! Several `_trcgrp` objects of one name are one list. What else the file holds, other classes and attributes too, stays
-//! as it is, byte for byte.
+//! Several `_trcgrp` objects of one name form one list. Everything else in the file, such as other classes and
+//! attributes, is preserved byte for byte.
 
 use crate::ids::{IdListError, IdSet};
 use crate::reader::{Compression, Input, Unpacker};
@@ -21,17 +21,17 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Names the file, where it is not the user's own.
+/// Environment variable with the path of the groups file.
 pub const FILE_VARIABLE: &str = "TRCEVGRP_FILE";
 
-/// The type of groups that nobody changes.
+/// Type of groups that cannot be changed.
 pub const RESERVED: &str = "reserved";
-/// The type of all others, also where the file names none.
+/// Type of all other groups, and the default.
 pub const USER: &str = "user";
 
-/// The groups that are there from the start: name, description, hooks.
+/// Predefined groups: name, description, hooks.
 const BUILT_IN: [(&str, &str, &str); 2] = [
-    ("tidhk", "hooks that tell which process a thread is of", "106,10C,134,139,465"),
+    ("tidhk", "hooks that tell which process a thread belongs to", "106,10C,134,139,465"),
     (
         "gka",
         "general kernel activity: files, programs, dispatches",
@@ -39,57 +39,57 @@ const BUILT_IN: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Bytes of a line that a message shows.
+/// Longest excerpt of a line in a message, in bytes.
 const MAX_SHOWN: usize = 40;
-/// The largest file that is read, in bytes.
+/// Largest accepted groups file, in bytes.
 pub const MAX_FILE: u64 = 16 << 20;
 
-/// One event group.
+/// An event group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// What it is for.
+    /// Purpose, for listings.
     pub description: String,
-    /// [`RESERVED`], [`USER`] or what the file says.
+    /// Type: [`RESERVED`], [`USER`], or any other word from the file.
     pub kind: String,
-    /// The list of hooks as it was given; may be empty.
+    /// List of hooks, as written in the file. May be empty.
     pub hooks: String,
 }
 
 impl Group {
-    /// Whether it is left as it is.
+    /// True if the group cannot be changed or removed.
     pub fn is_reserved(&self) -> bool {
         self.kind == RESERVED || BUILT_IN.iter().any(|(name, ..)| *name == self.name)
     }
 }
 
 impl fmt::Display for Group {
-    /// The line of a listing.
+    /// Formats the group's line in a listing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = format!("{} - {} ({}) \"{}\"", self.name, self.description, self.kind, self.hooks);
         f.write_str(&line.replace(char::is_control, " "))
     }
 }
 
-/// Why a group cannot be used or changed.
+/// Reason why a group cannot be used or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupError {
-    /// There is a group of this name.
+    /// A group of this name exists.
     Exists(String),
-    /// There is none.
+    /// No group of this name exists.
     Unknown(String),
-    /// It is reserved.
+    /// The group is reserved.
     Reserved(String),
-    /// This cannot be a group's name.
+    /// The name is not valid.
     BadName(String),
-    /// It has no hooks.
+    /// The group has no hooks.
     Empty(String),
-    /// Its list of hooks is none.
+    /// The list of hooks is not valid.
     BadHooks {
-        /// The group.
+        /// Name of the group.
         name: String,
-        /// What is wrong.
+        /// First problem of the list.
         error: IdListError,
     },
 }
@@ -100,11 +100,11 @@ impl fmt::Display for GroupError {
             GroupError::Exists(name) => write!(f, "event group `{name}` exists already"),
             GroupError::Unknown(name) => write!(f, "event group `{name}` does not exist"),
             GroupError::Reserved(name) => {
-                write!(f, "event group `{name}` is reserved: it can be neither changed nor removed")
+                write!(f, "event group `{name}` is reserved and cannot be changed or removed")
             }
             GroupError::BadName(name) => write!(
                 f,
-                "`{name}` cannot be the name of an event group: expected a word without blanks, commas, quotes and `*`"
+                "`{name}` is not a valid name of an event group; expected a word without blanks, commas, quotes, `\\\\` and `*`"
             ),
             GroupError::Empty(name) => write!(f, "event group `{name}` has no hooks"),
             GroupError::BadHooks { name, error } => write!(f, "event group `{name}`: {error}"),
@@ -114,27 +114,28 @@ impl fmt::Display for GroupError {
 
 impl std::error::Error for GroupError {}
 
-/// Why a file is no file of groups.
+/// Syntax error in a groups file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormError {
+pub struct GroupsSyntaxError {
     /// Line, from 1.
     pub line: usize,
-    /// What belongs there.
+    /// Expected text.
     pub expected: &'static str,
-    /// What stands there.
+    /// Text found instead.
     pub found: String,
 }
 
-impl fmt::Display for FormError {
+impl fmt::Display for GroupsSyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: expected {}, found `{}`", self.line, self.expected, self.found)
     }
 }
 
-impl std::error::Error for FormError {}
+impl std::error::Error for GroupsSyntaxError {}
 
-/// The file of groups that holds where none is named: that of the environment, else the user's own. `None` where there
-/// is no home.
+/// Default path of the groups file: `$TRCEVGRP_FILE`, else `tfbc/trcevgrp` in the user's configuration directory.
+///
+/// `None` if there is no home directory.
 pub fn place() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable(FILE_VARIABLE).or_else(|| {
@@ -144,7 +145,7 @@ pub fn place() -> Option<PathBuf> {
     })
 }
 
-/// The event groups of a file, behind those that are built in.
+/// Event groups: the predefined ones and those of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Groups {
     bytes: Vec<u8>,
@@ -154,10 +155,10 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Reads a file of groups; one that does not exist is empty.
+    /// Reads a groups file. A missing file has no groups.
     ///
     /// # Errors
-    /// The file cannot be read, or is none.
+    /// The file cannot be read, is too large, or has a syntax error.
     pub fn load(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         match File::open(path) {
@@ -171,7 +172,7 @@ impl Groups {
         Self::parse(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Reads the bytes of a file of groups.
+    /// Parses the content of a groups file.
     ///
     /// ```
     /// use tfbc::groups::Groups;
@@ -180,12 +181,12 @@ impl Groups {
     /// assert_eq!(groups.get("io").unwrap().to_string(), "io -  (user) \"10B,15B\"");
     /// assert!(groups.hooks("io").unwrap().contains(0x10B0));
     /// assert!(groups.get("tidhk").unwrap().is_reserved());
-    /// # Ok::<(), tfbc::groups::FormError>(())
+    /// # Ok::<(), tfbc::groups::GroupsSyntaxError>(())
     /// ```
     ///
     /// # Errors
-    /// The first line that is not in the form.
-    pub fn parse(bytes: Vec<u8>) -> Result<Self, FormError> {
+    /// The error of the first line with a syntax error.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, GroupsSyntaxError> {
         let objects = Parser { bytes: &bytes, at: 0, line: 0 }.objects()?;
         let mut groups = Self { bytes, objects: Vec::new(), groups: Vec::new(), by_name: HashMap::new() };
         for (name, description, hooks) in BUILT_IN {
@@ -193,19 +194,19 @@ impl Groups {
             (group.description, group.hooks) = (description.to_owned(), hooks.to_owned());
             group.kind = RESERVED.to_owned();
         }
-        // The hooks of the file take the place of built-in ones.
-        objects.iter().filter(|object| object.role == Some(Role::Hooks)).for_each(|object| {
+        // Hooks in the file replace those of a predefined group.
+        objects.iter().filter(|object| object.property == Some(Property::Hooks)).for_each(|object| {
             groups.entry(&object.name).hooks.clear();
         });
         for object in &objects {
-            let Some(role) = object.role else { continue };
+            let Some(property) = object.property else { continue };
             let group = groups.entry(&object.name);
             let text = object.value.as_ref().map_or("", |(_, text)| text);
-            match role {
-                Role::Hooks => append_hooks(&mut group.hooks, text),
-                Role::Description => group.description = text.to_owned(),
-                Role::Kind if text.trim().is_empty() => {}
-                Role::Kind => group.kind = text.trim().to_owned(),
+            match property {
+                Property::Hooks => append_hooks(&mut group.hooks, text),
+                Property::Description => group.description = text.to_owned(),
+                Property::Type if text.trim().is_empty() => {}
+                Property::Type => group.kind = text.trim().to_owned(),
             }
         }
         groups.objects = objects;
@@ -222,20 +223,20 @@ impl Groups {
         &mut self.groups[index]
     }
 
-    /// All groups: the built-in ones, then the others in the order of the file.
+    /// All groups: the predefined ones, then the others in the order of the file.
     pub fn all(&self) -> &[Group] {
         &self.groups
     }
 
-    /// The group of a name.
+    /// Looks up a group by name.
     pub fn get(&self, name: &str) -> Option<&Group> {
         self.by_name.get(name).map(|index| &self.groups[*index])
     }
 
-    /// The hooks of a group.
+    /// Returns the hooks of a group.
     ///
     /// # Errors
-    /// The group does not exist, is empty, or its list is none.
+    /// The group does not exist, has no hooks, or has a list that is not valid.
     pub fn hooks(&self, name: &str) -> Result<IdSet, GroupError> {
         let group = self.get(name).ok_or_else(|| GroupError::Unknown(name.to_owned()))?;
         if group.hooks.trim_matches(SEPARATORS).is_empty() {
@@ -244,10 +245,10 @@ impl Groups {
         IdSet::parse(&group.hooks).map_err(|error| GroupError::BadHooks { name: name.to_owned(), error })
     }
 
-    /// The file with one group more.
+    /// Returns the file with a group added.
     ///
     /// # Errors
-    /// There is such a group, the name can be none, or the list of hooks is none.
+    /// The group exists already, or its name or list of hooks is not valid.
     pub fn with_added(&self, name: &str, description: &str, hooks: &str) -> Result<Vec<u8>, GroupError> {
         check_name(name)?;
         if self.get(name).is_some() {
@@ -255,56 +256,58 @@ impl Groups {
         }
         check_hooks(name, hooks)?;
         let mut bytes = self.bytes.clone();
-        for (role, text) in [(Role::Hooks, hooks), (Role::Description, description), (Role::Kind, USER)] {
-            append_object(&mut bytes, name, role, text);
+        for (property, text) in [(Property::Hooks, hooks), (Property::Description, description), (Property::Type, USER)]
+        {
+            append_object(&mut bytes, name, property, text);
         }
         Ok(bytes)
     }
 
-    /// The file with another description or other hooks of a group.
+    /// Returns the file with a new description or new hooks for a group; `None` leaves the old value.
     ///
     /// # Errors
-    /// There is no such group, it is reserved, or the list of hooks is none.
+    /// The group does not exist or is reserved, or the list of hooks is not valid.
     pub fn with_updated(
         &self,
         name: &str,
         description: Option<&str>,
         hooks: Option<&str>,
     ) -> Result<Vec<u8>, GroupError> {
-        self.changeable(name)?;
+        self.check_changeable(name)?;
         hooks.map_or(Ok(()), |hooks| check_hooks(name, hooks))?;
         let mut edits = Vec::new();
-        let mut behind = Vec::new();
-        for (role, text) in [(Role::Hooks, hooks), (Role::Description, description)] {
+        let mut appended = Vec::new();
+        for (property, text) in [(Property::Hooks, hooks), (Property::Description, description)] {
             let Some(text) = text else { continue };
             let mut is_set = false;
-            for object in self.objects.iter().filter(|object| object.role == Some(role) && object.name == name) {
+            for object in self.objects.iter().filter(|object| object.property == Some(property) && object.name == name)
+            {
                 match &object.value {
-                    Some((place, _)) if !is_set => edits.push((place.clone(), value(role, text))),
-                    _ => edits.push((object.place.clone(), String::new())),
+                    Some((range, _)) if !is_set => edits.push((range.clone(), value(property, text))),
+                    _ => edits.push((object.range.clone(), String::new())),
                 }
                 is_set |= object.value.is_some();
             }
             if !is_set {
-                behind.push((role, text));
+                appended.push((property, text));
             }
         }
         let mut bytes = self.edited(edits);
-        behind.into_iter().for_each(|(role, text)| append_object(&mut bytes, name, role, text));
+        appended.into_iter().for_each(|(property, text)| append_object(&mut bytes, name, property, text));
         Ok(bytes)
     }
 
-    /// The file without some groups.
+    /// Returns the file without the named groups.
     ///
     /// # Errors
-    /// One of them does not exist or is reserved.
+    /// One of the groups does not exist or is reserved.
     pub fn without(&self, names: &[String]) -> Result<Vec<u8>, GroupError> {
-        names.iter().try_for_each(|name| self.changeable(name))?;
-        let gone = self.objects.iter().filter(|object| object.role.is_some() && names.contains(&object.name));
-        Ok(self.edited(gone.map(|object| (object.place.clone(), String::new())).collect()))
+        names.iter().try_for_each(|name| self.check_changeable(name))?;
+        let gone = self.objects.iter().filter(|object| object.property.is_some() && names.contains(&object.name));
+        Ok(self.edited(gone.map(|object| (object.range.clone(), String::new())).collect()))
     }
 
-    fn changeable(&self, name: &str) -> Result<(), GroupError> {
+    fn check_changeable(&self, name: &str) -> Result<(), GroupError> {
         check_name(name)?;
         match self.get(name) {
             None => Err(GroupError::Unknown(name.to_owned())),
@@ -314,20 +317,20 @@ impl Groups {
     }
 
     fn edited(&self, mut edits: Vec<(Range<usize>, String)>) -> Vec<u8> {
-        edits.sort_by_key(|(place, _)| place.start);
+        edits.sort_by_key(|(range, _)| range.start);
         let mut bytes = Vec::with_capacity(self.bytes.len());
         let mut at = 0;
-        for (place, text) in edits {
-            bytes.extend_from_slice(&self.bytes[at..place.start]);
+        for (range, text) in edits {
+            bytes.extend_from_slice(&self.bytes[at..range.start]);
             bytes.extend_from_slice(text.as_bytes());
-            at = place.end;
+            at = range.end;
         }
         bytes.extend_from_slice(&self.bytes[at..]);
         bytes
     }
 }
 
-/// What stands between hooks.
+/// Characters between hooks.
 const SEPARATORS: [char; 3] = [',', ' ', '\t'];
 
 fn append_hooks(hooks: &mut String, text: &str) {
@@ -349,21 +352,21 @@ fn check_hooks(name: &str, hooks: &str) -> Result<(), GroupError> {
     IdSet::parse(hooks).map(drop).map_err(bad)
 }
 
-fn append_object(bytes: &mut Vec<u8>, name: &str, role: Role, text: &str) {
+fn append_object(bytes: &mut Vec<u8>, name: &str, property: Property, text: &str) {
     if !bytes.is_empty() {
         let n_missing = 2 - bytes.iter().rev().take(2).take_while(|byte| **byte == b'\n').count();
         bytes.extend_from_slice(&b"\n\n"[..n_missing]);
     }
-    let (attribute, value) = (quoted(&format!("{name}{}", role.suffix())), value(role, text));
+    let (attribute, value) = (quoted(&format!("{name}{}", property.suffix())), value(property, text));
     let object = format!("{CLASS}:\n\tattribute = {attribute}\n\tdefault = \" \"\n\tvalue = {value}\n");
     bytes.extend_from_slice(object.as_bytes());
 }
 
-/// A value as the file has it: a list of hooks is in quotes inside those of the file.
-fn value(role: Role, text: &str) -> String {
-    match role {
-        Role::Hooks => quoted(&format!("\"{text}\"")),
-        Role::Description | Role::Kind => quoted(text),
+/// Quotes a value for the file. AIX stores a list of hooks with quotes of its own inside the file's quotes.
+fn value(property: Property, text: &str) -> String {
+    match property {
+        Property::Hooks => quoted(&format!("\"{text}\"")),
+        Property::Description | Property::Type => quoted(text),
     }
 }
 
@@ -371,37 +374,37 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// The class of the objects that make groups.
+/// Class of the objects that define groups.
 const CLASS: &str = "SWservAt";
 
-/// One stanza of the file.
+/// A stanza of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Object {
-    /// From its first line to the blank lines behind it.
-    place: Range<usize>,
-    /// What it says of a group; `None` for what has to do with none.
-    role: Option<Role>,
-    /// The group's name.
+    /// Byte range of the stanza, with the blank lines after it.
+    range: Range<usize>,
+    /// Property of a group that the object defines; `None` for objects that do not define a group.
+    property: Option<Property>,
+    /// Name of the group.
     name: String,
-    /// Where the value stands, quotes included, and its text.
+    /// Byte range of the value with its quotes, and its unquoted text.
     value: Option<(Range<usize>, String)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum Property {
     Hooks,
     Description,
-    Kind,
+    Type,
 }
 
-impl Role {
-    const ALL: [Self; 3] = [Role::Hooks, Role::Description, Role::Kind];
+impl Property {
+    const ALL: [Self; 3] = [Property::Hooks, Property::Description, Property::Type];
 
     fn suffix(self) -> &'static str {
         match self {
-            Role::Hooks => "_trcgrp",
-            Role::Description => "_trcgrpdesc",
-            Role::Kind => "_trcgrptype",
+            Property::Hooks => "_trcgrp",
+            Property::Description => "_trcgrpdesc",
+            Property::Type => "_trcgrptype",
         }
     }
 }
@@ -409,15 +412,15 @@ impl Role {
 struct Parser<'b> {
     bytes: &'b [u8],
     at: usize,
-    /// The line read last, from 1.
+    /// Number of the current line, from 1.
     line: usize,
 }
 
 impl<'b> Parser<'b> {
-    fn objects(mut self) -> Result<Vec<Object>, FormError> {
+    fn objects(mut self) -> Result<Vec<Object>, GroupsSyntaxError> {
         let mut objects: Vec<Object> = Vec::new();
         let mut is_class = false;
-        // Whether blank lines belong to the last object.
+        // True if blank lines belong to the last object.
         let mut is_open = false;
         while self.at < self.bytes.len() {
             let start = self.at;
@@ -425,34 +428,34 @@ impl<'b> Parser<'b> {
             self.at = self.line_end(start);
             let text = self.bytes[start..self.at].trim_ascii();
             if let Some(class) = header(text) {
-                objects.push(Object { place: start..self.at, role: None, name: String::new(), value: None });
+                objects.push(Object { range: start..self.at, property: None, name: String::new(), value: None });
                 (is_class, is_open) = (class == CLASS.as_bytes(), true);
                 continue;
             }
             match (text.first(), objects.last_mut()) {
-                (None, Some(object)) if is_open => object.place.end = self.at,
+                (None, Some(object)) if is_open => object.range.end = self.at,
                 (None, _) => {}
                 (Some(b'#' | b'*'), _) => is_open = false,
                 (Some(_), None) => return Err(self.error(text, "a class such as `SWservAt:`")),
                 (Some(_), Some(object)) => {
-                    let (name, place, text) = self.attribute(start)?;
+                    let (name, range, text) = self.attribute(start)?;
                     if is_class {
-                        object.set(name, place, text);
+                        object.set(name, range, text);
                     }
-                    (object.place.end, is_open) = (self.at, true);
+                    (object.range.end, is_open) = (self.at, true);
                 }
             }
         }
         Ok(objects)
     }
 
-    /// Behind the line end that follows `at`.
+    /// Offset after the next line end.
     fn line_end(&self, at: usize) -> usize {
         self.bytes[at..].iter().position(|byte| *byte == b'\n').map_or(self.bytes.len(), |n| at + n + 1)
     }
 
-    /// `name = value`, from the start of its line; gives the value's place and text.
-    fn attribute(&mut self, start: usize) -> Result<(&'b [u8], Range<usize>, String), FormError> {
+    /// Parses `name = value` on the line at `start`. Returns the name, and the byte range and text of the value.
+    fn attribute(&mut self, start: usize) -> Result<(&'b [u8], Range<usize>, String), GroupsSyntaxError> {
         let line = &self.bytes[start..self.at];
         let equals = line.iter().position(|byte| *byte == b'=').unwrap_or(0);
         let name = line[..equals].trim_ascii();
@@ -469,8 +472,9 @@ impl<'b> Parser<'b> {
         Ok((name, from..end, text))
     }
 
-    /// A value in quotes that begins at `from`; moves behind its line.
-    fn quoted(&mut self, from: usize) -> Result<(usize, String), FormError> {
+    /// Parses a quoted value that starts at `from`, and moves to the next line. Returns the end and the text of the
+    /// value.
+    fn quoted(&mut self, from: usize) -> Result<(usize, String), GroupsSyntaxError> {
         let mut text = Vec::new();
         let mut at = from + 1;
         loop {
@@ -504,7 +508,7 @@ impl<'b> Parser<'b> {
         }
         at += 1;
         self.at = self.line_end(at);
-        // Where the quotes of a list are written without `\`, the last one of the line ends the value.
+        // Some files do not escape the inner quotes of a list; there, the last quote of the line ends the value.
         let rest = &self.bytes[at..self.at];
         if let Some(last) = rest.iter().rposition(|byte| *byte == b'"') {
             text.push(b'"');
@@ -515,43 +519,44 @@ impl<'b> Parser<'b> {
         if rest.trim_ascii().is_empty() {
             Ok((at, String::from_utf8_lossy(&text).into_owned()))
         } else {
-            Err(self.error(rest, "the line's end behind the value"))
+            Err(self.error(rest, "the end of the line after the value"))
         }
     }
 
-    fn error(&self, found: &[u8], expected: &'static str) -> FormError {
+    fn error(&self, found: &[u8], expected: &'static str) -> GroupsSyntaxError {
         let found = found.trim_ascii();
         let found = found.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let found = String::from_utf8_lossy(&found[..found.len().min(MAX_SHOWN)]);
-        FormError { line: self.line, expected, found: found.replace(char::is_control, ".") }
+        GroupsSyntaxError { line: self.line, expected, found: found.replace(char::is_control, ".") }
     }
 }
 
 impl Object {
-    fn set(&mut self, attribute: &[u8], place: Range<usize>, text: String) {
+    fn set(&mut self, attribute: &[u8], range: Range<usize>, text: String) {
         match attribute {
             b"attribute" => {
-                let name = |role: &Role| text.strip_suffix(role.suffix()).filter(|name| !name.is_empty());
-                self.role = Role::ALL.into_iter().find(|role| name(role).is_some());
-                self.name = self.role.as_ref().and_then(name).unwrap_or_default().to_owned();
+                let name = |property: &Property| text.strip_suffix(property.suffix()).filter(|name| !name.is_empty());
+                self.property = Property::ALL.into_iter().find(|property| name(property).is_some());
+                self.name = self.property.as_ref().and_then(name).unwrap_or_default().to_owned();
             }
-            b"value" => self.value = Some((place, text)),
+            b"value" => self.value = Some((range, text)),
             _ => {}
         }
     }
 }
 
-/// The class that a line names.
+/// Class name of a line such as `SWservAt:`.
 fn header(text: &[u8]) -> Option<&[u8]> {
     let class = text.strip_suffix(b":")?;
     let is_word = !class.is_empty() && class.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     is_word.then_some(class)
 }
 
-/// Reads a file of groups, and how it is compressed: a compressed file can only be read. A missing file has no groups.
+/// Reads a groups file. Returns its compression too, because a compressed file cannot be changed. A missing file has no
+/// groups.
 ///
 /// # Errors
-/// The file cannot be read, or is not a file of groups.
+/// The file cannot be read, or has a syntax error.
 pub fn load(path: &Path) -> io::Result<(Groups, Option<Compression>)> {
     let (bytes, compression) = match Input::open(path) {
         Ok(mut input) => (input.read_whole(MAX_FILE)?, input.unpacker().map(Unpacker::compression)),

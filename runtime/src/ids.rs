@@ -1,19 +1,19 @@
-//! Hook ids as people write them, and lists of them.
+//! Hook ids as users write them, and sets of them.
 
 use std::fmt;
 
-/// A set of canonical 16-bit hook ids.
+/// Set of canonical 16-bit hook ids, a bit per id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdSet {
     bits: Box<[u64; 1024]>,
 }
 
-/// Why a list of ids was refused.
+/// Error of [`IdSet::parse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdListError {
-    /// The list as it was given.
+    /// The whole list.
     pub list: String,
-    /// Byte offset of the form that is none.
+    /// Byte offset of the first word that is not an id.
     pub at: usize,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for IdListError {
         let word = rest.split([',', ' ', '\t']).next().unwrap_or_default();
         write!(
             f,
-            "`{word}` at position {} of `{}` is no hook id: expected 2, 3 or 4 hex digits",
+            "`{word}` at position {} of `{}` is not a hook id; expected 2, 3 or 4 hex digits",
             self.at + 1,
             self.list
         )
@@ -45,7 +45,7 @@ impl fmt::Debug for IdSet {
 }
 
 impl IdSet {
-    /// Reads a list separated by commas or blanks: `hh` stands for `hh0` to `hhF`, `hhh` for `hhh0`, `hhhh` for itself.
+    /// Parses ids separated by commas or blanks. `hh` means `hh0` to `hhF`, `hhh` means `hhh0`, and `hhhh` one id.
     ///
     /// ```
     /// let ids = tfbc::ids::IdSet::parse("15b, F5F1")?;
@@ -56,14 +56,14 @@ impl IdSet {
     /// ```
     ///
     /// # Errors
-    /// The place of the first form that is none, or of an empty list.
+    /// A word of the list is not an id, or the list is empty.
     pub fn parse(list: &str) -> Result<Self, IdListError> {
         let mut set = Self::default();
         let mut at = 0;
         let mut any = false;
         for word in list.split([',', ' ', '\t']) {
             if !word.is_empty() {
-                set.insert_form(word).ok_or_else(|| IdListError { list: list.to_owned(), at })?;
+                set.insert_word(word).ok_or_else(|| IdListError { list: list.to_owned(), at })?;
                 any = true;
             }
             at += word.len() + 1;
@@ -71,7 +71,7 @@ impl IdSet {
         if any { Ok(set) } else { Err(IdListError { list: list.to_owned(), at: 0 }) }
     }
 
-    fn insert_form(&mut self, word: &str) -> Option<()> {
+    fn insert_word(&mut self, word: &str) -> Option<()> {
         if !word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
@@ -85,34 +85,34 @@ impl IdSet {
         Some(())
     }
 
-    /// Adds a canonical id.
+    /// Inserts a canonical id.
     pub fn insert(&mut self, id: u16) {
         self.bits[usize::from(id >> 6)] |= 1 << (id & 63);
     }
 
-    /// Adds all ids of another set.
+    /// Inserts all ids of another set.
     pub fn extend(&mut self, other: &Self) {
         self.bits.iter_mut().zip(other.bits.iter()).for_each(|(to, from)| *to |= from);
     }
 
-    /// True if the set has no id.
+    /// True if the set contains no id.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|bits| *bits == 0)
     }
 
-    /// Whether a canonical id is in the set.
+    /// True if the set contains a canonical id.
     #[inline]
     pub fn contains(&self, id: u16) -> bool {
         self.bits[usize::from(id >> 6)] >> (id & 63) & 1 != 0
     }
 
-    /// The ids, ascending.
+    /// The ids in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> {
         (0..=u16::MAX).filter(|id| self.contains(*id))
     }
 }
 
-/// An id as reports show it: a zero at the end of a canonical id is dropped, and digits are upper case.
+/// Formats an id as reports do: upper-case digits, without a final zero.
 ///
 /// ```
 /// assert_eq!(tfbc::ids::display_id(0x15B0), "15B");
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_forms_are_refused_with_their_position() {
+    fn errors_contain_the_position_of_the_bad_word() {
         for (list, at) in [("", 0), (" ,", 0), ("1", 0), ("12345", 0), ("010 g10", 4), ("010,+10", 4), ("010,,é", 5)] {
             let error = IdSet::parse(list).unwrap_err();
             assert_eq!(error.at, at, "{list}");

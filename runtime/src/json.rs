@@ -1,13 +1,13 @@
-//! Values as JSON.
+//! JSON values of reports.
 
 use crate::forms::any_byte;
 use std::io::Write;
 use tfbc_vm::TextBuf;
 
-/// Bytes written into a text.
-pub(crate) struct Into<'t>(pub &'t mut TextBuf);
+/// Adapter that implements [`Write`] for a text buffer.
+pub(crate) struct TextWriter<'t>(pub &'t mut TextBuf);
 
-impl Write for Into<'_> {
+impl Write for TextWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.push(bytes);
         Ok(bytes.len())
@@ -18,13 +18,13 @@ impl Write for Into<'_> {
     }
 }
 
-/// Whether a text stands in a string as it is.
+/// True if a text needs no escapes in a JSON string: printable ASCII without quotes and backslashes.
 #[inline]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
     !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\'))
 }
 
-/// True if a text is one number by JSON's grammar, or an array of numbers, on one line.
+/// True if a text is a JSON number or an array of JSON numbers, on one line.
 pub(crate) fn is_numbers(text: &[u8]) -> bool {
     let is_right = match text {
         [b'[', list @ .., b']'] => list.split(|byte| *byte == b',').all(|number| is_number(number.trim_ascii_start())),
@@ -33,7 +33,7 @@ pub(crate) fn is_numbers(text: &[u8]) -> bool {
     is_right && !text.contains(&b'\n')
 }
 
-/// True if a text is a number by JSON's grammar.
+/// True if a text is a JSON number.
 fn is_number(text: &[u8]) -> bool {
     fn digits(text: &[u8]) -> Option<&[u8]> {
         let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -49,15 +49,15 @@ fn is_number(text: &[u8]) -> bool {
     rest.is_some_and(<[u8]>::is_empty)
 }
 
-/// A string in quotes. JSON is UTF-8: bytes that are not become U+FFFD.
+/// Appends a quoted and escaped string. Bytes that are not UTF-8 become U+FFFD, because JSON is UTF-8.
 pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
     if is_plain(text) {
         out.push(b"\"");
         out.push(text);
         return out.push(b"\"");
     }
-    // Writing into memory does not fail.
-    let _ = serde_json::to_writer(Into(out), &String::from_utf8_lossy(text));
+    // Writing to memory cannot fail.
+    let _ = serde_json::to_writer(TextWriter(out), &String::from_utf8_lossy(text));
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_json() {
+    fn numbers_follow_the_grammar_of_json() {
         for text in [
             "0", "-0", "10", "1.5", "-1.25e-3", "2E+8", "0e0", "[1]", "[1, 2]", "[1,2,-3]", "00", "01", "1.", ".5",
             "-", "+1", "1e", "1e+", "0x1", "", "[]", "[", "]", "[,]", "[1,]", "[1, ]", "1 2", "nan", "[[1]]", "[1]]",

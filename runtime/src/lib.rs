@@ -1,4 +1,4 @@
-//! Formats AIX traces and QNX kernel logs by the vendors' own templates.
+//! Formats AIX traces and QNX kernel logs with the vendors' own templates.
 //!
 //! ```text
 //! format files, definitions, blobs ─load─> Formats ┐
@@ -6,9 +6,9 @@
 //!                                                  └─> report: the lines of `tfbc report`
 //! ```
 //!
-//! [`Formats`] holds the compiled templates; [`Trace`] is a trace or log of either vendor, told apart by its first bytes.
-//! [`Trace::events`] yields the events that a report shows, each with its text. This prints the lines of
-//! `tfbc report --columns text runtime/samples/shell.trc`:
+//! [`Formats`] contains the compiled templates. [`Trace`] is a trace or log of either vendor; its first bytes tell which.
+//! [`Trace::events`] iterates over the events that a report would show, each with its text. This program prints the
+//! lines of `tfbc report --columns text runtime/samples/shell.trc`:
 //!
 //! ```
 //! use tfbc::{Formats, Item, Trace};
@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A log of QNX is read in the same way; its user events have the text of event definitions, and typed
+//! QNX logs work in the same way. Their user events are formatted by event definitions (XML) and have typed
 //! [fields](Event::fields):
 //!
 //! ```
@@ -44,14 +44,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Without the feature `compile`, only compiled blobs (`.tfbc`) load, and the compiler is not built.
+//! The feature `compile` (on by default) contains the compiler. Without it, only compiled blobs (`.tfbc`) can be loaded.
 #![forbid(unsafe_code)]
 
 pub mod aix;
 pub mod qnx;
 
-// The packages of this repository share the hidden modules. Others find all they need in the documented items, and no
-// promise is made for the rest.
+// Hidden modules are shared by the packages of this repository. They are not part of the stable interface.
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod cache;

@@ -1,4 +1,4 @@
-//! What a report needs of the events that it does not show: the rest is stepped over.
+//! Filter and projection pushed down to the reader: which hidden events must still be read, for context or timers.
 
 use crate::catalog::{Catalog, Entry};
 use crate::context::Wanted;
@@ -7,20 +7,20 @@ use crate::reader::aix::{Way, Ways, hooks};
 use crate::report::ReportOptions;
 use tfbc_vm::{EnvText, EnvValue, Instr, Kind, Op, Program, Space};
 
-/// What a report needs.
+/// Demand of a report on its reader.
 pub(crate) struct Needs {
-    /// Events of other ids neither show nor do anything; `None` where hardly any could be left out.
+    /// Ids that must be read; `None` if hardly any event could be skipped.
     pub ids: Option<IdSet>,
-    /// Whether anything asks for processes, threads, CPUs or system calls.
+    /// True if anything in the report depends on processes, threads, CPUs or system calls.
     pub context: bool,
-    /// Which of them beside processes and CPUs.
+    /// Required context besides processes and CPUs.
     pub wanted: Wanted,
-    /// Whether an event that is shown asks for timers: then those that are not shown have to set them.
+    /// True if a shown event reads timers. Hidden events must then still start them.
     pub timers: bool,
 }
 
 impl Needs {
-    /// The needs of a report with these options.
+    /// Computes the demand of a report with these options.
     fn of(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
         if options.filter.only.is_none() && !options.defined {
             return Self::of_nearly_all(readers, options);
@@ -49,7 +49,7 @@ impl Needs {
         Self { ids: Some(ids), context: asked.context, wanted: asked.wanted, timers: asked.timers }
     }
 
-    /// The same where hardly any event could be left out: what no event asks for is not needed.
+    /// Demand of a report that shows nearly all events: all ids are read, and only unused context is left out.
     fn of_nearly_all(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
         let catalog = readers.catalog;
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
@@ -64,35 +64,35 @@ impl Needs {
     }
 }
 
-/// What is done with the events of an id.
+/// Disposition of the events of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Deed {
-    /// It has not been looked up.
+    /// Not computed yet.
     #[default]
     Unknown,
-    /// They are not shown.
+    /// Hidden, and without effects.
     Nothing,
-    /// They are not shown, but may set timers that others ask for.
+    /// Hidden, but may start timers that shown events read.
     Effects,
-    /// They are shown.
+    /// Shown.
     Show,
-    /// They are shown, and their text depends on that of events before, or tells whether there are any behind.
+    /// Shown, and formatted in order: the text depends on earlier events, or the template may end the report.
     ShowInOrder,
 }
 
-/// What a report does with the events of each id, looked up as ids are met.
+/// Disposition of events by id, computed at the first event of each id.
 pub(crate) struct Plan<'p> {
     readers: Readers<'p>,
     options: &'p ReportOptions,
     pub needs: Needs,
     deeds: Box<[Deed]>,
     ways: Box<Ways>,
-    /// Ids of events that tell something whether they are shown or not.
+    /// Ids of events that change the context, shown or hidden.
     telling: IdSet,
 }
 
 impl<'p> Plan<'p> {
-    /// The plan of a report with these options.
+    /// Creates the policy of a report with these options.
     pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions) -> Self {
         let mut readers = Readers::new(catalog);
         let needs = Needs::of(&mut readers, options);
@@ -104,12 +104,12 @@ impl<'p> Plan<'p> {
         Self { readers, options, needs, deeds, ways: Box::default(), telling }
     }
 
-    /// How events are stepped over of which many stand in a row.
+    /// Policy by which the reader skips runs of events.
     pub fn ways(&self) -> &Ways {
         &self.ways
     }
 
-    /// What is done with the events of an id.
+    /// Disposition of the events of an id.
     #[inline]
     pub fn deed(&mut self, id: u16) -> Deed {
         match self.deeds[usize::from(id)] {
@@ -127,7 +127,7 @@ impl<'p> Plan<'p> {
                 let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
                 if in_order { Deed::ShowInOrder } else { Deed::Show }
             }
-            // The report consumes events of the header: no stanza runs for them.
+            // Events of the header configure the report itself; no stanza runs for them.
             _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Deed::Nothing,
             Some(entry) if self.needs.timers && entry.has_effects => Deed::Effects,
             _ => Deed::Nothing,
@@ -145,20 +145,20 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// What an entry asks for.
+/// State beyond the event itself that an entry reads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     context: bool,
     wanted: Wanted,
     timers: bool,
-    /// Whether it is to run in the order of events: it may end the report, or asks for the paths of all processes.
+    /// True if the entry must run in the order of events: it may end the report, or reads the paths of all processes.
     order: bool,
-    /// True if it may skip its event.
+    /// True if the entry may skip its event.
     skips: bool,
 }
 
 impl Asked {
-    /// What columns and filter ask for.
+    /// State that columns and filter read.
     fn of(options: &ReportOptions) -> Self {
         Self {
             context: options.follow_context || options.columns.need_context() || options.filter.asks_for_context(),
@@ -178,12 +178,12 @@ impl Asked {
     }
 }
 
-/// What the entries of a catalog ask for.
+/// State that the entries of a catalog read.
 pub(crate) struct Readers<'c> {
     catalog: &'c Catalog<'c>,
-    /// By program and routine, what it calls included.
+    /// State read by each routine and its callees, by program and routine.
     routines: Vec<Vec<Asked>>,
-    /// The entry that was looked up last: many ids share one.
+    /// Last result, since many ids share one entry.
     last: Option<(&'c Entry, Asked)>,
 }
 
@@ -218,7 +218,7 @@ impl<'c> Readers<'c> {
     }
 }
 
-/// What each routine asks for. Routines call only those of lower numbers (rule V11).
+/// Computes the state that each routine reads. One pass is enough, since callees have lower numbers (rule V11).
 fn routines(program: &Program<'_>) -> Vec<Asked> {
     let telling: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
     let mut known: Vec<Asked> = Vec::new();
@@ -240,13 +240,13 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
     known
 }
 
-/// Whether instructions with an opcode may ask for something.
+/// True if instructions with this opcode may read state beyond the event.
 fn tells(op: Op) -> bool {
     matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop | Op::Skip)
         || op.info().operands.iter().any(|(_, _, kind)| matches!(kind, Kind::Value | Kind::Name | Kind::Routine))
 }
 
-/// Whether an instruction asks for more than the event and the system.
+/// True if an instruction reads more than the event and the system's properties.
 fn asks(instr: &Instr) -> bool {
     const VALUES: [EnvValue; 3] = [EnvValue::Pid, EnvValue::Cpu, EnvValue::Priority];
     const TEXTS: [EnvText; 2] = [EnvText::Svc, EnvText::ExecPath];
@@ -255,7 +255,7 @@ fn asks(instr: &Instr) -> bool {
         || operands(instr, Kind::Name).any(|name| TEXTS.iter().any(|known| *known as u32 == name))
 }
 
-/// The operands of a kind.
+/// Operands of a kind.
 fn operands(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     operands.iter().filter(move |(_, _, known)| *known == kind).map(|(_, slot, _)| instr.slot(*slot))
@@ -279,7 +279,7 @@ mod tests {
 017 1.0 L=0 \"\" $PRI
 ";
 
-    /// Whether context is needed, and which of the hooks 010 to 016 are.
+    /// Returns true if context is needed, and the required ids among the hooks 010 to 016.
     fn needs(only: Option<&str>, columns: Columns) -> (bool, Option<String>) {
         let needs = needs_of(only, columns);
         let digit = |id: u16| needs.ids.as_ref().unwrap().contains(0x0100 + 16 * id);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_or_sets_timers_for_it_is_needed() {
+    fn shown_events_and_those_that_set_timers_are_needed() {
         let plain = Columns::default();
         for (only, needed) in [("010", "0"), ("015", "5"), ("014", "4"), ("016", "46")] {
             assert_eq!(needs(Some(only), plain.clone()), (false, Some(String::from(needed))), "{only}");
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!([of_template("011"), of_template("012"), of_template("017")], [none, svc, priority]);
         let of_column = |column| needs_of(Some("010"), Columns::new(&[column], Timestamp::Milli)).wanted;
         assert_eq!([of_column(Column::Cpu), of_column(Column::Svc)], [none, svc]);
-        // The depth of interrupts comes with the process.
+        // The process column also needs the interrupt depth.
         assert_eq!(of_column(Column::Exec), Wanted { depth: true, ..none });
         assert_eq!(needs_of(None, Columns::default()).wanted, svc.or(priority));
     }

@@ -1,10 +1,10 @@
-//! Where a command's product goes: standard output, a pipe or device, or a file that appears whole or not at all.
+//! Output of a command: standard output, a pipe or device, or a file that appears whole or not at all.
 //!
-//! A file is written under a name of its own beside its place, `.tfbc-` with six letters and `.tmp`, and renamed at the
-//! end. As long as it is written, its writer holds a lock on it, which the system takes away when the process ends,
-//! however that happens. So a file of such a name without a lock is what a killed process left, and the next output
-//! into the same directory removes it. Where the file system knows no locks, nothing is removed. A command that is ended
-//! by INT, TERM or HUP leaves none.
+//! A file is written under a temporary name in its directory, `.tfbc-` plus six letters plus `.tmp`, and renamed at the
+//! end. The writer keeps it locked, and the system releases the lock when the process ends for any reason. So an
+//! unlocked file of such a name was left by a killed process, and the next output into the directory removes it. On
+//! file
+//! systems without locks, nothing is removed. Commands that are ended by INT, TERM or HUP remove their own files.
 
 #[cfg(unix)]
 use crate::file_id::FileId;
@@ -13,20 +13,21 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// An open output. A regular file takes its name at [`Output::commit`]; dropped before that, nothing is left of it.
+/// An open output. A regular file gets its name at [`Output::commit`]; if the output is dropped before, the file is
+/// removed.
 #[derive(Debug)]
 pub struct Output {
-    target: Target,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Target {
+enum Destination {
     Stdout(io::Stdout),
     Direct(File),
     Temporary { unfinished: Unfinished, path: PathBuf },
 }
 
-/// Whether standard output is a pipe that nobody reads any more.
+/// True if standard output is a pipe whose reader has closed it.
 #[cfg(unix)]
 pub fn stdout_is_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,7 +36,7 @@ pub fn stdout_is_closed() -> bool {
     poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
 }
 
-/// Whether standard output is a pipe that nobody reads any more: not known here before the next write.
+/// Always false: on this system, only a failed write shows that the reader has closed a pipe.
 #[cfg(not(unix))]
 pub fn stdout_is_closed() -> bool {
     false
@@ -47,88 +48,90 @@ impl Output {
     /// # Errors
     /// The file, or a temporary one beside it, cannot be created.
     pub fn open(path: Option<&Path>) -> io::Result<Self> {
-        let target = match path {
-            None => Target::Stdout(io::stdout()),
-            Some(path) if path == Path::new("-") => Target::Stdout(io::stdout()),
+        let destination = match path {
+            None => Destination::Stdout(io::stdout()),
+            Some(path) if path == Path::new("-") => Destination::Stdout(io::stdout()),
             Some(path) => Self::open_file(path)?,
         };
-        Ok(Self { target })
+        Ok(Self { destination })
     }
 
-    /// Creates a file that takes its name at [`Output::commit`], with the permissions of a new program or text. A link of
-    /// this name is replaced itself, not the file that it leads to.
+    /// Creates a file that replaces `path` at [`Output::commit`], with the permissions of a new program or text file.
+    /// If
+    /// `path` is a link, the link itself is replaced.
     ///
     /// # Errors
     /// The temporary file beside it cannot be created.
     pub fn replace(path: &Path, is_program: bool) -> io::Result<Self> {
         let unfinished = temporary_in(directory(path), if is_program { 0o777 } else { 0o666 })?;
-        Ok(Self { target: Target::Temporary { unfinished, path: path.to_owned() } })
+        Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned() } })
     }
 
-    fn open_file(path: &Path) -> io::Result<Target> {
-        // Through a link, it is the file that it names that is replaced.
+    fn open_file(path: &Path) -> io::Result<Destination> {
+        // The link stays, and the file that it leads to is replaced.
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
                 let unfinished = temporary_in(directory(&path), 0o666)?;
                 keep_owner(unfinished.file.path(), &found);
                 fs::set_permissions(unfinished.file.path(), found.permissions())?;
-                Ok(Target::Temporary { unfinished, path })
+                Ok(Destination::Temporary { unfinished, path })
             }
-            Ok(_) => Ok(Target::Direct(OpenOptions::new().write(true).open(&path)?)),
+            Ok(_) => Ok(Destination::Direct(OpenOptions::new().write(true).open(&path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Target::Temporary { unfinished: temporary_in(directory(&path), 0o666)?, path })
+                Ok(Destination::Temporary { unfinished: temporary_in(directory(&path), 0o666)?, path })
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Writes what is buffered and gives a file its name.
+    /// Flushes the output and gives a file its final name.
     ///
     /// # Errors
-    /// The bytes cannot be written or the file cannot be renamed; then it is as it was before.
+    /// Writing or renaming failed; the old file is unchanged.
     pub fn commit(self) -> io::Result<()> {
-        match self.target {
-            Target::Stdout(mut out) => out.flush(),
-            Target::Direct(mut out) => out.flush(),
-            Target::Temporary { mut unfinished, path } => {
+        match self.destination {
+            Destination::Stdout(mut out) => out.flush(),
+            Destination::Direct(mut out) => out.flush(),
+            Destination::Temporary { mut unfinished, path } => {
                 unfinished.file.flush().map_err(without_path)?;
                 unfinished.persist(&path).map_err(without_path)
             }
         }
     }
 
-    /// Whether what is written is shown at once.
+    /// True if the output is a terminal.
     pub fn is_terminal(&self) -> bool {
-        match &self.target {
-            Target::Stdout(out) => out.is_terminal(),
-            Target::Direct(out) => out.is_terminal(),
-            Target::Temporary { .. } => false,
+        match &self.destination {
+            Destination::Stdout(out) => out.is_terminal(),
+            Destination::Direct(out) => out.is_terminal(),
+            Destination::Temporary { .. } => false,
         }
     }
 
-    /// Waits until what was written is on the disk.
+    /// Blocks until a file's bytes are on the disk.
     ///
     /// # Errors
     /// The bytes cannot be written.
     pub fn sync(&self) -> io::Result<()> {
-        match &self.target {
-            Target::Temporary { unfinished, .. } => unfinished.file.as_file().sync_all(),
-            Target::Stdout(_) | Target::Direct(_) => Ok(()),
+        match &self.destination {
+            Destination::Temporary { unfinished, .. } => unfinished.file.as_file().sync_all(),
+            Destination::Stdout(_) | Destination::Direct(_) => Ok(()),
         }
     }
 
-    /// As [`Output::commit`], but a file has its bytes on the disk before it takes its name, so that even after a power
-    /// cut it is the old one or the new one.
+    /// Like [`Output::commit`], but writes a file's bytes to the disk before it renames it. Even after a power cut, the
+    /// file
+    /// is either the old one or the new one.
     ///
     /// # Errors
-    /// As of [`Output::commit`].
+    /// Writing or renaming failed; the old file is unchanged.
     pub fn commit_durably(self) -> io::Result<()> {
         self.sync()?;
-        let Target::Temporary { path, .. } = &self.target else { return self.commit() };
+        let Destination::Temporary { path, .. } = &self.destination else { return self.commit() };
         let directory = directory(path).to_owned();
         self.commit()?;
-        // The name is on the disk when the directory is; systems that cannot say so lose nothing.
+        // Syncing the directory makes the new name durable. Some systems cannot do that; the content is safe anyway.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
         Ok(())
     }
@@ -136,47 +139,47 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.target {
-            Target::Stdout(out) => out.write(bytes),
-            Target::Direct(out) => out.write(bytes),
-            Target::Temporary { unfinished, .. } => unfinished.file.write(bytes).map_err(without_path),
+        match &mut self.destination {
+            Destination::Stdout(out) => out.write(bytes),
+            Destination::Direct(out) => out.write(bytes),
+            Destination::Temporary { unfinished, .. } => unfinished.file.write(bytes).map_err(without_path),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.target {
-            Target::Stdout(out) => out.flush(),
-            Target::Direct(out) => out.flush(),
-            Target::Temporary { unfinished, .. } => unfinished.file.flush().map_err(without_path),
+        match &mut self.destination {
+            Destination::Stdout(out) => out.flush(),
+            Destination::Direct(out) => out.flush(),
+            Destination::Temporary { unfinished, .. } => unfinished.file.flush().map_err(without_path),
         }
     }
 }
 
-/// Has no signal leave an unfinished file behind. A write past the size that the process may give a file (`ulimit -f`)
-/// becomes an error like that of a full disk, and a signal that ends the process removes its unfinished files.
+/// Makes signals clean up temporary files. A write above the process's file size limit (`ulimit -f`) becomes an error
+/// like that of a full disk, and a signal that ends the process removes its unfinished files first.
 pub fn mind_signals() {
     #[cfg(target_os = "linux")]
     crate::unfinished::remove_at_signals();
     #[cfg(unix)]
     {
         let seen = std::sync::Arc::default();
-        // Without the handler, the next output removes what is left.
+        // If the handler cannot be installed, the next output removes the files that are left.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
     }
 }
 
-/// Where a link leads to that names no file.
+/// Path that a dangling link points to.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
-    let target = fs::read_link(path)?;
-    Ok(path.parent().map_or(target.clone(), |parent| parent.join(&target)))
+    let destination = fs::read_link(path)?;
+    Ok(path.parent().map_or(destination.clone(), |parent| parent.join(&destination)))
 }
 
-/// The directory that holds a file.
+/// Directory of a file; `.` for a bare name.
 pub fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a file the owner and group of the one that it is to replace, as far as the process may.
+/// Copies the owner and group of the file that will be replaced, as far as the process has the rights.
 fn keep_owner(path: &Path, found: &fs::Metadata) {
     #[cfg(unix)]
     {
@@ -188,10 +191,10 @@ fn keep_owner(path: &Path, found: &fs::Metadata) {
     let _ = (path, found);
 }
 
-/// How the name of a file begins and ends that is being written, and the letters between.
+/// Prefix, number of random letters, and suffix of temporary names.
 const TEMPORARY: (&str, usize, &str) = (".tfbc-", 6, ".tmp");
 
-/// Names temporary files.
+/// Builder of files with temporary names.
 fn temporary_names<'a>() -> tempfile::Builder<'a, 'static> {
     let (prefix, n_letters, suffix) = TEMPORARY;
     let mut builder = tempfile::Builder::new();
@@ -199,18 +202,18 @@ fn temporary_names<'a>() -> tempfile::Builder<'a, 'static> {
     builder
 }
 
-/// Creates a symbolic link that takes the place of a file or link at `path`.
+/// Creates a symbolic link that replaces a file or link at `path`.
 ///
 /// # Errors
 /// The link cannot be created or renamed.
 #[cfg(unix)]
-pub fn replace_by_link(target: &Path, path: &Path) -> io::Result<()> {
-    let link = temporary_names().make_in(directory(path), |link| std::os::unix::fs::symlink(target, link));
+pub fn replace_by_link(destination: &Path, path: &Path) -> io::Result<()> {
+    let link = temporary_names().make_in(directory(path), |link| std::os::unix::fs::symlink(destination, link));
     link.map_err(without_path)?.persist(path).map(drop).map_err(|error| without_path(error.error))
 }
 
-/// Creates a file that is locked while it is open, and removes those that killed processes left. `mode` is its
-/// permissions before the process's mask.
+/// Creates a locked temporary file, and removes unlocked ones that killed processes left. `mode` is its permissions,
+/// before the process's umask.
 fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
     remove_stale(directory);
     let mut builder = temporary_names();
@@ -221,14 +224,14 @@ fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
     loop {
         let unfinished = Unfinished::new(|| builder.tempfile_in(directory).map_err(without_path))?;
         let file = &unfinished.file;
-        // Before it was locked, another process may have taken it for left behind.
+        // Another process may have removed the file as stale before the lock was taken; then try again.
         if file.as_file().lock().is_err() || is_at(file.as_file(), file.path()) {
             return Ok(unfinished);
         }
     }
 }
 
-/// Removes the unfinished files that nobody writes any more, as far as the process may.
+/// Removes temporary files without a lock, as far as the process has the rights.
 fn remove_stale(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.filter_map(Result::ok) {
@@ -238,7 +241,7 @@ fn remove_stale(directory: &Path) {
         }
         let path = entry.path();
         let Ok(file) = File::open(&path) else { continue };
-        // With the lock held, the name can only go: whoever has another file renames that.
+        // While this process has the lock, the path cannot become another file: writers rename only their own.
         if file.try_lock().is_ok() && is_at(&file, &path) {
             let _ = fs::remove_file(&path);
         }
@@ -251,19 +254,19 @@ fn is_temporary(name: &[u8]) -> bool {
     letters.is_some_and(|letters| letters.len() == n_letters && letters.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// True if an open file still has its path.
+/// True if a path still leads to this open file.
 #[cfg(unix)]
 pub fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().is_ok_and(|found| FileId::of(path) == Some(FileId::from(&found)))
 }
 
-/// Whether an open file still stands at a path.
+/// True if the path exists. This system has no file identity to compare.
 #[cfg(not(unix))]
 pub(crate) fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// The system's own words alone: the temporary file's own name would mean nothing to the user.
+/// Removes the temporary path from an error's text; the user has never seen that name.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     let text = text.split(" at path ").next().unwrap_or_default();
@@ -330,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_writes_any_more_goes() {
+    fn stale_temporary_files_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         for name in [".tfbc-abc123.tmp", ".tfbc-abc123", ".tfbc-.tmp", ".tfbc-a.c123.tmp", "x.tfbc-abc123.tmp"] {
@@ -339,7 +342,7 @@ mod tests {
         fs::create_dir(at(".tfbc-folder.tmp")).unwrap();
         let running = Output::open(Some(&at("one"))).unwrap();
         assert!(!at(".tfbc-abc123.tmp").exists());
-        // That of a running process stays.
+        // The file of a running process stays.
         Output::open(Some(&at("two"))).unwrap().commit().unwrap();
         running.commit().unwrap();
         let left = names(directory.path());
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_at_once_do_not_take_each_other_away() {
+    fn concurrent_outputs_do_not_remove_each_other() {
         let directory = tempfile::tempdir().unwrap();
         let write = |n: u8| {
             for turn in 0..50u8 {

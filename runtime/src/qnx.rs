@@ -1,4 +1,4 @@
-//! Options and counts that belong to QNX kernel logs.
+//! Options and counts of QNX kernel logs.
 
 pub use crate::columns::{Column, Columns, ColumnsError};
 pub use crate::reader::kev::KevCounts;

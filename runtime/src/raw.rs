@@ -1,9 +1,9 @@
-//! Raw output: the chosen events of any logs as one stream that can be read again.
+//! Raw output: the selected events of one or more AIX logs, written as one stream that is a trace again.
 //!
-//! A 64-bit stream begins with its first word, EFDF1114; a 32-bit one has none. The events are those of the logs, byte
-//! by byte, in the order of the report. Events of a processor's file get the P flag and a last word with the
-//! processor's number, so that they keep it; a 32-bit event has no room for that. Hooks 001 to 00B are always written:
-//! without them the stream has no times and no names.
+//! A 64-bit stream starts with the word EFDF1114; a 32-bit stream has no such word. Events are copied byte by byte, in
+//! the order of the report. An event from a CPU's own file gets the P flag and a last word with the CPU number, because
+//! the stream would lose the number otherwise; 32-bit events have no room for it. Hooks 001 to 00B are always written:
+//! without them, the stream has no times and no names.
 
 use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
@@ -12,13 +12,13 @@ use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary
 use crate::selection::Selection;
 use std::io::Write;
 
-/// The P flag, in the first byte of a 64-bit hook word.
+/// P flag in the first byte of a 64-bit hook word: the event ends in a CPU number.
 const CPUID: u8 = 0x10;
 
-/// Writes the events that the options choose as one stream.
+/// Writes the events that the options select as one stream.
 ///
 /// # Errors
-/// The logs cannot be one stream, a log cannot be read on, or the stream cannot be written.
+/// The logs cannot be combined into one stream, reading a log failed, or writing the stream failed.
 pub fn write_raw(
     logs: &mut Logs,
     options: &ReportOptions,
@@ -54,7 +54,7 @@ pub fn write_raw(
             monitor.progress(logs.progress(), summary.n_events);
         }
     }
-    // Factors may have changed on the way.
+    // The logs are read by now: their clock factors may have changed after the first check.
     refuse_mixed(logs)?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     let tally = logs.tally();
@@ -69,7 +69,7 @@ fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
     logs.no_stream().map_or(Ok(()), |why| Err(ReportError::NoStream(why)))
 }
 
-/// Ids of the events that may be written, or tell what the filter asks for.
+/// Ids that must be read: those that may be written, and those that the filter's context comes from.
 fn needed(options: &ReportOptions) -> IdSet {
     let mut ids = IdSet::default();
     (0..=u16::MAX).filter(|id| options.filter.shows(*id) || is_internal(*id)).for_each(|id| ids.insert(id));
@@ -86,12 +86,12 @@ fn first_word(infos: &[LogInfo]) -> Vec<u8> {
     }
 }
 
-/// Hooks 001 to 00B speak of the trace itself.
+/// True for hooks 001 to 00B, which describe the trace itself.
 fn is_internal(id: u16) -> bool {
     (hooks::TRACE_ON..=hooks::WRAPPED).contains(&id)
 }
 
-/// Appends an event, its processor's number as its last word.
+/// Appends an event; the CPU number, if there is one, becomes its last word.
 fn put(timed: &TimedEvent<'_>, log: &LogInfo, out: &mut Vec<u8>) {
     let RawEvent { recorded, cpu, .. } = timed.event;
     let start = out.len();

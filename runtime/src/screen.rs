@@ -1,8 +1,8 @@
-//! What a terminal is given: text in which nothing of a trace's own acts on the terminal.
+//! Output to a terminal: text from a trace cannot control it.
 //!
-//! Strings of a trace come from strangers. Control characters among them, and the escape sequences that they begin, would
-//! move the cursor, recolour the screen or change its title; bidirectional overrides would show text in another order than
-//! it has. They are shown as `\x1b` or `\u{202e}` here. Files and pipes get all bytes as they are.
+//! Strings in a trace come from strangers. Their control characters and escape sequences could move the cursor, change
+//! colours or the window title, and bidirectional overrides could reorder the text. On a terminal they are printed as
+//! `\x1b` or `\u{202e}`. Files and pipes get all bytes unchanged.
 
 use memchr::memchr_iter;
 use std::borrow::Cow;
@@ -10,19 +10,19 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-/// Bytes of a mark.
+/// Length of a mark in bytes.
 pub(crate) const MARK_LEN: usize = 18;
 
-/// What stands in a report in place of a style until it reaches the terminal. Nobody who writes a trace can know it, so
-/// what is in a trace is never taken for it.
+/// Placeholders for terminal styles in a report's text, replaced at the terminal. They are random per process, so that
+/// no trace can contain them.
 pub(crate) struct Marks {
-    /// Before columns that step back.
+    /// Start of dimmed columns.
     pub dim: [u8; MARK_LEN],
-    /// Behind them.
+    /// End of dimmed columns.
     pub plain: [u8; MARK_LEN],
 }
 
-/// The marks of this process.
+/// Marks of this process.
 pub(crate) fn marks() -> &'static Marks {
     static MARKS: OnceLock<Marks> = OnceLock::new();
     MARKS.get_or_init(|| {
@@ -36,7 +36,7 @@ pub(crate) fn marks() -> &'static Marks {
     })
 }
 
-/// An output with marks in their places made styles and, where it shows, with control characters made visible.
+/// Output that replaces marks by styles and, for a terminal, makes control characters visible.
 #[derive(Debug)]
 pub struct Screen<W> {
     out: W,
@@ -46,12 +46,12 @@ pub struct Screen<W> {
 }
 
 impl<W: Write> Screen<W> {
-    /// `shows` tells whether control characters are made visible, `styles` whether what is written has marks.
+    /// Wraps an output. `shows` makes control characters visible; `styles` means that the text contains marks.
     pub fn new(out: W, shows: bool, styles: bool) -> Self {
         Self { out, shows, styles, text: Vec::new() }
     }
 
-    /// The output itself.
+    /// Returns the wrapped output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -90,7 +90,7 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
-/// Places of the marks in some bytes, with their styles.
+/// Finds the marks in some bytes: their offsets and styles.
 fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
     let Marks { dim, plain } = marks();
     memchr_iter(dim[0], bytes).filter_map(move |at| match bytes[at..].first_chunk() {
@@ -100,7 +100,7 @@ fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
     })
 }
 
-/// Text with its control characters visible: all but newline and tab, and the overrides of writing directions.
+/// Makes control characters visible, except newline and tab, and also overrides of the writing direction.
 ///
 /// ```
 /// use tfbc::screen::visible;
@@ -121,7 +121,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character acts on a terminal in place of being shown.
+/// True if a character controls a terminal instead of being printed.
 fn is_hidden(char: char) -> bool {
     match char {
         '\n' | '\t' => false,
@@ -134,7 +134,7 @@ fn name(char: char) -> String {
     if char.is_ascii() { format!("\\x{:02x}", char as u32) } else { format!("\\u{{{:x}}}", char as u32) }
 }
 
-/// Appends bytes with their control characters visible. Bytes that are not UTF-8 stay, except controls of 8-bit terminals.
+/// Appends bytes with control characters made visible. Bytes that are not UTF-8 stay, except 8-bit terminal controls.
 pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());
@@ -147,7 +147,7 @@ pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// As [`visible`], with the line ends of tables as they are.
+/// Like [`visible`], but keeps the line ends of tables.
 fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.contains("\r\n") {
         return visible(text);

@@ -1,4 +1,4 @@
-//! Which events of a run are chosen: the filter, and what it needs to know of the events before.
+//! Event filter together with the context that it depends on.
 
 use crate::context::ContextState;
 use crate::filter::Filter;
@@ -6,34 +6,34 @@ use crate::reader::aix::{TimedEvent, TraceState, hooks};
 use crate::report::{ReportError, ReportOptions};
 use std::sync::Arc;
 
-/// A filter with its context, advanced by every event.
+/// A filter and the context that it needs, updated by every event.
 pub struct Selection {
     filter: Filter,
-    /// Whether the filter asks for more than the hook id.
-    by_facts: bool,
+    /// True if the filter depends on more than the hook id.
+    needs_context: bool,
     state: TraceState,
     context: ContextState,
 }
 
 impl Selection {
-    /// The choice of a report's options, before the first event.
+    /// The filter of a report's options, in its state before the first event.
     pub fn new(options: &ReportOptions) -> Self {
         Self {
             filter: options.filter.clone(),
-            by_facts: options.filter.asks_for_facts(),
+            needs_context: options.filter.asks_for_facts(),
             state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
         }
     }
 
-    /// Takes in an event, and tells whether it is chosen.
+    /// Updates the context by an event. Returns true if the event passes the filter.
     ///
     /// # Errors
-    /// Events of certain dates are asked for, and the trace does not tell when it began.
+    /// The filter has dates, but the trace does not contain its start time.
     pub fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
         let event = &timed.event;
         let shown = self.filter.shows(event.id);
-        if !self.by_facts {
+        if !self.needs_context {
             return Ok(shown);
         }
         self.state.advance(event);
@@ -42,10 +42,10 @@ impl Selection {
     }
 }
 
-/// Whether a filter admits an event for more than its id. State and context have taken the event in.
+/// True if an event passes the conditions other than its id. State and context must be up to date with the event.
 ///
 /// # Errors
-/// As [`Selection::admits`].
+/// The filter has dates, but the trace does not contain its start time.
 pub fn admits(
     filter: &mut Filter,
     state: &TraceState,
@@ -55,7 +55,7 @@ pub fn admits(
     if filter.asks_for_dates() {
         match state.system().start_time {
             Some(start) => filter.date(start),
-            // The header's events come first.
+            // The header's events come before the start time is known, and are never shown.
             None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return Ok(false),
             None => return Err(ReportError::NoStart),
         }

@@ -1,19 +1,19 @@
-//! Suggestions for misspelt names.
+//! Suggestions for misspelled names.
 
-/// The name that is most like `name`, if one comes close.
+/// The known name closest to `name`, if one is close enough.
 #[cfg(feature = "compile")]
 pub fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let near = tfbc_grammar::nearest(name.as_bytes(), names.iter().map(|known| known.as_bytes()))?;
     names.iter().copied().find(|known| known.as_bytes() == near)
 }
 
-/// A build without the compiler suggests nothing.
+/// Always `None`: the edit distance is part of the compiler, which this build does not contain.
 #[cfg(not(feature = "compile"))]
 pub fn closest<'n>(_: &str, _: &[&'n str]) -> Option<&'n str> {
     None
 }
 
-/// The end of a message about a misspelt name: `; did you mean …?`, or nothing if no name comes close.
+/// End of a message about an unknown name: `; did you mean …?`, or empty if no known name is close.
 pub fn hint(name: &str, names: &[&str]) -> String {
     closest(name, names).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspelt_names_have_a_neighbour() {
+    fn the_closest_known_name_is_suggested() {
         assert_eq!(closest("timestmp", &["ids", "timestamp"]), Some("timestamp"));
         assert_eq!(closest("purr", &["ids", "PURR"]), Some("PURR"));
         assert_eq!(closest("xyz", &["ids", "timestamp"]), None);

@@ -1,4 +1,4 @@
-//! Time zone of the dates that a report shows and takes, as AIX reads `TZ`.
+//! Time zones of dates, with the syntax of AIX's `TZ`.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone as Zone;
@@ -6,17 +6,17 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Rule of a zone such as `EST5EDT` that names its summer time without saying when it begins.
+/// Rule for values such as `EST5EDT`, which name a summer time but not when it starts and ends.
 const DEFAULT_RULE: &str = ",M3.2.0,M11.1.0";
 
-/// Folders of zone files.
+/// Usual folders of zone files.
 const ZONE_FOLDERS: [&str; 4] =
     ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
 
-/// Largest zone file, in bytes; real ones have less than 4 KiB.
+/// Largest accepted zone file, in bytes. Real ones are below 4 KiB.
 const MAX_ZONE_FILE: u64 = 1 << 20;
 
-/// Time zone of the dates that a report shows and takes.
+/// Time zone of the dates in a report's heading and in its flags.
 ///
 /// ```
 /// use tfbc::time_zone::TimeZone;
@@ -39,10 +39,11 @@ impl TimeZone {
     /// Universal time.
     pub const UTC: TimeZone = TimeZone(Zone::UTC);
 
-    /// Reads a value of `TZ`: a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file in `folder`,
-    /// else in the system's zoneinfo folder, with or without `:` before it. The empty value is universal time.
+    /// Parses a value of `TZ`: a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file in
+    /// `folder`,
+    /// with or without a `:` before it. `None` as `folder` means the system's zoneinfo folders. An empty value is UTC.
     ///
-    /// Returns `None` if it is neither.
+    /// Returns `None` if the value is neither a rule nor a zone file.
     pub fn parse(value: &str, folder: Option<&Path>) -> Option<Self> {
         let name = value.strip_prefix(':').unwrap_or(value);
         if matches!(name, "" | "UTC" | "GMT") {
@@ -62,10 +63,11 @@ impl TimeZone {
         time.strftime("%a %b %e %H:%M:%S %Y").to_string()
     }
 
-    /// Reads a date of 12 digits, `MMddhhmmssyy`, as seconds since 1970. Years 70 to 99 are of the last century. A time that
-    /// the clock shows twice is the earlier one; one that it skips has the offset from before the change.
+    /// Parses a date of 12 digits, `MMddhhmmssyy`, to seconds since 1970. Years 70 to 99 are 1970 to 1999. A local time
+    /// that
+    /// occurs twice means the first occurrence; a local time that is skipped uses the offset before the change.
     ///
-    /// Returns `None` if this is no date.
+    /// Returns `None` if the text is not such a date.
     pub fn seconds(&self, date: &str) -> Option<u32> {
         if date.len() != 12 || !date.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -78,14 +80,14 @@ impl TimeZone {
         }
         let date = DateTime::new(year, part(0)?, part(1)?, part(2)?, part(3)?, part(4)?, 0).ok()?;
         let time = self.0.to_ambiguous_timestamp(date).compatible().ok()?;
-        // West of Greenwich, the first hours of 1970 are before 0.
+        // In zones east of Greenwich, 1970 starts before second 0.
         u32::try_from(time.as_second().max(0)).ok()
     }
 }
 
-/// Bytes of a file that may be a zone's.
+/// Reads a zone file; `None` if there is none.
 fn zone_file(path: &Path) -> Option<Vec<u8>> {
-    // A name may also be that of a folder or a device.
+    // The name may also lead to a folder or a device.
     let is_file = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_ZONE_FILE);
     let mut bytes = Vec::new();
     File::open(path).ok().filter(|_| is_file)?.take(MAX_ZONE_FILE).read_to_end(&mut bytes).ok()?;
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_of_the_zone() {
+    fn dates_are_formatted_in_the_zone() {
         for (value, date) in [
             ("", "Thu Oct 28 13:34:05 1999"),
             ("UTC0", "Thu Oct 28 13:34:05 1999"),
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn zone_files_are_found_by_name() {
         let folder = tempfile::tempdir().unwrap();
-        // Version 1 of the format: no transitions, one type, UTC+1, `XYZ`.
+        // TZif version 1: no transitions, one type, UTC+1, `XYZ`.
         let mut file = b"TZif\0".to_vec();
         file.resize(20, 0);
         file.extend([0, 0, 0, 0, 1, 4].iter().flat_map(|n: &u32| n.to_be_bytes()));
@@ -169,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_change_have_one_reading() {
+    fn ambiguous_and_skipped_times_have_one_meaning() {
         // In 1999 from 2:00 to 3:00 on April 4, from 2:00 back to 1:00 on October 31.
         let new_york = zone("EST5EDT,M4.1.0,M10.5.0");
         assert_eq!(new_york.seconds("040402300099"), new_york.seconds("040403300099"), "skipped");
         let twice = new_york.seconds("103101300099").unwrap();
-        assert_eq!(TimeZone::UTC.date(twice), "Sun Oct 31 05:30:00 1999", "the earlier one");
+        assert_eq!(TimeZone::UTC.date(twice), "Sun Oct 31 05:30:00 1999", "the first occurrence");
     }
 }

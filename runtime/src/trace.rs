@@ -1,4 +1,4 @@
-//! Traces and logs of either vendor, and their reports.
+//! The library's trace type, and the two functions that write a report of it.
 
 use crate::event::Events;
 use crate::formats::Formats;
@@ -11,9 +11,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// A trace of AIX, or a kernel log of QNX. The first bytes tell which.
+/// An opened AIX trace or QNX kernel log. The first bytes of the input tell which.
 ///
-/// gzip, zstd and `.Z` are unpacked on the way.
+/// Inputs compressed by gzip, zstd or compress (`.Z`) are unpacked as they are read.
 ///
 /// ```
 /// use tfbc::{Formats, ReportOptions, Trace, report};
@@ -29,7 +29,7 @@ pub struct Trace {
     prepared: Prepared,
 }
 
-/// Parts of a run that the trace keeps, so that readers and writers can borrow them.
+/// State of a run that the trace owns, so that its reader and its formatter can both borrow it.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     pub options: ReportOptions,
@@ -37,44 +37,44 @@ pub(crate) struct Prepared {
     pub known_steps: AtomicU64,
 }
 
-/// Facts about a trace, known as soon as it is open.
+/// Properties of a trace that are known once it is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceInfo {
-    /// The system that the trace was recorded on.
+    /// System that the trace was recorded on.
     pub system: System,
-    /// The kind, as `tfbc info` names it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
+    /// Kind of file, as `tfbc info` prints it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
     pub kind: &'static str,
-    /// The name that messages use.
+    /// Name used in messages.
     pub name: String,
-    /// Size in bytes, if it is known; of several files, of all of them.
+    /// Total size of all files in bytes; `None` for pipes and compressed inputs.
     pub size: Option<u64>,
-    /// Number of logs: more than one after [`Trace::merge`], and for a log with one file per CPU.
+    /// Number of logs. More than one after [`Trace::merge`], and for a log with a file per CPU.
     pub n_logs: usize,
 }
 
 /// Options of a report, by vendor.
 #[derive(Debug, Clone, Default)]
 pub struct ReportOptions {
-    /// Reports of AIX traces.
+    /// Options for AIX traces.
     pub aix: report::ReportOptions,
-    /// Reports of QNX logs.
+    /// Options for QNX logs.
     pub qnx: RecordOptions,
 }
 
 /// Counts of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportSummary {
-    /// Of an AIX trace.
+    /// Counts for an AIX trace.
     Aix(Summary),
-    /// Of a QNX log.
+    /// Counts for a QNX log.
     Qnx(RecordSummary),
 }
 
 impl Trace {
-    /// Opens a trace; `-` is standard input. Beside the base file of a multi-CPU log, its CPU files are opened.
+    /// Opens a trace; `-` is standard input. The CPU files of a multi-CPU log are opened with its base file.
     ///
     /// # Errors
-    /// The file cannot be read, or is no trace.
+    /// The file cannot be read, or is not a trace.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         Self::open_with(path, &ReadOptions::default())
     }
@@ -82,36 +82,36 @@ impl Trace {
     /// Opens a trace with options for the reader.
     ///
     /// # Errors
-    /// As of [`Trace::open`].
+    /// The file cannot be read, or is not a trace of the kind that the options require.
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, TraceError> {
         AnyTrace::open(path.as_ref(), options).map(Self::from)
     }
 
-    /// Reads a trace in memory. `name` is used in messages.
+    /// Reads a trace from memory. Messages call it `name`.
     ///
     /// # Errors
-    /// The bytes are no trace.
+    /// The bytes are not a trace.
     pub fn from_bytes(name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<Self, TraceError> {
         AnyTrace::from_input(name, Input::from_bytes(bytes), &ReadOptions::default()).map(Self::from)
     }
 
-    /// Reads a trace from a stream, such as a socket, with constant memory. `name` is used in messages.
+    /// Reads a trace from a stream, such as a socket, in constant memory. Messages call it `name`.
     ///
     /// # Errors
-    /// The stream cannot be read, or is no trace.
+    /// The stream cannot be read, or is not a trace.
     pub fn from_reader(name: &str, reader: impl Read + Send + 'static) -> Result<Self, TraceError> {
         AnyTrace::from_input(name, Input::from_read(reader)?, &ReadOptions::default()).map(Self::from)
     }
 
-    /// Merges traces of AIX into one, by time.
+    /// Merges AIX traces into one, ordered by time.
     ///
     /// # Errors
-    /// A log of QNX is among them, or an input cannot be positioned.
+    /// One of the traces is a QNX log, or an input is not seekable.
     pub fn merge(traces: impl IntoIterator<Item = Trace>) -> io::Result<Self> {
         let logs = traces.into_iter().map(|trace| match trace.source {
             AnyTrace::Aix(logs) => Ok(*logs),
             AnyTrace::Kev(log) => {
-                let message = format!("{} is a log of QNX: only traces of AIX can be merged", log.name());
+                let message = format!("{} is a QNX log; only AIX traces can be merged", log.name());
                 Err(io::Error::new(io::ErrorKind::InvalidInput, message))
             }
         });
@@ -119,7 +119,7 @@ impl Trace {
         Ok(Self::from(AnyTrace::Aix(Box::new(Logs::merged(logs, false)?))))
     }
 
-    /// Facts about the trace.
+    /// Properties of the trace.
     pub fn info(&self) -> TraceInfo {
         match &self.source {
             AnyTrace::Aix(logs) => TraceInfo {
@@ -135,12 +135,12 @@ impl Trace {
         }
     }
 
-    /// The events, each with its text by the formats.
+    /// Iterates over the events, each with the text that `formats` gives it.
     pub fn events<'a>(&'a mut self, formats: &'a Formats) -> Events<'a> {
         Events::new(self, formats)
     }
 
-    /// Keeps the options of a run, and lends what it reads from.
+    /// Stores the options of a run and borrows the input and the stored state for it.
     pub(crate) fn prepare(&mut self, options: ReportOptions) -> (&mut AnyTrace, &Prepared) {
         let infos = match &self.source {
             AnyTrace::Aix(logs) => logs.logs().to_vec(),
@@ -163,10 +163,12 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Writes the report of a trace. Damage is skipped and counted; [`report_with`] tells it.
+/// Writes the report of a trace, like `tfbc report`.
+///
+/// Damaged bytes are skipped and counted. Use [`report_with`] to receive a notice for each damaged place.
 ///
 /// # Errors
-/// The trace cannot be read further, or the report cannot be written.
+/// Reading the trace or writing the report failed.
 pub fn report(
     trace: &mut Trace,
     formats: &Formats,
@@ -176,10 +178,10 @@ pub fn report(
     report_with(trace, formats, options, out, |_: &crate::reader::Notice| {})
 }
 
-/// Writes the report of a trace, and tells a monitor of damage and progress.
+/// Writes the report of a trace and passes notices and progress to a monitor.
 ///
 /// # Errors
-/// As of [`report()`].
+/// Reading the trace or writing the report failed.
 pub fn report_with(
     trace: &mut Trace,
     formats: &Formats,

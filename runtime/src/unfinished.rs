@@ -1,65 +1,66 @@
-//! Files that are being written under temporary names, and are removed if a signal ends the process.
+//! Temporary files that are removed if a signal ends the process.
 //!
-//! On Linux, the first such file of a command starts a thread that waits for HUP, INT and TERM. It removes the files and
-//! ends the process by the same signal, so that a shell sees what happened. A signal that was ignored when the command
-//! began, as by `nohup`, stays ignored. Other systems do not tell that: there, the next command removes what is left.
+//! On Linux, the first such file of a command starts a thread that waits for HUP, INT and TERM. The thread removes the
+//! files and ends the process with the same signal, so that a shell sees the real cause. A signal that was ignored when
+//! the command started, as `nohup` does, stays ignored. Other systems do not report ignored signals, so no thread is
+//! started there; the next command removes the files that are left.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// The paths of all unfinished files of this process.
+/// Paths of all unfinished files of this process.
 static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn paths() -> MutexGuard<'static, Vec<PathBuf>> {
     PATHS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file under a temporary name.
+/// A file that still has its temporary name.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     pub file: NamedTempFile,
-    listed: Listed,
+    registration: Registration,
 }
 
-/// An entry in the list of paths, as long as it lives.
+/// Keeps a path in the list of unfinished files until it is dropped.
 #[derive(Debug)]
-struct Listed(PathBuf);
+struct Registration(PathBuf);
 
-impl Drop for Listed {
+impl Drop for Registration {
     fn drop(&mut self) {
         paths().retain(|path| *path != self.0);
     }
 }
 
 impl Unfinished {
-    /// The file that `make` makes.
+    /// Creates a file with `make` and registers it.
     ///
     /// # Errors
-    /// As of `make`.
+    /// `make` failed.
     pub fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         signals::watch();
-        // A signal waits for the lock, so that no file exists that is not in the list.
+        // The signal thread takes the same lock, so it never misses a file that exists already.
         let mut paths = paths();
         let file = make()?;
         let path = file.path().to_owned();
         paths.push(path.clone());
         drop(paths);
-        Ok(Self { file, listed: Listed(path) })
+        Ok(Self { file, registration: Registration(path) })
     }
 
-    /// Gives the file its name. Once a signal has begun to end the process, that does not happen any more.
+    /// Renames the file to its final name. Blocks forever if a signal is already ending the process.
     ///
     /// # Errors
-    /// It cannot be renamed.
+    /// The file cannot be renamed.
     pub fn persist(self, path: &Path) -> io::Result<()> {
-        let Self { file, listed } = self;
+        let Self { file, registration } = self;
         let paths = paths();
         let persisted = file.persist(path).map(drop).map_err(|error| error.error);
         drop(paths);
-        drop(listed);
+        drop(registration);
         persisted
     }
 }
@@ -77,15 +78,15 @@ mod signals {
     use std::sync::{Once, mpsc};
     use std::thread;
 
-    /// True in commands. A program that uses the library minds its signals itself.
+    /// True in commands. A program that uses the library handles signals itself.
     static IS_WANTED: AtomicBool = AtomicBool::new(false);
 
-    /// From now on, unfinished files are removed if a signal ends the process.
+    /// Removes the unfinished files from now on if a signal ends the process.
     pub(crate) fn remove_at_signals() {
         IS_WANTED.store(true, Ordering::Relaxed);
     }
 
-    /// Starts the thread that waits for signals, and returns when it does.
+    /// Starts the thread and returns once its signal handlers are installed.
     pub(super) fn watch() {
         static STARTED: Once = Once::new();
         if !IS_WANTED.load(Ordering::Relaxed) {
@@ -93,7 +94,7 @@ mod signals {
         }
         STARTED.call_once(|| {
             let (ready, is_ready) = mpsc::channel();
-            // Without the thread, signals end the process as ever.
+            // If the thread cannot start, signals end the process as usual and the files stay.
             let started = thread::Builder::new().name(String::from("signals")).spawn(move || {
                 let signals = Signals::new(with_default_action());
                 let _ = ready.send(());
@@ -106,13 +107,13 @@ mod signals {
     }
 
     fn end_by(signal: i32) {
-        // Held until the process ends: no further file is made.
+        // The lock is held until the process ends, so that no more files are created or renamed.
         let paths = super::paths();
         paths.iter().for_each(|path| drop(fs::remove_file(path)));
         let _ = emulate_default_handler(signal);
     }
 
-    /// Those of the three signals that are neither ignored nor handled otherwise.
+    /// Those of the three signals that are neither ignored nor handled by other code.
     fn with_default_action() -> Vec<i32> {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = |name: &str| {

@@ -1,32 +1,33 @@
-//! The `.Z` form of compress(1): LZW with codes of 9 to 16 bits.
+//! The `.Z` format of compress(1): LZW with codes of 9 to 16 bits.
 //!
 //! ```text
-//! 1F 9D  flags        flags: low 5 bits the greatest width of a code, 80h block mode
+//! 1F 9D  flags        flags: low 5 bits = largest width of a code, 80h = block mode
 //! codes               least significant bit first, from 9 bits on, in groups of eight codes
 //! ```
 //!
-//! Codes below 256 are bytes; in block mode 256 is CLEAR, which empties the table. Each code but the first behind the
-//! start or a CLEAR adds an entry: the text of the code before it and the first byte of its own. Where the next entry needs a
-//! wider code, and behind CLEAR, the rest of the group of eight codes is unused. Nothing marks the end, and nothing sums up
-//! the content: only codes that cannot be are seen as damage.
+//! Codes below 256 are bytes. In block mode, code 256 is CLEAR and empties the table. Each code adds an entry to the
+//! table, except the first one and the first after a CLEAR: the text of the previous code plus the first byte of its
+//! own
+//! text. The rest of a group of eight codes is unused after a CLEAR, and if the next entry needs a wider code. The
+//! format has neither an end mark nor a checksum, so the only detectable damage is an impossible code.
 
 use std::io::{self, BufReader, Read};
 
-/// The first bytes of a compressed file.
+/// First bytes of a compressed file.
 pub const MAGIC: [u8; 2] = [0x1F, 0x9D];
 
-/// Width of the first codes.
+/// Width of the first codes in bits.
 const MIN_WIDTH: u32 = 9;
-/// Width past which no code grows.
+/// Largest width of a code in bits.
 const MAX_WIDTH: u32 = 16;
-/// The code that empties the table, in block mode.
+/// Code that empties the table in block mode.
 const CLEAR: u16 = 256;
-/// Block mode in the flags.
+/// Flag of block mode.
 const BLOCK_MODE: u8 = 0x80;
-/// Bits of the flags that mean nothing.
+/// Undefined flags.
 const RESERVED: u8 = 0x60;
 
-/// The greatest width of a code that a compressed file's first bytes tell; `None` where these are not its.
+/// Largest code width in the header of a compressed file; `None` if the bytes are not such a header.
 pub fn max_width(bytes: &[u8]) -> Option<u32> {
     match bytes {
         [first, second, flags, ..] if [*first, *second] == MAGIC => Some(u32::from(flags & !BLOCK_MODE & !RESERVED)),
@@ -34,9 +35,9 @@ pub fn max_width(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// Unpacks as it reads: the text of one code at a time, in 256 KiB of memory.
+/// Streaming decoder that needs 256 KiB of memory.
 ///
-/// What stands before a damaged place is given out first; then every read gives the error, whose text names the
+/// All bytes before a damaged place are decoded first. Every later read returns the error, whose text contains the
 /// offset in the compressed file.
 ///
 /// ```
@@ -50,26 +51,26 @@ pub fn max_width(bytes: &[u8]) -> Option<u32> {
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     codes: Codes<R>,
-    /// Made when the header has been read.
-    table: Option<Table>,
-    /// The text of the last code, last byte first; bytes are taken from the end.
+    /// Created after the header has been read.
+    table: Option<CodeTable>,
+    /// Rest of the last code's text in reverse order, so that bytes are popped from the end.
     text: Vec<u8>,
-    /// What ended the reading.
+    /// Set at the end of the input, to the error if there was one.
     end: Option<Option<(io::ErrorKind, String)>>,
 }
 
 impl<R: Read> Reader<R> {
-    /// Unpacks what `inner` gives; the header is read with the first bytes.
+    /// Creates a decoder. The header is read at the first call of `read`.
     pub fn new(inner: R) -> Self {
         let codes = Codes { inner: BufReader::new(inner), group: [0; 16], n_bits: 0, at_bit: 0, offset: 0 };
         Self { codes, table: None, text: Vec::new(), end: None }
     }
 
-    /// The text of the next code, into `self.text`; `false` at the end.
+    /// Decodes the next code into `self.text`; false at the end.
     fn next_text(&mut self) -> io::Result<bool> {
         let table = match &mut self.table {
             Some(table) => table,
-            None => self.table.insert(Table::new(self.codes.header()?)),
+            None => self.table.insert(CodeTable::new(self.codes.header()?)),
         };
         loop {
             if table.next >= table.widen_at {
@@ -86,7 +87,7 @@ impl<R: Read> Reader<R> {
                 Ok(true)
             } else {
                 let text = format!(
-                    "damaged .Z data at offset 0x{offset:x}: code {code}, where {} is the greatest",
+                    "damaged .Z data at offset 0x{offset:x}: found code {code}, expected at most {}",
                     table.greatest()
                 );
                 Err(io::Error::new(io::ErrorKind::InvalidData, text))
@@ -121,20 +122,20 @@ impl<R: Read> Read for Reader<R> {
     }
 }
 
-/// The codes of a compressed file.
+/// Reader of codes, one group at a time.
 #[derive(Debug)]
 struct Codes<R> {
     inner: BufReader<R>,
-    /// A group of eight codes; the last one of the file may be shorter.
+    /// Current group of eight codes. The last group of a file may be shorter.
     group: [u8; MAX_WIDTH as usize],
     n_bits: u32,
     at_bit: u32,
-    /// Offset in the file behind the group.
+    /// Offset in the file after the group.
     offset: u64,
 }
 
 impl<R: Read> Codes<R> {
-    /// The flags.
+    /// Reads the header and returns its flags.
     fn header(&mut self) -> io::Result<u8> {
         let n = self.fill(3)?;
         let refused = |text: String| Err(io::Error::new(io::ErrorKind::InvalidData, text));
@@ -143,27 +144,27 @@ impl<R: Read> Codes<R> {
                 let width = u32::from(flags & !BLOCK_MODE & !RESERVED);
                 if flags & RESERVED != 0 || !(MIN_WIDTH..=MAX_WIDTH).contains(&width) {
                     return refused(format!(
-                        "damaged .Z data at offset 0x2: flags {flags:02X}, expected codes of 9 to 16 bits"
+                        "damaged .Z data at offset 0x2: found flags {flags:02X}, expected codes of 9 to 16 bits"
                     ));
                 }
                 Ok(flags)
             }
             [first, second, ..] if n == 3 || (n == 2 && [first, second] != MAGIC) => {
-                refused(format!("no .Z data: it begins with {first:02X} {second:02X}, expected 1F 9D"))
+                refused(format!("not .Z data: found first bytes {first:02X} {second:02X}, expected 1F 9D"))
             }
             _ => Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                format!(".Z data cut short: {n} bytes, the header has 3"),
+                format!(".Z data cut short: found {n} bytes, expected a header of 3"),
             )),
         }
     }
 
-    /// Leaves out the rest of the group.
+    /// Skips the rest of the group.
     fn drop_group(&mut self) {
         self.at_bit = self.n_bits;
     }
 
-    /// The next code of `width` bits with its offset, `None` at the end.
+    /// Reads the next code of `width` bits and its offset; `None` at the end.
     fn next(&mut self, width: u32) -> io::Result<Option<(u16, u64)>> {
         if self.at_bit >= self.n_bits {
             self.n_bits = 8 * self.fill(width as usize)? as u32;
@@ -174,7 +175,7 @@ impl<R: Read> Codes<R> {
         let left = self.n_bits - self.at_bit;
         if left < width {
             self.at_bit = self.n_bits;
-            // The last code is filled up to a whole byte.
+            // The last code is padded to a whole byte, so fewer than eight bits are no code.
             return if left < 8 {
                 Ok(None)
             } else {
@@ -190,7 +191,7 @@ impl<R: Read> Codes<R> {
         Ok(Some((code as u16, offset)))
     }
 
-    /// Reads up to `n` bytes to the front of the group, and tells how many there were.
+    /// Reads up to `n` bytes into the group and returns their number.
     fn fill(&mut self, n: usize) -> io::Result<usize> {
         let mut at = 0;
         while at < n {
@@ -206,26 +207,26 @@ impl<R: Read> Codes<R> {
     }
 }
 
-/// What the codes from 257 on stand for.
+/// Meaning of the codes from 257 on.
 #[derive(Debug)]
-struct Table {
-    /// By code: the code of the text before the last byte, and that byte.
+struct CodeTable {
+    /// Entry of each code: the code of its text without the last byte, and that byte.
     entries: Vec<(u16, u8)>,
     block_mode: bool,
-    /// Entries that the table may have.
+    /// Largest number of entries.
     max_entries: u32,
     max_width: u32,
     /// Width of the next code.
     width: u32,
-    /// The code of the next entry.
+    /// Code of the next entry.
     next: u32,
-    /// The value of `next` that makes codes wider.
+    /// Value of `next` from which codes are one bit wider.
     widen_at: u32,
-    /// The code before, and the first byte of its text.
+    /// Previous code, and the first byte of its text.
     last: Option<(u16, u8)>,
 }
 
-impl Table {
+impl CodeTable {
     fn new(flags: u8) -> Self {
         let width = u32::from(flags & !BLOCK_MODE);
         let max_entries = 1 << width;
@@ -233,7 +234,7 @@ impl Table {
             entries: vec![(0, 0); max_entries as usize],
             block_mode: flags & BLOCK_MODE != 0,
             max_entries,
-            // compress(1) goes on to 10 bits even when asked for 9.
+            // compress(1) continues to 10 bits even if 9 are requested.
             max_width: width.max(MIN_WIDTH + 1),
             width: MIN_WIDTH,
             next: 0,
@@ -256,7 +257,7 @@ impl Table {
         self.widen_at = if self.width == self.max_width { u32::MAX } else { 1 << self.width };
     }
 
-    /// The greatest code that may follow.
+    /// Largest possible next code.
     fn greatest(&self) -> u32 {
         match self.last {
             None => 255,
@@ -264,8 +265,8 @@ impl Table {
         }
     }
 
-    /// Writes the text of a code, last byte first, and adds the entry that the code completes. `false` for a code that
-    /// cannot be.
+    /// Writes the text of a code in reverse order, and adds the entry that the code completes. False for an impossible
+    /// code.
     fn expand(&mut self, code: u16, text: &mut Vec<u8>) -> bool {
         if u32::from(code) > self.greatest() {
             return false;
@@ -274,7 +275,7 @@ impl Table {
         if let Some((last, first)) = self.last
             && u32::from(code) == self.next
         {
-            // The entry is being made by this very code: the text before it, and its first byte again.
+            // The code refers to the entry that it completes: the previous text plus that text's first byte.
             text.push(first);
             at = last;
         }
@@ -296,59 +297,59 @@ impl Table {
     }
 }
 
-/// Packs bytes in block mode, with codes of up to 16 bits, as compress(1) does by default.
+/// Compresses bytes like compress(1) by default: block mode, codes of up to 16 bits.
 pub fn compress(bytes: &[u8]) -> Vec<u8> {
     compress_to(bytes, MAX_WIDTH)
 }
 
-/// Packs bytes in block mode, with codes of up to `max_width` bits, from 10 to 16.
+/// Compresses bytes in block mode with codes of up to `max_width` bits, from 10 to 16.
 pub fn compress_to(bytes: &[u8], max_width: u32) -> Vec<u8> {
-    let mut packer = Packer::new(max_width.clamp(MIN_WIDTH + 1, MAX_WIDTH));
+    let mut encoder = Encoder::new(max_width.clamp(MIN_WIDTH + 1, MAX_WIDTH));
     let mut rest = bytes.iter();
     if let Some(first) = rest.next() {
         let mut code = u16::from(*first);
         for (n, byte) in rest.enumerate() {
-            code = match packer.slot(code, *byte) {
+            code = match encoder.slot(code, *byte) {
                 Ok(longer) => longer,
                 Err(slot) => {
-                    packer.put(code);
-                    packer.add(slot, code, *byte, n + 1);
+                    encoder.put(code);
+                    encoder.add(slot, code, *byte, n + 1);
                     u16::from(*byte)
                 }
             };
         }
-        packer.put(code);
+        encoder.put(code);
     }
-    packer.finish()
+    encoder.finish()
 }
 
-/// Input bytes between two looks at whether a full table still serves.
+/// Number of input bytes between two checks of a full table's compression ratio.
 const CHECK_GAP: usize = 10_000;
-/// Slots of the table of texts, a power of two.
+/// Size of the encoder's hash table, a power of two.
 const N_SLOTS: usize = 1 << 18;
 
-/// A compressed file in the making.
-struct Packer {
+/// Encoder of a compressed file.
+struct Encoder {
     out: Vec<u8>,
-    /// Where the group of eight codes begins in `out`.
+    /// Offset in `out` of the current group of eight codes.
     group: usize,
-    /// Bits behind the last whole byte.
+    /// Bits after the last whole byte.
     bits: u32,
     n_bits: u32,
     max_width: u32,
     width: u32,
     widen_at: u32,
     next: u32,
-    /// By hash of a code and a byte: 24 bits of these two, then the code that they make; 0 for none.
+    /// Hash table. A slot contains 24 bits of code and byte as the key, then the code of their text; 0 if it is empty.
     slots: Vec<u64>,
     check_at: usize,
-    /// Input bytes for 256 bytes of output, at the last look.
+    /// Number of input bytes per 256 bytes of output, at the last check.
     ratio: usize,
 }
 
-impl Packer {
+impl Encoder {
     fn new(max_width: u32) -> Self {
-        let mut packer = Self {
+        let mut encoder = Self {
             out: vec![MAGIC[0], MAGIC[1], BLOCK_MODE | max_width as u8],
             max_width,
             group: 3,
@@ -361,8 +362,8 @@ impl Packer {
             check_at: CHECK_GAP,
             ratio: 0,
         };
-        packer.clear();
-        packer
+        encoder.clear();
+        encoder
     }
 
     fn clear(&mut self) {
@@ -373,11 +374,11 @@ impl Packer {
         self.slots.resize(N_SLOTS, 0);
     }
 
-    /// The code of a code's text and a byte behind it, or the slot where it would be.
+    /// Looks up the code for a code's text plus a byte. The error is the empty slot for it.
     fn slot(&self, code: u16, byte: u8) -> Result<u16, usize> {
         let key = key(code, byte);
         let mut slot = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> (u64::BITS - N_SLOTS.ilog2());
-        // A quarter of the slots is used at most.
+        // At most a quarter of the slots is used, so an empty one is always found.
         loop {
             match self.slots[slot] {
                 0 => return Err(slot),
@@ -387,7 +388,7 @@ impl Packer {
         }
     }
 
-    /// Adds an entry, or begins anew where the table is full and serves worse than before. `n` bytes were read.
+    /// Adds an entry. If the table is full and the ratio has become worse, clears it. `n` is the number of input bytes.
     fn add(&mut self, slot: usize, code: u16, byte: u8, n: usize) {
         if self.next < 1 << self.max_width {
             self.slots[slot] = key(code, byte) << 16 | u64::from(self.next);
@@ -424,7 +425,7 @@ impl Packer {
         }
     }
 
-    /// Fills the group up, unless it is empty.
+    /// Pads the group, unless it is empty.
     fn end_group(&mut self) {
         self.flush_bits();
         if self.out.len() > self.group {
@@ -446,7 +447,7 @@ impl Packer {
     }
 }
 
-/// A code and a byte behind it, never 0.
+/// Key of a code and a byte; never 0.
 fn key(code: u16, byte: u8) -> u64 {
     u64::from(code) << 8 | u64::from(byte) | 1 << 24
 }
@@ -455,7 +456,7 @@ fn key(code: u16, byte: u8) -> u64 {
 mod tests {
     use super::*;
 
-    /// Bytes from a linear congruence; `n_values` of them differ.
+    /// Pseudo-random bytes with `n_values` different values.
     fn noise(len: usize, n_values: u64, seed: u64) -> Vec<u8> {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let next = || {
@@ -479,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_unpacks() {
+    fn packed_bytes_unpack_to_the_same() {
         for len in (0..40).chain([255, 256, 257, 511, 512, 513, 1000, 4095, 70_000]) {
             for n_values in [1, 2, 3, 17, 256] {
                 check(&noise(len, n_values, len as u64));
@@ -488,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_around_the_first_width_changes() {
+    fn lengths_around_the_first_width_changes_round_trip() {
         let bytes = noise(1200, 256, 7);
         (200..1200).for_each(|len| check(&bytes[..len]));
     }
@@ -502,8 +503,8 @@ mod tests {
     }
 
     #[test]
-    fn known_bytes() {
-        // As compress(1) writes them.
+    fn the_encoder_writes_what_compress_writes() {
+        // Bytes from the output of compress(1).
         assert_eq!(compress(b""), [0x1F, 0x9D, 0x90]);
         assert_eq!(compress(b"a"), [0x1F, 0x9D, 0x90, 0x61, 0x00]);
         assert_eq!(compress(b"aaaaaa"), [0x1F, 0x9D, 0x90, 0x61, 0x02, 0x0A, 0x04]);
@@ -528,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_none_are_refused() {
+    fn bad_headers_are_refused() {
         for (bytes, kind, part) in [
             (&b""[..], io::ErrorKind::UnexpectedEof, "0 bytes"),
             (&[0x1F], io::ErrorKind::UnexpectedEof, "1 bytes"),
@@ -545,8 +546,8 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_damaged_code_is_given_out() {
-        // a, b, then code 300 where 258 is the entry in the making.
+    fn bytes_before_a_damaged_code_are_decoded() {
+        // a, b, then code 300; the largest possible code is 258.
         let codes = u32::from(b'a') | u32::from(b'b') << 9 | 300 << 18;
         let packed: Vec<u8> = [0x1F, 0x9D, 0x90].into_iter().chain(codes.to_le_bytes()).collect();
         let mut reader = Reader::new(&packed[..]);
@@ -555,12 +556,12 @@ mod tests {
         assert_eq!(&text[..2], b"ab");
         for _ in 0..2 {
             let error = reader.read(&mut text).unwrap_err();
-            assert_eq!(error.to_string(), "damaged .Z data at offset 0x5: code 300, where 258 is the greatest");
+            assert_eq!(error.to_string(), "damaged .Z data at offset 0x5: found code 300, expected at most 258");
         }
-        // The first code stands for itself.
+        // The first code must be a byte.
         let (text, end) = unpack(&[0x1F, 0x9D, 0x90, 0x01, 0x01]);
         assert_eq!(text, b"");
-        assert!(end.unwrap_err().to_string().contains("code 257, where 255"));
+        assert!(end.unwrap_err().to_string().contains("found code 257, expected at most 255"));
     }
 
     #[test]

@@ -1,73 +1,74 @@
-//! The budget of a whole report: the steps that its templates may take, by the bytes that they are given.
+//! Step budget of a whole report, so that hostile templates cannot run for hours.
 //!
-//! An event may take [`Limits::steps`](tfbc_vm::Limits); a log of 64 KB has thousands of events. So the steps of all
-//! events together are limited, too: to some for each byte of the events so far, this one included, and for `CREDIT` bytes
-//! more. An event beyond that takes none, and prints ` [limit]`.
+//! [`Limits::steps`](tfbc_vm::Limits) limits one event, but a log of 64 KB has thousands of events. So the total number of
+//! steps is limited too: to a number per byte of all events so far, the current one included, plus `CREDIT` free bytes.
+//! Events above the budget do not run and print ` [limit]`.
 //!
-//! What an event may take depends on the events before it. Events that are formatted side by side do not wait for that:
-//! they begin with a guess that is too low, and their text stands if they cannot have reached the limit. Else they are
-//! formatted again when all before them are (`Meter::resolve`); only hostile templates come to that.
+//! The budget of an event depends on all earlier events, but events are formatted in parallel. So a thread starts with
+//! a guess of the steps taken before, which is never too high. If its events cannot have reached the limit anyway, their
+//! text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile templates
+//! get that far.
 
 use tfbc_vm::{Context, Event, Layout, Observer, Outcome, Run, TextBuf};
 
-/// Bytes that a report is given for nothing, so that a few costly events are no matter.
+/// Free bytes of every report, so that a few expensive events do not matter.
 pub(crate) const CREDIT: u64 = 256 << 10;
 
-/// Steps between two looks at what is taken; some 10 ms.
+/// Number of steps between two checks, about 10 ms.
 const QUANTUM: u64 = 1 << 22;
 
-/// Steps per event from which on a template is called slow; some 50 µs.
+/// Number of steps per event from which a template is reported as slow, about 50 µs.
 const SLOW: u64 = 1 << 14;
 
-/// Steps that the templates of a report may take for each byte of their events.
+/// Number of steps that a report's templates may take per byte of their events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxWork(pub u32);
 
 impl Default for MaxWork {
-    /// 1024 steps: a byte that is printed in eight ways takes some 50.
+    /// 1024 steps. Printing a byte in eight formats takes about 50.
     fn default() -> Self {
         Self(1024)
     }
 }
 
 impl MaxWork {
-    /// Steps that events of so many bytes may take.
+    /// Budget in steps for events of `bytes` bytes.
     pub fn allowance(self, bytes: u64) -> u64 {
         u64::from(self.0).saturating_mul(bytes.saturating_add(CREDIT))
     }
 }
 
-/// Steps and bytes of the events up to some place.
+/// Total steps and bytes of a number of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Work {
     pub steps: u64,
     pub bytes: u64,
 }
 
-/// Meter of the steps that one thread's events take.
+/// Meter of the steps of one thread's events.
 #[derive(Debug, Clone, Copy)]
 pub struct Meter {
     max: MaxWork,
-    /// Steps that one event may take.
+    /// Limit of one event in steps.
     max_steps: u64,
-    /// The events before the ones that are formatted. While it is a guess, no more steps, and no fewer bytes.
+    /// Totals of all events before the current chunk. A guess has at most as many steps, and at least as many bytes.
     start: Work,
-    /// The events so far, this one's bytes included.
+    /// Totals so far, with the bytes of the current event.
     work: Work,
     is_guess: bool,
-    /// Steps from which on the next event has to be looked at.
+    /// Number of steps at which the next check is due.
     look_at: u64,
-    /// Steps that the next event may take, if they are fewer than any event may.
+    /// Limit of the next event, if the budget is below the limit per event.
     limit: Option<u64>,
     has_given_up: bool,
-    /// Steps and events at the last look.
+    /// Number of steps and events at the last check.
     looked: (u64, u64),
     n_events: u64,
     is_slow: bool,
 }
 
 impl Meter {
-    /// Meter of a budget; `max_steps` is the limit of one event.
+    /// Creates a meter; `max_steps` is the limit of one event.
     pub fn new(max: MaxWork, max_steps: u32) -> Self {
         Self {
             max,
@@ -84,37 +85,37 @@ impl Meter {
         }
     }
 
-    /// The same with another budget.
+    /// Changes the budget.
     pub fn with_max(self, max: MaxWork) -> Self {
         Self { max, ..self }
     }
 
-    /// Begins with events that come after others.
+    /// Starts a chunk of events after others with the totals `start`.
     pub(crate) fn begin(&mut self, start: Work, is_guess: bool) {
         (self.start, self.work, self.is_guess) = (start, start, is_guess);
         (self.look_at, self.limit, self.has_given_up) = (0, None, false);
         (self.looked, self.n_events) = ((start.steps, 0), 0);
     }
 
-    /// The events so far.
+    /// Totals so far.
     pub(crate) fn work(&self) -> Work {
         self.work
     }
 
-    /// Steps that may be taken before the next event has to be looked at.
+    /// Number of steps left until the next check.
     #[inline(always)]
     pub fn room(&self) -> u64 {
         self.look_at.saturating_sub(self.work.steps)
     }
 
-    /// Adds the steps of events, and how many they were.
+    /// Adds the steps of a number of events.
     #[inline]
     pub fn take(&mut self, steps: u64, n_events: u64) {
         self.work.steps += steps;
         self.n_events += n_events;
     }
 
-    /// Adds the bytes of an event that comes next. Its limit is known afterwards.
+    /// Adds the bytes of the next event and computes its limit.
     #[inline]
     pub fn next(&mut self, bytes: u64) {
         self.work.bytes += bytes;
@@ -124,13 +125,13 @@ impl Meter {
         }
     }
 
-    /// Steps that the next event may take; `None` for as many as any.
+    /// Limit of the next event in steps; `None` if only the limit per event applies.
     #[inline]
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    /// Runs the template of the event that [`Meter::next`] was told of, within its limit.
+    /// Runs the template of the event passed to [`Meter::next`], within its limit.
     pub fn run<'r, O: Observer>(
         &mut self,
         run: &mut Run<'r>,
@@ -152,13 +153,13 @@ impl Meter {
         outcome
     }
 
-    /// True if a guess was too low by far: what is formatted is in vain.
+    /// True if the guess was so low that the chunk has to be formatted again anyway.
     #[inline]
     pub fn has_given_up(&self) -> bool {
         self.has_given_up
     }
 
-    /// True, once, if the events since the last look took many steps, and nothing is guessed.
+    /// True once if the events since the last check took many steps. Always false while the totals are a guess.
     pub fn take_slow(&mut self) -> bool {
         std::mem::take(&mut self.is_slow)
     }
@@ -173,7 +174,7 @@ impl Meter {
         let allowance = self.max.allowance(self.work.bytes);
         let next = self.work.steps + QUANTUM;
         match allowance.checked_sub(self.max_steps) {
-            // No event that begins below reaches the limit.
+            // No event that starts below this number of steps can reach the limit.
             Some(below) if self.work.steps <= below => self.look_at = next.min(below + 1),
             _ if self.is_guess && self.work.steps <= allowance => self.look_at = next,
             _ => {
@@ -183,8 +184,8 @@ impl Meter {
         }
     }
 
-    /// Learns what the events before were, after some were formatted by a guess: false if the limit was within their reach.
-    /// Then they are to be formatted again.
+    /// Replaces the guess by the real totals. False if the events may have reached the limit and must be formatted
+    /// again.
     pub(crate) fn resolve(&mut self, start: Work) -> bool {
         let Work { steps, bytes } = self.work;
         let steps = start.steps + (steps - self.start.steps);
@@ -200,7 +201,7 @@ impl Meter {
 mod tests {
     use super::*;
 
-    /// Formats events of such bytes and steps, and gives the steps that each was allowed.
+    /// Runs events of the given bytes and steps. Returns the limit of each.
     fn allowed(meter: &mut Meter, events: &[(u64, u64)]) -> Vec<Option<u64>> {
         let each = |&(bytes, steps): &(u64, u64)| {
             meter.next(bytes);
@@ -212,10 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn events_beyond_the_budget_take_what_their_own_bytes_give() {
+    fn events_above_the_budget_get_their_own_share() {
         let mut meter = Meter::new(MaxWork(2), 1 << 20);
         meter.begin(Work::default(), false);
-        // 2 steps for each of 262,144 bytes, and those of the events.
+        // 2 steps per byte, for 262,144 free bytes plus those of the events.
         let first = allowed(&mut meter, &[(8, 400_000), (8, 400_000), (8, 400_000), (16, 10)]);
         assert_eq!(first, [Some(524_304), Some(124_320), Some(16), Some(32)]);
         assert_eq!(meter.work(), Work { steps: 524_346, bytes: 40 });
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_stands_if_the_limit_was_out_of_reach() {
+    fn a_guess_is_valid_below_the_limit() {
         let with = |guess: u64, events: &[(u64, u64)], start: Work| {
             let mut meter = Meter::new(MaxWork(1), 1000);
             meter.begin(Work { steps: guess, bytes: start.bytes }, true);
@@ -247,10 +248,10 @@ mod tests {
         let start = Work { steps: 200_000, bytes: 10_000 };
         let after = |steps: u64| Work { steps: 200_000 + steps, bytes: 10_016 };
         assert_eq!(with(0, &[(8, 900), (8, 800)], start), (true, false, true, after(1700)));
-        // The limit of 272,144 is reached by what is known afterwards.
+        // With the real totals, the limit of 272,144 is reached.
         assert_eq!(with(0, &[(8, 72_143), (8, 0)], start), (true, false, true, after(72_143)));
         assert_eq!(with(0, &[(8, 72_144), (8, 0)], start), (true, false, false, after(72_144)));
-        // What is known before is beyond it already.
+        // The guess itself is above the limit.
         let (_, gave_up, stands, _) = with(200_000, &[(8, 90_000), (8, 800)], start);
         assert!(gave_up && !stands);
     }

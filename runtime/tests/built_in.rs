@@ -1,7 +1,7 @@
-//! The files of `built_in/`: the built-in format file and QNX's events, compiled.
+//! Files of `built_in/`: the compiled built-in format file, and the compiled events of QNX.
 //!
-//! They are kept in the repository, so that a build of the library needs no compiler.
-//! `TFBC_BUILT_IN=update cargo test -p tfbc built_in` writes them anew.
+//! They are in the repository, so that the library can be built without running the compiler. To update them, run
+//! `TFBC_BUILT_IN=update cargo test -p tfbc built_in`.
 #![cfg(feature = "compile")]
 
 use std::fs;
@@ -12,14 +12,14 @@ use tfbc_compiler::events::{
 };
 use tfbc_grammar::{Source, Sources};
 
-/// Blobs of the layouts of 1.02, by file name.
+/// Blobs for the layouts of traceprinter 1.02.
 const BLOBS: [(&str, Layout); 3] = [
     ("compat.tfbc", Layout::Compat),
     ("compat_one_line.tfbc", Layout::CompatOneLine),
     ("compat_heading.tfbc", Layout::CompatHeading),
 ];
 
-/// Tables of the default layout, by file name.
+/// Tables for the default layout.
 const TABLES: [(&str, Release); 3] =
     [("events_6_4.rs", Release::Qnx6_4), ("events_7_1.rs", Release::Qnx7_1), ("events_8_0.rs", Release::Qnx8_0)];
 
@@ -55,7 +55,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// The blob of the built-in format file, by the name that `-t` takes.
+/// Compiles the built-in format file under the name that `-t` accepts.
 fn default_formats() -> Vec<u8> {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats/default.trcfmt");
     let mut sources = Sources::new();

@@ -1,5 +1,5 @@
-//! Reports of damaged logs: the same for any number of threads, from files as from pipes; nothing before the damage changes,
-//! and what is behind it is reported again.
+//! Reports of damaged logs. They must not depend on the number of threads or the kind of input, and damage must not
+//! change the lines before it.
 
 use crate::common::damage::*;
 use crate::common::*;
@@ -11,7 +11,7 @@ use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{self, RecordOptions, RecordSummary};
 use tfbc::report::{ReportOptions, Summary, report};
 
-/// The report of an AIX trace, its notices, and what was counted; `None` for what is no trace.
+/// Report of an AIX trace with its notices and counts; `None` if it is not a trace.
 fn aix(
     input: Input,
     kind: Option<Kind>,
@@ -46,7 +46,7 @@ fn kev(input: Input, catalog: &Catalog<'_>, threads: usize) -> Option<(Vec<u8>, 
     Some((text, notices, summary))
 }
 
-/// Some places of damage of every sort.
+/// Damage of every kind at some offsets.
 fn some_damage(len: usize, step: usize) -> impl Iterator<Item = Damage> {
     (0..len).step_by(step).flat_map(move |at| {
         let n = at / step;
@@ -56,7 +56,7 @@ fn some_damage(len: usize, step: usize) -> impl Iterator<Item = Damage> {
 }
 
 #[test]
-fn reports_of_damaged_traces_are_the_same_for_threads_and_pipes() {
+fn damaged_traces_give_one_report_for_threads_and_pipes() {
     let set = FormatSet::load(&[], &LoadOptions::default()).unwrap();
     let catalog = set.catalog().unwrap();
     for Reference { name, bytes, head, kind } in references(2000) {
@@ -70,7 +70,7 @@ fn reports_of_damaged_traces_are_the_same_for_threads_and_pipes() {
                 let piped = aix(pipe(&damaged, 61), kind, &catalog, 2, after).unwrap();
                 assert!(piped.0 == found.0, "{name} {damage:?}: a pipe");
                 if after == AfterDamage::Resync {
-                    assert!(piped == found, "{name} {damage:?}: what is said of a pipe");
+                    assert!(piped == found, "{name} {damage:?}: notices of a pipe");
                 }
                 let before = whole.events.iter().take_while(|event| event.to <= damage.at() as u64).last();
                 if let Some(last) = before
@@ -81,7 +81,7 @@ fn reports_of_damaged_traces_are_the_same_for_threads_and_pipes() {
                     let sound =
                         aix(Input::from_bytes(bytes[..last.to as usize].to_vec()), kind, &catalog, 1, after).unwrap();
                     assert!(sound.1.is_empty());
-                    assert!(found.0.starts_with(&sound.0), "{name} {damage:?}: what stands before");
+                    assert!(found.0.starts_with(&sound.0), "{name} {damage:?}: lines before the damage");
                 }
             }
         }
@@ -89,7 +89,7 @@ fn reports_of_damaged_traces_are_the_same_for_threads_and_pipes() {
 }
 
 #[test]
-fn reports_of_damaged_qnx_logs_are_the_same_for_threads_and_pipes() {
+fn damaged_logs_give_one_report_for_threads_and_pipes() {
     let set = FormatSet::load(&[], &LoadOptions::default()).unwrap();
     let catalog = set.catalog().unwrap();
     for big in [false, true] {

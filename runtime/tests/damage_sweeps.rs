@@ -1,11 +1,11 @@
-//! Logs that are cut, flipped, stretched and shortened at every place: nothing before the damage changes, and every byte is
-//! in an event or named.
+//! Damage at every byte of a log: cuts, flipped bits, inserted and deleted bytes. Events before the damage must not
+//! change, and every byte must be in an event or in a notice.
 
 use crate::common::damage::*;
 use tfbc::reader::aix::{AfterDamage, Input};
 use tfbc::reader::kev::KevOptions;
 
-/// Every cut, every bit, and a byte more or less at every place.
+/// Every possible cut and flipped bit, and an inserted and a deleted byte at every offset.
 fn every_damage(len: usize) -> Vec<Damage> {
     let places = 0..len;
     let cuts = places.clone().map(Damage::Cut);
@@ -14,7 +14,7 @@ fn every_damage(len: usize) -> Vec<Damage> {
     cuts.chain(flips).chain(inserted).chain(places.map(Damage::Delete)).collect()
 }
 
-/// Works through all of some cases, half of them on either core.
+/// Checks all cases on two threads.
 fn on_both_cores<T: Copy + Sync>(cases: &[T], check: impl Fn(usize, T) + Sync) {
     std::thread::scope(|scope| {
         for half in 0..2 {
@@ -27,7 +27,7 @@ fn on_both_cores<T: Copy + Sync>(cases: &[T], check: impl Fn(usize, T) + Sync) {
 }
 
 #[test]
-fn aix_traces_damaged_at_every_place() {
+fn aix_traces_with_damage_at_every_byte() {
     for Reference { name, bytes, head, kind } in references(2000) {
         assert!((1024..=4096).contains(&bytes.len()), "{name}: {}", bytes.len());
         let whole = outcome(Input::from_bytes(bytes.clone()), kind, AfterDamage::Resync).unwrap();
@@ -36,7 +36,7 @@ fn aix_traces_damaged_at_every_place() {
         on_both_cores(&every_damage(bytes.len()), |n, damage| {
             let damaged = damage.of(&bytes);
             let Some(found) = outcome(Input::from_bytes(damaged.clone()), kind, AfterDamage::Resync) else {
-                // What is no trace is told when it is opened.
+                // Damage at the start may make it another kind of file, which is refused at opening.
                 assert!(damage.at() < head.max(4), "{name} {damage:?}");
                 return;
             };
@@ -60,7 +60,7 @@ fn aix_traces_damaged_at_every_place() {
 }
 
 #[test]
-fn cut_streams_give_all_whole_events_and_name_the_rest() {
+fn cut_streams_yield_whole_events_and_report_the_rest() {
     for Reference { name, bytes, head, kind } in references(2000).into_iter().take(2) {
         let whole = outcome(Input::from_bytes(bytes.clone()), kind, AfterDamage::Resync).unwrap();
         for len in head..bytes.len() {
@@ -77,13 +77,13 @@ fn cut_streams_give_all_whole_events_and_name_the_rest() {
 }
 
 #[test]
-fn qnx_logs_damaged_at_every_place() {
+fn qnx_logs_with_damage_at_every_byte() {
     for big in [false, true] {
         let Reference { name, bytes, head, .. } = reference_kev(big, 2000);
         let options = KevOptions::default();
         let (whole, notices, _) = kev_outcome(Input::from_bytes(bytes.clone()), &options).unwrap();
         assert!(notices.is_empty(), "{notices:?}");
-        // A record is before the damage where its last slot is.
+        // A record is before the damage if its last slot is.
         let ends = last_slots(&bytes, head, big);
         assert_eq!(ends.len(), whole.len());
         on_both_cores(&every_damage(bytes.len()), |n, damage| {
@@ -110,7 +110,7 @@ fn qnx_logs_damaged_at_every_place() {
     }
 }
 
-/// Where the last slot of each record ends, in the order of delivery.
+/// End offset of the last slot of each record, in the order in which the reader yields them.
 fn last_slots(bytes: &[u8], head: usize, big: bool) -> Vec<usize> {
     let kind = |slot: &[u8]| if big { slot[0] >> 6 } else { slot[3] >> 6 };
     let slots = bytes[head..].chunks_exact(16).enumerate();

@@ -1,4 +1,4 @@
-//! The events of the library's face are those of the report, with the same text.
+//! The iterator of the public interface yields the events and texts of the report.
 
 use crate::common::{event32, factors32};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// The options of a report of text alone.
+/// Options of a report that contains only the text of events.
 fn text_only() -> ReportOptions {
     let mut options = ReportOptions::default();
     options.aix.columns = Columns::text_only();
@@ -26,7 +26,7 @@ fn reported(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> St
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The texts of the events, a newline after each, and the number of notices.
+/// Texts of all events, each with a newline, and the number of notices.
 fn iterated(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> (String, usize) {
     let (mut text, mut n_notices) = (String::new(), 0);
     let mut events = trace.events(formats).with_options(options.clone());
@@ -43,7 +43,7 @@ fn iterated(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> (S
     (text, n_notices)
 }
 
-/// Traces and the format files that they are formatted with.
+/// Traces, each with the format files for it.
 fn samples() -> Vec<(PathBuf, Formats)> {
     let mut samples = vec![
         (file("samples/shell.trc"), Formats::builtin()),
@@ -73,7 +73,7 @@ fn events_have_the_texts_of_the_report() {
 }
 
 #[test]
-fn a_stream_and_bytes_in_memory_have_the_same_events() {
+fn streams_and_bytes_in_memory_have_equal_events() {
     for (path, formats) in samples() {
         let bytes = std::fs::read(&path).unwrap();
         let Ok(mut trace) = Trace::from_bytes("memory", bytes.clone()) else { continue };
@@ -83,7 +83,7 @@ fn a_stream_and_bytes_in_memory_have_the_same_events() {
     }
 }
 
-/// A 32-bit stream of events of hook 010, one for each word, at as many nanoseconds.
+/// A 32-bit stream with an event of hook 010 per word; the word is also its time in nanoseconds.
 fn stream(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let events = words.into_iter().map(|word| event32(word, word));
     std::iter::once(factors32(1, 1, 0)).chain(events).flatten().collect()
@@ -93,7 +93,7 @@ fn stream(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
 fn templates_skip_and_stop() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trcfmt");
-    // Of hook 010, odd words are skipped; the word 8 ends the report.
+    // The words 1 and 3 are skipped; the word 8 ends the report.
     let text = "010 1.0 L=0 \"\" $D1%U4, 1 { $SKIP }, 3 { $SKIP }, 8 { \"end\" $STOP }, \\* \"other\"\n";
     std::fs::write(&path, text).unwrap();
     let formats = Formats::load([&path]).unwrap();
@@ -101,16 +101,7 @@ fn templates_skip_and_stop() {
     let (text, _) = iterated(&mut Trace::from_bytes("a", bytes.clone()).unwrap(), &formats, &ReportOptions::default());
     let expected = reported(&mut Trace::from_bytes("a", bytes).unwrap(), &formats, &text_only());
     assert_eq!(text, expected);
-    assert_eq!(
-        text,
-        format!(
-            "{}end
-",
-            "other
-"
-            .repeat(5)
-        )
-    );
+    assert_eq!(text, format!("{}end\n", "other\n".repeat(5)));
 }
 
 #[test]
@@ -135,7 +126,7 @@ fn a_filter_leaves_events_out_and_context_names_processes() {
 }
 
 #[test]
-fn fields_are_those_of_the_table() {
+fn fields_match_those_of_ndjson() {
     let formats = Formats::load([file("samples/user.xml")]).unwrap();
     let mut options = ReportOptions::default();
     options.qnx.form = tfbc::forms::Form::Ndjson;
@@ -184,7 +175,7 @@ fn damage_is_a_notice_between_events() {
 }
 
 #[test]
-fn merged_traces_come_in_the_order_of_time() {
+fn merged_traces_are_ordered_by_time() {
     let formats = Formats::builtin();
     let parts = || [1, 2].map(|first| Trace::from_bytes("part", stream((first..=10).step_by(2))).unwrap());
     let mut trace = Trace::merge(parts()).unwrap();

@@ -1,6 +1,6 @@
-//! The reader of .kev logs: headers, combines, clocks, lost buffers, and what happens to damaged logs.
+//! Tests of the reader of `.kev` logs: headers, combines, clocks, lost buffers, damage.
 //!
-//! Logs are built here byte by byte, and [`expected`] reads their slots in the plainest way.
+//! The logs are built byte by byte. [`expected`] is a second, much simpler reader to compare with.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -22,7 +22,7 @@ const BEGIN: u32 = 1;
 const MORE: u32 = 2;
 const END: u32 = 3;
 
-/// A log to be.
+/// Builder of a log.
 #[derive(Clone)]
 struct Log {
     big: bool,
@@ -105,7 +105,7 @@ impl Log {
     }
 }
 
-/// A system page with nothing but a clock.
+/// A system page that contains only a clock.
 fn syspage(big: bool, qtime_flags: u32, rate: u64) -> Vec<u8> {
     let mut page = vec![0; 128];
     let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
@@ -118,7 +118,7 @@ fn syspage(big: bool, qtime_flags: u32, rate: u64) -> Vec<u8> {
     page
 }
 
-/// A record, in owned form.
+/// A record in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Owned {
     offset: u64,
@@ -138,18 +138,18 @@ impl From<KevRecord<'_>> for Owned {
     }
 }
 
-/// What a log gave.
+/// Everything read from a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Drained {
     records: Vec<Owned>,
     slots: Vec<[u32; 4]>,
-    /// Messages of damaged places.
+    /// Messages about damage.
     damage: Vec<String>,
     counts: KevCounts,
 }
 
 impl Drained {
-    /// CPU and first payload byte of each record: enough to tell them apart.
+    /// CPU and first payload byte of each record, which identify it in these tests.
     fn marks(&self) -> Vec<(u8, u8)> {
         self.records.iter().map(|record| (record.cpu, record.bytes[0])).collect()
     }
@@ -159,18 +159,18 @@ impl Drained {
     }
 }
 
-/// Opens a log whose slots are taken as they stand, as the plainest reader does.
+/// Opens a log without checking that slots are aligned, like the simple reader.
 fn open(bytes: &[u8]) -> Result<KevLog, KevRefusal> {
     let options = KevOptions { out_of_step: true, ..KevOptions::default() };
     KevLog::from_read(Cursor::new(bytes.to_vec()), "test", Some(bytes.len() as u64), &options)
 }
 
-/// Reads a log to its end and checks at every step that its bytes and slots are accounted for.
+/// Reads a log to its end, and checks after each item that all bytes and slots are accounted for.
 fn drain(log: KevLog) -> Drained {
     drain_by_rows(log, 0)
 }
 
-/// The same, with up to so many slots at a time before each item.
+/// Like [`drain`], but reads rows of up to `max_slots` slots before each item.
 fn drain_by_rows(mut log: KevLog, max_slots: usize) -> Drained {
     let mut drained = Drained::default();
     let mut last_offset = 0;
@@ -220,7 +220,7 @@ fn read(log: &Log) -> Drained {
     read_bytes(&log.bytes())
 }
 
-/// Reads a log item by item, and in rows short and long.
+/// Reads a log item by item, and again in rows of several lengths.
 fn read_bytes(bytes: &[u8]) -> Drained {
     let drained = drain(open(bytes).unwrap());
     for max_slots in [3, usize::MAX] {
@@ -229,7 +229,7 @@ fn read_bytes(bytes: &[u8]) -> Drained {
     drained
 }
 
-/// The records of slots in the plainest way; neither system page nor limits.
+/// Simple reader of records, without system pages and limits.
 fn expected(header_len: usize, bytes: &[u8], big: bool) -> (Vec<Owned>, KevCounts) {
     let mut records = Vec::new();
     let mut counts = KevCounts::default();
@@ -311,7 +311,8 @@ fn assert_expected(header_len: usize, bytes: &[u8], big: bool) -> Drained {
     drained
 }
 
-/// A small log with everything in it: four CPUs, combines that interleave and cross buffers, wraps, gaps, halves.
+/// A small log with every feature: four CPUs, interleaved combines that cross buffers, clock wraps, gaps, incomplete
+/// combines.
 fn mixed(big: bool) -> Log {
     let mut log = Log::new(big);
     log.slot(MORE, 1, USER, 5, 7, b"leftover").buffer(33, 0xFFFF_FF00).time(0, 1, 0xFFFF_FF01);
@@ -385,7 +386,7 @@ fn byte_orders_differ_in_words_and_never_in_payloads() {
 }
 
 #[test]
-fn all_bits_of_a_header_but_the_known_ones_are_ignored() {
+fn unknown_bits_of_a_slot_header_are_ignored() {
     let mut log = Log::new(true);
     log.slots.extend(0x3F01_FFFF_u32.to_be_bytes());
     log.slots.extend([0; 12]);
@@ -401,7 +402,7 @@ fn all_bits_of_a_header_but_the_known_ones_are_ignored() {
 }
 
 #[test]
-fn a_combine_comes_at_its_end_and_is_named_by_its_begin() {
+fn combines_come_at_their_end_with_their_begins_key() {
     let mut log = Log::new(false);
     log.slot(BEGIN, 0, USER, 1, 10, b"AAAAAAAA").simple(0, USER, 2, 11, [7, 7]);
     log.slot(MORE, 0, USER, 1, 10, b"BBBBBBBB").slot(END, 0, USER, 1, 10, b"CCCCCCCC");
@@ -491,7 +492,7 @@ fn gaps_in_the_sequence_are_lost_buffers() {
     assert_eq!(lost(&[2046, 2]), (1, 3));
     assert_eq!(lost(&[5, 7, 10]), (2, 3));
     assert_eq!(lost(&[5, 5]), (1, 2047));
-    // Bits 13 and up hold the index of the buffer.
+    // Bits 13 and up contain the index of the buffer.
     assert_eq!(lost(&[5, 6 | 9 << 13, 7 | 1 << 31]), (0, 0));
 }
 
@@ -505,7 +506,7 @@ fn gap_notices_do_not_flood() {
     assert_eq!(drained.counts.gaps, 999);
     assert_eq!(drained.damage.len(), 101);
     assert_eq!(drained.damage[100], "gaps in the sequence of buffers: 999, buffers lost: 999");
-    // A hundred are said one by one, and nothing behind them.
+    // The first hundred are reported one by one, without a summary.
     log.slots.truncate(101 * 16);
     let drained = read(&log);
     assert_eq!((drained.counts.gaps, drained.damage.len()), (100, 100));
@@ -578,13 +579,13 @@ fn the_header_stops_at_the_first_end_marker() {
     let log = Log::new(false).set("NOTE", "aTRACE_HEADER_END::0123456789abcdef");
     let opened = open(&log.bytes()).unwrap();
     assert_eq!(opened.header().attribute("NOTE"), Some(&b"a"[..]));
-    // Two slots and two bytes of text: a simple slot, and a begin without an end.
+    // Two slots and two bytes of text: a simple slot, and the start of a combine without an end.
     let counts = drain(opened).counts;
     assert_eq!((counts.records, counts.slots, counts.open_at_end, counts.cut_bytes), (1, 2, 1, 2));
 }
 
 #[test]
-fn the_begin_marker_stands_in_the_first_64_kib() {
+fn the_begin_marker_is_in_the_first_64_kib() {
     let log = mixed(false).bytes();
     let marker = "TRACE_HEADER_BEGIN::".len();
     for (front, found) in [(0, true), (99, true), (60_000, true), (65536 - marker, true), (65536 - marker + 1, false)] {
@@ -621,7 +622,7 @@ fn refusal(log: &Log) -> KevRefusal {
     open(&log.bytes()).err().unwrap()
 }
 
-/// The first notice of a log, if it can be read.
+/// First notice of a log, if it is not refused.
 fn first_notice(log: &Log, options: &KevOptions) -> Result<Option<Notice>, KevRefusal> {
     let mut opened = KevLog::from_read(Cursor::new(log.bytes()), "a.kev", None, options)?;
     Ok(match opened.next().unwrap() {
@@ -666,7 +667,7 @@ fn logs_of_0_96_and_later_are_read() {
     assert!(first_notice(&unnamed, &KevOptions::default()).unwrap().is_some());
 }
 
-/// A versioned system page: two processors of 40 bytes at 232, strings at 312, qtime at 328.
+/// A versioned system page: two CPUs of 40 bytes at 232, strings at 312, qtime at 328.
 fn versioned_page(big: bool, major: u16) -> Vec<u8> {
     let mut page = vec![0; 408];
     let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -698,7 +699,7 @@ fn the_versioned_page_of_8_0_is_read() {
         let cpus: Vec<_> = page.cpus().map(|cpu| (cpu.kind, cpu.speed_mhz, cpu.name.to_vec())).collect();
         assert_eq!(cpus, [(7, 1000, b"first".to_vec()), (8, 2000, b"second".to_vec())]);
         assert_eq!(first_notice(&log, &KevOptions::default()).unwrap(), None);
-        // Of another version, only type, number of CPUs and the log's own header are used.
+        // Of an unknown version, only the type and the number of CPUs are used, and the header of the log.
         let log = Log::new(big).with_syspage(versioned_page(big, 3));
         let notice = first_notice(&log, &KevOptions::default()).unwrap().unwrap();
         assert!(notice.message.starts_with("the system page has version 3.0, expected 2") && !notice.damage);
@@ -722,13 +723,13 @@ fn a_log_names_its_byte_order() {
         assert_eq!(open(&log.bytes()).unwrap().header().big_endian, big);
         assert_eq!(read(&log).counts, read(&mixed(big)).counts);
         assert!(matches!(refusal(&both).kind, KevRefusalKind::Endian));
-        // 0x0101 is the same in both orders.
+        // 0x0101 is equal in both byte orders.
         let mut either = vec![1; 4];
         either.resize(0x101, 0);
         assert!(refusal(&both.clone().with_syspage(either)).to_string().contains("either byte order"));
         let neither = [0xFF; 128].to_vec();
         assert!(refusal(&both.clone().with_syspage(neither)).to_string().contains("neither byte order"));
-        // Total size 128, but only 127 bytes are there.
+        // The total size is 128, but the page has 127 bytes.
         let mut short = syspage(big, 0, 1);
         short.pop();
         assert!(matches!(refusal(&both.with_syspage(short)).kind, KevRefusalKind::Endian));
@@ -736,7 +737,7 @@ fn a_log_names_its_byte_order() {
 }
 
 #[test]
-fn a_system_page_may_be_missing_and_must_not_be_cut() {
+fn a_system_page_may_be_missing_but_not_cut() {
     let plain = read(&mixed(false)).records.len();
     for log in [mixed(false), mixed(false).set("SYSPAGE_LEN", ""), mixed(false).set("SYSPAGE_LEN", "0")] {
         let opened = open(&log.bytes()).unwrap();
@@ -756,7 +757,7 @@ fn a_system_page_may_be_missing_and_must_not_be_cut() {
     assert!(read(&log).records.is_empty());
     let huge = refusal(&mixed(false).set("SYSPAGE_LEN", "99999999999999999999999"));
     assert!(matches!(huge.kind, KevRefusalKind::Syspage), "{huge}");
-    // The largest page that is read is looked for, and is not there.
+    // Up to the size limit, the reader looks for the page and finds the log too short.
     for (len, part) in [(MAX_HEADER_BYTES, "truncated at"), (MAX_HEADER_BYTES + 1, "expected at most 2097152")] {
         let refusal = refusal(&mixed(false).set("SYSPAGE_LEN", &len.to_string()));
         assert!(refusal.to_string().contains(part), "{len}: {refusal}");
@@ -768,7 +769,7 @@ fn a_system_page_may_be_missing_and_must_not_be_cut() {
 }
 
 #[test]
-fn the_system_page_tells_the_clocks_rate_where_the_header_does_not() {
+fn the_system_page_replaces_a_missing_clock_rate() {
     for rate in ["", "0"] {
         let log = Log::new(true).set("CYCLES_PER_SEC", rate).with_syspage(syspage(true, 0, 31_250_000));
         assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, Some(31_250_000));
@@ -779,7 +780,7 @@ fn the_system_page_tells_the_clocks_rate_where_the_header_does_not() {
     }
 }
 
-/// A stream that hands out few bytes at a time, as a pipe may.
+/// Reader that returns few bytes at a time, like a pipe.
 struct Drip(Cursor<Vec<u8>>, usize);
 
 impl Read for Drip {
@@ -790,7 +791,7 @@ impl Read for Drip {
 }
 
 #[test]
-fn pipes_hand_out_any_number_of_bytes() {
+fn pipes_may_return_any_number_of_bytes() {
     let log = mixed(true).with_syspage(syspage(true, 0, 1));
     let plain = read(&log);
     for n in [1, 2, 3, 7, 15, 16, 17, 4096] {
@@ -803,7 +804,7 @@ fn pipes_hand_out_any_number_of_bytes() {
 }
 
 #[test]
-fn slots_come_before_what_they_complete() {
+fn slots_come_before_the_record_they_complete() {
     let log = mixed(true);
     let options = KevOptions { slots: true, ..KevOptions::default() };
     let mut opened = KevLog::from_read(Cursor::new(log.bytes()), "-", None, &options).unwrap();
@@ -819,7 +820,7 @@ fn slots_come_before_what_they_complete() {
         }
     }
     let drained = drain(KevLog::from_read(Cursor::new(log.bytes()), "-", None, &options).unwrap());
-    // The payload is shown as little-endian in every log.
+    // Payloads are little-endian in every log.
     let big = |word: &[u8]| u32::from_be_bytes(word.try_into().unwrap());
     let little = |word: &[u8]| u32::from_le_bytes(word.try_into().unwrap());
     let raw = |slot: &[u8]| [big(&slot[..4]), big(&slot[4..8]), little(&slot[8..12]), little(&slot[12..])];
@@ -828,7 +829,7 @@ fn slots_come_before_what_they_complete() {
 }
 
 #[test]
-fn a_log_cut_anywhere_gives_the_records_before() {
+fn a_log_cut_anywhere_yields_the_records_before() {
     for big in [false, true] {
         let log = mixed(big).with_syspage(syspage(big, 0, 1));
         let (bytes, header_len) = (log.bytes(), log.header().len());
@@ -883,7 +884,7 @@ fn a_byte_more_or_less_never_panics() {
 }
 
 #[test]
-fn any_slots_read_as_the_plainest_reader_does() {
+fn any_slots_read_like_the_simple_reader() {
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     let mut random = |n: u32| {
         state ^= state << 13;
@@ -894,13 +895,13 @@ fn any_slots_read_as_the_plainest_reader_does() {
     for round in 0..200 {
         let mut log = Log::new(round % 2 == 0);
         for _ in 0..random(400) {
-            // Few keys, so that slots often meet.
+            // Few keys, so that slots of one record often interleave.
             let (cpu, class, event) = (random(2), [CONTROL, USER][random(2) as usize], random(3));
             let payload: [u8; 8] = std::array::from_fn(|_| random(256) as u8);
             log.slot(random(4), cpu, class, event, random(1 + round / 4), &payload);
         }
         let drained = assert_expected(log.header().len(), &log.bytes(), log.big);
-        // Few bytes at a time, so that combines cross the window's end everywhere.
+        // Small reads, so that combines cross the window's end at every offset.
         for max_slots in [0, 2, usize::MAX] {
             let drip = Drip(Cursor::new(log.bytes()), 1 + random(50) as usize);
             let piped = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
@@ -910,7 +911,7 @@ fn any_slots_read_as_the_plainest_reader_does() {
 }
 
 #[test]
-fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
+fn rows_match_single_items_if_slots_are_misaligned() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut random = |n: u32| {
         state ^= state << 13;
@@ -923,7 +924,7 @@ fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
         let header_len = log.header().len();
         for stamp in 0..100 + random(100) {
             let payload: [u8; 8] = std::array::from_fn(|_| random(256) as u8);
-            // A CPU that the header does not count, and now and then bits that no header has.
+            // A CPU outside the header's count, and sometimes bits that no slot uses.
             let (cpu, class) = (random(5), [CONTROL, USER, 7][random(3) as usize]);
             let unused = [0, 0, 0, 0, 0, 0, 1 << 15, 1 << 20][random(8) as usize];
             log.slot(random(4), cpu, class, random(3) | unused, stamp / 3, &payload);
@@ -937,12 +938,12 @@ fn rows_are_what_comes_one_by_one_where_slots_are_out_of_step() {
         for max_slots in [1, 2, usize::MAX] {
             assert_eq!(drain_by_rows(opened(), max_slots), one_by_one, "round {round}, rows of {max_slots}");
         }
-        // As the plainest reader takes them, all the same.
+        // Without the alignment check, the log must still match the simple reader.
         assert_expected(header_len, &log.bytes(), log.big);
     }
 }
 
-/// All of a log that is read in step: records and notices.
+/// Records and notices of a log that is read with the alignment check.
 fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
     let mut log = KevLog::from_input("x", Input::from_bytes(bytes.to_vec()), &KevOptions::default()).unwrap();
     let (mut records, mut notices) = (Vec::new(), Vec::new());
@@ -957,7 +958,7 @@ fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
 }
 
 #[test]
-fn a_slot_with_an_unused_bit_among_sound_ones_is_taken_as_it_stands() {
+fn an_unused_bit_in_one_slot_is_ignored() {
     for odd in 0..20 {
         let mut log = Log::new(true);
         for stamp in 0..20 {
@@ -969,10 +970,10 @@ fn a_slot_with_an_unused_bit_among_sound_ones_is_taken_as_it_stands() {
 }
 
 #[test]
-fn slots_out_of_step_are_found_though_some_of_what_is_read_looks_like_slots() {
+fn misaligned_slots_are_found_among_plausible_bytes() {
     let mut log = Log::new(false);
     for stamp in 0..40 {
-        // Where slots begin eight bytes late, each fourth has a header of the class USER.
+        // At a shift of eight bytes, every fourth slot looks like an event of the class USER.
         let word = if stamp % 4 == 0 { USER << 10 } else { u32::MAX };
         log.simple(0, USER, 1, stamp, [word, stamp]);
     }
@@ -987,7 +988,7 @@ fn slots_out_of_step_are_found_though_some_of_what_is_read_looks_like_slots() {
         let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
         assert_eq!(skipped, [Some((at as u64, at as u64 + 8))]);
     }
-    // The slot at which they begin to be out of step may be damaged itself.
+    // The slot at the shift may be damaged itself.
     let at = head + 16 * 10;
     let damaged = [&bytes[..at], &[0xFF; 20], &bytes[at + 16..]].concat();
     let (records, notices) = in_step(&damaged);
@@ -997,7 +998,7 @@ fn slots_out_of_step_are_found_though_some_of_what_is_read_looks_like_slots() {
 }
 
 #[test]
-fn bytes_behind_the_last_whole_slot_are_named() {
+fn bytes_after_the_last_whole_slot_are_reported() {
     let bytes = mixed(true).bytes();
     let (from, to) = (bytes.len() as u64 - 16, bytes.len() as u64 - 11);
     let (_, notices) = in_step(&bytes[..to as usize]);
@@ -1009,7 +1010,7 @@ fn bytes_behind_the_last_whole_slot_are_named() {
 }
 
 #[test]
-fn a_log_tells_its_name_its_size_and_how_far_it_is_read() {
+fn a_log_has_name_size_and_progress() {
     let mut log = Log::new(true);
     for stamp in 0..5 {
         log.simple(0, USER, 1, stamp, [stamp, 0]);
@@ -1031,8 +1032,8 @@ fn a_log_tells_its_name_its_size_and_how_far_it_is_read() {
 }
 
 #[test]
-fn what_is_not_at_hand_must_be_waited_for() {
-    // Whether the next thing must be waited for, before each and at the end.
+fn missing_bytes_must_be_waited_for() {
+    // Results of `waits` before each item and at the end.
     let waits = |mut log: KevLog| {
         let mut waits = vec![log.waits()];
         while log.next().unwrap().is_some() {
@@ -1047,17 +1048,17 @@ fn what_is_not_at_hand_must_be_waited_for() {
     log.simple(0, USER, 1, 1, [1, 1]).simple(0, USER, 2, 2, [2, 2]);
     let file = KevLog::from_input("x", Input::from_bytes(log.bytes()), &KevOptions::default()).unwrap();
     assert_eq!(waits(file), [false; 4]);
-    // All comes at once, and behind the last slot more may come.
+    // All bytes arrive at once, but more may follow the last slot.
     assert_eq!(waits(piped(&log.bytes())), [false, false, true, false]);
     assert_eq!(waits(piped(&log.bytes()[..log.bytes().len() - 1])), [false, true, false, false]);
     let drip = Drip(Cursor::new(log.bytes()), 1);
     let drip = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
     assert_eq!(waits(drip), [true, true, true, false]);
-    // What is to be said stands before what comes.
+    // A pending notice comes before the next read.
     let mut gap = Log::new(false);
     gap.buffer(1, 1).buffer(3, 2);
     assert_eq!(waits(piped(&gap.bytes())), [false, false, false, true, false]);
-    // A slot of a CPU that is not there is judged by the half KiB that it begins.
+    // A slot of an unknown CPU is judged together with the half KiB that follows.
     for (n_slots, waits) in [(20, true), (31, true), (32, false), (40, false)] {
         let mut odd = Log::new(false);
         odd.simple(9, USER, 1, 1, [1, 1]);
@@ -1070,7 +1071,7 @@ fn what_is_not_at_hand_must_be_waited_for() {
 }
 
 #[test]
-fn what_was_dropped_is_placed_by_its_first_and_last_slot() {
+fn dropped_records_are_located_by_their_slots() {
     let mut log = Log::new(false);
     log.slot(END, 0, USER, 1, 1, b"no begin").simple(0, USER, 2, 2, [0, 0]);
     let first = log.header().len();
@@ -1104,7 +1105,7 @@ fn a_million_open_begins_take_bounded_memory_and_time() {
 }
 
 #[test]
-fn combines_that_have_ended_take_no_room() {
+fn ended_combines_take_no_memory() {
     let mut log = Log::new(false);
     for stamp in 0..130_000 {
         log.slot(BEGIN, 0, USER, 1, stamp, b"begun...").slot(END, 0, USER, 1, stamp, b"ended...");
@@ -1150,7 +1151,7 @@ fn sample(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/qnx").join(name)
 }
 
-/// The real tool's lines tell each record's stamp and CPU, and the header's attributes.
+/// Compares stamps, CPUs and header attributes with the output of QNX's own traceprinter.
 #[test]
 fn samples_read_as_the_real_tool_prints_them() {
     for name in ["doc_sample_641", "interleaved_le", "public_lines", "rollover", "user_le"] {
@@ -1172,7 +1173,7 @@ fn samples_read_as_the_real_tool_prints_them() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_an_io_error() {
+fn a_missing_file_is_an_io_error() {
     let refusal = KevLog::open(&sample("none.kev"), &KevOptions::default()).err().unwrap();
     assert!(matches!(refusal.kind, KevRefusalKind::Io(_)), "{refusal}");
     assert_eq!(refusal.source().unwrap().to_string(), refusal.to_string());
@@ -1181,7 +1182,7 @@ fn a_file_that_is_not_there_is_an_io_error() {
 }
 
 #[test]
-fn marks_tell_interleaved_combines_apart() {
+fn marks_identify_interleaved_combines() {
     let mut log = Log::new(true);
     for kind in [BEGIN, MORE, MORE, END] {
         for cpu in [2, 0, 3, 1] {

@@ -1,4 +1,4 @@
-//! Readers and reports, through the library.
+//! Tests of readers and reports through the library.
 
 mod built_in;
 mod common;

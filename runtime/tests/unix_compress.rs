@@ -1,10 +1,10 @@
-//! The `.Z` codec against the system's own tools, where they are installed.
+//! The `.Z` codec compared with the tools of the system, if they are installed.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use tfbc::unix_compress::{Reader, compress};
 
-/// Bytes from a linear congruence; `n_values` of them differ.
+/// Pseudo-random bytes with `n_values` different values.
 fn noise(len: usize, n_values: u64, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let next = || {
@@ -14,7 +14,7 @@ fn noise(len: usize, n_values: u64, seed: u64) -> Vec<u8> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Inputs of every kind of end, with every width and, among the last, CLEAR codes.
+/// Inputs that end in every possible way and use every code width; the last ones need CLEAR codes.
 fn samples() -> Vec<Vec<u8>> {
     let mut samples: Vec<_> = (0..20).chain([300, 511, 512, 513, 4096]).map(|len| noise(len, 256, 1)).collect();
     samples.extend((700..800).step_by(7).map(|len| noise(len, 256, 2)));
@@ -23,7 +23,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples
 }
 
-/// What a tool makes of its standard input; `None` where it is not installed or refuses.
+/// Output of a tool for some input; `None` if it is not installed or fails.
 fn run(tool: &str, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let mut command = Command::new(tool);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -51,10 +51,10 @@ fn the_systems_tools_unpack_what_is_packed() {
 
 #[test]
 fn what_the_systems_tool_packs_is_unpacked() {
-    // Of 9 bits, common tools cannot read what they write themselves.
+    // Common tools cannot read their own output with 9 bits.
     for width in 10..=16 {
         for sample in samples() {
-            // Two means that packing saved nothing; it has packed all the same.
+            // Exit status 2 means that the output is not smaller than the input. It is complete anyway.
             let Some(packed) = run("sh", &["-c", &format!("compress -f -b {width} -c || [ $? = 2 ]")], &sample) else {
                 return;
             };

@@ -267,13 +267,13 @@ fn headers_of_gzip_hold_fields_and_texts_that_do_not_matter() {
 fn headers_that_are_damaged_are_unreadable() {
     for (bytes, part) in [
         (&[0x1F, 0x8B][..], "cut short at offset 0x2"),
-        (&[0x1F, 0x8B, 7, 0, 0, 0, 0, 0, 0, 0], "damaged at offset 0x2 of the compressed file: method 7"),
+        (&[0x1F, 0x8B, 7, 0, 0, 0, 0, 0, 0, 0], "damaged at offset 0x2 of the compressed file: found method 7"),
         (&[0x28, 0xB5, 0x2F, 0xFD], "cut short at offset 0x4"),
         (&[0x28, 0xB5, 0x2F, 0xFD, 0, 0xF8, 0, 0, 0], "a window of 2199023255552 bytes"),
         (&[0x28, 0xB5, 0x2F, 0xFD, 1, 0x58, 77, 0, 0, 0], "dictionary 77"),
         (
             &[0x50, 0x2A, 0x4D, 0x18, 5, 0, 0, 0, 1, 2],
-            "cut short at offset 0xa of the compressed file: expected a frame of 5",
+            "cut short at offset 0xa of the compressed file: expected a skippable frame of 5",
         ),
     ] {
         let directory = directory(&[("x", bytes)]);

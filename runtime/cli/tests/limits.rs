@@ -229,7 +229,7 @@ fn bomb(n_blocks: usize, byte: u8) -> Vec<u8> {
 fn compressed_files_may_not_come_to_too_much() {
     let trace = [vec![0x28, 0xB5, 0x2F, 0xFD, 0x20, 4], vec![0x21, 0, 0], STREAM64.to_vec()].concat();
     let world = world(&[("a.trcfmt.zst", &bomb(140, b'#')), ("log.zst", &[trace, bomb(140, 0)].concat())]);
-    let message = "more than 1100 times as many: not read on (--max-ratio)";
+    let message = "more than 1100 times as many; reading stops (--max-ratio raises the limit)";
     let (_, error, status) = tfbc(world.path(), "check a.trcfmt.zst");
     assert_eq!(status, 1);
     assert!(error.contains(message), "{error}");

@@ -180,7 +180,7 @@ fn generic_channels_are_seven() {
 fn flags_of_trace_that_are_refused() {
     let bench = Bench::new();
     for (args, expected) in [
-        (&["-j", "010,xyz"][..], "0454-013 `xyz` at position 5 of `010,xyz` is no hook id"),
+        (&["-j", "010,xyz"][..], "0454-013 `xyz` at position 5 of `010,xyz` is not a hook id"),
         (&["-J", "nogroup"], "0454-111 event group `nogroup` does not exist"),
         (&["-a", "-L", "100000", "-T", "90000"], "0454-040 a log of 100000 bytes (-L) has no room for two buffers"),
         (&["-a", "-f", "-L", "8192", "-T", "90000"], "0454-041 a log of 8192 bytes (-L) has no room for its buffer"),

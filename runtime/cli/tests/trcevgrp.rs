@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tfbc::groups::Groups;
 
-const TIDHK: &str = "tidhk - hooks that tell which process a thread is of (reserved) \"106,10C,134,139,465\"\n";
+const TIDHK: &str = "tidhk - hooks that tell which process a thread belongs to (reserved) \"106,10C,134,139,465\"\n";
 const GKA: &str = "gka - general kernel activity: files, programs, dispatches (reserved) \
                    \"106,10C,134,139,465,107,135,15b,12e,116,117,200,20E,20F\"\n";
 
@@ -154,7 +154,7 @@ fn a_file_may_say_other_things_of_the_built_in_groups() {
     let directory = directory("SWservAt:\n attribute = \"tidhk_trcgrp\"\n value = \"106\"\n");
     assert_eq!(
         trcevgrp(&directory, &["-l", "tidhk"]).0,
-        "tidhk - hooks that tell which process a thread is of (reserved) \"106\"\n"
+        "tidhk - hooks that tell which process a thread belongs to (reserved) \"106\"\n"
     );
     let (_, error, _) = trcevgrp(&directory, &["-r", "tidhk"]);
     assert!(error.contains("0454-113"), "{error}");
@@ -178,7 +178,7 @@ fn wrong_calls_have_their_numbers() {
         (&["-l", "nothing"], "0454-111 event group `nothing` does not exist: `trcevgrp -l` lists"),
         (&["-u", "-h", "010", "v5"], "0454-113 event group `v5` is reserved"),
         (&["-r", "v6", "gka"], "0454-113 event group `gka` is reserved"),
-        (&["-a", "-d", "x", "-h", "010", "*"], "0454-114 `*` cannot be the name"),
+        (&["-a", "-d", "x", "-h", "010", "*"], "0454-114 `*` is not a valid name"),
         (&["-a", "-d", "x", "-h", "010", "a b"], "0454-114"),
         (&["-a", "-d", "x", "-h", "010", ""], "0454-114"),
         (&["-r", "*"], "0454-114"),
@@ -243,7 +243,7 @@ fn files_that_are_none_are_refused() {
         ("attribute = \"x\"\n", "line 1: expected a class such as `SWservAt:`, found `attribute = \"x\"`"),
         ("SWservAt:\n\tattribute\n", "line 2: expected `NAME = VALUE`, found `attribute`"),
         ("SWservAt:\n\tvalue = \"x\n\tdefault = \"\"\n", "line 2: expected a `\"` that ends the value, found `\"x`"),
-        ("SWservAt:\n\tvalue = \"x\" y\n", "line 2: expected the line's end behind the value, found `y`"),
+        ("SWservAt:\n\tvalue = \"x\" y\n", "line 2: expected the end of the line after the value, found `y`"),
         ("SWservAt:\n\tvalue = \"a\\\nb", "line 3: expected a `\"`"),
     ] {
         let directory = directory(text);

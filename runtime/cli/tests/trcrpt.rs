@@ -308,7 +308,7 @@ fn events_are_chosen_by_thread() {
         assert_eq!(marks_with(&files, &["-T", list]), expected, "{list}");
     }
     assert_eq!(marks_with(&files, &["-T", "8", "-p", "INTR"]), "5");
-    assert!(refusal(&files, &["-T", "ksh", "trace"]).contains("`ksh` is no thread id"));
+    assert!(refusal(&files, &["-T", "ksh", "trace"]).contains("`ksh` is not a thread id"));
 }
 
 #[test]
@@ -694,8 +694,8 @@ fn the_same_through_tfbc_report() {
     for (args, part) in [
         (["--columns", "id,exce"], "did you mean `exec`?"),
         (["--pid", "ksh"], "`ksh` is no process id"),
-        (["--cpu", "x"], "--cpu: `x` is no CPU"),
-        (["--tid", "x"], "--tid: `x` is no thread id"),
+        (["--cpu", "x"], "--cpu: `x` is not a CPU"),
+        (["--tid", "x"], "--tid: `x` is not a thread id"),
         (["--names", "/no/such"], "cannot read /no/such"),
         (["--context", "/no/such"], "cannot read /no/such"),
     ] {

@@ -1,8 +1,8 @@
-//! A hash for ids that come from traces: cheap, and by keys that nobody knows who writes a trace.
+//! Fast keyed hash for ids from traces. The keys are random, so that a hostile trace cannot cause collisions.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The keys of one table. No two tables have the same.
+/// Random keys of one hash table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IdKeys {
     added: u64,
@@ -25,7 +25,7 @@ impl BuildHasher for IdKeys {
     }
 }
 
-/// Both halves of a product, one on the other, for every id that is hashed.
+/// Hasher that multiplies by a key and folds the halves of the 128-bit product.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IdHasher {
     keys: IdKeys,
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn ids_of_any_stride_spread() {
-        // Fixed ones: of all keys that there are, a few are bad for some stride.
+        // Fixed keys, because a few of all possible keys are bad for some stride.
         let keys = IdKeys { added: 0x243F_6A88_85A3_08D3, factor: 0x9E37_79B9_7F4A_7C15 };
         for shift in 0..48 {
             let low: HashSet<u64> = (0..4096u64).map(|id| keys.hash_one(id << shift) & 0xFFFF).collect();

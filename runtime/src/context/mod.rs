@@ -1,18 +1,18 @@
-//! Who runs where: what the events of a trace tell of processes, threads, CPUs and system calls.
+//! Context of events: which thread, process and system call runs on which CPU.
 //!
 //! ```text
 //! default.context, --context FILE ─parse─> ContextTable ─┐
 //! trace ─reader─> RawEvent ──────────────────────────────┴─ContextState::advance─> Facts
 //! ```
 //!
-//! No hook is known here by its number. A [`ContextTable`] says which hooks mean something, what, and in which of their
-//! words the ids stand, since IBM has published no layouts and a user may read them off his own templates:
+//! No hook has a fixed meaning in the code. A [`ContextTable`] says which hooks carry context, and in which of their
+//! words, because IBM has not published the layouts. Users can derive them from their own templates:
 //!
 //! ```text
 //! 106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD
 //! ```
 //!
-//! `docs/context.md` is the manual of the text form.
+//! `docs/context.md` is the manual of the text format.
 
 mod keys;
 mod names;

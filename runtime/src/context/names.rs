@@ -1,9 +1,9 @@
-//! Names of addresses, as AIX's `trcnm` lists them: `name  hexaddress` a line.
+//! Names of addresses from the output of AIX's `trcnm`, one `name  hexaddress` per line.
 
 use std::collections::HashMap;
 use std::fmt;
 
-/// Names by address.
+/// Map from addresses to names.
 ///
 /// ```
 /// let names = tfbc::context::AddressNames::parse(b"kread  0001A2B4\nkwrite 0x0001A300 .text\n")?;
@@ -16,24 +16,25 @@ pub struct AddressNames {
     by_address: HashMap<u64, Vec<u8>>,
 }
 
-/// A list in which no line is `name hexaddress`.
+/// Error of a list without any line of the form `name hexaddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamesError;
 
 impl fmt::Display for NamesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no line is `name hexaddress`, as those of a list by trcnm are")
+        f.write_str("no line is `name hexaddress`; expected the output of trcnm")
     }
 }
 
 impl std::error::Error for NamesError {}
 
 impl AddressNames {
-    /// Reads a list. Further columns and lines of another form, such as headings, are passed over; the first name of an
-    /// address counts.
+    /// Parses a list. Further columns, and lines of other forms such as headings, are ignored. If an address has
+    /// several
+    /// names, the first one counts.
     ///
     /// # Errors
-    /// Not one line has a name and an address, though the list is not empty.
+    /// The list is not empty, but no line contains a name and an address.
     pub fn parse(list: &[u8]) -> Result<Self, NamesError> {
         let mut by_address = HashMap::new();
         for (name, address) in list.split(|byte| *byte == b'\n').filter_map(name_and_address) {
@@ -43,7 +44,7 @@ impl AddressNames {
         if by_address.is_empty() && !blank { Err(NamesError) } else { Ok(Self { by_address }) }
     }
 
-    /// The name of exactly this address.
+    /// Name of exactly this address.
     pub fn get(&self, address: u64) -> Option<&[u8]> {
         self.by_address.get(&address).map(Vec::as_slice)
     }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_other_forms_are_passed_over() {
+    fn lines_of_other_forms_are_ignored() {
         let list = b"SYSTEM NAMES\nname zzz\n\n.kread 1A2B4\nkread2 1a2b4\nbig fffffffffffffffff\n";
         let names = AddressNames::parse(list).unwrap();
         assert_eq!(names.get(0x1A2B4), Some(&b".kread"[..]));

@@ -1,4 +1,4 @@
-//! The text form of a context table, an entry a line.
+//! Parser of context tables, which have one entry per line.
 //!
 //! ```text
 //! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] action {key "=" place}
@@ -7,17 +7,17 @@
 //! offset  = bytes | Wn | Wn+bytes
 //! ```
 
-use super::table::{Action, ContextTable, Entry, Number, Offset, Section, Text};
+use super::table::{Action, ContextTable, NumberPos, Offset, Section, TableEntry, TextPos};
 use crate::spelling::hint;
 use std::fmt;
 
-/// Mistakes that are told; what follows is seldom worth reading.
+/// Largest number of reported mistakes.
 const MAX_MISTAKES: usize = 100;
 
-/// The keys of an action, beside `cpu`: those it needs, and those it takes.
+/// Keys of an action besides `cpu`: required ones and optional ones.
 type Keys = (&'static [&'static str], &'static [&'static str]);
 
-/// The actions; `enter` needs one of its keys.
+/// Actions and their keys; `enter` requires one of its optional keys.
 const ACTIONS: [(&str, Keys); 14] = [
     ("none", (&[], &[])),
     ("process", (&["pid"], &["tid", "path"])),
@@ -35,15 +35,15 @@ const ACTIONS: [(&str, Keys); 14] = [
     ("reset", (&[], &[])),
 ];
 
-/// What is wrong with the text of a table, mistake by mistake.
+/// All mistakes in the text of a context table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextError {
-    /// Line and column, from 1, and what is wrong there.
+    /// Line and column, both from 1, and message of each mistake.
     pub mistakes: Vec<(u32, u32, String)>,
 }
 
 impl fmt::Display for ContextError {
-    /// A line for each mistake: `line:column: what`.
+    /// Formats a line per mistake: `line:column: message`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (line, column, message)) in self.mistakes.iter().enumerate() {
             let end = if at + 1 < self.mistakes.len() { "\n" } else { "" };
@@ -55,10 +55,10 @@ impl fmt::Display for ContextError {
 
 impl std::error::Error for ContextError {}
 
-/// A mistake in a line: its column and what it is.
+/// Column and message of a mistake in a line.
 type Mistake = (u32, String);
 
-/// Reads a table.
+/// Parses a context table.
 pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
     let mut sections = vec![Section::default()];
     let mut mistakes = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
 fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), Mistake> {
     let mut words = words(line);
     if let Some(section) = words.first().filter(|(_, word)| word.starts_with('[')).map(|_| section(&words)) {
-        // Entries behind a bad heading are read all the same, for their own mistakes.
+        // Entries after a bad heading are parsed too, to report their mistakes.
         sections.push(Section::default());
         let daemon = section?;
         if let Some(section) = sections.last_mut() {
@@ -94,7 +94,7 @@ fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The words of a line with their columns, up to a comment.
+/// Splits a line into words with their columns, up to a comment.
 fn words(line: &str) -> Vec<(u32, &str)> {
     let mut words = Vec::new();
     let mut rest = line;
@@ -113,7 +113,7 @@ fn words(line: &str) -> Vec<(u32, &str)> {
     words
 }
 
-/// `[daemon NAME]`.
+/// Parses a heading `[daemon NAME]`.
 fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
     match words {
         [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
@@ -124,11 +124,11 @@ fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
     }
 }
 
-/// An entry; `words` holds what follows the hook, the next word last.
-fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<Entry, Mistake> {
+/// Parses an entry. `words` are the words after the hook, in reverse order.
+fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<TableEntry, Mistake> {
     let (id, subhook) = hook.split_once('.').map_or((hook, None), |(id, subhook)| (id, Some(subhook)));
     let Some(id) = hook_id(id) else {
-        return Err((column, format!("`{id}` is no hook id: expected 3 or 4 hex digits")));
+        return Err((column, format!("`{id}` is not a hook id; expected 3 or 4 hex digits")));
     };
     let subhook = match subhook.map(|text| (text, hex(text))) {
         None => None,
@@ -156,7 +156,7 @@ fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<Ent
         return Err((column, format!("unknown action `{name}`{hint}")));
     };
     let places = Places::parse(column, name, keys, words)?;
-    Ok(Entry { id, subhook, generic, kind, cpu: places.number("cpu"), action: places.action(column, name)? })
+    Ok(TableEntry { id, subhook, generic, kind, cpu: places.number("cpu"), action: places.action(column, name)? })
 }
 
 fn hook_id(text: &str) -> Option<u16> {
@@ -172,11 +172,11 @@ fn hex(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(text, 16).ok())?
 }
 
-/// What stands behind an action.
+/// Keys and values after an action.
 #[derive(Default)]
 struct Places {
-    numbers: Vec<(&'static str, Number)>,
-    texts: Vec<(&'static str, Text)>,
+    numbers: Vec<(&'static str, NumberPos)>,
+    texts: Vec<(&'static str, TextPos)>,
 }
 
 impl Places {
@@ -220,11 +220,11 @@ impl Places {
         Ok(())
     }
 
-    fn number(&self, key: &str) -> Option<Number> {
+    fn number(&self, key: &str) -> Option<NumberPos> {
         self.numbers.iter().find(|(known, _)| *known == key).map(|(_, number)| *number)
     }
 
-    fn text(&self, key: &str) -> Option<Text> {
+    fn text(&self, key: &str) -> Option<TextPos> {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
     }
 
@@ -257,26 +257,26 @@ impl Places {
     }
 }
 
-fn number(place: &str) -> Option<Number> {
+fn number(place: &str) -> Option<NumberPos> {
     Some(match place.as_bytes() {
-        b"HD" => Number::Subhook,
-        b"TID" => Number::Tid,
-        [b'D', n @ b'1'..=b'5'] => Number::Word(n - b'0'),
+        b"HD" => NumberPos::Subhook,
+        b"TID" => NumberPos::Tid,
+        [b'D', n @ b'1'..=b'5'] => NumberPos::Word(n - b'0'),
         [b'U', width @ (b'1' | b'2' | b'4' | b'8'), b'@', ..] => {
-            Number::Bytes { at: offset(&place[3..])?, width: width - b'0' }
+            NumberPos::Bytes { at: offset(&place[3..])?, width: width - b'0' }
         }
         _ => return None,
     })
 }
 
-fn text(place: &str) -> Option<Text> {
+fn text(place: &str) -> Option<TextPos> {
     let (letter, at) = place.split_once('@')?;
     let path = match letter {
         "S" => false,
         "P" => true,
         _ => return None,
     };
-    Some(Text { at: offset(at)?, path })
+    Some(TextPos { at: offset(at)?, path })
 }
 
 fn offset(text: &str) -> Option<Offset> {
@@ -301,13 +301,13 @@ mod tests {
     #[test]
     fn entries_are_read() {
         let table = parse(b"# x\n\n106.1f plain dispatch tid=U4@W2+8 cpu=HD # y\n[daemon a-b]\nF5F1 reset").unwrap();
-        let tid = Some(Number::Bytes { at: Offset { words: 2, bytes: 8 }, width: 4 });
-        let expected = Entry {
+        let tid = Some(NumberPos::Bytes { at: Offset { words: 2, bytes: 8 }, width: 4 });
+        let expected = TableEntry {
             id: 0x1060,
             subhook: Some(0x1F),
             generic: Some(false),
             kind: None,
-            cpu: Some(Number::Subhook),
+            cpu: Some(NumberPos::Subhook),
             action: Action::Dispatch { pid: None, tid, priority: None },
         };
         assert_eq!(table.sections[0], Section { daemon: None, entries: vec![expected] });
@@ -324,7 +324,7 @@ mod tests {
         let found = mistakes(text);
         let expected = [
             "1:5: unknown action `dispach`; did you mean `dispatch`?",
-            "2:3: `15` is no hook id",
+            "2:3: `15` is not a hook id",
             "3:1: `12345` is no subhook",
             "4:14: `dispatch` has no `pidd`, but pid, tid, priority, cpu; did you mean `pid`?",
             "5:14: `D6` is no place of a number",

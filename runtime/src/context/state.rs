@@ -1,51 +1,51 @@
-//! What is known at a place of a trace: processes, threads, CPUs and system calls, advanced event by event.
+//! State of processes, threads, CPUs and system calls, updated event by event.
 
 use super::keys::IdKeys;
 use super::names::AddressNames;
-use super::table::{Action, ContextTable, Entry, Lookup, Number, Offset, Text, View};
+use super::table::{Action, ContextTable, Lookup, NumberPos, Offset, TableEntry, TextPos, View};
 use crate::reader::aix::{RawEvent, hooks};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tfbc_vm::ProcessNames;
 
-/// Processes, threads and CPUs that are remembered where nothing else is said, of each so many. The ids come from the
-/// trace; what exceeds this is not kept.
+/// Default limit of remembered processes, of threads and of CPUs. Their ids come from the trace, so a hostile one could
+/// use up memory; what exceeds the limit is dropped.
 pub const MAX_KNOWN: usize = 1 << 16;
-/// Bytes of a path that are remembered.
+/// Longest remembered path in bytes.
 const MAX_PATH: usize = 1023;
-/// Bytes of a system call's name that are remembered.
+/// Longest remembered name of a system call in bytes.
 const MAX_SVC: usize = 255;
-/// Characters of a process's name that reports show.
+/// Longest process name in reports, in characters.
 const MAX_NAME: usize = 14;
-/// Levels of interrupts that are counted.
+/// Deepest nesting of interrupts that is counted.
 const MAX_DEPTH: u32 = 99;
-/// The kind of hook 00A by which a recorder names itself.
+/// Kind of hook 00A that contains the name of the recorder.
 const DAEMON_IDENTITY: u64 = 0x1E;
-/// Where the name stands then.
-const DAEMON_NAME: Text = Text { at: Offset { words: 2, bytes: 0 }, path: false };
+/// Position of the recorder's name in that hook.
+const DAEMON_NAME: TextPos = TextPos { at: Offset { words: 2, bytes: 0 }, path: false };
 
-/// What is known of one event from those before it.
+/// Context of an event, derived from earlier events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Facts<'c> {
-    /// The event's thread.
+    /// Thread id of the event.
     pub tid: u64,
-    /// The thread's process.
+    /// Process id of the thread.
     pub pid: Option<u64>,
-    /// The process's path; empty when unknown.
+    /// Path of the process; empty if unknown.
     pub path: &'c [u8],
-    /// The last part of the path, printable, cut at 14 characters; empty when unknown.
+    /// Last part of the path, made printable and cut to 14 characters; empty if unknown.
     pub name: &'c [u8],
-    /// The CPU.
+    /// CPU, if it is known.
     pub cpu: Option<u64>,
-    /// How many interrupts are being served on the CPU; on the one CPU where none is known.
+    /// Nesting depth of interrupts on the CPU. Events without a CPU share one depth.
     pub depth: u32,
-    /// The thread's priority; 0 when unknown.
+    /// Priority of the thread; 0 if unknown.
     pub priority: u64,
-    /// The system call that the thread is in: its name, or its address in hex; empty for none.
+    /// System call of the thread: its name, or its address in hexadecimal; empty if there is none.
     pub svc: &'c [u8],
 }
 
-/// Which facts are asked for, beside processes and CPUs: the others need not be known.
+/// Parts of the context that a report needs besides processes and CPUs. The others are not tracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Wanted {
     pub depth: bool,
@@ -60,8 +60,8 @@ impl Wanted {
         Self { depth: self.depth | other.depth, priority: self.priority | other.priority, svc: self.svc | other.svc }
     }
 
-    /// Whether what an entry tells may be asked for.
-    fn asks_for(self, entry: &Entry) -> bool {
+    /// True if an entry provides a required part.
+    fn asks_for(self, entry: &TableEntry) -> bool {
         let of_action = match entry.action {
             Action::EnterName { .. } | Action::EnterAddress { .. } | Action::Return | Action::Symbol { .. } => self.svc,
             Action::Raise | Action::Lower | Action::Reset => self.depth,
@@ -71,29 +71,29 @@ impl Wanted {
     }
 }
 
-/// The tables of one report, advanced by every event in the order of the report.
+/// Context of one report, updated by every event in the report's order.
 #[derive(Debug, Clone)]
 pub struct ContextState {
     table: Arc<ContextTable>,
     names: Arc<AddressNames>,
-    /// Names that the trace itself gives to addresses.
+    /// Names of addresses from the trace itself.
     symbols: Arc<HashMap<u64, Vec<u8>>>,
     max_symbols: usize,
     lookup: Lookup,
     processes: Slots<Process>,
     threads: Slots<Thread>,
-    /// The threads of each process, by their slots.
+    /// Threads of each process, as slots.
     members: BTreeSet<(u32, u32)>,
-    /// Paths by process id, for the `P` code.
+    /// Paths by process id, for the template code `P`.
     paths: ProcessNames,
-    /// Interrupt depths: of the unknown CPU, then by CPU.
+    /// Interrupt depths: first that of events without a CPU, then one per CPU.
     depths: Vec<u32>,
-    /// The thread that was looked up last: events come in runs of one thread.
+    /// Cache of the last lookup, since neighbouring events usually belong to one thread.
     last: Option<(u64, Option<u32>)>,
-    /// What takes effect behind the event that was taken in last.
+    /// Change that takes effect after the last event.
     leaving: Vec<Leaving>,
     wanted: Wanted,
-    /// Counts changes of what is known, except the depth of interrupts.
+    /// Counts changes, except of interrupt depths.
     version: u64,
     /// Version after the last change that concerns all threads.
     version_of_all: u64,
@@ -113,20 +113,20 @@ fn version_place(tid: u64) -> usize {
 #[derive(Debug, Clone, Default)]
 struct Process {
     path: Vec<u8>,
-    /// As [`Facts::name`].
+    /// Short name for [`Facts::name`].
     name: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Thread {
-    /// Slot and id of the process.
+    /// Slot and id of the thread's process.
     process: Option<(u32, u64)>,
     cpu: Option<u64>,
     priority: u64,
     svc: Vec<u8>,
 }
 
-/// What an event does behind its own line.
+/// Change of state after an event's own line.
 #[derive(Debug, Clone, Copy)]
 enum Leaving {
     Exit(u64),
@@ -137,12 +137,12 @@ enum Leaving {
 }
 
 impl ContextState {
-    /// Nothing is known yet. `names` gives system calls their names where a trace gives addresses.
+    /// Creates an empty state. `names` resolves the addresses of system calls.
     pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
         Self::within(table, names, MAX_KNOWN, Wanted::ALL)
     }
 
-    /// The same with at most so many processes, and as many threads, where nothing else is asked for.
+    /// Creates an empty state with a limit of processes and of threads, which tracks only the wanted parts.
     pub(crate) fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize, wanted: Wanted) -> Self {
         Self {
             lookup: lookup(&table, b"", wanted),
@@ -164,8 +164,9 @@ impl ContextState {
         }
     }
 
-    /// Takes in the next event. What enters (a dispatch, a system call, an interrupt) holds for the event itself; what
-    /// leaves holds for those behind it.
+    /// Updates the state by an event. What an event enters (a dispatch, a system call, an interrupt) applies to the
+    /// event
+    /// itself; what it leaves still applies to it, and no longer to later events.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
         if !self.leaving.is_empty() {
@@ -177,30 +178,30 @@ impl ContextState {
         }
     }
 
-    /// Processes and threads that were not kept, each time they were told of.
+    /// Number of times that a process or thread was dropped because of the limit.
     pub(crate) fn n_lost(&self) -> u64 {
         self.processes.n_lost + self.threads.n_lost
     }
 
-    /// Version of what is known of a thread, except the depth of interrupts: equal versions, equal facts.
+    /// Version of the facts about a thread, except interrupt depths: equal versions, equal facts.
     #[inline]
     pub(crate) fn version(&self, tid: u64) -> u64 {
         self.version_of_all.max(self.versions[version_place(tid)])
     }
 
-    /// What is known of a thread has changed.
+    /// Records a change of the facts about one thread.
     fn change(&mut self, tid: u64) {
         self.version += 1;
         self.versions[version_place(tid)] = self.version;
     }
 
-    /// What is known of any thread may have changed.
+    /// Records a change that may concern any thread.
     fn change_all(&mut self) {
         self.version += 1;
         self.version_of_all = self.version;
     }
 
-    /// How many interrupts are being served on the CPU of the event that was taken in last.
+    /// Interrupt depth on the CPU of the last event.
     #[inline]
     pub(crate) fn depth_at(&mut self, event: &RawEvent<'_>) -> u32 {
         if !self.wanted.depth {
@@ -213,13 +214,13 @@ impl ContextState {
         self.depths.get(depth_place(cpu)).copied().unwrap_or(0)
     }
 
-    /// What is known of the event that was taken in last.
+    /// Context of the last event.
     #[inline]
     pub fn facts(&mut self, event: &RawEvent<'_>) -> Facts<'_> {
         self.facts_and_paths(event).0
     }
 
-    /// The same, with the paths of all processes by their ids.
+    /// Context of the last event, and the paths of all processes.
     #[inline]
     pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (Facts<'_>, &ProcessNames) {
         let thread = self.find_thread(event.tid).map(|slot| self.threads.get(slot));
@@ -252,10 +253,10 @@ impl ContextState {
         }
     }
 
-    fn act(&mut self, entry: &Entry, view: &View<'_>, event: &RawEvent<'_>) {
+    fn act(&mut self, entry: &TableEntry, view: &View<'_>, event: &RawEvent<'_>) {
         let stated = entry.cpu.and_then(|place| view.number(place));
-        let optional = |place: Option<Number>| place.and_then(|place| view.number(place));
-        let tid_or_own = |place: Option<Number>| place.map_or(Some(event.tid), |place| view.number(place));
+        let optional = |place: Option<NumberPos>| place.and_then(|place| view.number(place));
+        let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| view.number(place));
         if stated.is_some() {
             self.run_on(event.tid, stated);
         }
@@ -361,7 +362,7 @@ impl ContextState {
         }
     }
 
-    /// Where the interrupt depth of an event's CPU stands, with room made for it.
+    /// Index of the interrupt depth of an event's CPU; grows the table if necessary.
     fn place(&mut self, event: &RawEvent<'_>) -> usize {
         let thread = self.find_thread(event.tid);
         let cpu = event.cpu.or(thread.and_then(|slot| self.threads.get(slot).cpu));
@@ -395,7 +396,7 @@ impl ContextState {
         }
     }
 
-    /// A thread runs on a CPU from here on, or on none.
+    /// Moves a thread to a CPU, or to none.
     fn run_on(&mut self, tid: u64, cpu: Option<u64>) {
         if let Some(thread) = self.make_thread(tid)
             && std::mem::replace(&mut thread.cpu, cpu) != cpu
@@ -409,13 +410,13 @@ impl ContextState {
         self.threads.get(slot).process.map(|(_, pid)| pid)
     }
 
-    /// The path of a thread's process.
+    /// Path of a thread's process.
     fn found_path(&mut self, tid: u64) -> Vec<u8> {
         let process = self.find_thread(tid).and_then(|slot| self.threads.get(slot).process);
         process.map_or(Vec::new(), |(slot, _)| self.processes.get(slot).path.clone())
     }
 
-    /// A process and its path, empty for one that is not known any more; `None` leaves it as it is.
+    /// Sets the path of a process. An empty path removes it; `None` leaves it unchanged.
     fn note_path(&mut self, pid: u64, path: Option<&[u8]>) {
         let Some(slot) = self.processes.make(pid) else { return };
         let Some(path) = path else { return };
@@ -431,7 +432,7 @@ impl ContextState {
         }
     }
 
-    /// A thread belongs to a process from here on.
+    /// Moves a thread to a process.
     fn attach(&mut self, tid: u64, pid: u64) {
         let Some(process) = self.processes.make(pid) else { return };
         let Some(slot) = self.make_slot(tid) else { return };
@@ -445,7 +446,7 @@ impl ContextState {
         }
     }
 
-    /// A process with all its threads is no more.
+    /// Removes a process with all its threads.
     fn forget(&mut self, pid: u64) {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
@@ -480,22 +481,22 @@ impl ContextState {
     }
 }
 
-/// What holds for a trace of the recorder `daemon`, as far as it is wanted.
+/// Wanted entries of the table for traces of the recorder `daemon`.
 fn lookup(table: &ContextTable, daemon: &[u8], wanted: Wanted) -> Lookup {
     let mut lookup = table.lookup(daemon, |entry| wanted.asks_for(entry));
-    // Recorders name themselves there, whatever the table says of the hook.
+    // The recorder's name is always read, whether the table contains this hook or not.
     lookup.list(hooks::UTILITY);
     lookup
 }
 
-/// Values by id, in slots that are used again.
+/// Map from ids to values in reusable slots.
 #[derive(Debug, Clone)]
 struct Slots<T> {
     by_id: HashMap<u64, u32, IdKeys>,
     values: Vec<(u64, T)>,
     free: Vec<u32>,
     max: usize,
-    /// How often there was no slot.
+    /// Number of times that all slots were taken.
     n_lost: u64,
 }
 
@@ -508,7 +509,7 @@ impl<T: Default> Slots<T> {
         if self.by_id.is_empty() { None } else { self.by_id.get(&id).copied() }
     }
 
-    /// The slot of an id, made where there is none; `None` when all are taken.
+    /// Finds or creates the slot of an id; `None` if all are taken.
     fn make(&mut self, id: u64) -> Option<u32> {
         if let Some(slot) = self.find(id) {
             return Some(slot);
@@ -548,7 +549,7 @@ impl<T: Default> Slots<T> {
     }
 }
 
-/// The digits of an address: at least 8.
+/// Hexadecimal digits of an address, at least 8.
 struct Hex {
     digits: [u8; 16],
     start: usize,
@@ -568,7 +569,7 @@ impl Hex {
     }
 }
 
-/// The place of a CPU's interrupt depth; CPUs beyond [`MAX_KNOWN`] count as unknown.
+/// Index of a CPU's interrupt depth. CPUs above [`MAX_KNOWN`] count as unknown.
 #[inline]
 fn depth_place(cpu: Option<u64>) -> usize {
     match cpu {
@@ -577,7 +578,7 @@ fn depth_place(cpu: Option<u64>) -> usize {
     }
 }
 
-/// What stands behind the last slash; the whole path where nothing does.
+/// Part of a path after the last slash; the whole path if that part is empty.
 fn base_name(path: &[u8]) -> &[u8] {
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     if base.is_empty() { path } else { base }
@@ -614,7 +615,7 @@ mod tests {
         ContextState::within(Arc::new(table.parse().unwrap()), Arc::new(names), MAX_KNOWN, wanted)
     }
 
-    /// `pid name cpu depth priority svc` of an event, `-` for what is unknown.
+    /// Formats an event's context as `pid name cpu depth priority svc`, with `-` for unknown parts.
     fn line(state: &mut ContextState, (id, tid, bytes): &(u16, u64, Vec<u8>)) -> String {
         let event = RawEvent {
             number: 1,
@@ -636,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn what_enters_holds_at_once_and_what_leaves_behind_the_event() {
+    fn entries_apply_at_once_and_exits_after_the_event() {
         let mut state = state("106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD\n101 enter address=D1\n104 return");
         let plain = words(0x0100, 0, 7, &[]);
         assert_eq!(line(&mut state, &plain), "- - - 0 0 -");
@@ -690,7 +691,7 @@ mod tests {
         assert!(!state.paths.contains_key(&41));
     }
 
-    /// What is known of a thread, without its borrows.
+    /// Context of a thread in owned form.
     type Known = (Option<u64>, Vec<u8>, Vec<u8>, Option<u64>, u32, u64, Vec<u8>);
 
     fn known(state: &mut ContextState, tid: u64) -> Known {
@@ -711,7 +712,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_known_and_a_version_has_the_same_facts() {
+    fn wanted_parts_are_tracked_and_versions_mark_changes() {
         let table = "00A kind=1 process pid=U8@W2 tid=U8@W2+8 path=S@W2+16\n100 raise cpu=HD\n101 generic enter name=S@W2\n\
                      101 plain enter address=D1\n103 lower\n104 return\n106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD\n\
                      134 generic exec pid=D1 path=P@W2\n135 exit pid=D1\n139 fork pid=D1 tid=D2\n200 reset\n\
@@ -730,7 +731,7 @@ mod tests {
             Wanted { svc: true, ..none },
         ];
         let mut states = all_wanted.map(|wanted| state_of(table, wanted));
-        // What a state knew of each thread, and its version then.
+        // Context of each thread, with the version at that time.
         let mut before: [[Option<(u64, Known)>; 4]; 5] = Default::default();
         let ids =
             [0x00A0, 0x1000, 0x1010, 0x1010, 0x1030, 0x1040, 0x1060, 0x1340, 0x1350, 0x1390, 0x2000, 0x4650, 0x4B00];
@@ -789,7 +790,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_names_addresses_and_a_list_of_the_users_comes_first() {
+    fn the_users_names_of_addresses_come_first() {
         let mut state = state("00A kind=C symbol address=U8@W2+8 name=S@W2+16\n101 plain enter address=D1");
         let symbol = |address: u64, name: &[u8]| {
             let record = [&7u64.to_be_bytes()[..], &address.to_be_bytes(), name, &[0]].concat();
@@ -810,7 +811,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_used_again() {
+    fn memory_is_bounded_and_reused() {
         let mut state = state("139 fork pid=D1 tid=D2\n135 exit pid=D1\n100 raise cpu=D1");
         for id in 0..MAX_KNOWN as u64 + 10 {
             line(&mut state, &words(0x1390, 0, 1, &[id, id + 1_000_000]));

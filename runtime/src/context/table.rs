@@ -1,4 +1,4 @@
-//! The table of what hooks tell: sections of entries, and the entries that hold for one trace.
+//! Context table: the meaning of hooks, in sections, and the lookup of the entries for one trace.
 
 use super::parse::{self, ContextError};
 use crate::reader::Input;
@@ -7,12 +7,12 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The entries that hold where no file says otherwise.
+/// Text of the built-in table.
 const BUILT_IN: &str = include_str!("../../formats/default.context");
-/// The largest table that is read, in bytes.
+/// Largest accepted file, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Which hooks tell of processes, threads, CPUs and system calls, and in which words.
+/// Table of the hooks that carry processes, threads, CPUs and system calls, and of the words that contain them.
 ///
 /// ```
 /// use tfbc::context::ContextTable;
@@ -24,91 +24,91 @@ const MAX_TEXT: u64 = 1 << 20;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextTable {
-    /// Later ones win, hook by hook.
+    /// Sections; a later one overrides earlier ones, hook by hook.
     pub(super) sections: Vec<Section>,
 }
 
-/// Entries that hold for every trace, or for those of one recorder.
+/// Entries for all traces, or for traces of one recorder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Section {
-    /// What hook 00A, kind 1E, has to say.
+    /// Recorder name in hook 00A, kind 1E, that the section requires; `None` for all traces.
     pub daemon: Option<Vec<u8>>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TableEntry>,
 }
 
-/// What one form of a hook tells.
+/// Meaning of one variant of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct TableEntry {
     /// Canonical hook id.
     pub id: u16,
-    /// The subhook that it takes; `None` for any.
+    /// Required subhook; `None` for any.
     pub subhook: Option<u16>,
-    /// Generic or plain; `None` for both.
+    /// True for generic events only, false for plain ones only, `None` for both.
     pub generic: Option<bool>,
-    /// The data word of a generic event that it takes; `None` for any.
+    /// Required data word of a generic event; `None` for any.
     pub kind: Option<u64>,
-    /// Where the number of the CPU stands on which it happened.
-    pub cpu: Option<Number>,
+    /// Position of the CPU number.
+    pub cpu: Option<NumberPos>,
     pub action: Action,
 }
 
-/// What an event does, with the places of what it says. What is left out is the event's own thread and its process.
+/// Effect of an event, with the positions of its values. A missing position means the event's own thread or process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     None,
-    Process { pid: Number, tid: Option<Number>, path: Option<Text> },
-    Exec { pid: Option<Number>, path: Text },
-    Fork { pid: Number, tid: Option<Number> },
-    Thread { tid: Number, pid: Option<Number>, priority: Option<Number> },
-    Exit { pid: Option<Number> },
-    Dispatch { pid: Option<Number>, tid: Option<Number>, priority: Option<Number> },
-    Undispatch { tid: Option<Number> },
-    EnterName { name: Text },
-    EnterAddress { address: Number },
-    Symbol { address: Number, name: Text },
+    Process { pid: NumberPos, tid: Option<NumberPos>, path: Option<TextPos> },
+    Exec { pid: Option<NumberPos>, path: TextPos },
+    Fork { pid: NumberPos, tid: Option<NumberPos> },
+    Thread { tid: NumberPos, pid: Option<NumberPos>, priority: Option<NumberPos> },
+    Exit { pid: Option<NumberPos> },
+    Dispatch { pid: Option<NumberPos>, tid: Option<NumberPos>, priority: Option<NumberPos> },
+    Undispatch { tid: Option<NumberPos> },
+    EnterName { name: TextPos },
+    EnterAddress { address: NumberPos },
+    Symbol { address: NumberPos, name: TextPos },
     Return,
     Raise,
     Lower,
     Reset,
 }
 
-/// Where a number stands.
+/// Position of a number in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
-    /// Data word 1 to 5 of the hook's width; a generic event has one.
+pub(super) enum NumberPos {
+    /// Data word 1 to 5, of the hook's width. A generic event has one.
     Word(u8),
-    /// The low 16 bits of the hook word.
+    /// Low 16 bits of the hook word.
     Subhook,
-    /// The thread id that every event carries.
+    /// Thread id of the event.
     Tid,
-    /// Up to 8 bytes, big-endian.
+    /// Up to 8 bytes at an offset, big-endian.
     Bytes { at: Offset, width: u8 },
 }
 
-/// Where a text stands: up to a NUL, or to the end of the event.
+/// Position of a text, which ends at a NUL or at the end of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct TextPos {
     pub at: Offset,
-    /// Whether only a text that begins with `/` counts.
+    /// True if only a text that starts with `/` is accepted.
     pub path: bool,
 }
 
-/// A place in the presented buffer, from its first byte: words of the hook's width, then bytes.
+/// Offset in the buffer that templates see: words of the hook's width plus bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offset {
     pub words: u8,
     pub bytes: u16,
 }
 
-/// Why a table could not be loaded.
+/// Reason why a context table cannot be loaded.
 #[derive(Debug)]
 pub enum LoadError {
     /// The file cannot be read.
     Io(io::Error),
-    /// The file has more than 1 MiB.
+    /// The file is larger than 1 MiB.
     TooLarge,
-    /// All that is wrong with the text.
-    Text(ContextError),
+    /// The text has mistakes.
+    TextPos(ContextError),
 }
 
 impl fmt::Display for LoadError {
@@ -116,7 +116,7 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::Io(error) => error.fmt(f),
             LoadError::TooLarge => write!(f, "a context table has at most {MAX_TEXT} bytes"),
-            LoadError::Text(error) => error.fmt(f),
+            LoadError::TextPos(error) => error.fmt(f),
         }
     }
 }
@@ -124,41 +124,42 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl Default for ContextTable {
-    /// The built-in table: what is documented, and the hooks whose words are ours.
+    /// The built-in table: documented hooks, and those whose layouts this project defines.
     fn default() -> Self {
         BUILT_IN.parse().unwrap_or(Self { sections: Vec::new() })
     }
 }
 
 impl ContextTable {
-    /// Reads a file.
+    /// Loads a table from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or has mistakes: all of them.
+    /// The file cannot be read, or has mistakes; the error contains all of them.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT));
         let text = text.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => LoadError::TooLarge,
             _ => LoadError::Io(error),
         })?;
-        parse::parse(&text).map_err(LoadError::Text)
+        parse::parse(&text).map_err(LoadError::TextPos)
     }
 
-    /// This table, with another one whose entries win hook by hook.
+    /// Adds a table whose entries override this one's, hook by hook.
     #[must_use]
     pub fn overlay(mut self, other: Self) -> Self {
         self.sections.extend(other.sections);
         self
     }
 
-    /// The ids of all hooks that tell something, whoever recorded.
+    /// Ids of all hooks in the table, for any recorder.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u16> {
         self.sections.iter().flat_map(|section| section.entries.iter().map(|entry| entry.id))
     }
 
-    /// What holds for a trace of the recorder `daemon`. A section's entries for a hook take the place of all that
-    /// earlier sections have for it. Of these, only those that are `wanted` are kept.
-    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&Entry) -> bool) -> Lookup {
+    /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
+    /// earlier
+    /// sections. Entries that are not `wanted` are left out.
+    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> Lookup {
         let mut lookup = Lookup { index: vec![0; 1 << 16], lists: Vec::new() };
         let holds = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
         for section in self.sections.iter().filter(holds) {
@@ -180,17 +181,17 @@ impl std::str::FromStr for ContextTable {
     }
 }
 
-/// Entries by hook id.
+/// Lookup of entries by hook id.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
-    /// By canonical id: an index of `lists` and 1, or 0.
+    /// Index into `lists` plus 1, by canonical id; 0 if there is no list.
     index: Vec<u32>,
-    lists: Vec<Vec<Entry>>,
+    lists: Vec<Vec<TableEntry>>,
 }
 
 impl Lookup {
-    /// The list of an id, made where there is none.
-    pub fn list(&mut self, id: u16) -> &mut Vec<Entry> {
+    /// List of an id, created if necessary.
+    pub fn list(&mut self, id: u16) -> &mut Vec<TableEntry> {
         let at = &mut self.index[usize::from(id)];
         if *at == 0 {
             self.lists.push(Vec::new());
@@ -199,27 +200,27 @@ impl Lookup {
         &mut self.lists[*at as usize - 1]
     }
 
-    /// Forgets what is listed for an id.
+    /// Empties the list of an id.
     fn clear(&mut self, id: u16) {
         if let Some(list) = self.lists.get_mut((self.index[usize::from(id)] as usize).wrapping_sub(1)) {
             list.clear();
         }
     }
 
-    /// The list of an id, by its place; 0 for none.
+    /// Handle of an id's list; 0 if there is none.
     #[inline]
     pub fn find(&self, id: u16) -> u32 {
         self.index[usize::from(id)]
     }
 
-    /// An entry of a list.
+    /// Entry of a list, by the list's handle.
     #[inline]
-    pub fn entry(&self, list: u32, at: usize) -> Option<Entry> {
+    pub fn entry(&self, list: u32, at: usize) -> Option<TableEntry> {
         self.lists[list as usize - 1].get(at).copied()
     }
 }
 
-/// The presented buffer of an event, with what its hook word says.
+/// Buffer of an event as templates see it, with its decoded hook word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'e> {
     bytes: &'e [u8],
@@ -235,34 +236,34 @@ impl<'e> View<'e> {
         View { bytes: event.bytes, wide: event.wide, generic, tid: event.tid }
     }
 
-    /// Whether an entry holds for this form of its hook.
-    pub fn meets(&self, entry: &Entry) -> bool {
+    /// True if an entry applies to this variant of its hook.
+    pub fn meets(&self, entry: &TableEntry) -> bool {
         entry.generic.is_none_or(|generic| generic == self.generic)
-            && entry.subhook.is_none_or(|subhook| self.number(Number::Subhook) == Some(u64::from(subhook)))
+            && entry.subhook.is_none_or(|subhook| self.number(NumberPos::Subhook) == Some(u64::from(subhook)))
             && entry.kind.is_none_or(|kind| self.kind() == Some(kind))
     }
 
-    /// The data word of a generic event.
+    /// Data word of a generic event.
     pub fn kind(&self) -> Option<u64> {
-        self.number(Number::Word(1)).filter(|_| self.generic)
+        self.number(NumberPos::Word(1)).filter(|_| self.generic)
     }
 
-    /// The number at a place; `None` where the event does not have it.
-    pub fn number(&self, place: Number) -> Option<u64> {
+    /// Reads a number; `None` if the event is too short.
+    pub fn number(&self, place: NumberPos) -> Option<u64> {
         let word = self.word_len();
         match place {
-            Number::Word(n) if n > 1 && self.generic => None,
-            Number::Word(n) => self.be(word * usize::from(n), word),
-            // The low half of a generic 32-bit hook word is a length.
-            Number::Subhook if self.generic && !self.wide => None,
-            Number::Subhook => self.be(word - 2, 2),
-            Number::Tid => Some(self.tid),
-            Number::Bytes { at, width } => self.be(self.offset(at), usize::from(width)),
+            NumberPos::Word(n) if n > 1 && self.generic => None,
+            NumberPos::Word(n) => self.be(word * usize::from(n), word),
+            // The low half of a generic 32-bit hook word is the length, not a value.
+            NumberPos::Subhook if self.generic && !self.wide => None,
+            NumberPos::Subhook => self.be(word - 2, 2),
+            NumberPos::Tid => Some(self.tid),
+            NumberPos::Bytes { at, width } => self.be(self.offset(at), usize::from(width)),
         }
     }
 
-    /// The text at a place; `None` where the event ends before it, and where it is no path but has to be.
-    pub fn text(&self, place: Text) -> Option<&'e [u8]> {
+    /// Reads a text; `None` if the event is too short, or if a path is required and the text is none.
+    pub fn text(&self, place: TextPos) -> Option<&'e [u8]> {
         let rest = self.bytes.get(self.offset(place.at)..)?;
         let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
         (!place.path || text.starts_with(b"/")).then_some(text)
@@ -299,7 +300,7 @@ mod tests {
         let (other, own) = (table.lookup(b"", |_| true), table.lookup(b"x", |_| true));
         let first = |lookup: &Lookup, id| lookup.entry(lookup.find(id), 0).unwrap();
         assert_eq!(first(&other, 0x1000).cpu, None);
-        assert_eq!(first(&own, 0x1000).cpu, Some(Number::Subhook));
+        assert_eq!(first(&own, 0x1000).cpu, Some(NumberPos::Subhook));
         assert_eq!(first(&own, 0x1020).action, Action::None);
         assert_eq!(own.find(0x1010), 0);
     }
@@ -319,12 +320,12 @@ mod tests {
             cpu: None,
         };
         let view = View::new(&event);
-        assert_eq!(view.number(Number::Word(1)), Some(7));
-        assert_eq!(view.number(Number::Word(2)), None);
-        assert_eq!(view.number(Number::Subhook), Some(5));
-        assert_eq!(view.number(Number::Tid), Some(3));
-        assert_eq!(view.number(Number::Bytes { at: Offset { words: 1, bytes: 2 }, width: 2 }), Some(7));
-        assert_eq!(view.number(Number::Bytes { at: Offset { words: 1, bytes: 2 }, width: 4 }), None);
-        assert_eq!(view.text(Text { at: Offset { words: 3, bytes: 0 }, path: false }), None);
+        assert_eq!(view.number(NumberPos::Word(1)), Some(7));
+        assert_eq!(view.number(NumberPos::Word(2)), None);
+        assert_eq!(view.number(NumberPos::Subhook), Some(5));
+        assert_eq!(view.number(NumberPos::Tid), Some(3));
+        assert_eq!(view.number(NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 2 }), Some(7));
+        assert_eq!(view.number(NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 4 }), None);
+        assert_eq!(view.text(TextPos { at: Offset { words: 3, bytes: 0 }, path: false }), None);
     }
 }

@@ -1,10 +1,10 @@
-//! The arguments of a record: which words belong to which argument, and which are left over.
+//! Arguments of a record: assigns its words to the event's argument list, and names the words that are left over.
 
 use super::table::{self, Args, Form, Letter, ListArg, Lists, Row, Show};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::{TextBuf, num};
 
-/// The arguments of one record in the list's order, then its leftover words.
+/// Iterator over a record's arguments in the order of the list, then over its leftover words.
 ///
 /// ```
 /// use tfbc::events::{ArgumentName, Events, Value};
@@ -27,21 +27,21 @@ pub struct Arguments<'r> {
     big_endian: bool,
     /// Index of the next word.
     pub(super) at: usize,
-    /// Index after the last word that is shown if it is left over; `None` until the list has ended.
+    /// Index after the last leftover word to show; `None` until the list has ended.
     end: Option<usize>,
-    /// True if every word after the list is shown, those of padding too.
+    /// True to show every leftover word, padding included.
     pub(super) open: bool,
     pub(super) own_lines: bool,
-    /// False if the record prints as `EVENT n`: the table does not have it, or it is too short for its form.
+    /// False if the record prints as `EVENT n`: it is unknown, or too short for its form.
     pub(super) named: bool,
 }
 
-/// One argument of a record.
+/// An argument of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument<'r> {
-    /// Its name.
+    /// Name of the argument.
     pub name: ArgumentName,
-    /// Its value.
+    /// Value of the argument.
     pub value: Value<'r>,
     pub(super) show: Show,
 }
@@ -49,32 +49,32 @@ pub struct Argument<'r> {
 /// Name of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArgumentName {
-    /// A name of the event's list.
+    /// Name from the event's argument list.
     Listed(&'static str),
-    /// A word without a name, shown as `w` and its index in the record.
+    /// Word without a name, printed as `w` and its index in the record.
     Word(usize),
 }
 
 /// Value of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'r> {
-    /// Letter `D`.
+    /// 32-bit decimal (letter `D`).
     Decimal(i32),
-    /// Letter `H`, and words without a name.
+    /// 32-bit hexadecimal with eight digits (letter `H`, and words without a name).
     Hex(u32),
-    /// Letter `P`.
+    /// Hexadecimal without leading zeros (letter `P`).
     Pointer(u32),
-    /// Letter `E`.
+    /// 64-bit decimal (letter `E`).
     Decimal64(i64),
-    /// Letter `X`.
+    /// 64-bit hexadecimal with 16 digits (letter `X`).
     Hex64(u64),
-    /// Letter `S` with the `s` after it: words in memory order. [`text_of_words`] is their text.
+    /// Text of whole words in memory order (letters `Ss`). [`text_of_words`] extracts the text.
     Text(&'r [[u8; 4]]),
-    /// Letter `N`: the bytes before the NUL. traceprinter shows them if [`is_text`] is true.
+    /// Bytes before the NUL (letter `N`). traceprinter prints them if [`is_text`] is true.
     Name(&'r [u8]),
 }
 
-/// True if traceprinter shows these bytes: all are printable ASCII or line ends.
+/// True if traceprinter prints these bytes: all are printable ASCII or line ends.
 ///
 /// ```
 /// use tfbc::events::is_text;
@@ -84,7 +84,7 @@ pub fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| (0x20..=0x7e).contains(byte) || *byte == b'\n')
 }
 
-/// The parts of a text of words, up to the first NUL. A word that is no text counts as four NULs.
+/// Iterates over the text in words, up to the first NUL. A word that is not text ends it too.
 ///
 /// ```
 /// use tfbc::events::text_of_words;
@@ -100,7 +100,7 @@ pub fn text_of_words(words: &[[u8; 4]]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The arguments of a record; `row` is that of its event.
+/// Arguments of a record, by the table row of its event.
 #[inline]
 pub(super) fn arguments<'r>(row: Option<&'static Row>, record: &KevRecord<'r>, big_endian: bool) -> Arguments<'r> {
     let n_words = record.bytes.len() / 4;
@@ -127,8 +127,8 @@ pub(super) fn arguments<'r>(row: Option<&'static Row>, record: &KevRecord<'r>, b
     Arguments { list, bytes: record.bytes, big_endian, at: 0, end: None, open, own_lines, named: true }
 }
 
-/// The list of a record, if there is one, and true if its arguments are always on the event's line. `None` if the record is
-/// too short for its form.
+/// Argument list of a record, and true if its arguments stay on the event's line. `None` if the record is too short for
+/// its form.
 #[inline]
 fn fitting(row: &'static Row, record: &KevRecord<'_>, n_words: usize, big_endian: bool) -> Option<(Args, bool)> {
     let fixed = |list: &'static [ListArg]| {
@@ -161,14 +161,14 @@ fn fitting(row: &'static Row, record: &KevRecord<'_>, n_words: usize, big_endian
     }
 }
 
-/// The list of a kernel call with 64-bit values.
+/// Picks the list of a kernel call with 64-bit values by the number of words.
 fn with_64(fast: Args, wide: Args, fast_32: Args, n_words: usize) -> Args {
     let fits =
         |list: &&'static [ListArg]| list.iter().map(ListArg::n_words).sum::<usize>().next_multiple_of(2) == n_words;
     fast.filter(fits).or(wide.filter(fits)).or(fast_32.filter(|_| n_words == 2)).or(wide)
 }
 
-/// A word of a record.
+/// Reads a word of a record.
 #[inline]
 fn word(bytes: &[u8], at: usize, big_endian: bool) -> Option<u32> {
     let word = *bytes.get(at * 4..)?.first_chunk()?;
@@ -189,7 +189,7 @@ impl<'r> Arguments<'r> {
         Some(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
     }
 
-    /// The next value of the list, with the number of its words; `None` if too few words are left.
+    /// Reads the next value of the list. Returns the number of its words too, and `None` if too few are left.
     #[inline]
     fn value(&self, letter: Letter) -> Option<(Value<'r>, usize)> {
         Some(match letter {
@@ -208,7 +208,7 @@ impl<'r> Arguments<'r> {
                 let rest = self.bytes.get(self.at * 4..).filter(|rest| !rest.is_empty())?;
                 let end = rest.iter().position(|byte| *byte == 0);
                 let name = &rest[..end.unwrap_or(rest.len())];
-                // A name that shows empty leaves its words to be shown.
+                // traceprinter prints the words of a name again if the name itself prints as nothing.
                 let is_shown = !name.is_empty() && is_text(name);
                 let n_words = end.map_or(rest.len().div_ceil(4), |end| end / 4 + 1);
                 (Value::Name(name), if is_shown { n_words } else { 0 })
@@ -216,7 +216,7 @@ impl<'r> Arguments<'r> {
         })
     }
 
-    /// Index after the last leftover word that is shown.
+    /// Index after the last leftover word to show: zeros at the end are padding.
     #[inline]
     fn leftover_end(&self) -> usize {
         if self.open {
@@ -251,7 +251,7 @@ impl<'r> Iterator for Arguments<'r> {
     }
 }
 
-/// Columns up to the end of an argument's name if each has a line of its own.
+/// Column in which argument names end if each argument has its own line.
 const NAME_END: usize = 26;
 
 /// Prints the arguments of records as traceprinter's default layout does.
@@ -262,7 +262,7 @@ pub struct ArgumentPrinter {
 }
 
 impl ArgumentPrinter {
-    /// Appends the arguments, each after a blank or on a line of its own, and the line end.
+    /// Appends the arguments and a line end. Each argument follows a blank or starts a new line.
     #[inline]
     pub fn print(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let arguments = self.events.arguments(record);
@@ -303,7 +303,7 @@ pub(super) fn push_name(name: ArgumentName, out: &mut TextBuf) {
     }
 }
 
-/// Names up to this length are copied together with their number.
+/// Length up to which a name and its number are written to the buffer in one go.
 const MAX_SHORT_NAME: usize = 64;
 
 /// Appends ` name:value`.
@@ -327,7 +327,7 @@ fn push_named(argument: Argument<'_>, out: &mut TextBuf) {
     push_value(argument.value, out);
 }
 
-/// Writes a number at a place; returns the place after it. `None` for a text.
+/// Writes a number at offset `at` and returns the offset after it; `None` for texts.
 #[inline]
 fn put_number(value: Value<'_>, room: &mut [u8], at: usize) -> Option<usize> {
     let hex = |room: &mut [u8], value: u64, digits| {
@@ -374,7 +374,7 @@ fn push_value(value: Value<'_>, out: &mut TextBuf) {
     }
 }
 
-/// Appends an argument of a fixed form.
+/// Appends an argument that has a format of its own.
 fn push_fixed(show: Show, argument: Argument<'_>, out: &mut TextBuf) {
     match (show, argument.value) {
         (Show::Decimal(before), Value::Decimal(value)) => {
@@ -405,7 +405,7 @@ fn push_fixed(show: Show, argument: Argument<'_>, out: &mut TextBuf) {
     }
 }
 
-/// Appends a sigevent, which is in the words after an interrupt's number.
+/// Appends the sigevent in the words after an interrupt's number.
 fn sigevent(bytes: &[u8], big_endian: bool, out: &mut TextBuf) {
     let word = |at| word(bytes, at, big_endian).unwrap_or_default();
     let half = |at: usize| {
@@ -413,7 +413,7 @@ fn sigevent(bytes: &[u8], big_endian: bool, out: &mut TextBuf) {
         if big_endian { i16::from_be_bytes(half) } else { i16::from_le_bytes(half) }
     };
     let (notify, signo, value) = (word(1), word(2), word(3));
-    // C extends the code by its sign.
+    // traceprinter's C code sign-extends the code.
     let (code, priority) = (i32::from(half(16)) as u32, half(18));
     let alternate = |n: u32| if n == 0 { String::from("0") } else { format!("{n:#x}") };
     let code_and_value = || format!("{}:{}", alternate(code), alternate(value));

@@ -1,6 +1,6 @@
-//! The built-in events of QNX: what they are called, and the programs that print them.
+//! Built-in QNX events: their names, their arguments, and the programs that format them.
 //!
-//! The programs are compiled ahead (`built_in/`), and verified when they are first used.
+//! The programs are compiled ahead into `built_in/`. Each is verified at its first use.
 
 mod arguments;
 mod flat;
@@ -18,14 +18,14 @@ use std::sync::OnceLock;
 use table::{Form, Release, Row, Table};
 use tfbc_vm::{Hook, Limits, Program, Space, TextBuf, num};
 
-/// Names of the classes by their number.
+/// Class numbers and names.
 static CLASS_NAMES: &[(u8, &str)] = include!("../../built_in/class_names.rs");
 
-/// Every event and kernel call of the tables, a line each: event, label, IDE label, releases, and the arguments of simple
-/// and of wide records.
+/// Listing of all events and kernel calls, one per line: event, label, IDE label, releases, and the arguments of simple
+/// and wide records.
 pub static LISTING: &str = include_str!("../../built_in/events.txt");
 
-/// The name of a class, such as `USER`.
+/// Returns the name of a class, such as `USER`.
 ///
 /// ```
 /// assert_eq!(tfbc::events::class_name(6), Some("USER"));
@@ -34,7 +34,7 @@ pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)
 }
 
-/// Bytes at an address that blobs are used at without copying.
+/// Aligns embedded bytes, because a blob at an unaligned address would have to be copied.
 #[repr(C, align(16))]
 struct Aligned<B: ?Sized>(B);
 
@@ -53,42 +53,42 @@ blobs! {
     COMPAT_HEADING = "compat_heading.tfbc",
 }
 
-/// One of the blobs, opened at its first use.
+/// An embedded blob, verified at its first use.
 struct Blob {
     bytes: &'static Aligned<[u8]>,
     opened: OnceLock<Opened>,
 }
 
-/// A program with the number of the entry of each class and event; [`NONE`] where it has none.
+/// A verified program with a lookup table from event to entry. [`NONE`] marks events without an entry.
 #[derive(Debug)]
 struct Opened {
     program: Program<'static>,
     numbers: Box<[u16; N_IDS]>,
-    entries: Vec<Entry>,
+    entries: Vec<BuiltInEntry>,
 }
 
-/// An entry of a program.
+/// An entry of a program, with a copy of its label.
 #[derive(Debug)]
-struct Entry {
-    /// Its number in the program.
+struct BuiltInEntry {
+    /// Index of the entry in the program.
     index: u32,
-    /// Its label, and how long that is.
+    /// Label, padded to a fixed size so that it is copied in one piece; `start_len` is its length.
     start: [u8; MAX_START],
     start_len: usize,
 }
 
-/// Classes and events together.
+/// Number of event ids: 32 classes of 1024 events.
 pub(crate) const N_IDS: usize = 32 << 10;
 const NONE: u16 = u16::MAX;
-/// Bytes of a label. A test of the compiler's keeps them.
+/// Size of a label's buffer in bytes. A test of the compiler checks that all labels fit.
 const MAX_START: usize = TextBuf::SPARE - 20;
 
-impl Entry {
+impl BuiltInEntry {
     fn new(hook: &Hook<'_>) -> Self {
         let mut start = [0; MAX_START];
         let start_len = hook.label.len().min(MAX_START);
         start[..start_len].copy_from_slice(&hook.label[..start_len]);
-        Entry { index: hook.index, start, start_len }
+        BuiltInEntry { index: hook.index, start, start_len }
     }
 
     #[inline]
@@ -100,11 +100,11 @@ impl Entry {
 
 impl Opened {
     #[cfg(test)]
-    fn entry(&self, class: u8, event: u16) -> Option<&Entry> {
+    fn entry(&self, class: u8, event: u16) -> Option<&BuiltInEntry> {
         self.entries.get(self.number(class, event))
     }
 
-    /// The number of an event's entry; that of none where it has none.
+    /// Index of an event's entry; out of range if it has none.
     #[inline(always)]
     fn number(&self, class: u8, event: u16) -> usize {
         let id = usize::from(Space::record_id(class, event));
@@ -121,25 +121,25 @@ impl Blob {
             let mut entries = Vec::new();
             for hook in program.entries(Space::Record) {
                 numbers[usize::from(hook.id) % N_IDS] = entries.len() as u16;
-                entries.push(Entry::new(&hook));
+                entries.push(BuiltInEntry::new(&hook));
             }
             Opened { program, numbers, entries }
         })
     }
 }
 
-/// What is printed of an event.
+/// Part of an event's line in the layout of traceprinter 1.02.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// What traceprinter 1.02 prints behind time and CPU, with the arguments of combines on lines of their own.
+    /// Text after time and CPU. The arguments of combine events are on lines of their own.
     Compat,
-    /// The same on one line.
+    /// Text after time and CPU, on one line.
     CompatOneLine,
-    /// Of that, class and event alone.
+    /// Class and event only.
     CompatHeading,
 }
 
-/// The events of the logs of one release and byte order.
+/// The built-in events of one QNX release, for logs of one byte order.
 ///
 /// ```
 /// use tfbc::events::{Events, Part};
@@ -161,7 +161,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// The events of logs of a release (major, minor), and in a byte order.
+    /// Events of a release (major, minor). Unknown releases use the table of 6.4.
     pub fn of(release: Option<(u32, u32)>, big_endian: bool) -> Self {
         let release = match release {
             Some((7, _)) => Release::Qnx7_1,
@@ -180,28 +180,28 @@ impl Events {
         blob.open()
     }
 
-    /// What prints a part of records.
+    /// Creates a printer for one part of the line.
     pub fn printer(&self, part: Part, limits: Limits) -> EventPrinter {
         EventPrinter::new(Self::opened(part), self.big_endian, limits)
     }
 
-    /// Printer of the arguments in the default layout; all of them on one line with `one_line`.
+    /// Creates a printer for the arguments in the default layout. `one_line` keeps them all on the event's line.
     pub fn argument_printer(&self, one_line: bool) -> ArgumentPrinter {
         ArgumentPrinter { events: *self, one_line }
     }
 
-    /// The arguments of a record.
+    /// Iterates over the arguments of a record.
     #[inline]
     pub fn arguments<'r>(&self, record: &KevRecord<'r>) -> Arguments<'r> {
         arguments::arguments(self.row(record.meant_class(), record.event), record, self.big_endian)
     }
 
-    /// The label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` where the tables do not know it.
+    /// Label of an event, such as `MSG_SENDV/11` or `THREADY`; `None` if the event is unknown.
     pub fn label(&self, class: u8, event: u16) -> Option<&'static str> {
         self.row(class, event).map(|row| row.label)
     }
 
-    /// The label of an event, with what tells a kernel call's records apart: `MSG_SENDV/11 exit`, `MSG_SENDV/11 enter64`.
+    /// Label that is unique among the records of a kernel call: `MSG_SENDV/11 exit`, `MSG_SENDV/11 enter64`.
     pub fn distinct_label(&self, class: u8, event: u16) -> Option<Cow<'static, str>> {
         let label = self.label(class, event)?;
         let kind = match (class, event >> 7) {
@@ -215,19 +215,19 @@ impl Events {
         Some(Cow::Owned(format!("{label} {kind}")))
     }
 
-    /// What the tables know of an event.
+    /// Table row of an event.
     #[inline]
     fn row(&self, class: u8, event: u16) -> Option<&'static Row> {
         self.table.row(class, event)
     }
 
-    /// The labels of a class, those of kernel calls without their numbers.
+    /// Labels of a class. Kernel calls appear without their numbers.
     pub fn labels(&self, class: u8) -> Vec<&'static str> {
         let labels = (0..1024).filter_map(|event| self.label(class, event));
         labels.map(|label| label.split_once('/').map_or(label, |(name, _)| name)).collect()
     }
 
-    /// Appends a record's label, or `EVENT n`; behind that of an interrupt, its number.
+    /// Appends the label of a record, or `EVENT n` if it is unknown. An interrupt's number follows its label.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
         push_label(self.row(class, record.event), record.event, out);
@@ -237,7 +237,7 @@ impl Events {
         }
     }
 
-    /// Appends a record's class as traceprinter's default layout has it: `THREAD`, `KER_EXIT`, `USREVENT`.
+    /// Appends the class as in traceprinter's default layout: `THREAD`, `KER_EXIT`, `USREVENT`.
     pub fn class_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
         let text = match (self.row(class, record.event), class) {
@@ -257,8 +257,9 @@ impl Events {
         out.push(text.as_bytes());
     }
 
-    /// Appends a record's event as that layout has it: its label; the number of an interrupt or a user event; `EVENT n` if
-    /// the tables do not have it or the record is too short.
+    /// Appends the event as in traceprinter's default layout: its label, or the number of an interrupt or user event.
+    ///
+    /// Unknown events and records that are too short appear as `EVENT n`.
     pub fn event_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let row = self.row(record.meant_class(), record.event).filter(|_| self.arguments(record).named);
         match row.map(|row| row.form) {
@@ -271,7 +272,7 @@ impl Events {
         }
     }
 
-    /// `0x0000004d (77)`; nothing where the record is too short.
+    /// Appends an interrupt number, such as `0x0000004d (77)`. Appends nothing if the record is too short.
     fn interrupt(&self, event: u16, bytes: &[u8], out: &mut TextBuf) {
         let at = if matches!(event, 3 | 6) { 4 } else { 0 };
         let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { return };
@@ -285,12 +286,12 @@ impl Events {
     }
 }
 
-/// Whether an event's argument list begins with an interrupt's number, which stands in the event's place.
+/// True if the event's arguments start with an interrupt number, which traceprinter prints in place of the event.
 pub(crate) fn is_interrupt(class: u8, event: u16) -> bool {
     class == classes::INT && (1..=6).contains(&event)
 }
 
-/// Appends a label, or the number of an event without one.
+/// Appends the label of an event, or `EVENT n` if it is unknown.
 #[inline]
 fn push_label(row: Option<&Row>, event: u16, out: &mut TextBuf) {
     match row {

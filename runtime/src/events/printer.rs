@@ -1,46 +1,48 @@
-//! Prints records by the programs of the built-in events.
+//! Formats records with the programs of the built-in events.
 //!
-//! Nearly all records are of few events, most of which print text and numbers at fixed places: these are laid out when the
-//! first record comes, and the machine is left to the others.
+//! Most records belong to few events, and most of those print only text and numbers at fixed indices. Such routines are
+//! flattened at the first record and run without the machine.
 
-use super::{Entry, Opened};
+use super::{BuiltInEntry, Opened};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{Context, Env, Event, Job, Layout, Limits, Machine, Record, Straight, TextBuf, Timers};
 
-/// Prints a part of records: the program for it, and the scratch to run it.
+/// Prints one part of a record's line. Contains the state of the machine, so each thread needs its own.
 #[derive(Debug)]
 pub struct EventPrinter {
     opened: &'static Opened,
     big_endian: bool,
-    straights: Straights,
+    flat: FlatRoutines,
     machine: Machine,
     timers: Timers,
 }
 
-/// What is known of the entries whose text is laid out, from their first record on.
+/// Cache of flattened routines, filled as records arrive.
 #[derive(Debug)]
-struct Straights {
-    /// By entry, for simple records and combines: where it stands in `known`. Empty where a limit is below a line's length.
-    places: Vec<u32>,
+struct FlatRoutines {
+    /// Index into `known`, by entry and record size (simple or combine). Empty if a line's limit is below the size of a
+    /// flattened text, so that the machine checks the limit.
+    indices: Vec<u32>,
     known: Vec<Straight>,
 }
 
-/// The place of an entry of which no record has come, and of one that a machine has to run.
+/// Index of an entry that has had no record yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Index of an entry that only the machine can run.
 const RUN: u32 = u32::MAX - 1;
 
-impl Straights {
+impl FlatRoutines {
     #[inline(always)]
-    fn find(&self, place: usize) -> Option<&Straight> {
-        self.known.get(*self.places.get(place)? as usize)
+    fn find(&self, index: usize) -> Option<&Straight> {
+        self.known.get(*self.indices.get(index)? as usize)
     }
 
-    fn is_unknown(&self, place: usize) -> bool {
-        self.places.get(place) == Some(&UNKNOWN)
+    fn is_unknown(&self, index: usize) -> bool {
+        self.indices.get(index) == Some(&UNKNOWN)
     }
 
-    fn learn(&mut self, place: usize, straight: Option<Straight>) {
-        if let Some(known) = self.places.get_mut(place) {
+    fn learn(&mut self, index: usize, straight: Option<Straight>) {
+        if let Some(known) = self.indices.get_mut(index) {
             *known = if straight.is_some() { self.known.len() as u32 } else { RUN };
             self.known.extend(straight);
         }
@@ -49,23 +51,23 @@ impl Straights {
 
 impl EventPrinter {
     pub(super) fn new(opened: &'static Opened, big_endian: bool, limits: Limits) -> Self {
-        let n_places = if limits.text < Straight::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
+        let n_indices = if limits.text < Straight::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
         EventPrinter {
             opened,
             big_endian,
-            straights: Straights { places: vec![UNKNOWN; n_places], known: Vec::new() },
+            flat: FlatRoutines { indices: vec![UNKNOWN; n_indices], known: Vec::new() },
             machine: Machine::new(limits),
             timers: Timers::new(),
         }
     }
 
-    /// Appends the part of a record, with its line end; false where the part has none for it.
+    /// Appends the part of a record and a line end. Returns false if the part has no entry for the record.
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         self.print_behind([], record, out)
     }
 
-    /// The same behind a text, which is appended where the part is.
+    /// Like [`EventPrinter::print`], with a text before the part. The text is appended only if the part is.
     #[inline(always)]
     pub(crate) fn print_behind<const N: usize>(
         &mut self,
@@ -74,22 +76,22 @@ impl EventPrinter {
         out: &mut TextBuf,
     ) -> bool {
         let number = self.opened.number(record.class, record.event);
-        let straight = self.straights.find(2 * number + usize::from(record.wide));
+        let straight = self.flat.find(2 * number + usize::from(record.wide));
         if straight.is_some_and(|straight| straight.write(before, record.bytes, out)) {
             return true;
         }
-        // What is lent is a copy, so that it stands in memory here alone.
+        // Only the slow path takes references, and it takes them to copies: the originals can stay in registers.
         self.run_behind(&{ before }, number, &{ *record }, out)
     }
 
-    /// The same by the machine, which has to run some entries, and those whose text is not laid out yet.
+    /// Slow path: flattens the routine at an entry's first record, and runs the machine for this record.
     #[inline(never)]
     fn run_behind(&mut self, before: &[u8], number: usize, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let opened = self.opened;
         let Some(entry) = opened.entries.get(number) else { return false };
-        let place = 2 * number + usize::from(record.wide);
-        if self.straights.is_unknown(place) {
-            self.straights.learn(place, self.straight(entry, record.wide));
+        let index = 2 * number + usize::from(record.wide);
+        if self.flat.is_unknown(index) {
+            self.flat.learn(index, self.straight(entry, record.wide));
         }
         out.push(before);
         entry.push_label(out);
@@ -102,9 +104,9 @@ impl EventPrinter {
         true
     }
 
-    /// What an entry prints, where it can be laid out.
+    /// Flattens the routine of an entry; `None` if it needs the machine.
     #[cold]
-    fn straight(&self, entry: &Entry, wide: bool) -> Option<Straight> {
+    fn straight(&self, entry: &BuiltInEntry, wide: bool) -> Option<Straight> {
         let env = match (wide, self.big_endian) {
             (false, false) => Env::SimpleLittle,
             (true, false) => Env::WideLittle,
@@ -121,7 +123,7 @@ mod tests {
     use super::super::{Events, Part};
     use super::*;
 
-    /// Words that make a difference: what prints and what does not, failed calls, signs, lengths.
+    /// Words with edge cases: printable and unprintable bytes, failed calls, signs, number lengths.
     const WORDS: [u32; 12] =
         [0, 1, 9, 999, 1000, 0x6162_6364, 0x6100_0a7e, 0x7F20_2020, u32::MAX, 0x8000_0000, 123_456_789, 0x0A0B_0C0D];
 
@@ -135,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_laid_out_prints_as_the_machine_does() {
-        let mut n_straight = 0;
+    fn flattened_routines_print_as_the_machine_does() {
+        let mut n_flat = 0;
         for part in [Part::Compat, Part::CompatOneLine, Part::CompatHeading] {
             for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
                 let events = Events::of(Some((release, 0)), big_endian);
                 let mut printer = events.printer(part, Limits::default());
                 let mut machine = events.printer(part, Limits::default());
-                machine.straights.places.clear();
+                machine.flat.indices.clear();
                 let is_known = |id: u32| Events::opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
                 for id in (0..32_768).filter(|id| id % 97 == 0 || id >> 10 != 6 && is_known(*id)) {
                     for (wide, n_words) in [(false, 2), (true, 2), (true, 4), (true, 6), (true, 18)] {
@@ -159,16 +161,16 @@ mod tests {
                             bytes: &bytes,
                         };
                         let (mut text, mut expected) = (TextBuf::new(), TextBuf::new());
-                        // The first time it is not laid out yet.
+                        // Twice, since the first record only flattens the routine.
                         let prints = [(); 2].map(|()| printer.print_behind(*b"before", &record, &mut text));
                         let expect = [(); 2].map(|()| machine.print_behind(*b"before", &record, &mut expected));
                         assert_eq!(prints, expect);
                         assert_eq!(text.as_bytes(), expected.as_bytes(), "{part:?} {release} {big_endian} {record:?}");
                     }
                 }
-                n_straight += printer.straights.known.len();
+                n_flat += printer.flat.known.len();
             }
         }
-        assert!(n_straight > 5000, "{n_straight} are laid out");
+        assert!(n_flat > 5000, "{n_flat} are flattened");
     }
 }

@@ -1,16 +1,17 @@
-//! Names of classes and events, in every spelling: of QNX's header, with or without `_NTO_TRACE_`, and of traceprinter.
+//! Names of classes and events in all spellings: those of QNX's header, with or without `_NTO_TRACE_`, and those of
+//! traceprinter.
 
 use super::{CLASS_NAMES, Events};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::TextBuf;
 
-/// Names of classes, as [`canonical`] gives them, with the class and the events that each stands for.
+/// Canonical names ([`canonical`]) of classes, each with its class and the events that it covers.
 static CLASSES: &[(&str, u8, Part)] = include!("../../built_in/class_spellings.rs");
 
-/// Names of events: name, class, first and last number, and a bit for each release whose logs have the name.
+/// Canonical names of events: name, class, first and last number, and a bit per release that has the name.
 static EVENTS: &[(&str, u8, u16, u16, u8)] = include!("../../built_in/event_spellings.rs");
 
-/// Events of a class that a name stands for.
+/// Events of a class that a name covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Every event.
@@ -32,7 +33,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// True if an event of the class belongs to the part.
+    /// True if the part covers an event of the class.
     pub fn contains(self, events: Events, event: u16) -> bool {
         match self {
             Part::All => true,
@@ -47,7 +48,7 @@ impl Part {
     }
 }
 
-/// The kind of an event of the class [`classes::PR_TH`]: `THREAD`, `VTHREAD` or `PROCESS`.
+/// Kind of an event of the class [`classes::PR_TH`]: `THREAD`, `VTHREAD` or `PROCESS`.
 fn thread_kind(events: Events, event: u16) -> TextBuf {
     let (class, bytes) = (classes::PR_TH, &[][..]);
     let record = KevRecord { number: 0, offset: 0, class, event, cpu: 0, wide: false, stamp: 0, msb: None, bytes };
@@ -56,10 +57,10 @@ fn thread_kind(events: Events, event: u16) -> TextBuf {
     kind
 }
 
-/// Events of one name: their class, and first and last number.
-pub(crate) type Row = (u8, u16, u16);
+/// Range of events: class, first number, last number.
+pub(crate) type EventRange = (u8, u16, u16);
 
-/// A decimal number, or a hexadecimal one after `0x`.
+/// Parses a decimal number, or a hexadecimal one after `0x`.
 pub(crate) fn number(text: &str) -> Option<u16> {
     match text.strip_prefix("0x") {
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => u16::from_str_radix(digits, 16).ok(),
@@ -68,7 +69,7 @@ pub(crate) fn number(text: &str) -> Option<u16> {
     }
 }
 
-/// The class that a number or name stands for, and which of its events.
+/// Parses the number or name of a class. Returns the class and the events that the name covers.
 pub fn class(text: &str) -> Option<(u8, Part)> {
     if let Some(number) = number(text) {
         return (number < 32).then_some((number as u8, Part::All));
@@ -77,9 +78,9 @@ pub fn class(text: &str) -> Option<(u8, Part)> {
     CLASSES.iter().find(|(known, ..)| *known == name).map(|(_, class, part)| (*class, *part))
 }
 
-/// The events that a name stands for in logs of a release; in one class, if that is given. Kernel calls are named by their
-/// entries.
-pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str) -> Vec<Row> {
+/// Looks up the events of a name in a release, optionally in one class only. The name of a kernel call means its entry
+/// records. A name that the release does not have is looked up in all releases.
+pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str) -> Vec<EventRange> {
     let name = canonical(name);
     let named = || EVENTS.iter().filter(|row| row.0 == name && class.is_none_or(|class| row.1 == class));
     let bit = match release {
@@ -87,7 +88,7 @@ pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str)
         Some((8.., _)) => 0b100,
         _ => 0b001,
     };
-    let mut rows: Vec<Row> = named().filter(|row| row.4 & bit != 0).map(|row| (row.1, row.2, row.3)).collect();
+    let mut rows: Vec<EventRange> = named().filter(|row| row.4 & bit != 0).map(|row| (row.1, row.2, row.3)).collect();
     if rows.is_empty() {
         rows = named().map(|row| (row.1, row.2, row.3)).collect();
     }
@@ -96,13 +97,13 @@ pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str)
     rows
 }
 
-/// The names of all classes, for a message.
+/// Names of all classes, for messages.
 pub fn class_list() -> String {
     let parts = ["THREAD", "VTHREAD", "PROCESS", "KERCALLENTER", "KERCALLEXIT", "KERCALLINT", "INTENTER", "INTEXIT"];
     CLASS_NAMES.iter().map(|(_, name)| *name).chain(parts).collect::<Vec<_>>().join(", ")
 }
 
-/// The labels of a class for a message, each once.
+/// Distinct labels of a class, for messages.
 pub(crate) fn event_list(of: Events, class: u8) -> String {
     const MAX_LISTED: usize = 40;
     let mut labels = of.labels(class);
@@ -114,19 +115,19 @@ pub(crate) fn event_list(of: Events, class: u8) -> String {
     labels.join(", ") + &more
 }
 
-/// Rows for a message: `SYSTEM:8, SYSTEM:21`.
-pub(crate) fn row_list(rows: &[Row]) -> String {
+/// Formats events for messages: `SYSTEM:8, SYSTEM:21`.
+pub(crate) fn row_list(rows: &[EventRange]) -> String {
     let name = |class: u8| super::class_name(class).map_or_else(|| class.to_string(), str::to_owned);
     rows.iter().map(|(class, first, _)| format!("{}:{first}", name(*class))).collect::<Vec<_>>().join(", ")
 }
 
-/// Offset of the kernel call's records of a kind from the number of its entry; `None` for another word.
+/// Distance of a kernel call's records of a kind, such as `exit`, from its entry record. `None` for unknown kinds.
 pub(crate) fn call_record(kind: &str) -> Option<u16> {
     let kinds = [("enter", 0), ("exit", 128), ("int", 256), ("enter64", 512), ("exit64", 512 + 128)];
     kinds.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(kind)).map(|(_, add)| add)
 }
 
-/// A kernel call's name, and the kind of record after its colon.
+/// Splits a kernel call's name from the kind of record after its last colon.
 pub(crate) fn split_call(class: u8, text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((name, kind)) if class == classes::KER_CALL => (name, Some(kind)),
@@ -134,8 +135,8 @@ pub(crate) fn split_call(class: u8, text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A name in lower case, without the beginning that all constants of QNX's header have. The compiler writes the tables'
-/// names so.
+/// Canonical form of a name: lower case, without the prefix of QNX's constants. The compiler writes the tables in this
+/// form.
 fn canonical(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let start = ["_nto_trace_", "__ker_"].into_iter().find_map(|start| name.strip_prefix(start));
@@ -156,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_class_of_threads_depend_on_the_release() {
+    fn thread_parts_depend_on_the_release() {
         let of = |release, part: Part| {
             let events = Events::of(release, false);
             (0..1024).filter(|event| part.contains(events, *event)).collect::<Vec<u16>>()
         };
-        // What the table does not have is of threads, below 64.
+        // Unknown events below 64 belong to threads.
         assert!(of(Some((6, 4)), Part::VirtualThreads).iter().copied().eq((26..47).chain(50..52)));
         assert!(of(Some((6, 4)), Part::Threads).iter().copied().eq((0..26).chain(47..50).chain(52..64)));
         assert!(of(Some((8, 0)), Part::Threads).contains(&26));

@@ -1,10 +1,10 @@
-//! The tables of the default layout: what an event is called, and which arguments its records have.
+//! Tables of the default layout: the label of each event, and the arguments of its records.
 
 use super::N_IDS;
 use std::sync::OnceLock;
 use tfbc_vm::Space;
 
-/// The QNX releases with tables of their own.
+/// QNX releases that have their own table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Release {
     Qnx6_4,
@@ -12,12 +12,13 @@ pub(crate) enum Release {
     Qnx8_0,
 }
 
-/// An event of one release.
+/// An event, or a range of events with one label, in one release.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub class: u8,
-    /// The event numbers that the row is for.
+    /// First event number.
     pub first: u16,
+    /// Last event number, inclusive.
     pub last: u16,
     pub label: &'static str,
     pub class_text: &'static str,
@@ -25,42 +26,42 @@ pub(crate) struct Row {
     pub lists: Lists,
 }
 
-/// The ways in which arguments are shown.
+/// Format of an event's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Listed,
-    /// Each argument on a line of its own, even of a short record.
+    /// Each argument on its own line, even for short records.
     OwnLines,
-    /// State of a thread.
+    /// State change of a thread.
     State,
     /// Exit of a kernel call, which may have failed.
     Exit,
-    /// Interrupted kernel call: no arguments.
+    /// Interrupted kernel call, which has no arguments.
     Interrupted,
     Interrupt,
     Buffer,
     User,
 }
 
-/// The argument lists of an event.
+/// Argument lists of an event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Lists {
-    /// For records of up to two words, and for longer ones.
+    /// One list for records of up to two words, another for longer ones.
     ByLength { short: Args, long: Args },
-    /// For kernel calls with 64-bit values.
+    /// Lists of kernel calls with 64-bit values.
     With64 {
         fast: Args,
         wide: Args,
-        /// List of two words that have only 32-bit values.
+        /// List for records of two words, which have room for 32-bit values only.
         fast_32: Args,
     },
-    /// The first arguments of a list whose rest is not documented.
+    /// Documented start of a list whose rest is unknown.
     Prefix(&'static [ListArg]),
 }
 
 pub(crate) type Args = Option<&'static [ListArg]>;
 
-/// One argument of a list.
+/// An argument of a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListArg {
     pub name: &'static str,
@@ -76,30 +77,30 @@ pub(crate) enum Letter {
     Pointer,
     Decimal64,
     Hex64,
-    /// Text of up to so many words.
+    /// Text of at most this many words.
     Text(u8),
-    /// Text to a NUL or the end of the data.
+    /// Text up to a NUL or the end of the data.
     Name,
-    /// Running number of a buffer: the low 11 bits, decimal.
+    /// Sequence number of a buffer: the low 11 bits, in decimal.
     Sequence,
 }
 
-/// The way in which traceprinter shows an argument.
+/// Format of an argument in traceprinter's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     /// ` name:value`.
     Named,
-    /// Not at all: the event text shows it.
+    /// Not printed, because the event text contains it.
     Hidden,
-    /// Text and decimal number.
+    /// Decimal number after a text.
     Decimal(&'static str),
-    /// Decimal number between texts.
+    /// Decimal number between two texts.
     Between(&'static str, &'static str),
-    /// Text and hex digits, as many as the value may have.
+    /// Hexadecimal number after a text, with leading zeros.
     Hex(&'static str),
     /// ` name:"text"`.
     Quoted,
-    /// A sigevent, which begins here.
+    /// Start of a sigevent, which spans several arguments.
     Sigevent,
 }
 
@@ -112,7 +113,7 @@ impl ListArg {
         ListArg { name, letter, show }
     }
 
-    /// Words that the argument has in full; a name has one at least.
+    /// Size of the argument in words. A name has at least one.
     pub const fn n_words(&self) -> usize {
         match self.letter {
             Letter::Decimal64 | Letter::Hex64 => 2,
@@ -137,7 +138,7 @@ pub(crate) static USER: [ListArg; 2] = [ListArg::new("d0", Letter::Hex), ListArg
 
 pub(crate) static USER_TEXT: [ListArg; 1] = [ListArg::shown("STR", Letter::Name, Show::Quoted)];
 
-/// State of a thread, as 1.02 shows it.
+/// State of a thread, in the format of traceprinter 1.02.
 pub(crate) static STATE: [ListArg; 6] = [
     ListArg::new("pid", Letter::Decimal),
     ListArg::shown("tid", Letter::Decimal, Show::Between(" tid:", " ")),
@@ -147,7 +148,7 @@ pub(crate) static STATE: [ListArg; 6] = [
     ListArg::new("sched_flags", Letter::Hex),
 ];
 
-/// One of the states that only 8.0 has.
+/// Thread state that only QNX 8.0 has.
 pub(crate) static NEW_STATE: [ListArg; 6] = [
     ListArg::new("pid", Letter::Decimal),
     ListArg::new("tid", Letter::Decimal),
@@ -194,12 +195,12 @@ static EVENTS_6_4: &[Row] = include!("../../built_in/events_6_4.rs");
 static EVENTS_7_1: &[Row] = include!("../../built_in/events_7_1.rs");
 static EVENTS_8_0: &[Row] = include!("../../built_in/events_8_0.rs");
 
-/// The rows of a release, by class and event.
+/// Rows of a release, looked up by class and event.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: &'static [Row],
-    /// Index of each event's row; [`NONE`] if it has none.
-    places: Box<[u16; N_IDS]>,
+    /// Index of the row of each event; [`NONE`] if it has none.
+    indices: Box<[u16; N_IDS]>,
 }
 
 const NONE: u16 = u16::MAX;
@@ -213,19 +214,19 @@ impl Table {
             Release::Qnx8_0 => (EVENTS_8_0, &TABLES[2]),
         };
         table.get_or_init(|| {
-            let mut places = Box::new([NONE; N_IDS]);
-            for (place, row) in rows.iter().enumerate() {
+            let mut indices = Box::new([NONE; N_IDS]);
+            for (index, row) in rows.iter().enumerate() {
                 for event in row.first..=row.last {
-                    places[usize::from(Space::record_id(row.class, event)) % N_IDS] = place as u16;
+                    indices[usize::from(Space::record_id(row.class, event)) % N_IDS] = index as u16;
                 }
             }
-            Table { rows, places }
+            Table { rows, indices }
         })
     }
 
     #[inline(always)]
     pub fn row(&self, class: u8, event: u16) -> Option<&'static Row> {
         let id = usize::from(Space::record_id(class, event));
-        self.rows.get(usize::from(self.places[id % N_IDS]))
+        self.rows.get(usize::from(self.indices[id % N_IDS]))
     }
 }

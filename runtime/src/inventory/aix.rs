@@ -9,12 +9,12 @@ use crate::report::Monitor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Limit of distinct threads and CPUs. Their ids come from the trace.
+/// Limit of distinct threads and of distinct CPUs. Their ids come from the trace, so a hostile one could use up memory.
 const MAX_COUNTED: usize = 1 << 16;
 /// Limit of listed damaged places and of listed gaps.
 const MAX_LISTED: usize = 100;
 
-/// Facts about the logs of an AIX trace.
+/// Inventory of an AIX trace with one or more logs.
 #[derive(Debug, Clone)]
 pub struct AixInventory {
     state: TraceState,
@@ -22,50 +22,50 @@ pub struct AixInventory {
     tids: BTreeSet<u64>,
     last_tid: Option<u64>,
     off_since_ns: Option<u64>,
-    /// Events of all files.
+    /// Number of events in all files.
     pub n_events: u64,
-    /// Events per CPU, up to 65,536 CPUs.
+    /// Number of events per CPU, for up to 65,536 CPUs.
     pub cpus: BTreeMap<u64, u64>,
-    /// One for each log, in the order of [`Logs::logs`].
+    /// Inventory per log, in the order of [`Logs::logs`].
     pub files: Vec<FileInventory>,
-    /// Damaged places.
+    /// Number of damaged places.
     pub n_damaged: u64,
-    /// The first notices, of damage and of other things.
+    /// First notices: damage and warnings.
     pub notices: Vec<Notice>,
-    /// Range of offsets that contains the damage missing in `notices`.
+    /// Range of offsets that contains the damage not listed in `notices`.
     pub unlisted: Option<(u64, u64)>,
-    /// Gaps of the recording.
+    /// Number of gaps in the recording.
     pub n_gaps: u64,
-    /// The first gaps.
+    /// First gaps.
     pub gaps: Vec<Gap>,
-    /// Contradiction between the reader's counts and this inventory's, which is a fault of this library.
+    /// Mismatch between the counts of reader and inventory, which is a bug of this library.
     pub imbalance: Option<Imbalance>,
 }
 
-/// Facts about one file of a trace.
+/// Inventory of one file of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileInventory {
-    /// Events.
+    /// Number of events.
     pub n_events: u64,
-    /// Times of the first and last event since the trace's start, in nanoseconds.
+    /// Earliest and latest event, in nanoseconds since the start of the trace.
     pub elapsed_ns: Option<(u64, u64)>,
 }
 
-/// Interval or place without events.
+/// Gap in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
-    /// Hook 006: the buffers were full.
+    /// The buffers were full (hook 006).
     Lost {
-        /// Time since the trace's start.
+        /// Time since the start of the trace.
         at_ns: u64,
-        /// Offset of the hook in its file.
+        /// Offset of the event in its file.
         offset: u64,
         /// Index of the file.
         log: usize,
-        /// Entries that were not recorded.
+        /// Number of entries that were not recorded.
         n_entries: u64,
     },
-    /// The trace was off, between hooks 002 and 001.
+    /// The trace was switched off (hook 002) and on again (hook 001).
     Off {
         /// Time of hook 002.
         from_ns: u64,
@@ -86,10 +86,10 @@ impl FileInventory {
 }
 
 impl AixInventory {
-    /// Reads logs to their end. The monitor is told of notices and progress.
+    /// Reads logs to their end. Notices and progress go to the monitor.
     ///
     /// # Errors
-    /// A log cannot be read.
+    /// Reading a log failed.
     pub fn take(logs: &mut Logs, monitor: &mut impl Monitor) -> io::Result<Self> {
         let mut inventory = Self {
             state: TraceState::default(),
@@ -124,28 +124,30 @@ impl AixInventory {
         Ok(inventory)
     }
 
-    /// The system that was traced, from the trace's first events.
+    /// The traced system, as the first events describe it.
     pub fn system(&self) -> &SystemInfo {
         self.state.system()
     }
 
-    /// Distinct threads, up to 65,536.
+    /// Number of distinct threads, at most 65,536.
     pub fn n_threads(&self) -> usize {
         self.tids.len()
     }
 
-    /// Ids with events, ascending, with the number of events.
+    /// Ids with their number of events, in ascending order.
     pub fn by_id(&self) -> impl Iterator<Item = (u16, u64)> {
         (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0)
     }
 
-    /// Times of the first and last event of all files since the trace's start, in nanoseconds.
+    /// Earliest and latest event of all files, in nanoseconds since the start of the trace.
     pub fn elapsed_ns(&self) -> Option<(u64, u64)> {
         let times = self.files.iter().filter_map(|file| file.elapsed_ns);
         times.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
     }
 
-    /// Hooks that the built-in format file shows by its own layouts, though the trace does not say that it has them.
+    /// Recorded hooks that the built-in format file formats with guessed layouts: the trace does not declare that it
+    /// uses
+    /// these layouts.
     pub fn guessed_layouts(&self, catalog: &Catalog<'_>) -> IdSet {
         let mut hooks = IdSet::default();
         if !self.system().has_our_layouts() {
@@ -157,7 +159,7 @@ impl AixInventory {
 
     fn note(&mut self, notice: Notice) {
         self.n_damaged += u64::from(notice.damage);
-        // Notices without bytes, such as why a compressed file ends, have their own share.
+        // Notices without bytes, such as the end of a damaged compressed file, come last and need room of their own.
         let limit = if notice.skipped.is_none() { 2 * MAX_LISTED } else { MAX_LISTED };
         if self.notices.len() < limit {
             self.notices.push(notice);
@@ -190,7 +192,7 @@ impl AixInventory {
     #[cold]
     fn note_gap(&mut self, timed: &TimedEvent<'_>) {
         let (event, now) = (&timed.event, timed.time.elapsed_ns);
-        // The files of CPUs go off and on independently.
+        // With one file per CPU, each file is switched off and on by itself.
         let of_all = self.files.len() == 1 || event.cpu.is_none();
         match event.id {
             hooks::BUFFER_WRAP => {
@@ -215,7 +217,7 @@ impl AixInventory {
     }
 }
 
-/// Data word of an event that is not generic, counted from 1.
+/// Data word of an event that is not generic; word 1 is the first.
 fn data_word(event: &RawEvent<'_>, at: usize) -> u64 {
     let width_bytes = if event.wide { 8 } else { 4 };
     let bytes = event.bytes.get(at * width_bytes..(at + 1) * width_bytes).unwrap_or_default();

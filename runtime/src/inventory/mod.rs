@@ -1,4 +1,4 @@
-//! Facts about a whole trace, gathered in one pass: events per id, time range, CPUs, damage, gaps.
+//! Inventory of a whole trace, collected in one pass: events per id, time range, CPUs, damage, gaps.
 //!
 //! ```
 //! use tfbc::inventory::AixInventory;
@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Header facts, such as kind and size, belong to the opened trace: [`Trace`](crate::reader::aix::Trace) and
+//! Kind, size and other header data are properties of the opened trace: [`Trace`](crate::reader::aix::Trace) and
 //! [`KevLog`](crate::reader::kev::KevLog).
 
 mod aix;
@@ -22,5 +22,5 @@ mod qnx;
 pub use aix::{AixInventory, FileInventory, Gap};
 pub use qnx::QnxInventory;
 
-/// Events between two progress reports.
+/// Number of events between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 14;

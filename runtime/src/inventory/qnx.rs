@@ -7,28 +7,28 @@ use crate::report::Monitor;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Facts about a QNX kernel log.
+/// Inventory of a QNX kernel log.
 #[derive(Debug, Clone, Default)]
 pub struct QnxInventory {
-    /// Damaged places.
+    /// Number of damaged places.
     pub n_damaged: u64,
-    /// Events without a time.
+    /// Number of events without a time.
     pub n_untimed: u64,
-    /// Earliest and latest time, in nanoseconds.
+    /// Earliest and latest event, in nanoseconds since boot.
     pub time_ns: Option<(u64, u64)>,
-    /// Events per class and event number.
+    /// Number of events per class and event number.
     pub by_event: BTreeMap<(u8, u16), u64>,
-    /// Contradiction between the reader's counts, which is a fault of this library.
+    /// Mismatch between the reader's counts, which is a bug of this library.
     pub imbalance: Option<Imbalance>,
-    /// Bit per CPU.
+    /// Bit mask of CPUs with events.
     cpus: u64,
 }
 
 impl QnxInventory {
-    /// Reads a log to its end. The monitor is told of notices and progress.
+    /// Reads a log to its end. Notices and progress go to the monitor.
     ///
     /// # Errors
-    /// The log cannot be read.
+    /// Reading the log failed.
     pub fn take(log: &mut KevLog, monitor: &mut impl Monitor) -> io::Result<Self> {
         let mut inventory = Self::default();
         let header = log.header().clone();
@@ -55,7 +55,7 @@ impl QnxInventory {
         Ok(inventory)
     }
 
-    /// CPUs with events, ascending.
+    /// CPUs with events, in ascending order.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         (0..u64::BITS).filter(|cpu| self.cpus >> cpu & 1 == 1)
     }

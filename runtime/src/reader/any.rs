@@ -1,4 +1,4 @@
-//! A trace of any kind, told apart by its first bytes.
+//! Detects the kind of a trace by its first bytes, and opens it.
 
 use super::aix::{Kind, Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
@@ -7,37 +7,37 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Bytes that begin like a trace of AIX are a log of QNX where a marker stands in so many of them.
+/// Number of first bytes searched for QNX's marker in an input that also looks like an AIX trace.
 const MAX_AIX_HEAD: usize = 4096;
 
-/// An opened trace.
+/// An opened trace of either vendor.
 pub enum AnyTrace {
-    /// A trace of AIX.
+    /// An AIX trace.
     Aix(Box<Logs>),
-    /// A log of QNX.
+    /// A QNX kernel log.
     Kev(Box<KevLog>),
 }
 
-/// The system that a trace was recorded on.
+/// System that a trace was recorded on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// A log or stream of AIX's trace.
+    /// AIX: a log or stream of its trace.
     Aix,
-    /// A kernel log of QNX.
+    /// QNX: a kernel log.
     Qnx,
 }
 
-/// What a trace is, by its first bytes.
+/// Kind of a trace file, detected from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
-    /// A trace of AIX.
+    /// An AIX trace.
     Aix(Kind),
-    /// A kernel log of QNX.
+    /// A QNX kernel log.
     Kev,
 }
 
 impl TraceKind {
-    /// The name that `--format` takes.
+    /// Name of the kind, as `--format` accepts it.
     pub fn name(self) -> &'static str {
         match self {
             TraceKind::Aix(kind) => kind.name(),
@@ -46,12 +46,12 @@ impl TraceKind {
     }
 }
 
-/// Why a trace cannot be read at all.
+/// Reason why a trace cannot be opened.
 #[derive(Debug)]
 pub enum TraceError {
-    /// It was taken for a trace of AIX.
+    /// Error of an input that was opened as an AIX trace.
     Aix(OpenError),
-    /// It was taken for a log of QNX.
+    /// Error of an input that was opened as a QNX log.
     Kev(KevRefusal),
 }
 
@@ -73,11 +73,10 @@ impl From<io::Error> for TraceError {
 }
 
 impl AnyTrace {
-    /// Opens a trace, `-` being standard input. What begins like no log of QNX is taken for a trace of AIX, of which
-    /// `options` may say the kind.
+    /// Opens a trace; `-` is standard input. An input that does not start like a QNX log is opened as an AIX trace.
     ///
     /// # Errors
-    /// The input cannot be read, or is no trace.
+    /// The input cannot be read, or is not a trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         if options.format.is_some() {
             return Logs::open(path, options).map(Self::aix).map_err(TraceError::Aix);
@@ -94,19 +93,19 @@ impl AnyTrace {
             .map_err(TraceError::Aix)
     }
 
-    /// Opens a log of QNX, whatever its first bytes are.
+    /// Opens a QNX log without detecting the kind.
     ///
     /// # Errors
-    /// The input cannot be read, or is no log.
+    /// The input cannot be read, or is not a QNX log.
     pub fn open_kev(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &kev_options(options)))
     }
 
-    /// Reads a trace from an input that is no file by a path; `name` is what messages use.
+    /// Opens a trace from an open input. Messages call it `name`.
     ///
     /// # Errors
-    /// The input cannot be read, or is no trace.
+    /// The input cannot be read, or is not a trace.
     pub fn from_input(name: &str, input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
         let mut window = Window::new(input.within(options.max_ratio));
         if options.format.is_none() && begins_kev(&mut window)? {
@@ -115,7 +114,7 @@ impl AnyTrace {
         Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(TraceError::Aix)
     }
 
-    /// The kind of a trace in a file, by its first bytes; `None` if it is no trace.
+    /// Detects the kind of a file; `None` if it is not a trace.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -127,7 +126,7 @@ impl AnyTrace {
         Ok(find_kind(&mut window).ok().map(TraceKind::Aix))
     }
 
-    /// The system whose trace a file is, by its first bytes; `None` if it is no trace.
+    /// Detects the system that a file was traced on; `None` if it is not a trace.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -144,19 +143,20 @@ impl AnyTrace {
     }
 }
 
-/// What options for any trace mean for a log of QNX; the input knows already what it may come to.
+/// Options of the QNX reader. The decompression limit is not among them, because the input applies it already.
 fn kev_options(options: &ReadOptions) -> KevOptions {
     KevOptions { salvage: options.salvage, ..KevOptions::default() }
 }
 
-/// Looks at as many first bytes as tell a log of QNX from a trace of AIX: of a pipe no more than that, since its next
-/// ones may be long in coming.
+/// True if the input starts like a QNX log. Reads no more than needed, because the next bytes of a pipe may be late.
 fn begins_kev(window: &mut Window) -> io::Result<bool> {
     let mut n_looked_at = 0usize;
     loop {
         let head = window.bytes();
         let is_aix = head.len() >= 4 && (is_trace(head) || may_be_stream32(head));
-        // An AIX trace may hold a marker, too, as text of an event; the other one may stand across two reads.
+        // An event of an AIX trace may contain the marker as text, hence the shorter search. The marker may also be
+        // split by
+        // two reads, hence the overlap.
         let fresh = n_looked_at.saturating_sub(32);
         let end = if is_aix { head.len().min(MAX_AIX_HEAD) } else { head.len() };
         if head.get(fresh..end).is_some_and(is_kev) {

@@ -1,15 +1,14 @@
-//! A file that grows: where it ends, reading waits until more is written.
+//! Input that follows a growing file: at the end, reading waits for more bytes.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time between two looks at a file that has not grown.
+/// Polling interval at the end of the file.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Gives the bytes of a growing file as they are written. It ends where the file is truncated, removed, or replaced by
-/// another one of its name.
+/// Reader of a growing file. It ends if the file is truncated, removed, or replaced by another file of the same name.
 pub struct Follower {
     file: File,
     path: PathBuf,
@@ -18,18 +17,18 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows an opened file, of which nothing has been read.
+    /// Follows an open file from its start. `path` is checked for a replaced file.
     pub fn new(file: File, path: &Path) -> Self {
         Self { file, path: path.to_owned(), offset: 0, ending: None }
     }
 
-    /// What happened to the file.
+    /// Reason why reading has ended; `None` while the file may still grow.
     pub fn ending(&self) -> Option<&'static str> {
         self.ending
     }
 
-    /// Whether the file is still the one that is read.
-    fn look(&self) -> io::Result<Option<&'static str>> {
+    /// Returns a reason to stop if the path no longer leads to the open file.
+    fn check(&self) -> io::Result<Option<&'static str>> {
         let ours = self.file.metadata()?;
         if ours.len() < self.offset {
             return Ok(Some("the file was truncated"));
@@ -56,8 +55,8 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 impl Read for Follower {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.ending.is_none() {
-            // What was written before the file went is read first.
-            let ending = self.look()?;
+            // Checked before the read, so that everything written before the end is still read.
+            let ending = self.check()?;
             let n = self.file.read(into)?;
             if n > 0 {
                 self.offset += n as u64;
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_is_another_one() {
+    fn a_replaced_file_ends_the_input() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut follower) = followed(directory.path());
         fs::write(directory.path().join("other"), b"two").unwrap();
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_grows_until_it_is_truncated() {
+    fn a_growing_file_is_read_until_truncated() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut follower) = followed(directory.path());
         let mut bytes = [0; 8];
@@ -126,7 +125,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_place_that_cannot_be_looked_at_is_an_error() {
+    fn a_path_that_cannot_be_checked_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let [logs, elsewhere] = ["logs", "elsewhere"].map(|name| directory.path().join(name));
         fs::create_dir(&logs).unwrap();

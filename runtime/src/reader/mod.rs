@@ -1,4 +1,4 @@
-//! Trace readers: bytes pushed in, events taken out.
+//! Readers: from the bytes of a trace to its events.
 
 pub mod aix;
 mod any;

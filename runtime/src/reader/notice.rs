@@ -1,51 +1,50 @@
-//! What every reader says beside the events: notices, and where bytes and events went.
+//! Notices of the readers, and the accounting of bytes and events.
 
 use std::fmt;
 
-/// Something the reader of a report must know about the trace.
+/// Message about the trace for the user of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Whether bytes of the trace could not be read as events.
+    /// True if bytes of the trace could not be read as events.
     pub damage: bool,
-    /// Where and what, without the file's name.
+    /// Text with offset and problem, without the file's name.
     pub message: String,
-    /// The bytes that are skipped, as the first one's offset and that behind the last; `None` where none are, or where
-    /// they do not stand in one piece.
+    /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or not in one piece.
     pub skipped: Option<(u64, u64)>,
 }
 
 impl Notice {
-    /// A damaged place.
+    /// Creates a notice of damage.
     pub fn damage(message: impl Into<String>) -> Self {
         Self { damage: true, message: message.into(), skipped: None }
     }
 
-    /// Something that is no damage.
+    /// Creates a notice that is not about damage.
     pub fn warning(message: impl Into<String>) -> Self {
         Self { damage: false, ..Self::damage(message) }
     }
 
-    /// The same of bytes that are skipped.
+    /// Adds the range of bytes that were skipped.
     pub fn skipping(self, from: u64, to: u64) -> Self {
         Self { skipped: (from < to).then_some((from, to)), ..self }
     }
 }
 
-/// Where the bytes of a trace went. `read == header + events + skipped` whenever [`Tally::check`] may be asked.
+/// Accounting of a trace's bytes. `read == header + events + skipped` at the end and between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Bytes taken in.
+    /// Bytes read from the input.
     pub read: u64,
     /// Bytes of headers and tables.
     pub header: u64,
     /// Bytes of whole events.
     pub events: u64,
-    /// Bytes that notices named as left out.
+    /// Bytes that notices report as skipped.
     pub skipped: u64,
 }
 
 impl Tally {
-    /// Whether every byte went somewhere.
+    /// Checks that every byte is accounted for.
     ///
     /// ```
     /// use tfbc::reader::Tally;
@@ -56,7 +55,7 @@ impl Tally {
     /// ```
     ///
     /// # Errors
-    /// The figures do not add up: a fault of this program.
+    /// The counts do not add up, which is a bug of this library.
     pub fn check(&self) -> Result<(), Imbalance> {
         let Self { read, header, events, skipped } = *self;
         Imbalance::check("bytes", read, &[("header", header), ("events", events), ("skipped", skipped)])
@@ -76,17 +75,17 @@ impl std::ops::Add for Tally {
     }
 }
 
-/// Figures that do not add up: a fault of this program, never of a trace.
+/// Counts that do not add up. Always a bug of this library, never a property of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imbalance {
     what: &'static str,
     read: u64,
-    /// What became of it, as far as the names are not empty.
+    /// Named shares of `read`; unused ones have an empty name.
     parts: [(&'static str, u64); 3],
 }
 
 impl Imbalance {
-    /// Compares what was read with what became of it, in at most three parts.
+    /// Checks that `read` is the sum of at most three parts.
     pub(crate) fn check(what: &'static str, read: u64, parts: &[(&'static str, u64)]) -> Result<(), Self> {
         let mut all = [("", 0); 3];
         all.iter_mut().zip(parts).for_each(|(part, named)| *part = *named);
@@ -119,13 +118,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_of_no_bytes_is_not_skipped() {
+    fn an_empty_range_is_not_skipped() {
         let skipped = |from, to| Notice::damage("x").skipping(from, to).skipped;
         assert_eq!((skipped(3, 3), skipped(3, 5), skipped(5, 3)), (None, Some((3, 5)), None));
     }
 
     #[test]
-    fn what_does_not_add_up_is_told_by_its_parts() {
+    fn an_imbalance_lists_its_parts() {
         let error = Imbalance::check("events", 5, &[("formatted", 3), ("filtered out", 1)]).unwrap_err();
         assert_eq!(error.to_string(), "5 events were read, and 4 are accounted for: formatted 3, filtered out 1");
     }

@@ -1,4 +1,4 @@
-//! A sliding window over a file or a pipe: what is read and not yet consumed stands in one piece.
+//! Inputs, and a sliding window over one: the bytes that are read but not yet consumed, as one slice.
 
 use super::follow::Follower;
 use super::notice::Notice;
@@ -15,52 +15,55 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use tempfile::SpooledTempFile;
 
-/// Bytes asked for in one read. A batch takes as many at most: with its events and their text they fit a second cache.
+/// Size of one read, and of the bytes that a batch may contain at most. With its events and their text, a batch of this
+/// size fits the second-level cache.
 const CHUNK: usize = 128 << 10;
 
-/// Bytes of an input that cannot be read again that are looked ahead at.
+/// Largest look-ahead into an input that is not seekable, in bytes.
 pub(in crate::reader) const MAX_LOOK_AHEAD: u64 = 16 << 20;
 
-/// How many of them are kept in memory.
+/// Part of the look-ahead that stays in memory; the rest goes to a temporary file.
 const LOOK_AHEAD_IN_MEMORY: usize = 1 << 20;
 
-/// Bytes of a buffer that is handed over that may be copied twice, so that the next one can lend its own.
+/// Size up to which the unread rest of a buffer is copied twice, so that the next batch can lend its own buffer.
 const LITTLE: usize = 4 << 10;
 
-/// Where held bytes end at most in a buffer: batches tell their places in 32 bits. Only inputs in memory have larger ones.
+/// Largest offset in a buffer of bytes that events can refer to: batches store 32-bit offsets. Only inputs in memory
+/// have
+/// larger buffers.
 const MAX_PLACE: usize = u32::MAX as usize;
 
-/// Anything that can be read and positioned, such as a file or a cursor.
+/// Seekable input, such as a file or a cursor.
 pub trait ReadSeek: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
-/// Where trace bytes come from.
+/// Source of a trace's bytes.
 pub enum Input {
-    /// A regular file: logs are read by position, and looking ahead costs no memory.
+    /// Regular file. Logs are read by position, and looking ahead needs no memory.
     Seekable(Box<dyn ReadSeek>),
-    /// Bytes in memory: the same, but for events, which are formatted where they stand.
+    /// Bytes in memory. Events are formatted from them without a copy.
     Memory(Cursor<Bytes>),
-    /// Anything that can be read: what is looked ahead at is kept.
+    /// Stream that cannot be read twice; looking ahead keeps its bytes.
     Stream(Box<dyn Read + Send>),
-    /// A pipe, a terminal or a socket, which tells whether it has bytes at hand.
+    /// Pipe, terminal or socket, which can be polled for bytes.
     Pipe(Pipe),
-    /// A compressed file or pipe: what is read of it is unpacked.
+    /// Compressed file or pipe, decompressed while reading.
     Packed(Box<Unpacker>),
-    /// A growing file: reading waits at its end.
+    /// Growing file; reading waits at its end.
     Growing(Box<Follower>),
 }
 
-/// An opened pipe, terminal or socket.
+/// An open pipe, terminal or socket.
 pub struct Pipe {
     read: Box<dyn Read + Send>,
-    /// What is asked for bytes.
+    /// Descriptor to poll.
     #[cfg(unix)]
     descriptor: Option<OwnedFd>,
 }
 
 impl Pipe {
-    /// Whether the next read may wait.
+    /// True if the next read may block.
     fn may_wait(&self) -> bool {
         #[cfg(unix)]
         if let Some(descriptor) = &self.descriptor {
@@ -72,7 +75,7 @@ impl Pipe {
 }
 
 impl Input {
-    /// Opens a file, `-` being standard input. Whether it is compressed is told by its first bytes.
+    /// Opens a file; `-` is standard input. Compression is detected from the first bytes.
     ///
     /// # Errors
     /// The file cannot be opened or read.
@@ -80,10 +83,10 @@ impl Input {
         if path == Path::new("-") { Self::from_stdin() } else { Self::from_file(File::open(path)?) }
     }
 
-    /// An opened file: seekable when it is a regular one that is not compressed.
+    /// Uses an open file. It is seekable if it is a regular file and not compressed.
     ///
     /// # Errors
-    /// The file's kind cannot be told.
+    /// The type or the first bytes of the file cannot be read.
     pub fn from_file(mut file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -104,7 +107,7 @@ impl Input {
         Self::from_read(io::stdin())
     }
 
-    /// A pipe, which is asked whether it has bytes.
+    /// Uses a pipe, with its descriptor for polling.
     fn from_pipe(file: File) -> io::Result<Self> {
         #[cfg(unix)]
         let descriptor = file.as_fd().try_clone_to_owned().ok();
@@ -118,7 +121,7 @@ impl Input {
         })
     }
 
-    /// Whether the next read may wait for another program.
+    /// True if the next read may block on another program.
     fn may_wait(&self) -> bool {
         match self {
             Input::Seekable(_) | Input::Memory(_) => false,
@@ -128,10 +131,10 @@ impl Input {
         }
     }
 
-    /// A pipe, a terminal or a socket. Waits for its first bytes, which tell whether it is compressed.
+    /// Uses a pipe, terminal or socket. Blocks until the first bytes arrive, which show whether it is compressed.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Reading the first bytes failed.
     pub fn from_read(mut read: impl Read + Send + 'static) -> io::Result<Self> {
         let magic = Compression::read_magic(&mut read)?;
         let compression = Compression::of(&magic);
@@ -142,7 +145,7 @@ impl Input {
         })
     }
 
-    /// Opens a file that grows, or a pipe.
+    /// Opens a growing file, or a pipe.
     ///
     /// # Errors
     /// The file cannot be opened or read, or is compressed.
@@ -159,13 +162,13 @@ impl Input {
         match Compression::of(&magic) {
             None => Ok(Input::Growing(Box::new(Follower::new(file, path)))),
             Some(compression) => {
-                let text = format!("a file that {compression} made cannot be followed");
+                let text = format!("a file compressed by {compression} cannot be followed; unpack it first");
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
         }
     }
 
-    /// The same input, of which a byte may come to so many, where it is compressed.
+    /// Limits the decompression ratio of a compressed input.
     #[must_use]
     pub fn within(mut self, max: MaxRatio) -> Self {
         if let Input::Packed(unpacker) = &mut self {
@@ -174,15 +177,15 @@ impl Input {
         self
     }
 
-    /// Whether reading may wait for another program.
+    /// True if reading may block on another program.
     pub(in crate::reader) fn is_live(&self) -> bool {
         !matches!(self, Input::Seekable(_) | Input::Memory(_))
     }
 
-    /// Reads all of an input that has at most `max` bytes.
+    /// Reads the whole input, of at most `max` bytes.
     ///
     /// # Errors
-    /// The input cannot be read, or is compressed and damaged. If it has more bytes, the kind of the error is
+    /// Reading failed, or a compressed input is damaged. The error of a larger input is
     /// [`io::ErrorKind::FileTooLarge`].
     pub fn read_whole(&mut self, max: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -190,10 +193,11 @@ impl Input {
         Ok(bytes)
     }
 
-    /// Reads the rest of an input that has at most `max` bytes, of which `bytes` were read before.
+    /// Reads the rest of an input of at most `max` bytes; `bytes` contains the part that has been read already.
     ///
     /// # Errors
-    /// As of [`Input::read_whole`].
+    /// Reading failed, or a compressed input is damaged. The error of a larger input is
+    /// [`io::ErrorKind::FileTooLarge`].
     pub fn read_rest(&mut self, bytes: &mut Vec<u8>, max: u64) -> io::Result<()> {
         let is_large = self.size()?.is_some_and(|size| size > max);
         if !is_large {
@@ -205,13 +209,13 @@ impl Input {
         Ok(())
     }
 
-    /// Appends the rest of the input to bytes of it, up to `max` bytes.
+    /// Appends up to `max` more bytes of the input to `bytes`.
     ///
     /// # Errors
-    /// The input cannot be read, or is compressed and damaged.
+    /// Reading failed, or a compressed input is damaged.
     pub fn read_on(&mut self, bytes: &mut Vec<u8>, max: u64) -> io::Result<()> {
         let left = self.size().ok().flatten().unwrap_or(0).saturating_sub(bytes.len() as u64).min(max);
-        // A byte more tells that there is no more; what the size promises is not taken on trust.
+        // The extra byte detects the end of the input. The reservation is capped, because a file may report any size.
         bytes.reserve_exact(left.min(1 << 26) as usize + 1);
         self.by_ref().take(max).read_to_end(bytes)?;
         match self.unpacker().and_then(Unpacker::fault) {
@@ -220,17 +224,17 @@ impl Input {
         }
     }
 
-    /// What unpacks a compressed input.
+    /// Decompressor of a compressed input.
     pub fn unpacker(&self) -> Option<&Unpacker> {
         if let Input::Packed(unpacker) = self { Some(unpacker) } else { None }
     }
 
-    /// Bytes in memory, which stay where they are: a vector, a static slice, a mapped file.
+    /// Uses bytes in memory without a copy: a vector, a static slice or a mapped file.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
         Input::Memory(Cursor::new(Bytes::from_owner(bytes)))
     }
 
-    /// Total bytes, where that is known.
+    /// Total size in bytes, if it is known.
     pub(in crate::reader) fn size(&mut self) -> io::Result<Option<u64>> {
         match self {
             Input::Seekable(input) => {
@@ -264,16 +268,16 @@ impl Read for Input {
     }
 }
 
-/// How an input is compressed, and how much of it was read.
+/// State of a compressed input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packing {
-    /// How it is compressed.
+    /// Compression format.
     pub compression: Compression,
-    /// Bytes of the compressed file, where that is known.
+    /// Size of the compressed file in bytes, if it is known.
     pub size: Option<u64>,
-    /// Bytes of the compressed file that were read.
+    /// Number of compressed bytes that were read.
     pub offset: u64,
-    /// Why the unpacked bytes end early.
+    /// Reason why the unpacked bytes ended early.
     pub fault: Option<String>,
 }
 
@@ -284,7 +288,7 @@ impl fmt::Display for Packing {
     }
 }
 
-/// Bytes that were read, or those of an input in memory, which stay where they are.
+/// Buffer of a window: a vector to read into, or a view of an input in memory.
 #[derive(Debug)]
 pub(crate) enum Buffer {
     Own(Vec<u8>),
@@ -315,23 +319,23 @@ impl Deref for Buffer {
     }
 }
 
-/// A window's buffer that was handed over.
+/// A buffer that left the window for a batch, because events refer to its bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub bytes: Buffer,
-    /// Offset in the file of the first byte.
+    /// File offset of the first byte.
     pub offset: u64,
 }
 
-/// Bytes of an input that cannot be read again, kept while looking ahead.
+/// Look-ahead bytes of an input that is not seekable.
 ///
-/// They are not kept in the window: its buffer would grow, and go from batch to batch at that size.
+/// They are not kept in the window, because its buffer would grow and stay that large for every batch.
 struct Ahead {
-    /// The bytes, of which the first ones are in memory and the others in an unnamed temporary file.
+    /// The bytes: the first ones in memory, the rest in an unnamed temporary file.
     bytes: SpooledTempFile,
-    /// How many there are; while they are read again, how many are left.
+    /// Number of bytes; during the replay, number of bytes left.
     n_bytes: u64,
-    /// True once they are read again.
+    /// True during the replay.
     is_replayed: bool,
     /// True if the input ends after them.
     is_last: bool,
@@ -344,7 +348,7 @@ impl Ahead {
         Ok(Self { bytes, n_bytes: first.len() as u64, is_replayed: false, is_last: false })
     }
 
-    /// Reads from the input, or again what was read before.
+    /// Reads from the input and records the bytes, or replays them.
     fn read(&mut self, input: &mut Input, into: &mut [u8]) -> io::Result<usize> {
         if !self.is_replayed {
             let n = input.read(into)?;
@@ -366,38 +370,38 @@ impl Ahead {
         !self.is_replayed && self.n_bytes >= MAX_LOOK_AHEAD
     }
 
-    /// True if the input itself is to be read from here on.
+    /// True if the replay is over and the input continues.
     fn is_used_up(&self) -> bool {
         self.is_replayed && !self.is_last && self.n_bytes == 0
     }
 }
 
-/// The unconsumed bytes of the area that is being read. Offsets count from the start of the file.
+/// Sliding window over the unconsumed bytes of an area of the file. Offsets count from the start of the file.
 ///
-/// What is consumed may be held, so that it need not be copied: events are referred to by their places in the buffer,
-/// until [`Window::hand_over`] gives the buffer away. Up to there nothing of it is moved or written over. Where reading
-/// has no more room in it, or goes on elsewhere in the file, the buffer is left as it is, and what follows is read into
-/// another one, of which nothing can be held. An input in memory is its own buffer, from some place on.
+/// Consumed bytes can be retained: events then refer to their place in the buffer instead of copying them, until
+/// [`Window::hand_over`] passes the buffer to the batch. Until then, no byte of that buffer moves or changes. If it is
+/// full, or reading continues elsewhere in the file, the window leaves it alone and continues in a second buffer, in
+/// which nothing can be retained. The buffer of an input in memory is a view of the input itself.
 pub(in crate::reader) struct Window {
     input: Input,
-    /// Always bytes that stand in a row in the file.
+    /// Consecutive bytes of the file.
     buf: Buffer,
     start: usize,
     end: usize,
-    /// Offset in the file of `buf[start]`.
+    /// File offset of `buf[start]`.
     offset: u64,
-    /// Offset in the file behind the area.
+    /// File offset of the area's end.
     area_end: u64,
-    /// Of an input that cannot be read again: what looking ahead has read.
+    /// Look-ahead bytes of an input that is not seekable.
     ahead: Option<Ahead>,
-    /// What is held, as places in `buf`, or in the buffer that was left.
+    /// Range of retained bytes, in `buf` or in the buffer that was left.
     held: Option<Range<usize>>,
-    /// The buffer with what is held, where reading has left it.
+    /// Buffer with the retained bytes, after the window has moved on to another one.
     left: Option<Taken>,
     ended: bool,
-    /// Of a compressed input that was spooled.
+    /// State of a compressed input that was copied to a temporary file.
     spooled: Option<Packing>,
-    /// Bytes asked for in one read.
+    /// Size of one read in bytes.
     chunk: usize,
 }
 
@@ -421,13 +425,13 @@ impl Window {
         }
     }
 
-    /// Reads in pieces of so many bytes.
+    /// Creates a window with reads of `bytes` bytes.
     #[cfg(test)]
     pub fn in_pieces(input: Input, bytes: usize) -> Self {
         Self { chunk: bytes, ..Self::new(input) }
     }
 
-    /// Reads in pieces of so many bytes from here on. What a seekable input has in memory is given back.
+    /// Sets the size of reads. The buffered bytes of a seekable input are dropped and read again.
     pub fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
         self.chunk = bytes;
         if let Input::Seekable(input) = &mut self.input {
@@ -438,7 +442,7 @@ impl Window {
         Ok(())
     }
 
-    /// How the input is compressed.
+    /// Compression state of the input; `None` if it is not compressed.
     pub fn packing(&self) -> Option<Packing> {
         let packing = |unpacker: &Unpacker| Packing {
             compression: unpacker.compression(),
@@ -449,12 +453,12 @@ impl Window {
         self.input.unpacker().map(packing).or_else(|| self.spooled.clone())
     }
 
-    /// Why the bytes of a compressed input end early, once they have ended.
+    /// Reason why a compressed input ended early.
     pub fn fault(&self) -> Option<String> {
         self.packing()?.fault
     }
 
-    /// What is to be said of an input that has ended, beside where its bytes end.
+    /// Notice about the end of the input: a followed file was replaced, or a compressed one is damaged.
     pub fn ending(&self) -> Option<Notice> {
         match &self.input {
             Input::Growing(follower) => follower.ending().map(Notice::warning),
@@ -462,29 +466,29 @@ impl Window {
         }
     }
 
-    /// Whether reading may wait for another program.
+    /// True if reading may block on another program.
     pub fn is_live(&self) -> bool {
         self.input.is_live()
     }
 
-    /// Whether reading more may wait for another program.
+    /// True if the next read may block on another program.
     pub fn may_wait(&self) -> bool {
         !self.ahead.as_ref().is_some_and(|ahead| ahead.is_replayed) && self.input.may_wait()
     }
 
-    /// Reads on to the end of a compressed file whose bytes no longer make sense: it may say why.
+    /// Reads a compressed file to its end after its bytes stopped making sense: its checksum may explain the damage.
     pub fn look_for_fault(&mut self) {
         if self.input.unpacker().is_some_and(|unpacker| unpacker.packed_size().is_some()) {
             let _ = io::copy(&mut self.input, &mut io::sink());
         }
     }
 
-    /// How far the reading of the file is, in its own bytes: of a compressed one in compressed ones.
+    /// Progress as an offset in the file; for a compressed file, in compressed bytes.
     pub fn progress(&self) -> u64 {
         self.input.unpacker().map_or(self.offset, Unpacker::packed_offset)
     }
 
-    /// Bytes that may be looked at without reading, up to the area's end.
+    /// The buffered bytes, up to the end of the area.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let n = ((self.end - self.start) as u64).min(self.area_end.saturating_sub(self.offset)) as usize;
@@ -496,7 +500,7 @@ impl Window {
         self.offset
     }
 
-    /// Steps over `n` of [`Window::bytes`].
+    /// Consumes the first `n` of [`Window::bytes`].
     #[inline]
     pub fn consume(&mut self, n: usize) {
         let n = n.min(self.end - self.start);
@@ -504,15 +508,16 @@ impl Window {
         self.offset += n as u64;
     }
 
-    /// Whether nothing more can be read in the area.
+    /// True if the area has no more bytes to read.
     fn at_end(&self) -> bool {
         self.ended
             || self.offset + (self.end - self.start) as u64 >= self.area_end
             || self.ahead.as_ref().is_some_and(Ahead::is_full)
     }
 
-    /// Reads more; `false` where the area or the input ends. One call of the input a call, so that a pipe's bytes
-    /// come through as they arrive.
+    /// Reads more bytes; false at the end of the area or input. Calls the input only once, so that the bytes of a pipe
+    /// are
+    /// processed as they arrive.
     pub fn fill(&mut self) -> io::Result<bool> {
         if self.at_end() {
             return Ok(false);
@@ -543,22 +548,22 @@ impl Window {
             self.move_to_front();
         }
         if !self.has_room() {
-            self.go_on_in(Buffer::default());
+            self.continue_in(Buffer::default());
         }
     }
 
-    /// Whether there is room behind the last byte that is worth a read, or what is read stands there already.
+    /// True if the buffer has enough room for a read, or is a view that contains the next bytes already.
     fn has_room(&self) -> bool {
         self.buf.is_lent() || self.buf.len() - self.end >= self.chunk / 2
     }
 
-    /// The unconsumed bytes are at the buffer's start now.
+    /// Adjusts the positions after the unconsumed bytes were moved to the front.
     fn move_to_front(&mut self) {
         (self.start, self.end) = (0, self.end - self.start);
     }
 
-    /// Goes on in another buffer, with what is needed of this one. One that is too small is replaced.
-    fn go_on_in(&mut self, other: Buffer) {
+    /// Continues in another buffer, which gets a copy of the unconsumed bytes. A buffer that is too small is replaced.
+    fn continue_in(&mut self, other: Buffer) {
         let n = self.end - self.start;
         let mut other = self.roomy(other, n);
         other[..n].copy_from_slice(&self.buf[self.start..self.end]);
@@ -566,16 +571,16 @@ impl Window {
         self.move_to_front();
     }
 
-    /// The buffer, or another one where it has no room behind `n` bytes.
+    /// Returns the buffer if it has room for a read after `n` bytes, else a new one.
     fn roomy(&self, buffer: Buffer, n: usize) -> Vec<u8> {
         match buffer {
             Buffer::Own(bytes) if bytes.len() >= n + self.chunk / 2 => bytes,
-            // Memory that comes zeroed from the system is not touched before it is read into.
+            // Zeroed memory comes untouched from the system: its pages are first written by the read.
             _ => vec![0; (n + self.chunk / 2).next_power_of_two().max(self.chunk)],
         }
     }
 
-    /// Puts another buffer in the place of this one, which stays as it is where it is held.
+    /// Replaces the buffer. The old one is kept if it has retained bytes.
     fn leave(&mut self, other: Buffer) {
         let bytes = std::mem::replace(&mut self.buf, other);
         if self.is_held() {
@@ -583,22 +588,22 @@ impl Window {
         }
     }
 
-    /// Offset in the file of the buffer's first byte.
+    /// File offset of the buffer's first byte.
     fn first_offset(&self) -> u64 {
         self.offset - self.start as u64
     }
 
-    /// Whether bytes of the buffer are held.
+    /// True if bytes of the current buffer are retained.
     fn is_held(&self) -> bool {
         self.held.is_some() && self.left.is_none()
     }
 
-    /// Where [`Window::bytes`] stand in the buffer; `None` where they cannot be held.
+    /// Offset of [`Window::bytes`] in the buffer; `None` if they cannot be retained.
     pub fn place(&self) -> Option<usize> {
         (self.left.is_none() && self.end <= MAX_PLACE).then_some(self.start)
     }
 
-    /// Holds the `n` bytes that were consumed last.
+    /// Retains the `n` bytes that were consumed last.
     pub fn hold(&mut self, n: usize) {
         let from = self.start - n;
         // Areas of a file may be read in any order.
@@ -606,32 +611,34 @@ impl Window {
         self.held = Some(held.start.min(from)..held.end.max(self.start));
     }
 
-    /// Whether reading has left the buffer with what is held.
+    /// True if the window has moved on and left a buffer with retained bytes.
     pub fn has_left(&self) -> bool {
         self.left.is_some()
     }
 
-    /// Whether reading more would have to leave what is held.
+    /// True if the next read would have to leave the buffer with the retained bytes.
     pub fn would_leave(&self) -> bool {
         self.is_held() && !self.has_room() && !self.at_end()
     }
 
-    /// Takes the buffer of one who holds nothing, where this one was handed over: what one thread reads and looks at
-    /// stands in its own cache.
+    /// Borrows the buffer of a batch if the window's own was handed over. A thread so reads into the memory that it
+    /// formats
+    /// from, which stays in its cache.
     pub fn lend(&mut self, own: &mut Taken) {
         if self.held.is_some() {
             return;
         }
         if let Buffer::Lent(bytes) = &mut self.buf {
-            // Places count from here on.
+            // Offsets of retained bytes count from the current position, so that they fit 32 bits.
             *bytes = bytes.slice(self.start..);
             self.move_to_front();
         } else if self.buf.len() < self.chunk / 2 {
-            self.go_on_in(std::mem::take(&mut own.bytes));
+            self.continue_in(std::mem::take(&mut own.bytes));
         }
     }
 
-    /// Hands over what is held, each byte at its place. That is the buffer itself, unless little of it was consumed.
+    /// Hands over the retained bytes at their offsets: the buffer itself, or a copy if most of the buffer is still
+    /// unread.
     pub fn hand_over(&mut self, to: &mut Taken) {
         let Some(held) = self.held.take() else { return };
         let n_left = self.end - self.start;
@@ -648,7 +655,9 @@ impl Window {
             *to = Taken { bytes: Buffer::Own(bytes), offset: self.first_offset() };
         } else {
             let offset = self.first_offset();
-            // Where little is left, the next one lends a buffer of its own; else what is left is copied but once.
+            // A small rest is copied to a buffer of just its size, since the next batch lends a real one. A large rest
+            // goes to
+            // its final buffer at once.
             let mut other =
                 if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
@@ -657,11 +666,12 @@ impl Window {
         }
     }
 
-    /// Begins to look ahead; [`Window::rewind`] comes back here. Of an input that cannot be read again, the window ends for
-    /// now after [`MAX_LOOK_AHEAD`] bytes.
+    /// Starts to look ahead and returns the position for [`Window::rewind`]. For an input that is not seekable, the
+    /// window
+    /// ends after [`MAX_LOOK_AHEAD`] bytes until then.
     ///
     /// # Errors
-    /// There is no room for what is looked at.
+    /// There is no room for the look-ahead bytes.
     pub fn look_ahead(&mut self) -> io::Result<u64> {
         if self.is_live() {
             self.ahead = Some(Ahead::new(&self.buf[self.start..self.end])?);
@@ -669,7 +679,7 @@ impl Window {
         Ok(self.offset)
     }
 
-    /// Ends looking ahead and goes back to where it began.
+    /// Ends the look-ahead and returns to its start.
     pub fn rewind(&mut self, to: u64) -> io::Result<()> {
         let Some(ahead) = &mut self.ahead else { return self.seek(to) };
         ahead.replay(self.ended)?;
@@ -678,7 +688,7 @@ impl Window {
         Ok(())
     }
 
-    /// Goes to a place of a seekable input; a pipe stays where it is.
+    /// Moves to an offset of a seekable input. A pipe stays at its position.
     pub fn seek(&mut self, to: u64) -> io::Result<()> {
         let first = self.first_offset();
         if to >= first && to - first <= self.end as u64 {
@@ -702,7 +712,7 @@ impl Window {
         Ok(())
     }
 
-    /// Restricts the window to the bytes before an offset of the file.
+    /// Limits the window to the bytes before a file offset.
     pub fn set_area_end(&mut self, end: u64) {
         self.area_end = end;
         self.ended = false;
@@ -712,8 +722,8 @@ impl Window {
         &mut self.input
     }
 
-    /// Copies a pipe, of which nothing but what is in the window has been read, to an unnamed temporary file, since
-    /// logs are read by position.
+    /// Copies a pipe to an unnamed temporary file, since logs are read by position. The window must still be at its
+    /// start.
     pub fn spool(mut self) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
         file.write_all(&self.buf[self.start..self.end])?;
@@ -731,14 +741,14 @@ mod tests {
     use flate2::write::GzEncoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    /// Gives a byte at a time; a signal interrupts every other read, and at the end the input fails.
-    struct Trying {
+    /// Reader of one byte at a time. A signal interrupts every other read, and the end is an error if `fails` is set.
+    struct Interrupted {
         bytes: Cursor<Vec<u8>>,
         interrupted: bool,
         fails: bool,
     }
 
-    impl Read for Trying {
+    impl Read for Interrupted {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             self.interrupted = !self.interrupted;
             if self.interrupted {
@@ -752,7 +762,7 @@ mod tests {
         }
     }
 
-    /// Bytes, plain and packed in every way.
+    /// Bytes, uncompressed and in each compression format.
     fn packed(plain: &[u8]) -> [Vec<u8>; 4] {
         let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::default());
         gzip.write_all(plain).unwrap();
@@ -760,7 +770,7 @@ mod tests {
         [plain.to_vec(), gzip.finish().unwrap(), zstd, unix_compress::compress(plain)]
     }
 
-    /// What an input gives call by call, and how it ends.
+    /// Reads an input to its end in small pieces. Returns the bytes and the final result.
     fn read_all(input: &mut Input) -> (Vec<u8>, io::Result<()>) {
         let (mut all, mut piece) = (Vec::new(), [0; 4]);
         loop {
@@ -773,22 +783,22 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_a_signal_interrupts_are_made_again() {
+    fn interrupted_reads_are_repeated() {
         let plain = b"what a pipe gives, a byte at a time";
         for bytes in packed(plain) {
-            let trying = Trying { bytes: Cursor::new(bytes), interrupted: false, fails: false };
-            let (all, end) = read_all(&mut Input::from_read(trying).unwrap());
+            let reader = Interrupted { bytes: Cursor::new(bytes), interrupted: false, fails: false };
+            let (all, end) = read_all(&mut Input::from_read(reader).unwrap());
             assert_eq!(all, plain);
             end.unwrap();
         }
     }
 
     #[test]
-    fn reads_that_fail_are_told_and_are_no_damage() {
+    fn failed_reads_are_errors_and_not_damage() {
         for bytes in packed(b"what comes before") {
             for n in [0, 1, bytes.len() - 1] {
                 let bytes = Cursor::new(bytes[..n].to_vec());
-                let error = match Input::from_read(Trying { bytes, interrupted: false, fails: true }) {
+                let error = match Input::from_read(Interrupted { bytes, interrupted: false, fails: true }) {
                     Ok(mut input) => {
                         let end = read_all(&mut input).1;
                         assert_eq!(input.unpacker().and_then(Unpacker::fault), None);
@@ -796,7 +806,7 @@ mod tests {
                     }
                     Err(error) => error,
                 };
-                assert_eq!(error.to_string(), "broken", "behind {n} bytes");
+                assert_eq!(error.to_string(), "broken", "after {n} bytes");
             }
         }
     }

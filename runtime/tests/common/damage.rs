@@ -1,4 +1,4 @@
-//! Reference logs of one to four KiB, ways to damage them, and what readers say of damaged ones.
+//! Reference logs of 1 to 4 KiB, damage to them, and the results of reading them.
 
 use super::*;
 use std::io::{self, Cursor, Read as IoRead};
@@ -6,18 +6,18 @@ use tfbc::reader::aix::{AfterDamage, Kind};
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
 use tfbc::reader::{Notice, Tally};
 
-/// A log that is to be damaged.
+/// An undamaged log.
 #[derive(Debug, Clone)]
 pub struct Reference {
     pub name: &'static str,
     pub bytes: Vec<u8>,
-    /// Bytes of header and tables: damage there is damage to all.
+    /// Size of header and tables in bytes; damage there may affect every event.
     pub head: usize,
-    /// The kind, for what has no header or may lose it.
+    /// Kind, for logs without a header and for those whose header may get lost.
     pub kind: Option<Kind>,
 }
 
-/// Some events of a 64-bit kernel, as they come in traces: most have words, some text, some a CPU.
+/// Typical events of a 64-bit kernel: most have words, some a text, some a CPU.
 pub fn events64(noise: &mut Noise, n: u64, first_ticks: u64) -> Vec<Vec<u8>> {
     let mut ticks = first_ticks;
     let mut events = Vec::new();
@@ -36,7 +36,7 @@ pub fn events64(noise: &mut Noise, n: u64, first_ticks: u64) -> Vec<Vec<u8>> {
     events
 }
 
-/// The same of a 32-bit kernel.
+/// Typical events of a 32-bit kernel.
 pub fn events32(noise: &mut Noise, n: u64, first_ticks: u32) -> Vec<Vec<u8>> {
     let mut ticks = first_ticks;
     let mut events = Vec::new();
@@ -56,7 +56,7 @@ pub fn events32(noise: &mut Noise, n: u64, first_ticks: u32) -> Vec<Vec<u8>> {
     events
 }
 
-/// One AIX trace of each kind, of at least so many bytes.
+/// One AIX trace of each kind, with about `min_bytes` bytes of events.
 pub fn references(min_bytes: usize) -> Vec<Reference> {
     let mut noise = Noise::new(11);
     let n = min_bytes as u64 / 24;
@@ -98,7 +98,7 @@ pub fn references(min_bytes: usize) -> Vec<Reference> {
     ]
 }
 
-/// A QNX log of about so many bytes: simple slots, combines that interleave, times and buffers.
+/// A QNX log of about `min_bytes` bytes: simple slots, interleaved combines, times and buffers.
 pub fn reference_kev(big: bool, min_bytes: usize) -> Reference {
     let endian = if big { "BIG_ENDIAN" } else { "LITTLE_ENDIAN" };
     let mut bytes = format!(
@@ -137,7 +137,7 @@ pub fn reference_kev(big: bool, min_bytes: usize) -> Reference {
     Reference { name: if big { "big-endian kev" } else { "little-endian kev" }, bytes, head, kind: None }
 }
 
-/// How a log is damaged: the place, and what becomes of it.
+/// Damage at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
     Cut(usize),
@@ -148,7 +148,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// The first byte that is another one.
+    /// Offset of the first changed byte.
     pub fn at(self) -> usize {
         match self {
             Damage::Cut(at) | Damage::Flip(at, _) | Damage::Insert(at, _) | Damage::Delete(at) => at,
@@ -156,7 +156,7 @@ impl Damage {
         }
     }
 
-    /// The damaged log.
+    /// Returns the damaged log.
     pub fn of(self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         match self {
@@ -170,7 +170,7 @@ impl Damage {
     }
 }
 
-/// An event with its place.
+/// An event with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
     pub from: u64,
@@ -178,7 +178,7 @@ pub struct Placed {
     pub event: OwnedEvent,
 }
 
-/// What a reader gave of a damaged trace.
+/// Result of reading a damaged trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub events: Vec<Placed>,
@@ -186,12 +186,12 @@ pub struct Outcome {
     pub tally: Tally,
 }
 
-/// Reads a trace to its end; `None` where it is refused.
+/// Reads a trace to its end; `None` if it is refused.
 pub fn outcome(input: Input, kind: Option<Kind>, after_damage: AfterDamage) -> Option<Outcome> {
     outcome_with(input, &ReadOptions { format: kind, after_damage, ..ReadOptions::default() })
 }
 
-/// The same with any options.
+/// Like [`outcome`], with any options.
 pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<Outcome> {
     let mut trace = Trace::from_input("x", input, options).ok()?;
     let (mut events, mut notices) = (Vec::new(), Vec::new());
@@ -209,7 +209,7 @@ pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<Outcome> {
     Some(Outcome { events, notices, tally: trace.tally() })
 }
 
-/// Every byte of a trace of so many bytes is in one event, in a header, or named as skipped.
+/// Checks that each of a trace's bytes is in one event, in a header, or in a notice about skipped bytes.
 pub fn check_bytes(outcome: &Outcome, n_bytes: usize) {
     let Outcome { events, notices, tally } = outcome;
     tally.check().unwrap();
@@ -226,7 +226,7 @@ pub fn check_bytes(outcome: &Outcome, n_bytes: usize) {
     }
 }
 
-/// Input that comes in small pieces.
+/// Reader that returns small pieces.
 pub struct Drip(pub Cursor<Vec<u8>>, pub usize);
 
 impl IoRead for Drip {
@@ -236,15 +236,15 @@ impl IoRead for Drip {
     }
 }
 
-/// Bytes as a pipe gives them.
+/// Input that behaves like a pipe.
 pub fn pipe(bytes: &[u8], piece: usize) -> Input {
     Input::Stream(Box::new(Drip(Cursor::new(bytes.to_vec()), piece)))
 }
 
-/// A record of a QNX log: its place, its key, and its payload.
+/// A record of a QNX log: offset; class, event and CPU; time; payload.
 pub type OwnedRecord = (u64, (u8, u16, u8), (Option<u32>, u32), Vec<u8>);
 
-/// Reads a QNX log to its end: records, notices, tally, and slots of what was dropped. `None` where it is refused.
+/// Reads a QNX log to its end: records, notices and byte counts. `None` if it is refused.
 pub fn kev_outcome(input: Input, options: &KevOptions) -> Option<(Vec<OwnedRecord>, Vec<Notice>, Tally)> {
     let mut log = KevLog::from_input("x", input, options).ok()?;
     let (mut records, mut notices) = (Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! Traces built byte by byte, and readers run over them.
+//! Builders of traces, byte by byte, and helpers that read them.
 #![allow(dead_code, clippy::allow_attributes, reason = "every test file uses a part of this")]
 
 pub mod damage;
 
 use tfbc::reader::aix::{Input, Item, RawEvent, ReadOptions, Trace};
 
-/// One event, in owned form.
+/// An event in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedEvent {
     pub offset: u64,
@@ -16,18 +16,18 @@ pub struct OwnedEvent {
     pub cpu: Option<u64>,
 }
 
-/// What one trace gave, in owned form.
+/// Everything read from a trace, in owned form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Read {
     pub events: Vec<OwnedEvent>,
-    /// Messages of damaged places.
+    /// Messages about damage.
     pub damage: Vec<String>,
     /// Other messages.
     pub warnings: Vec<String>,
 }
 
 impl Read {
-    /// The data word 1 of 32-bit events, or the last data byte of others: enough to tell events apart.
+    /// Last byte of each event, which identifies it in these tests.
     pub fn marks(&self) -> Vec<u8> {
         self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
     }
@@ -94,34 +94,34 @@ pub fn factors64(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
     words64(&[0xC000_0018_00A0_0000, 0x25C, multiplier, divisor, kind, 1, 0])
 }
 
-/// A log file to be.
+/// Builder of a log file.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
-    /// 64-bit.
+    /// True for a 64-bit kernel.
     pub wide: bool,
-    /// Next slot to write.
+    /// Next entry to write.
     pub current: u32,
-    /// Times it wrapped.
+    /// Number of wraps.
     pub wraps: u32,
-    /// Initial conditions.
+    /// Content of the `ic` area.
     pub ic: Vec<u8>,
-    /// Buffers by slot, empty for unused ones.
+    /// Content of each entry's buffer; empty for unused entries.
     pub entries: Vec<Vec<u8>>,
 }
 
 impl Log {
-    /// Bytes of the header and the table.
+    /// Size of header and table in bytes.
     pub fn head_len(&self) -> usize {
         let (fixed, row) = if self.wide { (48, 16) } else { (36, 8) };
         fixed + row * self.entries.len()
     }
 
-    /// Offset of a slot's row in the table.
+    /// Offset of an entry in the table.
     pub fn row(&self, slot: usize) -> usize {
         if self.wide { 48 + 16 * slot } else { 36 + 8 * slot }
     }
 
-    /// The file: header, table, ic area, then the buffers by slot.
+    /// The file: header, table, `ic` area, buffers.
     pub fn bytes(&self) -> Vec<u8> {
         let magic = if self.wide { 0xEFDF_1113 } else { 0xEFDF_1112 };
         let n = self.entries.len() as u32;
@@ -142,30 +142,30 @@ impl Log {
     }
 }
 
-/// Overwrites a row of the table.
+/// Overwrites an entry of the table.
 pub fn set_row(bytes: &mut [u8], log: &Log, slot: usize, offset: u64, size: u64) {
     let row = if log.wide { words64(&[offset, size]) } else { words32(&[offset as u32, size as u32]) };
     let at = log.row(slot);
     bytes[at..at + row.len()].copy_from_slice(&row);
 }
 
-/// Numbers for generated inputs, the same for the same seed.
+/// Pseudo-random numbers, determined by a seed.
 #[derive(Debug, Clone)]
 pub struct Noise(u64);
 
 impl Noise {
-    /// A sequence of its own for each seed.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D)
     }
 
-    /// A number from 0 to `n` - 1.
+    /// Returns a number from 0 to `n` - 1.
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
-    /// One of some things.
+    /// Returns one of the given values.
     pub fn pick<T: Copy>(&mut self, things: &[T]) -> T {
         things[self.below(things.len() as u64) as usize]
     }
@@ -199,7 +199,7 @@ pub fn generic_by32(id: u32, word: u32, bytes: &[u8], tid: u32, ticks: u32) -> V
     event
 }
 
-/// What hook 00A, kinds 1 and 16, says of a process.
+/// Payload of hook 00A, kinds 1 and 16: a process and its path.
 pub fn process(pid: u64, tid: u64, path: &str) -> Vec<u8> {
     [&words64(&[pid, tid])[..], path.as_bytes(), &[0]].concat()
 }

@@ -1,32 +1,32 @@
-//! From raw ticks to nanoseconds: time factors, 32-bit wrap, elapsed time.
+//! Clock of a trace: converts raw ticks to nanoseconds, unwraps 32-bit stamps, and computes elapsed time.
 
 use super::hooks;
 
-/// How ticks become nanoseconds: `ticks * multiplier / divisor`, rounded down (hook 00A, kind 25C).
+/// Conversion of ticks to nanoseconds: `ticks * multiplier / divisor`, rounded down (hook 00A, kind 25C).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Factors {
     multiplier: u64,
     divisor: u64,
-    /// 2^64 through the divisor, rounded down to below 2^64: a product takes the place of a division.
+    /// 2^64 divided by the divisor, rounded down and below 2^64, so that a multiplication replaces the division.
     reciprocal: u64,
-    /// Ticks after which a 32-bit stamp starts again.
+    /// Number of ticks after which a 32-bit stamp restarts at 0.
     wrap: u64,
 }
 
 impl Default for Factors {
-    /// One tick is one nanosecond; 32-bit stamps wrap at 2^32.
+    /// A tick is a nanosecond, and 32-bit stamps wrap at 2^32.
     fn default() -> Self {
         Self::by(1, 1, 1 << 32)
     }
 }
 
 impl Factors {
-    /// Type 1: a POWER real time clock, whose stamps are nanoseconds within the second.
+    /// Clock type 1: POWER real time clock, whose stamps are nanoseconds within the second.
     const RTC: u64 = 1;
-    /// Type 2: a time base, the only clock whose factors count.
+    /// Clock type 2: time base, the only clock that uses the factors.
     const TIME_BASE: u64 = 2;
 
-    /// The factors as recorded. A divisor of 0 counts as no factors at all.
+    /// Creates the factors of a trace. A divisor of 0 means that the trace has no factors.
     ///
     /// ```
     /// use tfbc::reader::aix::Factors;
@@ -43,12 +43,12 @@ impl Factors {
         }
     }
 
-    /// Factors with a divisor other than 0.
+    /// Creates factors; the divisor must not be 0.
     fn by(multiplier: u64, divisor: u64, wrap: u64) -> Self {
         Self { multiplier, divisor, reciprocal: u64::MAX / divisor, wrap }
     }
 
-    /// Nanoseconds of a tick count, saturating at the top.
+    /// Converts ticks to nanoseconds, saturating.
     #[inline]
     pub fn ns(&self, ticks: u64) -> u64 {
         match ticks.checked_mul(self.multiplier) {
@@ -57,8 +57,9 @@ impl Factors {
         }
     }
 
-    /// `product / divisor`. The reciprocal falls short of 2^64 / divisor by at most 1, and a product is below 2^64, so
-    /// the quotient falls short by less than 1 before it is rounded down: by at most 1 behind that.
+    /// Computes `product / divisor` with the reciprocal. The reciprocal is at most 1 below 2^64 / divisor and the
+    /// product is
+    /// below 2^64, so the rounded quotient is at most 1 too small, which one comparison corrects.
     #[inline]
     fn divide(&self, product: u64) -> u64 {
         let quotient = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -73,36 +74,36 @@ fn long_ns(ticks: u64, multiplier: u64, divisor: u64) -> u64 {
     u64::try_from(wide).unwrap_or(u64::MAX)
 }
 
-/// The time of one event, in nanoseconds.
+/// Time of an event, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventTime {
-    /// Since the epoch of the trace's clock; an event without stamp has the last known time.
+    /// Time since the epoch of the trace's clock. An event without a stamp has the time of the event before it.
     pub time_ns: u64,
-    /// Since the trace began; 0 for what lies before that.
+    /// Time since the start of the trace; 0 for earlier events.
     pub elapsed_ns: u64,
 }
 
-/// The time base of one trace, advanced event by event.
+/// Clock of one trace, advanced event by event.
 #[derive(Debug, Clone)]
 pub struct Clock {
     factors: Factors,
     wraps: bool,
-    /// Whether there was a stamp.
+    /// True after the first stamp.
     is_stamped: bool,
-    /// Of stamps that wrap, the raw one that `ticks` was reached with.
+    /// Raw stamp that corresponds to `ticks`, if stamps wrap.
     raw: u64,
-    /// Unwrapped ticks of the last stamp.
+    /// Last stamp, unwrapped.
     ticks: u64,
     clamped: u64,
 }
 
 impl Clock {
-    /// A clock that starts with the given factors. `wraps` tells 32-bit stamps.
+    /// Creates a clock. `wraps` is true for 32-bit stamps.
     pub fn new(factors: Factors, wraps: bool) -> Self {
         Self { factors, wraps, is_stamped: false, raw: 0, ticks: 0, clamped: 0 }
     }
 
-    /// The clock with a stamp that those of a 32-bit trace are unwrapped from.
+    /// Sets the stamp from which 32-bit stamps are unwrapped.
     pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
         if let Some(stamp) = stamp.filter(|_| self.wraps) {
             (self.is_stamped, self.raw, self.ticks) = (true, stamp, stamp);
@@ -110,28 +111,28 @@ impl Clock {
         self
     }
 
-    /// The factors for the next event.
+    /// Current factors.
     pub fn factors(&self) -> Factors {
         self.factors
     }
 
-    /// The factors for the events that follow.
+    /// Sets the factors for the following events.
     pub fn set_factors(&mut self, factors: Factors) {
         self.factors = factors;
     }
 
-    /// Stamps that went back a little and were taken for the one before them.
+    /// Number of stamps that went back slightly and were replaced by the previous stamp.
     pub fn clamped(&self) -> u64 {
         self.clamped
     }
 
-    /// The time of the next event, in nanoseconds.
+    /// Advances the clock by an event; returns its time in nanoseconds.
     #[inline]
     pub fn advance(&mut self, stamp: Option<u64>) -> u64 {
         self.advance_where(self.wraps, stamp)
     }
 
-    /// The same, where it is known already whether stamps wrap.
+    /// Like [`Clock::advance`], with the wrap decided at compile time.
     #[inline]
     pub(super) fn advance_where(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
@@ -140,7 +141,7 @@ impl Clock {
         self.factors.ns(self.ticks)
     }
 
-    /// Takes in the stamp of an event that is passed over.
+    /// Advances the clock by the stamp of a skipped event.
     #[inline]
     pub fn pass(&mut self, stamp: Option<u64>) {
         if let Some(stamp) = stamp {
@@ -148,8 +149,9 @@ impl Clock {
         }
     }
 
-    /// A 32-bit stamp went forward when that takes at most 15/16 of a wrap; else it went back a little, as the stamps
-    /// of two processors may.
+    /// Unwraps a 32-bit stamp. A step forward of at most 15/16 of a wrap is a step forward; a larger one is a small
+    /// step
+    /// back, which happens between the stamps of two CPUs.
     #[inline]
     fn unwrap(&mut self, wraps: bool, stamp: u64) {
         let was_stamped = std::mem::replace(&mut self.is_stamped, true);
@@ -175,30 +177,31 @@ impl Clock {
     }
 }
 
-/// Where elapsed time begins: at the first 001 event where nothing but 003 and 00A events stand before it, else at the
-/// first stamped event.
+/// Origin of elapsed time: the first 001 event if only 003 and 00A events come before it, else the first stamped event.
 #[derive(Debug, Clone)]
 pub struct Elapsed {
     from_trace_on: bool,
     zero: Option<Zero>,
 }
 
-/// The event of elapsed 0.
+/// Event at which the elapsed time is 0.
 #[derive(Debug, Clone, Copy)]
 struct Zero {
-    /// Index of the trace that it is of.
+    /// Index of its trace.
     trace: usize,
     ticks: u64,
     ns: u64,
 }
 
 impl Elapsed {
-    /// Nothing has elapsed. `from_trace_on` tells that nothing but 003 and 00A events stand before the first 001.
+    /// Creates the state before the first event. `from_trace_on` is true if only 003 and 00A events come before the
+    /// first
+    /// 001.
     pub fn new(from_trace_on: bool) -> Self {
         Self { from_trace_on, zero: None }
     }
 
-    /// The elapsed time of the event by which the clock of a trace was advanced to `time_ns`.
+    /// Elapsed time of an event at `time_ns`.
     #[inline]
     pub fn at(&mut self, trace: usize, clock: &Clock, id: u16, time_ns: u64) -> u64 {
         match self.zero {
@@ -210,7 +213,7 @@ impl Elapsed {
         }
     }
 
-    /// Takes in an event before which nothing has elapsed.
+    /// Handles an event while the origin is unknown.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, is_stamped: bool, zero: Zero, id: u16) {
@@ -219,7 +222,7 @@ impl Elapsed {
         }
     }
 
-    /// Takes in an event that is passed over: it may be elapsed 0.
+    /// Handles a skipped event, which may be the origin.
     #[inline]
     pub fn pass(&mut self, trace: usize, clock: &Clock, id: u16) {
         if self.zero.is_none() {
@@ -227,7 +230,7 @@ impl Elapsed {
         }
     }
 
-    /// The factors of a trace's clock have changed: elapsed 0 stays at its tick.
+    /// Recomputes the origin after the factors of a trace have changed; it stays at its tick.
     pub fn rescale(&mut self, trace: usize, clock: &Clock) {
         if let Some(zero) = self.zero.as_mut().filter(|zero| zero.trace == trace) {
             zero.ns = clock.factors.ns(zero.ticks);

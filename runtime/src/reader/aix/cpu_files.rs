@@ -1,8 +1,8 @@
-//! Logs of one file a processor (`trace -C`): a base file `F`, and beside it `F-0`, `F-1` and so on.
+//! Logs with one file per CPU (`trace -C`): a base file `F`, and next to it `F-0`, `F-1` and so on.
 //!
-//! The base names its files in 00A events of kind 10: the processor's number and the name on the system that wrote
-//! them, of which the last part counts. A base without such events has the files that its directory has. Base and files
-//! may be compressed: `F-0.gz` is `F-0` if there is no `F-0`.
+//! The base file names its files in 00A events of kind 10, which contain the CPU's number and the path on the traced
+//! system; only the last part of the path is used. Without such events, the files are found by their names. All files
+//! may be compressed: `F-0.gz` is used if there is no `F-0`.
 
 use super::trace::{ReadOptions, Trace};
 use crate::reader::Notice;
@@ -12,17 +12,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Ends of the names of compressed files.
+/// Suffixes of compressed files.
 const PACKED: [&str; 3] = [".gz", ".zst", ".Z"];
 
-/// The files of a base, by their processors, and what is wrong with them.
+/// Files of a base file by CPU, and the problems with them.
 #[derive(Debug, Default)]
 pub(super) struct CpuFiles {
     pub files: BTreeMap<u32, PathBuf>,
     pub damage: Vec<Notice>,
 }
 
-/// The files of single processors that belong to a trace; none where it is no base file, or cannot be read.
+/// Returns the CPU files of a trace. Empty if it is not a base file, or cannot be read.
 pub fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     let is_base =
         |trace: &Trace| trace.log_header().is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty();
@@ -32,7 +32,7 @@ pub fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
 }
 
 impl CpuFiles {
-    /// The files that a base file names, or those beside it.
+    /// Finds the files that a base file names, or those next to it.
     pub fn of(trace: &Trace, base: &Path) -> io::Result<Self> {
         let mut found = Self::default();
         if base == Path::new("-") {
@@ -99,7 +99,7 @@ impl CpuFiles {
         self.damage.push(Notice::damage(message));
     }
 
-    /// Leaves those that are asked for, or says which of them there is not.
+    /// Keeps only the files of some CPUs. The error is a CPU without a file.
     pub fn select(&mut self, cpus: &[(u64, u64)]) -> Result<(), u64> {
         for (first, last) in cpus {
             let missing = |cpu: &u64| !u32::try_from(*cpu).is_ok_and(|cpu| self.files.contains_key(&cpu));
@@ -111,7 +111,7 @@ impl CpuFiles {
         Ok(())
     }
 
-    /// The processors, such as `CPU 0 to 3 and 5`.
+    /// Lists the CPUs for messages, such as `CPU 0 to 3 and 5`.
     pub fn known(&self) -> String {
         let mut text = String::from("CPU");
         let mut cpus = self.files.keys().copied().peekable();
@@ -137,31 +137,31 @@ impl CpuFiles {
     }
 }
 
-/// Whether a number is in one of some ranges.
+/// True if one of the ranges contains a number.
 pub(super) fn contains(ranges: &[(u64, u64)], number: u64) -> bool {
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&number))
 }
 
-/// The processor that a file's name ends in.
+/// CPU number at the end of a file's name.
 pub(super) fn number(path: &Path) -> Option<u32> {
     let (_, digits) = unpacked_name(path)?.rsplit_once('-')?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// `F-N` of a base file `F` or `F.gz`, or the compressed file in its place.
+/// Path `F-N` for a base file `F` or `F.gz`, or its compressed form.
 fn numbered(base: &Path, cpu: u32) -> PathBuf {
     let mut name = unpacked_name(base).map_or_else(|| base.file_name().unwrap_or_default().to_owned(), Into::into);
     name.push(format!("-{cpu}"));
     on_disk(base.with_file_name(name))
 }
 
-/// A file's name without the end that says how it is compressed.
+/// File name without the suffix of its compression.
 fn unpacked_name(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     Some(PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name))
 }
 
-/// A file, or if there is none the compressed one in its place.
+/// The path, or its compressed form if only that exists.
 fn on_disk(path: PathBuf) -> PathBuf {
     if path.is_file() {
         return path;
@@ -174,7 +174,7 @@ fn on_disk(path: PathBuf) -> PathBuf {
     packed.into_iter().find(|packed| packed.is_file()).unwrap_or(path)
 }
 
-/// What stands behind the last slash of a path.
+/// Part of a path after the last slash.
 fn last_part(name: &[u8]) -> Option<&str> {
     let part = std::str::from_utf8(name).ok()?.rsplit('/').next()?;
     (!part.is_empty() && part != "." && part != "..").then_some(part)

@@ -1,36 +1,37 @@
-//! Events that two logs of a merge hold, such as those of overlapping buffers.
+//! Removes duplicates: events that several logs of a merge contain, because their buffers overlapped.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Events that are remembered. Equal events have equal times, and so stand close together.
+/// Number of remembered events. Few are needed, since equal events have equal times and come close together.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// The events of a merge that were met last, and how often each log had them.
+/// Recent events of a merge, with the number of times that each log contained them.
 ///
-/// An event is a duplicate where another log has given as many equal ones: two equal events in both of two logs are
-/// two events. Events are told apart by two keyed hashes of all their bytes.
+/// An event is a duplicate if another log has contained as many equal ones: two equal events in both of two logs are
+/// two
+/// events. Events are compared by two keyed hashes of all their bytes, so that a hostile trace cannot fake a match.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     hashers: [RandomState; 2],
-    copies: HashMap<Key, Copies>,
-    /// Times and keys of the events, the oldest first.
-    order: VecDeque<(u64, Key)>,
+    copies: HashMap<EventHash, Copies>,
+    /// Times and hashes of the events, oldest first.
+    order: VecDeque<(u64, EventHash)>,
     overflowed: bool,
 }
 
-type Key = [u64; 2];
+type EventHash = [u64; 2];
 
-/// How often an event was met.
+/// Number of times that an event was found.
 #[derive(Debug, Default)]
 struct Copies {
     n_given: u32,
-    /// Counts by log; nearly always of one or two logs.
+    /// Count per log; nearly always one or two entries.
     by_log: Vec<(usize, u32)>,
 }
 
 impl Duplicates {
-    /// Takes in the next event of a log, and tells whether another log had it before.
+    /// Records an event of a log. Returns true if another log contained it before.
     pub fn is_duplicate(&mut self, log: usize, time_ns: u64, cpu: Option<u64>, recorded: &[u8]) -> bool {
         let key = [0, 1].map(|at| {
             let mut hasher: std::hash::DefaultHasher = self.hashers[at].build_hasher();
@@ -70,7 +71,7 @@ impl Duplicates {
         }
     }
 
-    /// Whether an event was forgotten whose duplicates may still come; tells so once.
+    /// True once if an event was forgotten whose duplicates may still follow.
     pub fn take_overflow(&mut self) -> bool {
         std::mem::take(&mut self.overflowed)
     }
@@ -84,7 +85,7 @@ mod tests {
     fn equal_events_count_by_log() {
         let mut duplicates = Duplicates::default();
         let mut given = |log| !duplicates.is_duplicate(log, 5, None, b"event");
-        // Two in log 0, three in log 1, one in log 2: three in all.
+        // Two in log 0, three in log 1, one in log 2: three distinct events.
         let shown: Vec<bool> = [0, 1, 1, 0, 2, 1].map(&mut given).into();
         assert_eq!(shown, [true, false, true, false, false, true]);
     }

@@ -1,7 +1,6 @@
-//! Hooks 003 and 00A: what a trace tells of itself and its system. What they tell of processes is the matter of the
-//! context table.
+//! Hooks 003 and 00A: properties of the trace and its system. Their data about processes belongs to the context table.
 //!
-//! Both are generic. The data word says what kind, and the variable bytes follow it.
+//! Both hooks are generic: the data word contains the kind, and the variable bytes follow it.
 
 use super::clock::Factors;
 use super::hooks;
@@ -10,10 +9,10 @@ use crate::context::Facts;
 use std::sync::Arc;
 use tfbc_vm::{Context, ProcessNames};
 
-/// Bytes of each of the five names of `utsname`.
+/// Size of each of the five names of `utsname` in bytes.
 const UTSNAME_FIELD: usize = 32;
 
-/// Facts of the heading and of the macros that ask about the system. `None` where the trace does not tell.
+/// Properties of the system, for the heading and for macros. `None` if the trace does not contain a property.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemInfo {
     /// Start of the trace in seconds since the epoch.
@@ -32,19 +31,19 @@ pub struct SystemInfo {
     pub command: Option<Arc<[u8]>>,
     /// Internet address.
     pub ip_address: Option<u32>,
-    /// 1 kernel heap, 2 separate segment.
+    /// Place of the trace buffers: 1 kernel heap, 2 separate segment.
     pub buffering: Option<u32>,
-    /// Processors of the machine.
+    /// Number of CPUs of the machine.
     pub total_cpus: Option<u32>,
-    /// Processors that were traced.
+    /// Number of traced CPUs.
     pub traced_cpus: Option<u32>,
-    /// Whether large data types are in use.
+    /// Nonzero if large data types are in use.
     pub large_data_types: Option<u32>,
-    /// Name by which the recorder calls itself.
+    /// Name of the recorder.
     pub recorder: Option<Vec<u8>>,
 }
 
-/// What one event says of the trace or its system.
+/// Property in one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'e> {
     StartTime {
@@ -60,7 +59,7 @@ pub(super) enum Record<'e> {
     },
     LargeDataTypes(u32),
     Recorder(&'e [u8]),
-    /// A file of one processor's events, named by the base file.
+    /// File of one CPU, as the base file names it.
     CpuFile {
         cpu: u32,
         name: &'e [u8],
@@ -69,7 +68,7 @@ pub(super) enum Record<'e> {
 }
 
 impl<'e> Record<'e> {
-    /// Reads a presented buffer; `None` for other hooks, for kinds that mean nothing here and for short payloads.
+    /// Parses an event's buffer. `None` for other hooks, unknown kinds, and payloads that are too short.
     pub fn parse(id: u16, wide: bool, bytes: &'e [u8]) -> Option<Self> {
         let word = if wide { 8 } else { 4 };
         let kind = match (wide, is_generic(wide, bytes)) {
@@ -108,18 +107,18 @@ impl<'e> Record<'e> {
 }
 
 impl SystemInfo {
-    /// True if the words of the trace's hooks are those of `docs/hooks.md`: our recorder wrote it, or `make-trace`.
+    /// True if the trace uses the layouts of `docs/hooks.md`, because this project's recorder or `make-trace` wrote it.
     pub fn has_our_layouts(&self) -> bool {
         self.recorder.as_deref() == Some(b"tfbc")
     }
 
-    /// Processors whose events go on, where an event does not tell: all that were traced.
+    /// Number of CPUs that still report, for events that do not contain it: all traced CPUs.
     #[inline]
     pub fn reported_cpus(&self, told: Option<u32>) -> u32 {
         told.or(self.traced_cpus).unwrap_or(0)
     }
 
-    /// What templates may ask about an event of `log`: `facts` and `paths` are what is known of processes and threads.
+    /// Builds the context that templates can read, from the thread's context and the paths of all processes.
     #[inline]
     pub fn context<'c>(
         &self,

@@ -1,4 +1,4 @@
-//! Log files: a header, a table of buffers, and the areas that they name.
+//! Layout of log files: a header, a table of buffers, and the areas that these refer to.
 //!
 //! ```text
 //!            32-bit                     64-bit
@@ -9,37 +9,40 @@
 //! 36   entry[nentries]: as ic     48  entry[nentries]: as ic
 //! ```
 //!
-//! Not public, and our reading: offsets count from the start of the file; an entry of size 0 is unused; its size is
-//! that of its events; `currentry` is the next slot to write. `ic` holds what the trace command wrote at the start.
+//! The layout is not published; this is our interpretation. Offsets count from the start of the file. An entry of size
+//! 0
+//! is unused; otherwise the size is that of its events. `currentry` is the next slot to write. The area `ic` contains
+//! the
+//! events that the trace command wrote at the start.
 
 use super::step::Kernel;
 use std::collections::BTreeMap;
 
-/// Slots of the largest table that is read.
+/// Largest accepted table, in entries.
 const MAX_ENTRIES: u64 = 1 << 18;
 
-/// The fixed part of a log's header.
+/// Fixed part of a log's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogHeader {
-    /// Slots of the table.
+    /// Number of entries of the table.
     pub n_entries: u32,
-    /// The next slot to write.
+    /// Next entry to write.
     pub current: u32,
-    /// Mode bits: 1 no wrap, 2 stop on wrap, 4 base file of one log a processor, 8 one processor's file.
+    /// Mode bits: 1 no wrap, 2 stop on wrap, 4 base file of a log with one file per CPU, 8 file of one CPU.
     pub mode: u32,
-    /// How often the log began again at its first slot.
+    /// Number of times that the log wrapped to its first entry.
     pub wraps: u32,
     pub(super) ic: Area,
 }
 
-/// A run of whole events in the file.
+/// Byte range of whole events in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub offset: u64,
     pub size: u64,
 }
 
-/// Bytes of the fixed part.
+/// Size of the fixed part in bytes.
 pub(super) const fn header_len(kernel: Kernel) -> usize {
     match kernel {
         Kernel::Bits32 => 36,
@@ -47,28 +50,28 @@ pub(super) const fn header_len(kernel: Kernel) -> usize {
     }
 }
 
-/// Bytes of a table row.
+/// Size of a table entry in bytes.
 const fn row_len(kernel: Kernel) -> usize {
     2 * kernel.word()
 }
 
 /// Mode bit of a base file.
 const MODE_BASE: u32 = 4;
-/// Mode bit of a processor's file.
+/// Mode bit of a CPU's file.
 const MODE_CPU: u32 = 8;
 
 impl LogHeader {
-    /// Whether it is the base file of a log of one file a processor.
+    /// True for the base file of a log with one file per CPU.
     pub fn is_base(&self) -> bool {
         self.mode & MODE_BASE != 0
     }
 
-    /// Whether it is one processor's file.
+    /// True for the file of one CPU.
     pub fn is_cpu_file(&self) -> bool {
         self.mode & MODE_CPU != 0
     }
 
-    /// Reads the fixed part, whose magic was looked at.
+    /// Parses the fixed part; the caller has checked the magic.
     pub(super) fn parse(kernel: Kernel, bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let ic = bytes.get(header_len(kernel) - row_len(kernel)..)?;
@@ -81,13 +84,14 @@ impl LogHeader {
         })
     }
 
-    /// Bytes of the table, `None` where no log is that large.
+    /// Size of the table in bytes; `None` if it is above the limit.
     pub(super) fn table_len(&self, kernel: Kernel) -> Option<u64> {
         let n = u64::from(self.n_entries);
         (n <= MAX_ENTRIES).then_some(n * row_len(kernel) as u64)
     }
 
-    /// Slots in reading order, as far as the header tells it; `None` where it leaves out a used slot or points nowhere.
+    /// Entries in reading order. `None` if the header is inconsistent: it misses a used entry or points outside the
+    /// table.
     pub(super) fn order(&self, entries: &[Area]) -> Option<Vec<usize>> {
         let current = self.current as usize;
         if entries.iter().all(|entry| entry.size == 0) {
@@ -116,14 +120,14 @@ fn parse_row(kernel: Kernel, bytes: &[u8]) -> Option<Area> {
     Some(Area { offset: number(0)?, size: number(kernel.word())? })
 }
 
-/// The parts of a file that are spoken for, so that no byte is read as two events.
+/// Byte ranges of a file that are taken, so that no byte is read as two events.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     ends: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Takes an area, unless one of its bytes was taken before: then says by which area, as start and end.
+    /// Claims a range. The error is the range that overlaps it.
     pub fn take(&mut self, start: u64, end: u64) -> Result<(), (u64, u64)> {
         let before = self.ends.range(..end).next_back();
         if let Some((taken, taken_end)) = before
@@ -135,7 +139,7 @@ impl Claims {
         Ok(())
     }
 
-    /// What nobody took, up to an end.
+    /// Unclaimed ranges up to an end.
     pub fn gaps(&self, end: u64) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut at = 0;
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapped_log_begins_at_the_next_slot_to_write() {
+    fn a_wrapped_log_starts_at_the_next_entry() {
         assert_eq!(header(1, 1).order(&entries([8, 8, 8, 8])), Some(vec![1, 2, 3, 0]));
         assert_eq!(header(4, 1).order(&entries([8, 8, 8, 8])), Some(vec![0, 1, 2, 3]));
     }
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_leaves_out_a_used_slot_does_not_hold() {
+    fn an_order_without_a_used_entry_is_rejected() {
         assert_eq!(header(1, 0).order(&entries([8, 8, 0, 0])), None);
         assert_eq!(header(5, 1).order(&entries([8, 8, 8, 8])), None);
     }

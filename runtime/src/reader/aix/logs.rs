@@ -1,7 +1,7 @@
-//! The source of a report's events: one trace with its clock, or several, merged by time.
+//! Input of a report: one trace with its clock, or several traces merged by time.
 //!
-//! Several traces are the base file and the processors' files of one log, or the logs of a merge, or both. Each has a
-//! clock of its own, and what is compared are nanoseconds.
+//! Several traces are the base file and the CPU files of one log, the logs of a merge, or both. Each has its own clock,
+//! so they are compared in nanoseconds.
 
 use super::clock::{Clock, Elapsed, EventTime};
 use super::cpu_files::{self, CpuFiles};
@@ -19,18 +19,18 @@ use std::io;
 use std::path::Path;
 use tfbc_vm::Env;
 
-/// What a report needs to know of one of its logs.
+/// Properties of one log of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogInfo {
-    /// The name as the user gave it.
+    /// Name as the user wrote it.
     pub name: String,
-    /// What kind of trace it is.
+    /// Kind of the trace.
     pub kind: Kind,
-    /// Bytes of the whole file, where that is known.
+    /// Size of the file in bytes, if it is known.
     pub size: Option<u64>,
-    /// The processor whose file it is, in a log of one file a processor.
+    /// CPU of the file, in a log with one file per CPU.
     pub cpu: Option<u32>,
-    /// How its events are stepped over.
+    /// Layout of its events.
     pub rules: StepRules,
 }
 
@@ -39,15 +39,15 @@ pub struct LogInfo {
 pub struct TimedEvent<'t> {
     /// The event.
     pub event: RawEvent<'t>,
-    /// Its time.
+    /// Time of the event.
     pub time: EventTime,
-    /// Index of the log that it is of, for [`Logs::log`].
+    /// Index of the event's log, for [`Logs::log`].
     pub log: usize,
-    /// Processors whose files go on, in a log of one file a processor.
+    /// Number of CPUs that still report events, in a log with one file per CPU.
     pub reported_cpus: Option<u32>,
 }
 
-/// What stands next in the logs.
+/// Item read from the logs.
 #[derive(Debug)]
 pub enum LogItem<'t> {
     /// An event.
@@ -56,29 +56,29 @@ pub enum LogItem<'t> {
     Notice {
         /// Index of the log.
         log: usize,
-        /// What is said of it.
+        /// The notice.
         notice: Notice,
     },
-    /// Another [`PASSED`] events were passed over.
+    /// Another [`PASSED`] events were skipped.
     Passed,
 }
 
-/// Ordinary events in a row.
+/// Size of a run of events in common encodings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Passage {
     pub n_events: u64,
     pub n_bytes: usize,
 }
 
-/// Where an ordinary event stands.
+/// Position of an event in the retained buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InPlace {
-    /// The place of its first byte in the buffer that is handed over.
+    /// Offset of its first byte in the buffer that is handed over.
     pub at: usize,
     pub env: Env,
 }
 
-/// How many events make one [`LogItem::Passed`].
+/// Number of skipped events per [`LogItem::Passed`].
 pub const PASSED: u64 = 1 << 14;
 
 /// The logs of one report.
@@ -100,11 +100,11 @@ pub struct Logs {
     lanes: Vec<Lane>,
     infos: Vec<LogInfo>,
     elapsed: Elapsed,
-    /// Of several traces, or of one of which something is to be said.
+    /// Set for several traces, and for one with pending notices.
     merge: Option<Box<Merge>>,
-    /// Whether there are files of processors.
+    /// True if a log has a file per CPU.
     has_cpus: bool,
-    /// Ids of the events that are given out; `None` for all.
+    /// Ids of the events to return; `None` for all.
     needed: Option<IdSet>,
     n_passed: u64,
 }
@@ -120,19 +120,20 @@ impl From<Trace> for Logs {
 }
 
 impl Logs {
-    /// Opens a trace by its path; `-` is standard input. Beside a base file its processors' files are opened; what is
-    /// wrong with one of them is told as damage.
+    /// Opens a trace; `-` is standard input. The CPU files of a base file are opened too; problems with them are
+    /// reported
+    /// as damage.
     ///
     /// # Errors
-    /// The file cannot be read, or is no trace, or has no events of a processor that is asked for.
+    /// The file cannot be read or is not a trace, or a requested CPU has no file.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
         Self::with_cpu_files(Trace::open(path, options)?, path, options)
     }
 
-    /// A trace that was opened by its path, and its processors' files where it is a base file.
+    /// Adds the CPU files of an open trace, if it is a base file.
     ///
     /// # Errors
-    /// It has no events of a processor that is asked for.
+    /// A requested CPU has no file.
     pub fn with_cpu_files(trace: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
         let header = trace.log_header();
         if header.is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty() {
@@ -183,11 +184,10 @@ impl Logs {
         Ok(Self::new(name, lanes, notices))
     }
 
-    /// The logs as one report, in the order of time. An event that several of them hold is given once, where
-    /// duplicates are removed.
+    /// Merges logs by time. With `remove_duplicates`, an event that several logs contain is returned once.
     ///
     /// # Errors
-    /// An input cannot be positioned.
+    /// An input is not seekable.
     pub fn merged(logs: Vec<Logs>, remove_duplicates: bool) -> io::Result<Self> {
         let name = logs.iter().map(|log| log.name.as_str()).collect::<Vec<_>>().join(", ");
         let mut lanes = Vec::new();
@@ -229,44 +229,44 @@ impl Logs {
         }
     }
 
-    /// The name as the user gave it, or the names of a merge.
+    /// Name as the user wrote it, or the names of all merged logs.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One of the logs.
+    /// Properties of one log.
     pub fn log(&self, index: usize) -> &LogInfo {
         &self.infos[index]
     }
 
-    /// All logs; files of processors are logs of their own.
+    /// Properties of all logs; CPU files count as logs.
     pub fn logs(&self) -> &[LogInfo] {
         &self.infos
     }
 
-    /// All logs, as they are read.
+    /// Traces of all logs.
     pub fn traces(&self) -> impl Iterator<Item = &Trace> {
         self.lanes.iter().map(|lane| &lane.trace)
     }
 
-    /// Whether all events are in files of processors, or in their base files.
+    /// True if all logs have a file per CPU.
     pub fn has_cpu_files(&self) -> bool {
         let mut logs: Vec<(usize, bool)> = self.lanes.iter().map(|lane| (lane.log, lane.cpu.is_some())).collect();
         logs.sort_unstable();
         logs.chunk_by(|one, other| one.0 == other.0).all(|log| log.iter().any(|(_, has_cpu)| *has_cpu))
     }
 
-    /// Bytes of all files, where that is known.
+    /// Total size of all files in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         self.infos.iter().map(|log| log.size).sum()
     }
 
-    /// Where the bytes went that were taken in so far.
+    /// Accounting of the bytes read so far.
     pub fn tally(&self) -> Tally {
         self.traces().map(Trace::tally).fold(Tally::default(), |sum, tally| sum + tally)
     }
 
-    /// Whole events that were handed out, passed over or left out as duplicates, and how many were left out.
+    /// Number of whole events (returned, skipped, or left out as duplicates), and number of duplicates among them.
     pub fn n_events(&self) -> (u64, u64) {
         let n_found: u64 = self.traces().map(Trace::n_whole).sum();
         let merge = self.merge.as_ref();
@@ -274,22 +274,22 @@ impl Logs {
         (n_found.saturating_sub(n_standing), merge.map_or(0, |merge| merge.n_duplicates))
     }
 
-    /// Compares the bytes and events that were read with what became of them.
+    /// Checks that all bytes and events that were read are accounted for.
     ///
     /// # Errors
-    /// They do not add up: a fault of this program.
+    /// The counts do not add up, which is a bug of this library.
     pub fn check(&self, n_formatted: u64, n_filtered: u64) -> Result<(), Imbalance> {
         let (n_read, n_duplicates) = self.n_events();
         let parts = [("formatted", n_formatted), ("filtered out", n_filtered), ("duplicates", n_duplicates)];
         self.tally().check().and(Imbalance::check("events", n_read, &parts))
     }
 
-    /// 32-bit stamps that went back a little and were taken for the one before them.
+    /// Number of 32-bit stamps that went back slightly and were replaced by the previous stamp.
     pub fn clamped(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.clock.clamped()).sum()
     }
 
-    /// Why the events cannot stand in one stream, which has one kernel and one clock.
+    /// Reason why the logs cannot be written as one stream, which has one kernel and one clock.
     pub fn no_stream(&self) -> Option<String> {
         let (first, others) = self.lanes.split_first()?;
         let kernel = |lane: &Lane| lane.trace.kind().kernel();
@@ -304,26 +304,27 @@ impl Logs {
         })
     }
 
-    /// Passes over events of other ids, at the cost of stepping over them. Hooks 001, 002 and 00A should be among those
-    /// that are needed: times and the end of a processor's events depend on them.
+    /// Skips events of other ids as cheaply as possible. Include hooks 001, 002 and 00A: times and the end of a CPU's
+    /// events
+    /// depend on them.
     pub fn need(&mut self, ids: IdSet) {
         self.needed = Some(ids);
     }
 
-    /// Whether several traces are merged, or something is to be said ahead of one.
+    /// True if several traces are merged, or if one has pending notices.
     pub(crate) fn is_merged(&self) -> bool {
         self.merge.is_some()
     }
 
-    /// Events that were passed over.
+    /// Number of skipped events.
     pub fn n_passed(&self) -> u64 {
         self.n_passed
     }
 
-    /// The next event or notice; `None` at the end.
+    /// Reads the next event or notice; `None` at the end.
     ///
     /// # Errors
-    /// An input cannot be read on.
+    /// Reading an input failed.
     #[expect(
         clippy::should_implement_trait,
         reason = "an event borrows the reader's buffer, which no Iterator can say"
@@ -331,7 +332,7 @@ impl Logs {
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<LogItem<'_>>> {
         let (log, merged_ns, parts) = loop {
-            // A merge has compared the times of its events already.
+            // A merge has already computed the times, to compare them.
             let (log, merged_ns, parts) = match &mut self.merge {
                 Some(merge) => match merge.next(&mut self.lanes)? {
                     Turn::Event(head, parts) => (head.lane, Some(head.time_ns), parts),
@@ -377,9 +378,11 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Takes in events of the common encodings in a row, as far as they are at hand: those that `ways` takes are shown to
-    /// `visit`. Those of a single trace are in the next `room` bytes and have a place in its buffer; if they are to be
-    /// referred to by it, [`Logs::hold`] comes next. What follows is for [`Logs::next`].
+    /// Fast path for a run of buffered events in common encodings: passes those that `ways` selects to `visit`.
+    ///
+    /// The events of a single trace are in the next `room` bytes of its buffer; to refer to them there, call
+    /// [`Logs::hold`]
+    /// next. [`Logs::next`] continues after the run.
     #[inline(always)]
     pub(crate) fn ordinary(
         &mut self,
@@ -437,7 +440,7 @@ impl Logs {
         Passage { n_events: trace.n_events() - before, n_bytes }
     }
 
-    /// As [`Logs::ordinary`], of several traces by time. They have no places.
+    /// Like [`Logs::ordinary`], for several traces. Their events cannot be retained.
     #[inline(always)]
     fn ordinary_merged(
         &mut self,
@@ -476,24 +479,24 @@ impl Logs {
         passage
     }
 
-    /// Holds the ordinary events that were taken in last at their places, until [`Logs::hand_over`].
+    /// Retains the events of the last run in the buffer, until [`Logs::hand_over`].
     pub(crate) fn hold(&mut self, passage: &Passage) {
         self.lanes[0].trace.hold(passage.n_bytes);
     }
 
-    /// Takes the buffer of one who holds no events, to read into it.
+    /// Reads into the buffer of a batch that has no events.
     pub(crate) fn lend(&mut self, own: &mut Taken) {
         if self.merge.is_none() {
             self.lanes[0].trace.lend(own);
         }
     }
 
-    /// Hands over the events that are held.
+    /// Hands over the buffer with the retained events.
     pub(crate) fn hand_over(&mut self, to: &mut Taken) {
         self.lanes[0].trace.hand_over(to);
     }
 
-    /// Whether the events that are held should be handed over before more is read.
+    /// True if the retained events should be handed over before the next read.
     pub(crate) fn hands_over(&self) -> bool {
         self.lanes[0].trace.hands_over()
     }
@@ -512,7 +515,7 @@ impl LogInfo {
     }
 }
 
-/// A trace's clock; a processor's file has its base's factors where it has none of its own.
+/// Creates the clock of a trace. A CPU file without time factors uses those of its base file.
 fn clock_of(trace: &Trace, base: Option<&Trace>) -> Clock {
     let of_base = base.map(Trace::survey);
     let factors = trace.survey().factors.or(of_base.and_then(|survey| survey.factors)).unwrap_or_default();
@@ -520,7 +523,7 @@ fn clock_of(trace: &Trace, base: Option<&Trace>) -> Clock {
         .from_stamp(of_base.and_then(|survey| survey.first_stamp))
 }
 
-/// Opens a file of one processor, which is of its base's kernel.
+/// Opens the file of one CPU, which must be of the base file's kernel.
 fn open_part(path: &Path, base: Kind, options: &ReadOptions, chunk: usize) -> Result<Trace, String> {
     let mut trace = Trace::open_part(path, options).map_err(|error| error.to_string())?;
     let (bits, of_base) = (trace.kind().kernel().env(), base.kernel().env());
@@ -531,7 +534,7 @@ fn open_part(path: &Path, base: Kind, options: &ReadOptions, chunk: usize) -> Re
     Ok(trace)
 }
 
-/// Whether the earliest event that is neither 003 nor 00A is a 001.
+/// True if the earliest event other than 003 and 00A is a 001.
 fn starts_with_trace_on(lanes: &[Lane]) -> bool {
     let first = |lane: &Lane| {
         let event = lane.trace.survey().first_event?;
@@ -542,31 +545,31 @@ fn starts_with_trace_on(lanes: &[Lane]) -> bool {
 }
 
 impl Logs {
-    /// Bytes of all files as they stand, which may be compressed; `None` where they are not known.
+    /// Total size of all files on disk, compressed or not; `None` if it is unknown.
     pub fn file_size(&self) -> Option<u64> {
         self.traces().map(Trace::file_size).sum()
     }
 
-    /// How far the reading is, in bytes of the files as they stand.
+    /// Progress in bytes of the files on disk, compressed or not.
     pub fn progress(&self) -> u64 {
         self.traces().map(Trace::progress).sum()
     }
 
-    /// Whether reading may wait for another program.
+    /// True if reading may block on another program.
     pub fn is_live(&self) -> bool {
         self.traces().any(Trace::is_live)
     }
 
-    /// Whether the next event must be waited for.
+    /// True if reading the next event may block.
     ///
     /// # Errors
-    /// As of [`Trace::waits`].
+    /// Reading an input failed.
     pub fn waits(&mut self) -> io::Result<bool> {
         self.lanes.iter_mut().try_fold(false, |waits, lane| Ok(waits || lane.trace.waits()?))
     }
 }
 
-/// Time factors hold for the events behind them.
+/// Applies time factors to the events after them.
 #[cold]
 fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &mut Elapsed) {
     if let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes) {
@@ -583,7 +586,7 @@ mod tests {
     use std::io::{Cursor, Read};
     use tfbc_vm::Event;
 
-    /// Numbers that are the same for the same seed.
+    /// Pseudo-random numbers, determined by a seed.
     struct Noise(u64);
 
     impl Noise {
@@ -601,7 +604,7 @@ mod tests {
         words.iter().flat_map(|word| word.to_be_bytes()).collect()
     }
 
-    /// Events of every form that a kernel's trace may hold: ordinary ones mostly.
+    /// Events in every encoding of a kernel, mostly the common ones.
     fn events(wide: bool, n: u64, noise: &mut Noise) -> Vec<u8> {
         let mut bytes = Vec::new();
         for ticks in 1..=n {
@@ -644,7 +647,7 @@ mod tests {
         bytes
     }
 
-    /// A log file whose reading begins in the middle, so that areas lie behind those that are read after them.
+    /// A log file that has wrapped, so that its areas are not read in the order of the file.
     fn log_file(wide: bool, noise: &mut Noise) -> Vec<u8> {
         let areas: Vec<Vec<u8>> = [90, 5, 0, 60, 30, 1, 80].map(|n| events(wide, n, noise)).into();
         let mut head = be32(&[if wide { 0xEFDF_1113 } else { 0xEFDF_1112 }, areas.len() as u32 - 1, 3, 0, 1, 0, 0]);
@@ -662,7 +665,7 @@ mod tests {
         [head, body].concat()
     }
 
-    /// What a reader tells of an event: number, offset, id, time, bytes, and the environment.
+    /// Event as a reader returns it: number, offset, id, time, bytes, and environment.
     type Told = (u64, u64, u16, EventTime, Vec<u8>, Env);
 
     fn env(bytes: &[u8], wide: bool) -> Env {
@@ -674,7 +677,7 @@ mod tests {
         (number, offset, id, timed.time, bytes.to_vec(), env(bytes, wide))
     }
 
-    /// Reads events one by one.
+    /// Reads all events through the slow path.
     fn one_by_one(mut logs: Logs) -> (Vec<Told>, Vec<String>) {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
         while let Some(item) = logs.next().unwrap() {
@@ -687,7 +690,7 @@ mod tests {
         (all, notices)
     }
 
-    /// Reads events as batches do, of random lengths.
+    /// Reads all events as batches of random lengths.
     fn in_batches(mut logs: Logs, ways: &Ways, n_owners: usize, noise: &mut Noise) -> (Vec<Told>, Vec<String>) {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
         let mut owners: Vec<Taken> = (0..n_owners).map(|_| Taken::default()).collect();
@@ -730,7 +733,7 @@ mod tests {
         (all, notices)
     }
 
-    /// Gives pieces of random lengths.
+    /// Reader that returns pieces of random lengths.
     struct Pieces(Cursor<Vec<u8>>, Noise, u64);
 
     impl Read for Pieces {
@@ -754,7 +757,7 @@ mod tests {
                 .concat(),
             };
             if case % 5 == 4 {
-                // Damage in the middle: events follow again behind it.
+                // Damage in the middle, with valid events after it.
                 let at = bytes.len() / 2;
                 bytes[at..at + 200].fill(0xFF);
             }
@@ -789,8 +792,8 @@ mod tests {
         }
     }
 
-    /// Several traces of one kernel, some of which are files of processors: with all kinds of events, ends and beginnings of
-    /// tracing, and a damaged place.
+    /// Several traces of one kernel, some of them CPU files, with all kinds of events, tracing switched off and on, and
+    /// damage.
     fn several(wide: bool, seed: u64, chunk: usize) -> Logs {
         let mut noise = Noise(seed);
         let options = |kind| ReadOptions { format: Some(kind), ..ReadOptions::default() };
@@ -817,7 +820,7 @@ mod tests {
     }
 
     #[test]
-    fn several_traces_are_merged_alike_in_rows_and_one_by_one() {
+    fn merging_runs_and_single_events_is_equal() {
         type Merged = (usize, Option<u64>, Option<u32>, Told);
         let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, told(timed));
         let mut noise = Noise(3);
@@ -866,7 +869,7 @@ mod tests {
             let mut ways = Ways::default();
             (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
             let found = read(Some(&ways), &mut noise);
-            // Whether an event is a duplicate is told one by one.
+            // Duplicates are detected on the slow path only.
             let many = if removes_duplicates { found.3 == 0 } else { found.3 > expected.2 / 2 };
             assert!(many, "case {case}: {} of {} in rows", found.3, expected.2);
             assert!((found.0, found.1, found.2) == (expected.0, expected.1, expected.2), "case {case}");
@@ -874,7 +877,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_gives_little_fills_the_buffer_before_it_is_handed_over() {
+    fn a_slow_pipe_fills_the_buffer_before_handover() {
         let event = be64(&[0x8000_0008_5000_0000, 1, 2, 3]);
         let bytes = [vec![0xEF, 0xDF, 0x11, 0x14], event.repeat(1000)].concat();
         let pieces = Pieces(Cursor::new(bytes), Noise(1), 40);
@@ -912,7 +915,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_neither_formatted_nor_filtered_out_are_told() {
+    fn unaccounted_events_are_an_imbalance() {
         let event = [0x40, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
         let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &event[..], &event].concat();
         let trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();

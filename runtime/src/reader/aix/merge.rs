@@ -1,4 +1,4 @@
-//! Several traces by time: each stands at its next event, and the earliest of these comes first.
+//! Merge of several traces by time: of the next event of each trace, the earliest comes first.
 
 use super::clock::Clock;
 use super::duplicates::Duplicates;
@@ -11,27 +11,27 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
-/// Bytes that the traces of a merge read in one go, all together.
+/// Total size of one read of all traces of a merge, in bytes.
 const ALL_CHUNKS: usize = 1 << 20;
 
-/// Bytes that each of so many traces reads in one go.
+/// Size of one read per trace, in bytes.
 pub(super) fn chunk(n_traces: usize) -> usize {
     (ALL_CHUNKS / n_traces.max(1)).clamp(16 << 10, 256 << 10)
 }
 
-/// One trace with its clock.
+/// One input of a merge: a trace with its clock.
 pub(super) struct Lane {
     pub trace: Trace,
     pub clock: Clock,
-    /// The processor whose file it is.
+    /// CPU whose file it is.
     pub cpu: Option<u32>,
-    /// Index of the log that it is a part of: a base file and the files of its processors are one.
+    /// Index of its log. A base file and the files of its CPUs are one log.
     pub log: usize,
-    /// What is known of the event at which the trace stands.
+    /// Next event of the trace.
     stands: Stands,
-    /// Id of the event that was handed out last.
+    /// Id of the last returned event.
     last_id: u16,
-    /// Whether the processor's events go on.
+    /// True if the CPU still reports events.
     reports: bool,
 }
 
@@ -40,7 +40,7 @@ impl Lane {
         Self { trace, clock, cpu, log: 0, stands: Stands::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
-    /// Where the next event stands in the order, of which stamp and cpu id are these.
+    /// Merge key of the next event, with this stamp and CPU.
     #[inline(always)]
     fn head(&mut self, lane: usize, ticks: Option<u64>, cpu: Option<u64>) -> Head {
         let cpu = cpu.or(self.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
@@ -48,59 +48,58 @@ impl Lane {
     }
 }
 
-/// What is known of the event at which a trace stands.
+/// Next event of a trace, as far as it is parsed.
 #[derive(Debug, Clone, Copy)]
 enum Stands {
-    /// There is none.
+    /// No next event.
     Nowhere,
     /// Any event.
     At(Parts),
-    /// An ordinary one.
+    /// An event in a common encoding.
     AtOrdinary(FoundOrdinary),
 }
 
-/// A trace's next event. The order is that of the merge: by time, then by processor, where events without one come
-/// first, then by the traces' own order.
+/// Merge key of a trace's next event. Ordered by time, then by CPU (unknown ones first), then by the order of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Head {
     pub time_ns: u64,
-    /// The event's processor and 1; 0 where it is not known.
+    /// CPU plus 1; 0 if it is unknown.
     cpu: u64,
     pub lane: usize,
 }
 
-/// What comes next.
+/// Result of a step of the merge.
 pub(super) enum Turn {
     Event(Head, Parts),
     Notice(usize, Notice),
     End,
 }
 
-/// Where a merge is.
+/// State of a merge.
 #[derive(Default)]
 pub(super) struct Merge {
     heads: BinaryHeap<Reverse<Head>>,
-    /// Traces whose first event was looked for.
+    /// Number of traces whose first event has been found.
     n_begun: usize,
-    /// Whether the earliest head was handed out.
+    /// True if the earliest event has been returned.
     taken: bool,
     pub duplicates: Option<Duplicates>,
-    /// Events that were left out as duplicates.
+    /// Number of events that were left out as duplicates.
     pub n_duplicates: u64,
     told_of_overflow: bool,
-    /// What is to be said, with the index of the trace.
+    /// Pending notices, with the index of their trace.
     pub notices: VecDeque<(usize, Notice)>,
-    /// Processors whose events go on.
+    /// Number of CPUs that still report events.
     pub n_reporting: u32,
 }
 
 impl Merge {
-    /// Before the first event: what is to be said, and how many processors have files.
+    /// Creates the state before the first event.
     pub fn new(notices: VecDeque<(usize, Notice)>, n_reporting: u32) -> Self {
         Self { notices, n_reporting, ..Self::default() }
     }
 
-    /// The next event that no other log had, or the next notice.
+    /// Returns the next event that is not a duplicate, or the next notice.
     pub fn next(&mut self, lanes: &mut [Lane]) -> io::Result<Turn> {
         loop {
             if let Some((lane, notice)) = self.notices.pop_front() {
@@ -132,8 +131,9 @@ impl Merge {
         }
     }
 
-    /// The next event where it is ordinary and at hand, and no duplicates are looked for; [`Merge::hand_out`] comes next
-    /// where it is handed out.
+    /// Fast path: returns the next event if it has a common encoding and is buffered, and duplicates are not removed.
+    /// The
+    /// caller then calls [`Merge::hand_out`] if it uses the event.
     #[inline(always)]
     pub fn next_ordinary(&mut self, lanes: &mut [Lane]) -> Option<(Head, FoundOrdinary)> {
         if self.duplicates.is_some() {
@@ -151,23 +151,23 @@ impl Merge {
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
-        // Where a trace stands at one, all have begun, nothing is to be said, and its processor's events go on.
+        // If a trace is at such an event, all traces have started, no notice is pending, and its CPU still reports.
         if let Stands::AtOrdinary(found) = lanes[head.lane].stands { Some((*head, found)) } else { None }
     }
 
-    /// The event of [`Merge::next_ordinary`] is handed out.
+    /// Marks the event of [`Merge::next_ordinary`] as used.
     #[inline(always)]
     pub fn hand_out(&mut self, lane: &mut Lane, id: u16) {
         self.taken = true;
         lane.last_id = id;
     }
 
-    /// Traces that stand at an event that was not handed out.
+    /// Number of traces with a parsed event that was not returned yet.
     pub fn n_standing(&self) -> u64 {
         (self.heads.len() as u64).saturating_sub(self.taken.into())
     }
 
-    /// Looks for the next event of the trace whose one was handed out, and at first for those of all.
+    /// Finds the next event of the trace whose event was returned last; at the start, of all traces.
     fn advance(&mut self, lanes: &mut [Lane]) -> io::Result<Option<(usize, Notice)>> {
         while let Some(lane) = lanes.get_mut(self.n_begun) {
             match self.find(self.n_begun, lane)? {
@@ -193,7 +193,7 @@ impl Merge {
         Ok(None)
     }
 
-    /// The next event of a trace, or its next notice.
+    /// Finds the next event or notice of a trace.
     fn find(&mut self, at: usize, lane: &mut Lane) -> io::Result<Result<Option<Head>, Notice>> {
         let found = lane.trace.find()?;
         if lane.reports && (lane.last_id == hooks::TRACE_OFF || matches!(found, Found::End)) {

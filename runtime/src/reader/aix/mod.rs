@@ -6,9 +6,11 @@
 //!                                                                                        └─> heading facts
 //! ```
 //!
-//! Stepping needs nothing but the hook word, so a trace is walked at memory speed and in constant memory; a log's areas
-//! are visited in reading order. [`Trace`] yields events and, where a trace is damaged, notices: an event that cannot
-//! be read never hides those before it. [`Logs`] is what reports read: it tells each event's time.
+//! The size of an event follows from its hook word alone, so a trace is read at memory speed and in constant memory.
+//! The
+//! areas of a log are read in the order of recording. [`Trace`] yields events, and notices at damaged places; damage
+//! never
+//! hides the events before it. [`Logs`] adds the time of each event and merges several traces; reports read from it.
 
 mod clock;
 mod cpu_files;
@@ -38,9 +40,9 @@ pub(super) use trace::find_kind;
 pub use trace::{AfterDamage, Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
 pub(crate) use trace::{Visit, Way, Ways};
 
-/// Canonical ids of the hooks that readers and reports know.
+/// Canonical ids of hooks with a fixed meaning.
 pub mod hooks {
-    /// Hook word of zeros.
+    /// Hook word of zeros, which is usually damage.
     pub const ZERO: u16 = 0x0000;
     /// Trace on.
     pub const TRACE_ON: u16 = 0x0010;
@@ -48,11 +50,11 @@ pub mod hooks {
     pub const TRACE_OFF: u16 = 0x0020;
     /// Header events: start time, system, command.
     pub const HEADER: u16 = 0x0030;
-    /// The template of hook 000.
+    /// Id of the template for hook 000.
     pub const ID_IS_ZERO: u16 = 0x0040;
-    /// Buffers were full, and events are missing.
+    /// Events are missing, because the buffers were full.
     pub const BUFFER_WRAP: u16 = 0x0060;
-    /// The template of ids without a stanza.
+    /// Id of the template for ids without a stanza.
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.
     pub const UTILITY: u16 = 0x00A0;

@@ -1,13 +1,13 @@
-//! What a trace is, by its first bytes.
+//! Detects the kind of an AIX trace by its first bytes.
 
 use super::hooks;
 use super::step::{CpuidWord, Kernel, Parts, Step, StepRules};
 use std::fmt;
 
-/// The kinds of AIX trace.
+/// Kind of an AIX trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Sequential stream of a 32-bit kernel; it has no header.
+    /// Sequential stream of a 32-bit kernel, which has no header.
     Stream32,
     /// Sequential stream of a 64-bit kernel.
     Stream64,
@@ -17,23 +17,23 @@ pub enum Kind {
     Log64,
 }
 
-/// First words of the kinds that have one.
+/// First words of the kinds that have a header.
 pub(super) const MAGIC_LOG_AIX3: u32 = 0xEFDF_1111;
 pub(super) const MAGIC_LOG32: u32 = 0xEFDF_1112;
 pub(super) const MAGIC_LOG64: u32 = 0xEFDF_1113;
 pub(super) const MAGIC_STREAM64: u32 = 0xEFDF_1114;
 
-/// First bytes of a text file that show its kind.
+/// Number of first bytes of a text file that are searched for its kind.
 const MAX_TEXT_HEAD: usize = 16 << 10;
 
-/// Events that must step cleanly before bytes without a header pass for a 32-bit stream.
+/// Number of valid events at the start of a file without a header that make it a 32-bit stream.
 const CLEAN_EVENTS: u32 = 8;
 
 impl Kind {
     /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Stream32, Kind::Stream64, Kind::Log32, Kind::Log64];
 
-    /// The name that `--format` takes.
+    /// Name of the kind, as `--format` accepts it.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Stream32 => "stream32",
@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// The kernel that recorded.
+    /// Kernel of the traced system.
     pub const fn kernel(self) -> Kernel {
         match self {
             Kind::Stream32 | Kind::Log32 => Kernel::Bits32,
@@ -51,12 +51,12 @@ impl Kind {
         }
     }
 
-    /// Whether it is a log file, which is read by position.
+    /// True for log files, which are read by position.
     pub const fn is_log(self) -> bool {
         matches!(self, Kind::Log32 | Kind::Log64)
     }
 
-    /// The first word of a file of this kind.
+    /// First word of files of this kind.
     pub const fn magic(self) -> Option<u32> {
         match self {
             Kind::Stream32 => None,
@@ -78,7 +78,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What bytes are that begin no trace and no format file: compressed ones, by their first bytes.
+/// Describes a compressed file by its first bytes; `None` if it is not compressed.
 pub fn compressed(bytes: &[u8]) -> Option<&'static str> {
     let kinds: [(&[u8], &str); 3] = [
         (&[0x1F, 0x8B], "gzip file: unpack it first"),
@@ -94,7 +94,7 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
     !head.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
 }
 
-/// The kind of a format file, with what to do with it, by its first bytes. `None` for any other file.
+/// Describes a format file by its first bytes, with the command to use for it. `None` for other files.
 pub(in crate::reader) fn format_file(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(&tfbc_vm::LABEL) {
         return Some(".tfbc blob: give it with -t, and the trace after it");
@@ -116,7 +116,7 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().is_empty() || line.starts_with(['#', '*'])
 }
 
-/// True if a line begins with an event id and a version, such as `010 1.0`.
+/// True if a line starts with an event id and a version, such as `010 1.0`.
 fn begins_stanza(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let (id, version) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -126,12 +126,12 @@ fn begins_stanza(line: &str) -> bool {
         && version.split_once('.').is_some_and(|(version, release)| is_number(version) && is_number(release))
 }
 
-/// Whether bytes begin with the first word of a trace.
+/// True if bytes start with the first word of a trace that has a header.
 pub fn is_trace(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|word| (MAGIC_LOG_AIX3..=MAGIC_STREAM64).contains(&u32::from_be_bytes(*word)))
 }
 
-/// Whether bytes begin with a hook that 32-bit streams begin with.
+/// True if bytes start with one of the first hooks of a 32-bit stream.
 pub fn may_be_stream32(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|word| begins_stream32(u32::from_be_bytes(*word)))
 }
@@ -141,19 +141,19 @@ fn begins_stream32(word: u32) -> bool {
     [hooks::TRACE_ON, hooks::HEADER, hooks::UTILITY].contains(&id)
 }
 
-/// What the first bytes say.
+/// Result of looking at the first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {
     Kind(Kind),
     /// A log of AIX 3, whose layout is not public.
     Aix3,
-    /// No AIX trace that can be told from other bytes.
+    /// Not recognized as an AIX trace.
     Unknown,
     /// More bytes are needed.
     More,
 }
 
-/// Looks at the first bytes of a trace; `ended` tells that there are no more than these.
+/// Detects a trace from its first bytes; `ended` is true if the input has no more.
 pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
     let Some(magic) = bytes.first_chunk() else { return if ended { Sniffed::Unknown } else { Sniffed::More } };
     match u32::from_be_bytes(*magic) {
@@ -165,8 +165,9 @@ pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
     }
 }
 
-/// A 32-bit stream has no header: it begins with one of the hooks that a trace begins with, and steps cleanly. Time
-/// factors are as good as a first word: what is damaged behind them is for the report to tell.
+/// Detects a 32-bit stream, which has no header: it starts with one of a few hooks, and its first events are valid.
+/// Time
+/// factors are as good as a header; damage after them is left to the report.
 fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     if !begins_stream32(word) {
         return Sniffed::Unknown;
@@ -186,7 +187,7 @@ fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     Sniffed::Kind(Kind::Stream32)
 }
 
-/// Whether the first event is a generic 00A of 24 bytes and kind 25C.
+/// True if the first event contains time factors: a generic 00A of 24 bytes and kind 25C.
 fn is_factors(word: u32, bytes: &[u8]) -> bool {
     word & !0x8_0000 == 0x00A0_0018 && bytes.get(4..8) == Some(&[0, 0, 2, 0x5C])
 }

@@ -1,18 +1,18 @@
-//! What the events of a trace tell of its system.
+//! Properties of the traced system, collected from the events.
 
 use super::hooks;
 use super::internal::{Record, SystemInfo};
 use super::trace::RawEvent;
 use std::sync::Arc;
 
-/// System facts, advanced by every event of a report's logs in the order of the report.
+/// Properties of the system, updated by every event in the report's order.
 #[derive(Debug, Clone, Default)]
 pub struct TraceState {
     system: Arc<SystemInfo>,
 }
 
 impl TraceState {
-    /// Takes in an event, and tells whether it told anything.
+    /// Updates the properties by an event. Returns true if it contained one.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) -> bool {
         matches!(event.id, hooks::HEADER | hooks::UTILITY) && self.note(event)
@@ -27,7 +27,7 @@ impl TraceState {
         record.is_some()
     }
 
-    /// What the trace told of its system so far.
+    /// Properties known so far.
     pub fn system(&self) -> &Arc<SystemInfo> {
         &self.system
     }

@@ -1,4 +1,4 @@
-//! Stepping over events: where an event's parts stand, and the buffer that templates see.
+//! Layout of an event in a trace, and the buffer that templates see.
 //!
 //! ```text
 //! 32-bit kernel   hookword u32 | data | fill to 4 | tid u32 | stamp u32 if t
@@ -6,11 +6,11 @@
 //! ```
 //!
 //! All fields are big-endian, and fill counts from the start of the event. Every size follows from the hook word, so
-//! no look-ahead is needed; nor is there any mark to find the next event by after a malformed one.
+//! reading needs no look-ahead. On the other hand, nothing marks the start of the next event after a malformed one.
 
 use std::fmt;
 
-/// The kernel that recorded: it fixes the width of hook words, thread ids and time stamps.
+/// Kernel of the traced system. It determines the width of hook words, thread ids and time stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
     /// 32-bit: 4-byte fields.
@@ -20,7 +20,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// `$TRACEENV`: 32 or 64.
+    /// Value of `$TRACEENV`: 32 or 64.
     pub const fn env(self) -> u8 {
         match self {
             Kernel::Bits32 => 32,
@@ -28,16 +28,16 @@ impl Kernel {
         }
     }
 
-    /// Bytes of a hook word.
+    /// Size of a hook word in bytes.
     pub const fn word(self) -> usize {
         self.env() as usize / 8
     }
 }
 
-/// Where the cpu id of `trace -p` stands in an event with the P flag. No public text says so.
+/// Position of the CPU id that `trace -p` adds to events with the P flag. IBM has not published it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CpuidWord {
-    /// The last word of the event, behind the registers.
+    /// Last word of the event, after the registers.
     #[default]
     Last,
     /// Between the hook word and the data.
@@ -48,13 +48,13 @@ pub enum CpuidWord {
     None,
 }
 
-/// The longest variable data of a generic event: the trace buffer's 4096 bytes, and 12 more for a 64-bit program's
-/// event on a 32-bit kernel.
+/// Longest variable data of a generic event in bytes: the 4096 of a trace buffer, and 12 more for the event of a 64-bit
+/// program on a 32-bit kernel.
 pub const MAX_GENERIC: usize = 4108;
 
-/// Words of data that a non-generic 64-bit event may have, in bytes.
+/// Most data of a non-generic 64-bit event, in bytes.
 const MAX_DATA_64: usize = 40;
-/// The same for the 4-byte registers of a 32-bit program.
+/// Most data of a non-generic event of a 32-bit program, in bytes; its registers have 4 bytes.
 const MAX_DATA_NARROW: usize = 20;
 
 const FLAG_STAMPED: u16 = 0x8000;
@@ -64,88 +64,88 @@ const FLAG_CPUID: u16 = 0x1000;
 const FLAG_REGISTERS: u16 = 0x0800;
 const FLAGS_UNKNOWN: u16 = 0x07F8;
 
-/// The hook that wraps a 64-bit program's event on a 32-bit kernel.
+/// Hook that wraps an event of a 64-bit program on a 32-bit kernel.
 const HOOK_WRAPPED: u32 = 0x00B;
 
-/// How to step: what the kernel fixes, and what the user may set.
+/// Properties of a trace that determine the layout of events: the kernel's, and the user's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepRules {
-    /// The kernel that recorded.
+    /// Kernel of the traced system.
     pub kernel: Kernel,
-    /// Place of the cpu id word.
+    /// Position of the CPU id.
     pub cpuid_word: CpuidWord,
-    /// Whether generic events longer than [`MAX_GENERIC`] are accepted.
+    /// True to accept generic events longer than [`MAX_GENERIC`].
     pub lenient: bool,
     /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
     pub short_generic_word: bool,
 }
 
-/// How the presented buffer is had from the recorded bytes.
+/// Conversion from the recorded bytes to the buffer that templates see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The recorded bytes as they stand: hook word and data.
+    /// No conversion: hook word and data, as recorded.
     Plain,
-    /// As `Plain`, but a cpu id word stands between hook word and data.
+    /// The CPU id between hook word and data is removed.
     Split,
-    /// B flag: a 32-bit program on a 64-bit kernel, rebuilt with a 32-bit hook word.
+    /// A 32-bit program on a 64-bit kernel (B flag): the event gets a 32-bit hook word.
     Narrow,
-    /// Hook 00B: a 64-bit program on a 32-bit kernel; the outer hook word is dropped.
+    /// A 64-bit program on a 32-bit kernel (hook 00B): the outer hook word is removed.
     Wrapped,
 }
 
-/// Where the parts of one whole event stand, as byte offsets from its start.
+/// Parts of a whole event, as byte offsets from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
-    /// Bytes of the whole event.
+    /// Size of the event in bytes.
     pub size: usize,
-    /// Canonical 16-bit hook id, of the rebuilt hook where it is rebuilt.
+    /// Canonical 16-bit hook id; of the rebuilt hook, if it is rebuilt.
     pub id: u16,
-    /// Whether templates see a 64-bit hook.
+    /// True if templates see a 64-bit hook.
     pub wide: bool,
-    /// How the presented buffer is had.
+    /// Conversion to the buffer that templates see.
     pub form: Form,
-    /// Where the data behind the hook word starts.
+    /// Start of the data after the hook word.
     pub data: usize,
-    /// Bytes of data, a generic event's data word included.
+    /// Size of the data in bytes, including the data word of a generic event.
     pub n_data: usize,
-    /// The thread id.
+    /// Thread id.
     pub tid: usize,
-    /// The time stamp, where there is one.
+    /// Time stamp, if there is one.
     pub stamp: Option<usize>,
-    /// The cpu id, where there is one.
+    /// CPU id, if there is one.
     pub cpu: Option<usize>,
 }
 
-/// What is wrong with an event.
+/// Reason why an event is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Hook type 7 of a 32-bit hook word.
     HookType,
-    /// A generic event longer than a trace buffer takes.
+    /// Generic event longer than a trace buffer allows.
     GenericLength(usize),
-    /// Flags that have no known meaning.
+    /// Unknown flags.
     Flags(u16),
-    /// Data of a non-generic event that is not made of whole words.
+    /// Data of a non-generic event that is not a whole number of words.
     Words {
-        /// Announced bytes.
+        /// Length in the hook word.
         len: usize,
-        /// Bytes of a word.
+        /// Size of a word.
         word: usize,
     },
     /// More data than a non-generic event may have.
     TooLong {
-        /// Announced bytes.
+        /// Length in the hook word.
         len: usize,
-        /// The most there may be.
+        /// Largest valid length.
         max: usize,
     },
-    /// A 16-bit id in a hook that is to be rebuilt with a 12-bit one.
+    /// 16-bit id in an event whose rebuilt hook word has room for 12 bits.
     NarrowId(u16),
     /// Hook 00B whose two lengths disagree.
     WrappedLength {
-        /// Bytes that the outer hook word announces.
+        /// Length in the outer hook word.
         outer: usize,
-        /// Bytes that the inner hook word needs.
+        /// Length in the inner hook word.
         inner: usize,
     },
 }
@@ -170,18 +170,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What stands at the start of some bytes.
+/// Result of parsing the event at the start of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A whole event.
     Whole(Parts),
-    /// The beginning of an event of which at least this many bytes are needed.
+    /// Start of an event that needs at least this many bytes.
     Short(usize),
-    /// No event.
+    /// Not an event.
     Malformed {
-        /// What is wrong.
+        /// Reason.
         fault: Fault,
-        /// The event's size where it is known all the same, so that it can be stepped over.
+        /// Size of the event if it is known anyway, so that it can be skipped.
         size: Option<usize>,
     },
 }
@@ -201,7 +201,7 @@ fn be64(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 impl StepRules {
-    /// Looks at the event that starts with `bytes`.
+    /// Parses the event at the start of `bytes`.
     ///
     /// ```
     /// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules};
@@ -257,7 +257,7 @@ impl StepRules {
         }
     }
 
-    /// The inner event of a hook 00B: its hook word is the outer data word and the first variable word.
+    /// Unwraps the event in a hook 00B. Its hook word consists of the outer data word and the first variable word.
     fn unwrap(&self, outer: Parts, outer_len: usize, bytes: &[u8]) -> Result<Parts, Step> {
         let skip = |fault| Step::Malformed { fault, size: Some(outer.size) };
         let high = be32(bytes, 4).ok_or(Step::Short(outer.size))?;
@@ -295,7 +295,7 @@ impl StepRules {
         Ok(self.place64(flags, id, n_data))
     }
 
-    /// The only place that knows where the P and R words stand.
+    /// Computes the offsets of the parts. The positions of the P and R words are defined here only.
     #[inline]
     fn place64(&self, flags: u16, id: u16, n_data: usize) -> Parts {
         let place = if flags & FLAG_CPUID != 0 { self.cpuid_word } else { CpuidWord::None };
@@ -363,7 +363,7 @@ fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
     }
 }
 
-/// The buffer that templates see: hook word and data, rebuilt in `scratch` where the recorded bytes differ.
+/// Returns the buffer that templates see: hook word and data, rebuilt in `scratch` if the recorded bytes differ.
 ///
 /// ```
 /// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules, present};
@@ -392,13 +392,14 @@ pub fn present<'e>(event: &'e [u8], parts: &Parts, scratch: &'e mut Vec<u8>) -> 
     }
 }
 
-/// A 32-bit hook word, and the 4-byte data words; a generic event's data word is the low half of the recorded one.
+/// Rebuilds an event with a 32-bit hook word and 4-byte data words. The data word of a generic event is the low half of
+/// the recorded one.
 fn present_narrow(event: &[u8], parts: &Parts, scratch: &mut Vec<u8>) {
     let word = be64(event, 0).unwrap_or(0);
     let (flags, len, subhook) = ((word >> 48) as u16, (word >> 32) as u16, word as u16);
     let stamped = if flags & FLAG_STAMPED != 0 { 8 } else { 0 };
     let generic = flags & FLAG_GENERIC != 0;
-    // A generic event has the bytes that its length counts, and a data word, whose low half is presented.
+    // The length of a generic event does not count its data word, of which only the low half is shown.
     let skip = if generic { parts.n_data.saturating_sub(usize::from(len) + 4) } else { 0 };
     let (hook_type, low) = if generic { (stamped, len) } else { (stamped | (1 + len / 4), subhook) };
     let hook_word = u32::from(parts.id) << 16 | u32::from(hook_type) << 16 | u32::from(low);

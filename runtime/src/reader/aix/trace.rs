@@ -1,4 +1,4 @@
-//! One trace, opened: events in reading order, and notices where it is damaged.
+//! An open AIX trace: its events in reading order, and notices at damaged places.
 
 mod ordinary;
 mod resync;
@@ -21,68 +21,68 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Places outside of all entries that are named one by one.
+/// Largest number of byte ranges that a notice lists.
 const MAX_NAMED: usize = 8;
 
-/// Names of processors' files that are taken from a base file; AIX has at most as many processors.
+/// Largest number of CPU files that a base file may name; AIX has at most as many CPUs.
 const MAX_CPU_FILES: usize = 1024;
 
-/// Bytes that hold a whole event, unless larger ones are accepted than a trace buffer takes.
+/// Number of bytes that contain any whole event, unless longer events than a trace buffer allows are accepted.
 const LARGE_EVENT: usize = 2 * MAX_GENERIC;
 
-/// How to read traces.
+/// Options for reading AIX traces.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The kind, in place of what the first bytes say.
+    /// Kind of the trace; `None` to detect it.
     pub format: Option<Kind>,
-    /// Place of the cpu id word.
+    /// Position of the CPU id in events that have one.
     pub cpuid_word: CpuidWord,
-    /// Whether generic events longer than a trace buffer takes are accepted.
+    /// True to accept generic events longer than a trace buffer allows.
     pub lenient: bool,
     /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
     pub short_generic_word: bool,
-    /// Whether the file grows: reading waits at its end, and what is at hand is given out before that.
+    /// True to follow a growing file: reading waits at its end, after all complete events were returned.
     pub follow: bool,
-    /// Of a log of one file a processor, only the files of these: ranges with both ends.
+    /// CPUs whose files are read, as inclusive ranges, for a log with one file per CPU.
     pub cpus: Option<Vec<(u64, u64)>>,
-    /// Where reading goes on behind a malformed event.
+    /// Position to continue at after a malformed event.
     pub after_damage: AfterDamage,
-    /// True if the bytes of a log that its header does not reach are searched for events.
+    /// True to search for events in the bytes of a log that its header does not refer to.
     pub salvage: bool,
-    /// What compressed files may come to.
+    /// Largest decompression ratio of compressed files.
     pub max_ratio: MaxRatio,
 }
 
-/// Where reading goes on behind a malformed event whose size is not known.
+/// Position at which reading continues after a malformed event of unknown size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AfterDamage {
-    /// At the next place where eight events step cleanly, or at a log's next entry.
+    /// At the next eight valid events, or at a log's next entry.
     #[default]
     Resync,
-    /// At a log's next entry; a stream ends there.
+    /// At a log's next entry. A stream ends there.
     NextEntry,
 }
 
-/// Why a trace cannot be read at all.
+/// Reason why an AIX trace cannot be opened.
 #[derive(Debug)]
 pub enum OpenError {
     /// The file cannot be opened or read.
     Io(io::Error),
-    /// No bytes, and no format given.
+    /// The input is empty, and no kind was given.
     Empty,
-    /// A log of AIX 3, whose layout is not public.
+    /// A log of AIX 3, whose layout is not published.
     Aix3,
-    /// The first bytes are those of another kind of file, named here with what to do.
+    /// Another kind of file, with the command to use for it.
     Other(&'static str),
-    /// The first bytes are those of no trace.
+    /// The first bytes are not those of a trace.
     Unknown,
-    /// Only streams grow at their end.
+    /// A log cannot be followed, because only streams grow at their end.
     CannotFollow(Kind),
-    /// A processor is asked for that the log does not have.
+    /// A requested CPU has no file.
     NoCpu {
-        /// The number that is asked for.
+        /// Number of the CPU.
         cpu: u64,
-        /// What the log has.
+        /// CPUs with a file.
         known: String,
     },
 }
@@ -115,16 +115,16 @@ impl From<io::Error> for OpenError {
     }
 }
 
-/// One event, as recorded and as templates see it.
+/// An event, as recorded and as templates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct RawEvent<'t> {
-    /// Place in the trace, from 1; malformed events count.
+    /// Number in the trace, from 1; malformed events are counted.
     pub number: u64,
-    /// Offset in the file of the event's first byte.
+    /// File offset of the event's first byte.
     pub offset: u64,
-    /// The presented buffer: hook word and data.
+    /// Buffer that templates see: hook word and data.
     pub bytes: &'t [u8],
-    /// Whether templates see a 64-bit hook.
+    /// True if templates see a 64-bit hook.
     pub wide: bool,
     /// Canonical 16-bit hook id.
     pub id: u16,
@@ -132,13 +132,13 @@ pub struct RawEvent<'t> {
     pub tid: u64,
     /// Raw time stamp.
     pub ticks: Option<u64>,
-    /// Cpu id, where the event carries it, or that of the processor whose file the event is in.
+    /// CPU, if the event contains it or is in a CPU's file.
     pub cpu: Option<u64>,
-    /// The whole event as it stands in the file.
+    /// The whole event, as recorded.
     pub recorded: &'t [u8],
 }
 
-/// What stands next in a trace.
+/// Item read from a trace.
 #[derive(Debug)]
 pub enum Item<'t> {
     /// An event.
@@ -147,54 +147,54 @@ pub enum Item<'t> {
     Notice(Notice),
 }
 
-/// What looking ahead found out.
+/// Results of the look-ahead at the start of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Survey {
-    /// The first time factors; they hold for the events before them, too.
+    /// First time factors, which apply to the events before them too.
     pub factors: Option<Factors>,
-    /// The first stamp of any event.
+    /// First time stamp.
     pub first_stamp: Option<u64>,
-    /// The first event that is neither 003 nor 00A.
+    /// First event other than 003 and 00A.
     pub first_event: Option<FirstEvent>,
-    /// Processors that were traced, where the trace tells.
+    /// Number of traced CPUs, if the trace contains it.
     pub traced_cpus: Option<u32>,
 }
 
-/// The first event behind those that speak of the trace itself.
+/// First event after those about the trace itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstEvent {
-    /// Whether it is 001: then it is elapsed 0.
+    /// True for hook 001, which is the origin of elapsed time.
     pub is_trace_on: bool,
-    /// Its raw time stamp.
+    /// Raw time stamp.
     pub ticks: Option<u64>,
 }
 
-/// A processor's file, as the base file names it.
+/// File of one CPU, as the base file names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CpuFile {
     pub cpu: u32,
-    /// The name where the log was written.
+    /// Path on the traced system.
     pub name: Vec<u8>,
 }
 
-/// A run of events to visit, or why it is left out.
+/// A range of events to read, or the reason why it is left out.
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     what: What,
     start: u64,
     end: u64,
-    /// The end that the header gives, where the file ends before it.
+    /// End by the header, if the file ends before it.
     cut_from: Option<u64>,
     refused: Option<Refusal>,
 }
 
-/// What an area is, for messages.
+/// Kind of an area, for messages.
 #[derive(Debug, Clone, Copy)]
 enum What {
     Stream,
     InitialConditions,
     Entry(usize),
-    /// A run of events that no entry of the header reaches.
+    /// Events that no entry of the header refers to.
     Salvaged,
 }
 
@@ -209,12 +209,12 @@ impl fmt::Display for What {
     }
 }
 
-/// Why an area of a log is left out.
+/// Reason why an area of a log is left out.
 #[derive(Debug, Clone, Copy)]
 enum Refusal {
-    /// It begins behind the end of the file.
+    /// It starts after the end of the file.
     Beyond,
-    /// Bytes of it belong to the area from the first offset to the second.
+    /// It overlaps the area with these offsets.
     Overlap(u64, u64),
 }
 
@@ -224,7 +224,7 @@ pub(super) enum Found {
     End,
 }
 
-/// An opened trace.
+/// An open AIX trace.
 ///
 /// ```
 /// use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
@@ -243,10 +243,10 @@ pub struct Trace {
     header: Option<LogHeader>,
     window: Window,
     areas: Vec<Planned>,
-    /// Index of the area that comes next.
+    /// Index of the next area.
     next_area: usize,
     in_area: bool,
-    /// Bytes of the event that was handed out last.
+    /// Size of the last returned event, which is still in the window.
     pending: usize,
     number: u64,
     scratch: Vec<u8>,
@@ -257,33 +257,33 @@ pub struct Trace {
     after_damage: AfterDamage,
     salvage: bool,
     judged: Judged,
-    /// Malformed and cut events.
+    /// Number of malformed and truncated events.
     n_malformed: u64,
-    /// What of a log file no area holds.
+    /// Byte ranges of a log that no area contains.
     outside: Vec<(u64, u64)>,
-    /// Whether it was said what became of a compressed or growing file.
+    /// True if the end of a compressed or growing file has been reported.
     ending_said: bool,
 }
 
 impl Trace {
-    /// Opens a trace by its path; `-` is standard input.
+    /// Opens a trace; `-` is standard input.
     ///
     /// # Errors
-    /// The file cannot be read, or is no trace.
+    /// The file cannot be read, or is not a trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
         let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         Self::from_input(path.to_string_lossy(), input, options)
     }
 
-    /// Reads a trace from any input. `name` is what `$LOGFILE` shows.
+    /// Opens a trace from any input. `name` is the value of `$LOGFILE`.
     ///
     /// # Errors
-    /// The input cannot be read, or is no trace.
+    /// The input cannot be read, or is not a trace.
     pub fn from_input(name: impl Into<String>, input: Input, options: &ReadOptions) -> Result<Self, OpenError> {
         Self::from_window(name, Window::new(input), options)
     }
 
-    /// Reads a trace of which nothing has been consumed.
+    /// Opens a trace from a window at the start of its input.
     pub(in crate::reader) fn from_window(
         name: impl Into<String>,
         window: Window,
@@ -294,7 +294,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Opens one of several files of a log, whose time factors may stand in another one.
+    /// Opens one of several files of a log. Its time factors may be in another file.
     pub(super) fn open_part(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
         Self::plan(
             path.to_string_lossy().into_owned(),
@@ -355,31 +355,32 @@ impl Trace {
         Ok(trace)
     }
 
-    /// The name as the user gave it.
+    /// Name as the user wrote it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What kind of trace it is.
+    /// Kind of the trace.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Bytes of the whole file, where that is known.
+    /// Size of the unpacked file in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Whether reading may wait for another program.
+    /// True if reading may block on another program.
     pub fn is_live(&self) -> bool {
         self.window.is_live()
     }
 
-    /// Whether the next event must be waited for: it is not at hand, and the trace comes from another program. What
-    /// comes without waiting is read.
+    /// True if reading the next event may block: it is not buffered, and another program writes the trace. Bytes that
+    /// are
+    /// available without waiting are read first.
     ///
     /// # Errors
-    /// The input cannot be read on.
+    /// Reading the input failed.
     pub fn waits(&mut self) -> io::Result<bool> {
         if !self.window.is_live() || !self.in_area || !self.notices.is_empty() {
             return Ok(false);
@@ -388,7 +389,7 @@ impl Trace {
             let left = &self.window.bytes()[self.pending..];
             let needs_more = match self.rules.step(left) {
                 Step::Short(_) => left.len() < LARGE_EVENT || self.rules.lenient,
-                // Where events follow again is told by what comes.
+                // The next position with valid events depends on bytes that have not arrived.
                 Step::Malformed { size: None, .. } => return Ok(self.after_damage == AfterDamage::Resync),
                 _ => false,
             };
@@ -401,70 +402,70 @@ impl Trace {
         }
     }
 
-    /// How the file is compressed.
+    /// Compression of the file; `None` if it is not compressed.
     pub fn packing(&self) -> Option<Packing> {
         self.window.packing()
     }
 
-    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    /// Size of the file on disk, compressed or not; `None` if it is unknown.
     pub fn file_size(&self) -> Option<u64> {
         self.size.or_else(|| self.packing()?.size)
     }
 
-    /// How far the reading of the file is, in bytes of the file as it stands.
+    /// Progress in bytes of the file on disk, compressed or not.
     pub fn progress(&self) -> u64 {
         self.window.progress()
     }
 
-    /// A log's header.
+    /// Header of a log.
     pub fn log_header(&self) -> Option<&LogHeader> {
         self.header.as_ref()
     }
 
-    /// What looking ahead found out.
+    /// Results of the look-ahead at the start.
     pub fn survey(&self) -> &Survey {
         &self.survey
     }
 
-    /// Processors' files that a log names.
+    /// CPU files that a base file names.
     pub(super) fn cpu_files(&self) -> &[CpuFile] {
         &self.cpu_files
     }
 
-    /// How its events are stepped over.
+    /// Layout of the events.
     pub fn rules(&self) -> StepRules {
         self.rules
     }
 
-    /// Reads in pieces of so many bytes.
+    /// Sets the size of reads in bytes.
     pub(super) fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
         self.window.set_chunk(bytes)
     }
 
-    /// Where the bytes went that were taken in so far.
+    /// Accounting of the bytes read so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Events and malformed places so far.
+    /// Number of events so far, malformed ones included.
     pub fn n_events(&self) -> u64 {
         self.number
     }
 
-    /// Whole events so far.
+    /// Number of whole events so far.
     pub fn n_whole(&self) -> u64 {
         self.number - self.n_malformed
     }
 
-    /// Offset in the file of what was handed out last.
+    /// File offset of the last returned item.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
 
-    /// The next event or notice; `None` at the end.
+    /// Reads the next event or notice; `None` at the end.
     ///
     /// # Errors
-    /// The input cannot be read on.
+    /// Reading the input failed.
     #[expect(
         clippy::should_implement_trait,
         reason = "an event borrows the reader's buffer, which no Iterator can say"
@@ -495,13 +496,13 @@ impl Trace {
         }
     }
 
-    /// The raw time stamp of the event that was found.
+    /// Raw time stamp of the event that was found.
     #[inline]
     pub(super) fn stamp(&self, parts: &Parts) -> Option<u64> {
         parts.stamp.map(|at| self.rules.number(self.window.bytes(), at))
     }
 
-    /// The raw time stamp and the cpu id of the event that was found.
+    /// Raw time stamp and CPU of the event that was found.
     #[inline]
     pub(super) fn stamp_and_cpu(&self, parts: &Parts) -> (Option<u64>, Option<u64>) {
         let bytes = self.window.bytes();
@@ -509,7 +510,7 @@ impl Trace {
         (parts.stamp.map(number), parts.cpu.map(|at| number(at) & 0xFFFF_FFFF))
     }
 
-    /// Finds the next event; it stands at the window's start until the next call.
+    /// Finds the next event, which stays at the window's start until the next call.
     #[inline]
     pub(super) fn find(&mut self) -> io::Result<Found> {
         self.step_on();
@@ -523,7 +524,7 @@ impl Trace {
         self.find_slow()
     }
 
-    /// Leaves the event that was handed out last.
+    /// Consumes the last returned event.
     #[inline]
     fn step_on(&mut self) {
         if self.pending > 0 {
@@ -569,7 +570,7 @@ impl Trace {
         self.notices.push_back(notice);
     }
 
-    /// Says, once, what is to be said of an input that has ended.
+    /// Reports the end of the input once, if there is something to report.
     fn says_ending(&mut self) -> bool {
         let ending = if self.ending_said { None } else { self.window.ending() };
         self.ending_said = true;
@@ -599,7 +600,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The area's bytes are used up, perhaps in the middle of an event that needs more.
+    /// Ends the current area, which may end inside an event that needs `need` bytes.
     fn end_area(&mut self, need: usize) -> io::Result<()> {
         let left = self.window.bytes().len();
         let (offset, number) = (self.window.offset(), self.number + 1);
@@ -654,7 +655,7 @@ impl Trace {
         self.n_malformed += n;
     }
 
-    /// Skips bytes to where events follow again in the area, or to its end; whether they do.
+    /// Skips bytes to the next valid events of the area, or to its end. True if events were found.
     fn seeks(&mut self) -> io::Result<bool> {
         match self.after_damage {
             AfterDamage::Resync => self.seek_events(CLEAN),
@@ -674,7 +675,7 @@ impl Trace {
         self.tally.skipped += n as u64;
     }
 
-    /// Bytes from here to the area's end; of a pipe, those that were read.
+    /// Number of bytes up to the area's end; for a pipe, number of buffered bytes.
     fn left_in_area(&self) -> u64 {
         let end = self.areas[self.next_area - 1].end.min(self.size.unwrap_or(u64::MAX));
         if end == u64::MAX { self.window.bytes().len() as u64 } else { end.saturating_sub(self.window.offset()) }
@@ -708,8 +709,7 @@ impl Trace {
         Ok(true)
     }
 
-    /// Passes over bytes of a log, and tells whether they are all zeros. Zeros count as bytes of the table, which may well
-    /// keep room for more.
+    /// Skips bytes of a log; true if all are zeros. Zeros count as part of the table, which often has spare room.
     fn pass(&mut self, from: u64, to: u64) -> io::Result<bool> {
         self.window.set_area_end(to);
         self.window.seek(from)?;
@@ -737,7 +737,7 @@ impl Trace {
         let mut start = 0;
         if let Some(magic) = self.kind.magic() {
             while self.window.bytes().len() < 4 && self.window.fill()? {}
-            // A stream that was cut out of a larger one may be read by naming its format.
+            // A part of a larger stream has no first word and can be read if its kind is given.
             if self.window.bytes().starts_with(&magic.to_be_bytes()) {
                 start = 4;
                 self.window.consume(4);
@@ -784,7 +784,7 @@ impl Trace {
         self.tally.read += n;
     }
 
-    /// The table's rows; none of a table that does not fit into the file.
+    /// Reads the entries of the table; none if the table does not fit into the file.
     fn read_table(&mut self, header: &LogHeader, size: u64, claims: &mut Claims) -> io::Result<Vec<Area>> {
         let kernel = self.kind.kernel();
         let fixed = log::header_len(kernel) as u64;
@@ -827,7 +827,7 @@ impl Trace {
         self.areas.push(Planned { what, start, end, cut_from, refused });
     }
 
-    /// All used entries by their first stamp, for a header whose reading order does not hold.
+    /// Sorts the used entries by their first stamps, for a header with an inconsistent order.
     fn order_by_stamp(&mut self, header: &LogHeader, entries: &[Area], size: u64) -> io::Result<Vec<usize>> {
         let mut stamped = Vec::new();
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.size > 0) {
@@ -857,7 +857,7 @@ impl Trace {
         }
     }
 
-    /// Up to `n` bytes from an offset of a seekable input.
+    /// Reads up to `n` bytes at an offset of a seekable input.
     fn read_at(&mut self, offset: u64, n: usize) -> io::Result<Vec<u8>> {
         self.window.set_area_end(offset + n as u64);
         self.window.seek(offset)?;
@@ -873,8 +873,9 @@ impl Trace {
         }
     }
 
-    /// Reads on until the first time factors and the first event that is no header event are known, and comes back. Of a
-    /// growing file, factors that are not at hand then are not waited for.
+    /// Reads until the first time factors and the first event after the header are known, then returns to the start.
+    /// Does not
+    /// wait for the factors of a growing file.
     fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.look_ahead()?;
         let notices = self.notices.clone();
@@ -919,7 +920,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Says that a trace with time stamps tells nothing of their unit.
+    /// Warns that a trace has time stamps but no time factors.
     fn warn_of_missing_factors(&mut self) {
         if self.survey.first_stamp.is_some() && self.survey.factors.is_none() {
             let message = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
@@ -937,7 +938,7 @@ impl Trace {
     }
 }
 
-/// The first of some places of a file, as offsets, and how many more there are.
+/// Lists the first of some byte ranges, and the number of the others.
 fn named(places: &[(u64, u64)]) -> String {
     let named = places.iter().take(MAX_NAMED).map(|(from, to)| format!("{from:#x} to {to:#x}"));
     let named = named.collect::<Vec<_>>().join(", ");
@@ -947,7 +948,7 @@ fn named(places: &[(u64, u64)]) -> String {
     }
 }
 
-/// What the first bytes say of a trace's kind.
+/// Detects the kind of a trace from its first bytes.
 pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
     sniff_kind(window).map_err(|error| match window.fault() {
         Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),

@@ -1,16 +1,10 @@
-//! gzip: members one after another, each a header, deflated bytes, and a sum over them.
-//!
-//! ```text
-//! 1F 8B  method (8)  flags  time u32  2 bytes  [extra: u16 length, bytes]  [name 0]  [comment 0]  [sum u16]
-//! deflated bytes
-//! CRC-32 u32  size u32, both little-endian, of the unpacked bytes
-//! ```
+//! gzip: a sequence of members, each with a header, deflated bytes and a checksum.
 
 use super::{PackedBytes, cut, damaged};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, Read};
 
-/// Unpacked bytes at hand: more than deflate's history, so that none are held back where an error ends them.
+/// Size of the output buffer. It is larger than deflate's history, so that no bytes are lost if an error ends them.
 const BUFFER: usize = 64 << 10;
 
 mod flags {
@@ -21,25 +15,25 @@ mod flags {
     pub const RESERVED: u8 = 0xE0;
 }
 
-/// Unpacks members.
+/// Decoder of gzip members.
 pub(super) struct Gzip {
     input: PackedBytes,
     inflate: Decompress,
     sum: Crc,
-    place: Place,
-    /// Unpacked bytes, of which those from `at` to `end` are not given out yet.
+    state: GzipState,
+    /// Decoded bytes. Those from `at` to `end` have not been returned yet.
     buffer: Vec<u8>,
     at: usize,
     end: usize,
 }
 
-/// What the compressed file goes on with.
-enum Place {
+/// Expected next part of the file.
+enum GzipState {
     First,
     Body,
     Trailer,
     Next,
-    /// Said once the bytes before are given out.
+    /// Error to return after the decoded bytes.
     Fault(Option<io::Error>),
 }
 
@@ -49,7 +43,7 @@ impl Gzip {
             input,
             inflate: Decompress::new(false),
             sum: Crc::new(),
-            place: Place::First,
+            state: GzipState::First,
             buffer: vec![0; BUFFER],
             at: 0,
             end: 0,
@@ -58,17 +52,17 @@ impl Gzip {
 
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.at == self.end {
-            match &mut self.place {
-                Place::First => self.header()?,
-                Place::Body => self.inflate()?,
-                Place::Trailer => self.trailer()?,
-                Place::Next => {
+            match &mut self.state {
+                GzipState::First => self.header()?,
+                GzipState::Body => self.inflate()?,
+                GzipState::Trailer => self.trailer()?,
+                GzipState::Next => {
                     if !self.has_next()? {
                         return Ok(0);
                     }
                     self.header()?;
                 }
-                Place::Fault(fault) => return fault.take().map_or(Ok(0), Err),
+                GzipState::Fault(fault) => return fault.take().map_or(Ok(0), Err),
             }
         }
         let n = out.len().min(self.end - self.at);
@@ -91,11 +85,12 @@ impl Gzip {
     fn header(&mut self) -> io::Result<()> {
         let start = self.input.offset();
         let [0x1F, 0x8B, method, flags, ..] = self.bytes::<10>("the 10 bytes of a gzip header")? else {
-            return Err(damaged(start, "expected a gzip member (1F 8B) or the end"));
+            return Err(damaged(start, "expected a gzip member (1F 8B) or the end of the file"));
         };
         if method != 8 || flags & flags::RESERVED != 0 {
-            let what = format_args!("method {method} and flags {flags:#04x}, expected method 8 and no reserved flag");
-            return Err(damaged(start + 2, what));
+            let found =
+                format_args!("found method {method} and flags {flags:#04x}, expected method 8 and no reserved flag");
+            return Err(damaged(start + 2, found));
         }
         if flags & flags::EXTRA != 0 {
             let n = u16::from_le_bytes(self.bytes("the length of the extra field")?);
@@ -113,7 +108,7 @@ impl Gzip {
         }
         self.inflate.reset(false);
         self.sum.reset();
-        self.place = Place::Body;
+        self.state = GzipState::Body;
         Ok(())
     }
 
@@ -130,11 +125,11 @@ impl Gzip {
         (self.at, self.end) = (0, (self.inflate.total_out() - n_out) as usize);
         self.sum.update(&self.buffer[..self.end]);
         match status {
-            Ok(Status::StreamEnd) => self.place = Place::Trailer,
+            Ok(Status::StreamEnd) => self.state = GzipState::Trailer,
             Ok(_) if n_in > 0 || self.end > 0 => {}
             Ok(_) | Err(_) => {
-                let fault = damaged(self.input.offset(), "the deflated bytes make no sense");
-                self.place = Place::Fault(Some(fault));
+                let fault = damaged(self.input.offset(), "the deflated bytes are not valid");
+                self.state = GzipState::Fault(Some(fault));
             }
         }
         Ok(())
@@ -145,21 +140,21 @@ impl Gzip {
         let [sum, size] = [self.number()?, self.number()?];
         if (sum, size) != (self.sum.sum(), self.sum.amount()) {
             let found = format_args!(
-                "the bytes before have sum {:08x} and size {}, expected {sum:08x} and {size}",
+                "the unpacked bytes have checksum {:08x} and size {}, expected {sum:08x} and {size}",
                 self.sum.sum(),
                 self.sum.amount()
             );
             return Err(damaged(start, found));
         }
-        self.place = Place::Next;
+        self.state = GzipState::Next;
         Ok(())
     }
 
     fn number(&mut self) -> io::Result<u32> {
-        self.bytes("the 8 bytes of sum and size").map(u32::from_le_bytes)
+        self.bytes("the 8 bytes of checksum and size").map(u32::from_le_bytes)
     }
 
-    /// Whether another member follows. Zeros behind the last one fill up a block of a tape.
+    /// True if another member follows. Zeros after the last member are skipped: they pad the block of a tape.
     fn has_next(&mut self) -> io::Result<bool> {
         loop {
             let bytes = self.input.0.fill_buf()?;

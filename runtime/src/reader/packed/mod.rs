@@ -1,14 +1,14 @@
-//! Compressed inputs, told by their first bytes and unpacked as they are read.
+//! Compressed inputs, detected by their first bytes and decompressed while reading.
 //!
 //! ```text
 //! 1F 8B        gzip, one or more members
 //! 1F 9D        compress, `.Z`
-//! 28 B5 2F FD  zstd, one or more frames; 50 to 5F 2A 4D 18 is a frame to step over
+//! 28 B5 2F FD  zstd, one or more frames; 50 to 5F 2A 4D 18 is a skippable frame
 //! ```
 //!
-//! What is damaged or cut short ends early: all that could be unpacked before is given out, and [`Unpacker::fault`] says
-//! what is wrong, with the place in the compressed file. Memory is bounded: 32 KiB of history for gzip, 65,536 codes
-//! for `.Z`, and at most 128 MiB for zstd, as zstd's own command takes.
+//! A damaged or truncated input ends early: everything before the damage is returned, and [`Unpacker::fault`] describes
+//! the problem and its offset in the compressed file. Memory is bounded: 32 KiB of history for gzip, 65,536 codes for
+//! `.Z`, and at most 128 MiB for zstd, which is also the limit of zstd's own command.
 
 mod gzip;
 mod zstd;
@@ -21,39 +21,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zstd::Zstd;
 
-/// Compressed bytes that are asked for in one read.
+/// Size of one read of compressed bytes.
 const BUFFER: usize = 64 << 10;
-/// First bytes that tell how a file is compressed.
+/// Number of first bytes that determine the compression.
 const MAGIC_BYTES: usize = 4;
 
-/// The most bytes that a byte of a compressed file may come to, once more than 16 MiB are unpacked. The flag
-/// `--max-ratio`.
+/// Largest accepted decompression ratio, checked once 16 MiB are unpacked. Set by `--max-ratio`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxRatio(pub u32);
 
 impl Default for MaxRatio {
-    /// 1100: more than deflate can come to, which is 1032.
+    /// 1100, just above the largest ratio of deflate, 1032.
     fn default() -> Self {
         Self(1100)
     }
 }
 
-/// Unpacked bytes that are no concern, whatever they were packed to.
-const FREE: u64 = 16 << 20;
+/// Number of unpacked bytes that are accepted at any ratio.
+const UNCHECKED_BYTES: u64 = 16 << 20;
 
-/// How a file is compressed.
+/// Compression format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// `.gz`
+    /// gzip, `.gz`.
     Gzip,
-    /// `.zst`
+    /// zstd, `.zst`.
     Zstd,
-    /// `.Z`, of compress(1).
+    /// compress(1), `.Z`.
     Compress,
 }
 
 impl Compression {
-    /// What the first bytes of a file say; `None` for one that is not compressed.
+    /// Detects the compression from a file's first bytes; `None` if it is not compressed.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1F, 0x8B, ..] => Some(Compression::Gzip),
@@ -63,7 +62,7 @@ impl Compression {
         }
     }
 
-    /// Whether more bytes may show that a file is compressed.
+    /// True if the compression cannot be determined without more bytes.
     fn may_begin(bytes: &[u8]) -> bool {
         match bytes {
             [] | [0x1F] => true,
@@ -75,7 +74,7 @@ impl Compression {
         }
     }
 
-    /// Reads as many first bytes as tell how an input is compressed, and no more.
+    /// Reads just enough first bytes to determine the compression.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -104,7 +103,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Gives the unpacked bytes of a compressed input.
+/// Reader that decompresses its input.
 pub struct Unpacker {
     compression: Compression,
     codec: Codec,
@@ -122,7 +121,7 @@ enum Codec {
 }
 
 impl Unpacker {
-    /// Unpacks what `input` gives, of which `size` bytes are known to come.
+    /// Creates a decompressing reader. `size` is the compressed size, if it is known.
     pub fn new(compression: Compression, input: impl Read + Send + 'static, size: Option<u64>) -> Self {
         let meter = Arc::new(Meter::default());
         let packed = Packed { inner: Box::new(input), meter: Arc::clone(&meter) };
@@ -134,39 +133,39 @@ impl Unpacker {
         Self { compression, codec, meter, size, fault: None, n_unpacked: 0, max_ratio: MaxRatio::default() }
     }
 
-    /// Takes other inputs for bombs than those of the default ratio.
+    /// Sets the largest accepted ratio.
     pub fn set_max_ratio(&mut self, max: MaxRatio) {
         self.max_ratio = max;
     }
 
-    /// What is wrong with an input that comes to far more bytes than it has.
+    /// Returns a message if the ratio is above the limit.
     fn excess(&self) -> Option<String> {
         let (packed, MaxRatio(max)) = (self.packed_offset(), self.max_ratio);
-        let most = packed.saturating_mul(max.into()).max(FREE);
+        let most = packed.saturating_mul(max.into()).max(UNCHECKED_BYTES);
         (self.n_unpacked > most).then(|| {
             format!(
-                "{}: the first {packed} bytes come to {}, more than {max} times as many: not read on (--max-ratio)",
+                "{}: the first {packed} bytes unpack to {}, more than {max} times as many; reading stops (--max-ratio raises the limit)",
                 self.compression, self.n_unpacked
             )
         })
     }
 
-    /// How the input is compressed.
+    /// Compression of the input.
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// Bytes of the compressed file, where that is known.
+    /// Size of the compressed file in bytes, if it is known.
     pub fn packed_size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Bytes of the compressed file that were read so far.
+    /// Number of compressed bytes read so far.
     pub fn packed_offset(&self) -> u64 {
         self.meter.n_read.load(Ordering::Relaxed)
     }
 
-    /// Why the bytes ended early: damaged or cut, and where in the compressed file.
+    /// Reason why the input ended early, with the offset in the compressed file.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -200,15 +199,15 @@ impl Read for Unpacker {
     }
 }
 
-/// What was read of a compressed file.
+/// Progress of reading a compressed file, shared with the codec that owns the file.
 #[derive(Debug, Default)]
 struct Meter {
     n_read: AtomicU64,
-    /// Why the file itself cannot be read, which is another thing than damage.
+    /// I/O error of the file itself. Kept apart, because codecs would report it as damage.
     failure: Mutex<Option<io::Error>>,
 }
 
-/// The bytes of a compressed file.
+/// The compressed file, with its progress recorded.
 struct Packed {
     inner: Box<dyn Read + Send>,
     meter: Arc<Meter>,
@@ -222,7 +221,7 @@ impl Read for Packed {
                 self.meter.n_read.fetch_add(n as u64, Ordering::Relaxed);
                 Ok(n)
             }
-            // Whatever the decoder makes of it.
+            // The codec gets an error of the same kind; the original is returned to the caller later.
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 let again = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
                 *self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -233,7 +232,7 @@ impl Read for Packed {
     }
 }
 
-/// The bytes of a compressed file, with their places.
+/// Buffered compressed bytes with their offset.
 struct PackedBytes(BufReader<Packed>);
 
 impl PackedBytes {
@@ -241,18 +240,18 @@ impl PackedBytes {
         Self(BufReader::with_capacity(BUFFER, packed))
     }
 
-    /// Offset in the compressed file of the next byte.
+    /// Offset of the next byte in the compressed file.
     fn offset(&self) -> u64 {
         self.0.get_ref().meter.n_read.load(Ordering::Relaxed) - self.0.buffer().len() as u64
     }
 }
 
-/// Bytes that cannot be.
-fn damaged(offset: u64, what: impl fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged at offset {offset:#x} of the compressed file: {what}"))
+/// Error for bytes that are not valid.
+fn damaged(offset: u64, found: impl fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged at offset {offset:#x} of the compressed file: {found}"))
 }
 
-/// The compressed file ends too early.
+/// Error for a compressed file that ends too early.
 fn cut(offset: u64, expected: impl fmt::Display) -> io::Error {
     let text = format!("cut short at offset {offset:#x} of the compressed file: expected {expected}");
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
@@ -263,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_bytes_are_read_as_far_as_they_may_matter() {
+    fn no_more_first_bytes_are_read_than_needed() {
         for (bytes, n, compression) in [
             (&[0x1F, 0x8B, 8, 0][..], 2, Some(Compression::Gzip)),
             (&[0x1F, 0x9D, 0x90], 2, Some(Compression::Compress)),

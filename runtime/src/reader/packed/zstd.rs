@@ -1,28 +1,28 @@
-//! zstd: frames one after another, with checked sums.
+//! zstd: a sequence of frames, with checksums verified.
 
 use super::{PackedBytes, cut, damaged};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, Read};
 
-/// The largest window, in bytes: what zstd's own command takes without being told to take more.
+/// Largest accepted window in bytes, the default limit of zstd's own command.
 const MAX_WINDOW: u64 = 128 << 20;
-/// An empty last block, and a sum: behind it, a decoder gives out what it held back.
+/// Empty last block with a checksum. It makes the decoder return the bytes that it keeps back for its window.
 const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
-/// Unpacks frames.
+/// Decoder of zstd frames.
 pub(super) struct Zstd {
     input: PackedBytes,
     decoder: FrameDecoder,
-    place: Place,
+    state: ZstdState,
 }
 
-/// What the compressed file goes on with.
-enum Place {
-    /// A frame, or its end.
+/// Expected next part of the file.
+enum ZstdState {
+    /// A frame, or the end of the file.
     Frame,
     Block,
-    /// Said once the bytes before are given out.
+    /// Error to return after the decoded bytes.
     Fault(Option<io::Error>),
 }
 
@@ -30,7 +30,7 @@ impl Zstd {
     pub fn new(input: PackedBytes) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW);
-        Self { input, decoder, place: Place::Frame }
+        Self { input, decoder, state: ZstdState::Frame }
     }
 
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -38,12 +38,12 @@ impl Zstd {
             if self.decoder.can_collect() > 0 {
                 return self.decoder.read(out);
             }
-            match &mut self.place {
-                Place::Fault(fault) => return fault.take().map_or(Ok(0), Err),
-                Place::Block if self.decoder.is_finished() => self.end_frame()?,
-                Place::Block => self.block()?,
-                Place::Frame if self.input.0.fill_buf()?.is_empty() => return Ok(0),
-                Place::Frame => self.frame()?,
+            match &mut self.state {
+                ZstdState::Fault(fault) => return fault.take().map_or(Ok(0), Err),
+                ZstdState::Block if self.decoder.is_finished() => self.end_frame()?,
+                ZstdState::Block => self.block()?,
+                ZstdState::Frame if self.input.0.fill_buf()?.is_empty() => return Ok(0),
+                ZstdState::Frame => self.frame()?,
             }
         }
     }
@@ -51,26 +51,29 @@ impl Zstd {
     fn frame(&mut self) -> io::Result<()> {
         let start = self.input.offset();
         match self.decoder.reset(&mut self.input.0) {
-            Ok(()) => self.place = Place::Block,
+            Ok(()) => self.state = ZstdState::Block,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
                 let n = io::copy(&mut self.input.0.by_ref().take(length.into()), &mut io::sink())?;
                 if n < length.into() {
-                    return Err(cut(self.input.offset(), format_args!("a frame of {length} bytes to step over")));
+                    return Err(cut(self.input.offset(), format_args!("a skippable frame of {length} bytes")));
                 }
             }
             Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
-                let what = format_args!(
-                    "a window of {requested} bytes, more than {max}: unpack it first, with `zstd -d --long=31`"
+                let found = format_args!(
+                    "found a window of {requested} bytes, expected at most {max}; unpack the file first with `zstd -d --long=31`"
                 );
-                return Err(damaged(start, what));
+                return Err(damaged(start, found));
             }
             Err(FrameDecoderError::DictNotProvided { dict_id }) => {
-                return Err(damaged(start, format_args!("a frame made with dictionary {dict_id}: unpack it first")));
+                return Err(damaged(
+                    start,
+                    format_args!("found a frame that needs dictionary {dict_id}; unpack the file first"),
+                ));
             }
             Err(_) if self.input.0.fill_buf()?.is_empty() => {
-                return Err(cut(self.input.offset(), format_args!("the header of a zstd frame from {start:#x} on")));
+                return Err(cut(self.input.offset(), format_args!("a zstd frame header at {start:#x}")));
             }
-            Err(_) => return Err(damaged(start, "expected a zstd frame or the end")),
+            Err(_) => return Err(damaged(start, "expected a zstd frame or the end of the file")),
         }
         Ok(())
     }
@@ -83,20 +86,20 @@ impl Zstd {
         let fault = if self.input.0.fill_buf()?.is_empty() {
             cut(self.input.offset(), format_args!("more of the zstd block at {start:#x}"))
         } else {
-            damaged(start, "the zstd block makes no sense")
+            damaged(start, "the zstd block is not valid")
         };
-        self.place = Place::Fault(Some(fault));
-        // What the blocks before gave is sound, whatever becomes of the frame.
+        self.state = ZstdState::Fault(Some(fault));
+        // The earlier blocks are valid, so their bytes are returned even if the frame is not.
         let _ = self.decoder.decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
         Ok(())
     }
 
     fn end_frame(&mut self) -> io::Result<()> {
-        self.place = Place::Frame;
+        self.state = ZstdState::Frame;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(expected), Some(found)) if expected != found => {
-                let what = format_args!("the bytes before have sum {found:08x}, expected {expected:08x}");
-                Err(damaged(self.input.offset().saturating_sub(4), what))
+            (Some(expected), Some(sum)) if expected != sum => {
+                let found = format_args!("the unpacked bytes have checksum {sum:08x}, expected {expected:08x}");
+                Err(damaged(self.input.offset().saturating_sub(4), found))
             }
             _ => Ok(()),
         }

@@ -1,23 +1,24 @@
-//! Ordinary events: plain or generic ones of their kernel, of which whole runs are stepped over without looking back.
+//! Fast path for the common encodings, plain and generic events of the kernel's own width: a run of them is decoded in
+//! one loop.
 
 use super::{LARGE_EVENT, RawEvent, Trace};
 use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC, Parts, Step};
 use crate::reader::window::Taken;
 use tfbc_vm::Env;
 
-/// What is done with the ordinary events of an id.
+/// Treatment of the common events of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Way {
-    /// They are left to be read one by one.
+    /// Left to the slow path.
     #[default]
     Leave,
-    /// They are given out.
+    /// Passed to the caller.
     Take,
-    /// They are passed over.
+    /// Skipped.
     Pass,
 }
 
-/// What is done with the ordinary events of every id.
+/// Treatment of common events by id.
 #[derive(Debug, Clone)]
 pub(crate) struct Ways([Way; 1 << 16]);
 
@@ -28,45 +29,45 @@ impl Default for Ways {
 }
 
 impl Ways {
-    /// What is done with the events of a canonical id.
+    /// Treatment of the events of a canonical id.
     #[inline]
     pub fn of(&self, id: u16) -> Way {
         self.0[usize::from(id)]
     }
 
-    /// Settles what is done with them.
+    /// Sets the treatment of the events of a canonical id.
     pub fn set(&mut self, id: u16, way: Way) {
         self.0[usize::from(id)] = way;
     }
 }
 
-/// What comes of an event that was looked at.
+/// Verdict of the caller on an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
-    /// It is left where it stands, and the run ends before it.
+    /// The event is not consumed, and the run ends before it.
     Leave,
-    /// It is done with.
+    /// The event is consumed, and the run continues.
     Next,
-    /// It is done with, and the run ends behind it.
+    /// The event is consumed, and the run ends after it.
     Last,
 }
 
-/// An ordinary event, whole.
+/// A whole event in a common encoding.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reader::aix) struct Ordinary<'t> {
-    /// The event as it stands in the file; templates see its first bytes.
+    /// Recorded bytes; templates see the first `n_presented` of them.
     pub recorded: &'t [u8],
-    /// How many of them templates see.
+    /// Number of bytes that templates see.
     pub n_presented: usize,
     pub id: u16,
     pub env: Env,
     pub tid: u64,
-    /// The raw time stamp.
+    /// Raw time stamp.
     pub ticks: Option<u64>,
     pub cpu: Option<u64>,
 }
 
-/// Bytes of the largest of the usual events.
+/// Size of the largest event that [`Ordinary::usual64`] decodes, in bytes.
 const MAX_USUAL: usize = 64;
 
 const STAMPED: u64 = 0x8000;
@@ -74,7 +75,7 @@ const GENERIC: u64 = 0x4000;
 const CPUID: u64 = 0x1000;
 
 impl<'t> Ordinary<'t> {
-    /// The event at the start of some bytes, if it is one.
+    /// Decodes the event at the start of some bytes, if its encoding is common.
     ///
     /// ```text
     /// flags 16 | length 16 | id 16 | subhook 16
@@ -110,8 +111,9 @@ impl<'t> Ordinary<'t> {
         Some(Self { recorded, n_presented, id, env, tid: u64::from_be_bytes(*tid), ticks, cpu })
     }
 
-    /// The same of a usual event: it is stamped and has up to five words, so its flags are 8000, and its length is 8 times 0
-    /// to 5.
+    /// Decodes the most frequent 64-bit events: stamped, with up to five words. Their flags are 8000 and their length
+    /// is
+    /// 8 times 0 to 5.
     #[inline(always)]
     fn usual64(bytes: &'t [u8; MAX_USUAL]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_be_bytes(*bytes[at..].first_chunk()?));
@@ -132,7 +134,7 @@ impl<'t> Ordinary<'t> {
         })
     }
 
-    /// The same for a 32-bit kernel.
+    /// Decodes the event of a 32-bit kernel at the start of some bytes, if its encoding is common.
     ///
     /// ```text
     /// id 12 | stamped 1 | words and 1, or 0 for a generic event: 3 | length or subhook 16
@@ -161,18 +163,18 @@ impl<'t> Ordinary<'t> {
     }
 }
 
-/// Where a visited event stands.
+/// Position of a decoded event.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reader::aix) struct Stand {
-    /// Place in the trace, from 1.
+    /// Number in the trace, from 1.
     pub number: u64,
-    /// Offset in the file.
+    /// File offset.
     pub offset: u64,
-    /// Where its bytes stand in the window's buffer.
+    /// Offset of its bytes in the window's buffer.
     pub place: usize,
 }
 
-/// What is known of an ordinary event at which a trace stands.
+/// Next event of a trace, if its encoding is common.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reader::aix) struct Found {
     n_presented: u32,
@@ -183,15 +185,15 @@ pub(in crate::reader::aix) struct Found {
     pub cpu: Option<u64>,
 }
 
-/// Where stepping over ordinary events is.
+/// Progress of the loop over a run.
 struct Stepping<'t> {
     left: &'t [u8],
-    /// That of the event before.
+    /// Number of the previous event.
     number: u64,
 }
 
 impl Stepping<'_> {
-    /// Takes in what came of an event of so many bytes; whether it ends the run.
+    /// Applies a verdict to an event of `size` bytes; true if the run ends.
     #[inline(always)]
     fn ends(&mut self, visited: Visit, size: usize) -> bool {
         if visited == Visit::Leave {
@@ -204,8 +206,11 @@ impl Stepping<'_> {
 }
 
 impl Trace {
-    /// Visits ordinary events in a row, as far as they are at hand and stand in the next `room` bytes. Where they are to
-    /// be referred to by their places, [`Trace::hold`] comes next. What follows is for [`Trace::next`]. Gives their bytes.
+    /// Passes a run of common events to `visit`, as far as they are buffered and in the next `room` bytes. Returns the
+    /// size
+    /// of the run in bytes. To refer to the events in the buffer, call [`Trace::hold`] next; [`Trace::next`] continues
+    /// with
+    /// the event after the run.
     #[inline(always)]
     pub(in crate::reader::aix) fn ordinary<const WIDE: bool>(
         &mut self,
@@ -225,7 +230,7 @@ impl Trace {
             place: place_behind - run.left.len(),
         };
         'run: loop {
-            // Usual events have a loop of their own, in which more is known of them.
+            // The most frequent events have their own loop, since their layout is nearly constant.
             while WIDE && let Some(event) = run.left.first_chunk().and_then(Ordinary::usual64) {
                 if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
                     break 'run;
@@ -246,7 +251,7 @@ impl Trace {
         n_bytes
     }
 
-    /// Goes to the next event as [`Trace::find`] does, where it is ordinary and at hand.
+    /// Like [`Trace::find`], but only for a buffered event in a common encoding.
     #[inline(always)]
     pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<Found> {
         self.step_on();
@@ -267,7 +272,7 @@ impl Trace {
         Some(Found { n_presented: n_presented as u32, id, wide, tid, ticks, cpu })
     }
 
-    /// The ordinary event that was found.
+    /// The event that was found.
     #[inline(always)]
     pub(in crate::reader::aix) fn ordinary_event(&self, found: &Found) -> RawEvent<'_> {
         let Found { n_presented, id, wide, tid, ticks, cpu } = *found;
@@ -276,27 +281,27 @@ impl Trace {
         RawEvent { number: self.number, offset: self.window.offset(), bytes, wide, id, tid, ticks, cpu, recorded }
     }
 
-    /// The parts of the event that was found.
+    /// Parts of the event that was found.
     pub(in crate::reader::aix) fn parts(&self) -> Option<Parts> {
         if let Step::Whole(parts) = self.rules.step(self.window.bytes()) { Some(parts) } else { None }
     }
 
-    /// Holds the last so many bytes of the events that were visited.
+    /// Retains the last bytes of the run in the buffer.
     pub(in crate::reader::aix) fn hold(&mut self, n_bytes: usize) {
         self.window.hold(n_bytes);
     }
 
-    /// Takes the buffer of one who holds no events.
+    /// Reads into the buffer of a batch that has no events.
     pub(in crate::reader::aix) fn lend(&mut self, own: &mut Taken) {
         self.window.lend(own);
     }
 
-    /// Hands over the events that were kept.
+    /// Hands over the buffer with the retained events.
     pub(in crate::reader::aix) fn hand_over(&mut self, to: &mut Taken) {
         self.window.hand_over(to);
     }
 
-    /// Whether what is kept should be handed over: there is no room for what stands next beside it.
+    /// True if the retained events should be handed over, because the buffer has no room for the next event.
     pub(in crate::reader::aix) fn hands_over(&self) -> bool {
         let left = self.window.bytes().get(self.pending..).unwrap_or_default();
         let may_be_cut = left.len() < LARGE_EVENT || self.rules.lenient;
@@ -315,12 +320,12 @@ mod tests {
 
     const PLACES: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
 
-    /// Lengths and subhooks: those of small events, and those about the limit of generic ones.
+    /// Lengths and subhooks of small events, and of generic events around the size limit.
     fn lengths() -> impl Iterator<Item = u16> {
         (0..50).chain([4095, 4096, 4107, 4108, 4109, 4110, 0xFFFF])
     }
 
-    /// Both ways of stepping agree on the event at the start of some bytes, whole or cut anywhere about its end.
+    /// Checks that fast and slow path agree on the event at the start of some bytes, whole or truncated near its end.
     fn check(rules: &StepRules, bytes: &[u8], is_ordinary: impl Fn(Form) -> bool) {
         let size = match rules.step(bytes) {
             Step::Whole(parts) => parts.size,
@@ -358,13 +363,13 @@ mod tests {
         }
     }
 
-    /// Bytes to stand behind a hook word, of which no two words are the same.
+    /// Bytes to follow a hook word; no two words are equal.
     fn filling() -> Vec<u8> {
         (0..600u64).flat_map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63).to_be_bytes()).collect()
     }
 
     #[test]
-    fn ordinary_events_of_64_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+    fn fast_and_slow_path_agree_for_64_bits() {
         let filling = filling();
         for flags in (0..32u16).flat_map(|flags| [0, 1, 7, 8, 0x400].map(|low| flags << 11 | low)) {
             for (len, id) in lengths().flat_map(|len| [0x0100, 0x5001].map(|id| (len, id))) {
@@ -373,7 +378,7 @@ mod tests {
                 for cpuid_word in PLACES {
                     let rules =
                         StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false, short_generic_word: false };
-                    // Registers, and cpu ids that are looked for elsewhere, are left to stepping.
+                    // Events with registers, or with a CPU id elsewhere than last, are left to the slow path.
                     let plain_flags = flags & 0x0800 == 0 && (flags & 0x1000 == 0 || cpuid_word == CpuidWord::Last);
                     check(&rules, &bytes, |form| form == Form::Plain && plain_flags && flags & 7 == 0);
                 }
@@ -382,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_events_of_32_bit_kernels_are_those_that_stepping_presents_as_they_stand() {
+    fn fast_and_slow_path_agree_for_32_bits() {
         let filling = filling();
         for (hook_type, id) in (0..16).flat_map(|hook_type| [0x010, 0x00B, 0x500, 0xFFF].map(|id| (hook_type, id))) {
             for len in lengths() {
@@ -400,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_kept_stand_where_their_visits_were_told() {
+    fn retained_events_are_at_the_reported_offsets() {
         let event = |n: u64| {
             let n_words = n % 3;
             let head = 0x8000_0000_0100_0000 | (n_words * 8) << 32;
@@ -414,7 +419,7 @@ mod tests {
         let offset_of = |n: usize| 4 + events[..n].iter().map(|event| event.len() as u64).sum::<u64>();
         let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &events.concat()[..]].concat();
         let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
-        // What is said of the trace comes before its events.
+        // Notices about the trace come before its events.
         trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
         assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
         trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
@@ -437,7 +442,7 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), visits.len() + 1);
-        // The one that was left comes next.
+        // The event that was not consumed comes next.
         assert!(
             matches!(trace.next().unwrap(), Some(Item::Event(left)) if (left.number, left.offset) == (9, offset_of(8)))
         );
@@ -460,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn events_with_a_cpu_id_are_ordinary_where_it_is_their_last_word() {
+    fn events_with_a_last_cpu_id_are_common() {
         let event = [0x9000_0000_0100_0000, 7, 10, 3].map(u64::to_be_bytes).concat();
         for cpuid_word in PLACES {
             let event = if cpuid_word == CpuidWord::None { &event[..24] } else { &event };

@@ -1,11 +1,12 @@
-//! Finding events again behind a damaged place.
+//! Finds the next event after a damaged place.
 //!
-//! Nothing marks where an event begins. A place is taken where [`CLEAN_EVENTS`] whole events step cleanly. Data does that,
-//! too: a word of zeros is an event of hook 000, and a small number is one without a stamp. So the first such place is
-//! held against those a little behind it, and the one whose events look most like events is taken: they are stamped, of
-//! another id than 000, and none is earlier than the one before it.
+//! Nothing marks the start of an event. A position is a candidate if [`CLEAN_EVENTS`] valid events follow from it.
+//! Plain
+//! data can look valid too: a word of zeros is an event of hook 000, and a small number is an event without a stamp. So
+//! the first candidate is compared with those shortly after it, and the one with the most plausible events wins: they
+//! have stamps in ascending order and ids other than 000.
 //!
-//! A place is judged once, however often a search comes by, so that the work is at most eight steps a byte of the trace.
+//! Each position is judged only once, even if several searches reach it, so the work is at most eight steps per byte.
 
 use super::Trace;
 use crate::reader::aix::hooks;
@@ -13,31 +14,31 @@ use crate::reader::aix::step::{Kernel, Step, StepRules};
 use std::collections::VecDeque;
 use std::io;
 
-/// Events that must step cleanly from a place before it is taken.
+/// Number of valid events that make a position a candidate.
 const CLEAN_EVENTS: u8 = 8;
-/// Bytes behind the first such place in which a better one is looked for.
+/// Distance after the first candidate, in bytes, within which a better one is searched.
 const BETTER_WITHIN: usize = 1024;
-/// Bytes that are searched before they are let go.
+/// Number of bytes that are searched before they are consumed.
 const BLOCK: usize = 4096;
 
-/// How much the events from a place look like events: 0 where they do not step cleanly.
+/// Plausibility of the events from a position; 0 if they are not valid.
 pub(super) type Credit = u8;
 
-/// Events that step cleanly, and look like nothing else.
+/// Plausibility of events that are valid but look like data.
 pub(super) const CLEAN: Credit = 1;
-/// Events that are as they should be: for a place in what may be one event that is cut.
+/// Plausibility of perfect events, required inside bytes that may be one cut event.
 pub(super) const SURE: Credit = CLEAN + 2 * CLEAN_EVENTS;
 
-/// The places that were judged, and are not behind the search.
+/// Judged positions at or after the current search position.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// Offset in the file of the first one.
+    /// File offset of the first one.
     from: u64,
     credits: VecDeque<Credit>,
 }
 
 impl Judged {
-    /// Forgets the places before an offset.
+    /// Drops the positions before an offset.
     fn forget(&mut self, before: u64) {
         let n = before.saturating_sub(self.from).min(self.credits.len() as u64);
         self.credits.drain(..n as usize);
@@ -56,13 +57,13 @@ impl Judged {
         self.credits.push_back(credit);
     }
 
-    /// Forgets all places: those of another area have other ends.
+    /// Drops all positions, because the judgement depends on the end of the area.
     pub fn clear(&mut self) {
         self.credits.clear();
     }
 }
 
-/// Judges the events at the start of some bytes; `None` where more bytes are needed.
+/// Judges the events at the start of some bytes; `None` if more bytes are needed.
 fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Credit> {
     let (mut left, mut credit, mut last) = (bytes, CLEAN, None);
     for _ in 0..CLEAN_EVENTS {
@@ -84,7 +85,7 @@ fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Credit> {
     Some(credit)
 }
 
-/// Whether a stamp is none of the past, for a clock that begins again at 0.
+/// True if a stamp is not before the last one, on a clock that wraps.
 fn is_not_before(kernel: Kernel, last: u64, ticks: u64) -> bool {
     match kernel {
         Kernel::Bits32 => (ticks as u32).wrapping_sub(last as u32) < 1 << 31,
@@ -93,8 +94,8 @@ fn is_not_before(kernel: Kernel, last: u64, ticks: u64) -> bool {
 }
 
 impl Trace {
-    /// Skips bytes from the one behind the window's first to a place of at least some credit, or to the area's end;
-    /// whether there is such a place.
+    /// Skips bytes to the next position of at least some plausibility, or to the area's end. The search starts one byte
+    /// after the window's start. Returns true if such a position was found.
     pub(super) fn seek_events(&mut self, least: Credit) -> io::Result<bool> {
         self.judged.forget(self.window.offset());
         let mut at = 1;
@@ -121,7 +122,7 @@ impl Trace {
         Ok(best.is_some())
     }
 
-    /// The credit of a place so many bytes behind the window's start; `None` behind the area's end.
+    /// Plausibility of the position `at` bytes after the window's start; `None` after the area's end.
     fn credit(&mut self, at: usize) -> io::Result<Option<Credit>> {
         let offset = self.window.offset() + at as u64;
         if let Some(known) = self.judged.get(offset) {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_judged_by_their_stamps_their_order_and_their_ids() {
+    fn events_are_judged_by_stamps_order_and_ids() {
         let rules = rules(Kernel::Bits64);
         let sound: Vec<_> = (0..8).map(|n| (0x0100, Some(100 + n / 2))).collect();
         assert_eq!(judge(&rules, &events(&sound)), Some(SURE));
@@ -170,10 +171,10 @@ mod tests {
             changed[at] = event;
             judge(&rules, &events(&changed))
         };
-        // Without a stamp, or of hook 000, it has none of the two that an event can have.
+        // An event without a stamp, or of hook 000, earns none of its two points.
         assert_eq!(changed(3, (0x0100, None)), Some(SURE - 2));
         assert_eq!(changed(3, (hooks::ZERO, Some(101))), Some(SURE - 2));
-        // A stamp of the past is one only.
+        // An event with an old stamp earns one point.
         assert_eq!(changed(7, (0x0100, Some(99))), Some(SURE - 1));
         let bytes = events(&sound);
         assert_eq!(judge(&rules, &bytes[..bytes.len() - 1]), None, "all of the last event must be there");
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_of_the_past_up_to_half_of_a_clocks_turn() {
+    fn stamps_up_to_half_a_wrap_back_are_old() {
         for (kernel, half) in [(Kernel::Bits32, 1u64 << 31), (Kernel::Bits64, 1 << 63)] {
             let last = 2 * (half - 1) - 10;
             for (ticks, expected) in [
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), None]);
         judged.put(104, 5);
         assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), Some(5)]);
-        // A place elsewhere begins anew.
+        // A distant position starts a new list.
         judged.put(99, 6);
         assert_eq!(known(&judged), [Some(6), None, None, None, None, None]);
         judged.clear();

@@ -1,10 +1,11 @@
-//! Events in bytes of a log that its header does not reach.
+//! Finds events in bytes of a log that its header does not refer to.
 //!
-//! A damaged header, or a disk that filled while the log was written, leaves buffers that no entry names. A run of events is
-//! read from the first place where eight events step cleanly, or fewer up to zeros or to the end of these bytes. Numbers in
-//! a table or in data may step cleanly, too, so each of these events must have an id that AIX uses and a stamp that is not
-//! before the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps: if
-//! nothing is found, eight such events are enough. Buffers begin at a multiple of the kernel's word, so runs do, too.
+//! A damaged header, or a disk that filled up while the log was written, leaves buffers that no entry refers to. A run
+//! of
+//! events starts at the first position with eight valid events, or fewer if zeros or the end follow. Numbers in a table
+//! or in data can look valid too, so each of these events must have an id that AIX uses and a stamp that is not before
+//! the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps: if
+//! nothing is found, eight such events are enough. Buffers are aligned to the kernel's word, and so are runs.
 
 use super::{Area, Claims, Notice, Planned, Trace, What, named};
 use crate::reader::aix::hooks;
@@ -12,14 +13,14 @@ use crate::reader::aix::step::{Kernel, Parts, Step, StepRules};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Events that step cleanly at the start of a run, unless it is shorter.
+/// Number of valid events at the start of a run, unless the run is shorter.
 const CLEAN_EVENTS: usize = 8;
-/// Runs that are read from one log: a hostile one could have one per event.
+/// Largest number of runs in a log; a hostile one could have one per event.
 const MAX_RUNS: usize = 1 << 16;
 
-/// What the events at the start of a run must have beside clean steps.
+/// Required property of the events at the start of a run, besides being valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Demand {
+enum Evidence {
     /// Stamps in order.
     Stamps,
     /// Ids that AIX uses.
@@ -47,23 +48,23 @@ fn is_about_trace(rules: &StepRules, event: &[u8], parts: &Parts) -> bool {
     matches!(parts.id, hooks::HEADER | hooks::UTILITY) && has_kind
 }
 
-/// True if a run begins with these bytes; `None` if more of them are needed. `ended` tells that there are no more.
-fn begins_run(rules: &StepRules, bytes: &[u8], ended: bool, demand: Demand) -> Option<bool> {
+/// True if a run starts with these bytes; `None` if more bytes are needed. `ended` is true if there are no more.
+fn begins_run(rules: &StepRules, bytes: &[u8], ended: bool, evidence: Evidence) -> Option<bool> {
     let word = rules.kernel.word();
-    // A stamp of 0 is one of the zeros that follow a table.
+    // A stamp of 0 is probably one of the zeros after a table.
     let (mut left, mut last) = (bytes, 1);
     for n in 0..CLEAN_EVENTS {
         let is_at_end = n > 0 && (left.is_empty() && ended || left.starts_with(&[0; 8][..word]));
         let parts = match rules.step(left) {
-            _ if is_at_end => return Some(demand == Demand::Stamps),
+            _ if is_at_end => return Some(evidence == Evidence::Stamps),
             Step::Whole(parts) => parts,
             Step::Short(_) if !ended => return None,
-            Step::Short(_) => return Some(n > 0 && demand == Demand::Stamps),
+            Step::Short(_) => return Some(n > 0 && evidence == Evidence::Stamps),
             Step::Malformed { .. } => return Some(false),
         };
         let stamp = parts.stamp.map(|at| rules.number(left, at));
         let is_in_order = is_about_trace(rules, left, &parts) || stamp.is_some_and(|stamp| stamp >= last);
-        if !has_known_id(rules, &parts) || (demand == Demand::Stamps && !is_in_order) {
+        if !has_known_id(rules, &parts) || (evidence == Evidence::Stamps && !is_in_order) {
             return Some(false);
         }
         last = stamp.map_or(last, |stamp| stamp.max(last));
@@ -73,14 +74,14 @@ fn begins_run(rules: &StepRules, bytes: &[u8], ended: bool, demand: Demand) -> O
 }
 
 impl Trace {
-    /// Finds the events in the bytes that no area contains, and makes areas of them.
+    /// Finds runs of events in the bytes outside all areas, and adds them as areas.
     pub(super) fn salvage(&mut self, claims: &mut Claims, size: u64) -> io::Result<()> {
         let mut runs = Vec::new();
         for (from, to) in claims.gaps(size) {
             let before = runs.len();
-            self.find_runs(Area { offset: from, size: to - from }, Demand::Stamps, &mut runs)?;
+            self.find_runs(Area { offset: from, size: to - from }, Evidence::Stamps, &mut runs)?;
             if runs.len() == before {
-                self.find_runs(Area { offset: from, size: to - from }, Demand::Ids, &mut runs)?;
+                self.find_runs(Area { offset: from, size: to - from }, Evidence::Ids, &mut runs)?;
             }
         }
         if runs.is_empty() {
@@ -100,7 +101,7 @@ impl Trace {
     }
 
     /// Appends the runs of events in some bytes.
-    fn find_runs(&mut self, bytes: Area, demand: Demand, runs: &mut Vec<EventRun>) -> io::Result<()> {
+    fn find_runs(&mut self, bytes: Area, evidence: Evidence, runs: &mut Vec<EventRun>) -> io::Result<()> {
         self.window.set_area_end(bytes.offset + bytes.size);
         self.window.seek(bytes.offset)?;
         let word = self.rules.kernel.word();
@@ -110,7 +111,7 @@ impl Trace {
             let n_zeros = bytes.iter().take_while(|byte| **byte == 0).count();
             let n = match to_word(self.window.offset()) {
                 0 if n_zeros >= word => n_zeros / word * word,
-                0 if self.is_at_run(demand)? => {
+                0 if self.is_at_run(evidence)? => {
                     runs.push(self.step_over_run()?);
                     continue;
                 }
@@ -125,19 +126,20 @@ impl Trace {
         Ok(())
     }
 
-    /// True if a run begins at the window's start.
-    fn is_at_run(&mut self, demand: Demand) -> io::Result<bool> {
+    /// True if a run starts at the window's start.
+    fn is_at_run(&mut self, evidence: Evidence) -> io::Result<bool> {
         let mut ended = false;
         loop {
-            match begins_run(&self.rules, self.window.bytes(), ended, demand) {
+            match begins_run(&self.rules, self.window.bytes(), ended, evidence) {
                 Some(begins) => return Ok(begins),
                 None => ended = !self.window.fill()?,
             }
         }
     }
 
-    /// Goes to the end of the run at the window's start: where no event steps, or its id is unknown, or its stamp is before
-    /// the run's first one. There an older buffer begins in a log that has wrapped.
+    /// Moves to the end of the run at the window's start: the next event is not valid, has an unknown id, or is older
+    /// than
+    /// the run's first event. In the last case an older buffer follows, in a log that has wrapped.
     fn step_over_run(&mut self) -> io::Result<EventRun> {
         let mut run = EventRun { start: self.window.offset(), end: self.window.offset(), first_stamp: None };
         loop {
@@ -159,8 +161,9 @@ impl Trace {
         Ok(run)
     }
 
-    /// Inserts runs into the reading order: by their first stamps, after the ic area. 32-bit stamps begin again at 0 every few
-    /// seconds, so in a log of a 32-bit kernel a run follows the area that is before it in the file.
+    /// Inserts runs into the reading order by their first stamps, after the `ic` area. 32-bit stamps wrap every few
+    /// seconds,
+    /// so in a log of a 32-bit kernel a run follows the area before it in the file.
     fn insert(&mut self, runs: &[EventRun]) -> io::Result<()> {
         let (mut latest_stamps, mut next_by_start) = (Vec::new(), BTreeMap::new());
         for at in 0..self.areas.len() {
@@ -212,7 +215,7 @@ mod tests {
     }
 
     fn begins(bytes: &[u8], ended: bool) -> [Option<bool>; 2] {
-        [Demand::Stamps, Demand::Ids].map(|demand| begins_run(&RULES, bytes, ended, demand))
+        [Evidence::Stamps, Evidence::Ids].map(|evidence| begins_run(&RULES, bytes, ended, evidence))
     }
 
     #[test]
@@ -238,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn fewer_events_begin_a_run_if_zeros_or_the_end_follow_and_they_have_stamps() {
+    fn fewer_stamped_events_suffice_before_zeros_or_the_end() {
         let few = events(&[(0x0100, Some(5)), (0x0100, Some(6))]);
         let with = |bytes: &[u8], ended| begins(&[&few[..], bytes].concat(), ended);
         assert_eq!(with(&[], false), [None; 2], "more may follow");
         assert_eq!(with(&[], true), [Some(true), Some(false)]);
         assert_eq!(with(&[0; 8], false), [Some(true), Some(false)]);
         assert_eq!(with(&[0xFF; 8], true), [Some(false); 2]);
-        // The last event is cut.
+        // The last event is truncated.
         assert_eq!(with(&few[..20], true), [Some(true), Some(false)]);
         assert_eq!(begins(&few[..20], true), [Some(false); 2]);
         assert_eq!(begins(&[], true), [Some(false); 2]);
