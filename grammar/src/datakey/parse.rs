@@ -1,7 +1,7 @@
-//! A whole file: from elements to the tree.
+//! Parses a whole file: from XML elements to the tree.
 //!
-//! An error is reported at the tag of its element, and refuses the datakey, or the event of an eventclass, that the element
-//! is or stands in. The rest of the file is read on.
+//! An error is reported at the tag of its element. It refuses the enclosing datakey, or the enclosing event of an
+//! eventclass; the rest of the file is still parsed.
 
 mod comments;
 mod fixes;
@@ -20,7 +20,7 @@ use fixes::{may_hold_array, near, write, zeros};
 
 pub(super) const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
 
-/// The known elements with the attributes of each.
+/// Known attributes, per element.
 const DATAKEY: &[&str] = &["format", "offset", "wide_offset", "show_masked_value", "sformat"];
 const EVENT: &[&str] = &["class", "id"];
 const BITMASK: &[&str] = &["name", "value", "key"];
@@ -29,10 +29,10 @@ const CONDITION: &[&str] = &["name", "value", "mask", "key"];
 const EVENT_CLASS: &[&str] = &["id", "name"];
 const CLASS_EVENT: &[&str] = &["id", "sformat", "format"];
 
-/// Parses a file of event definitions. The tree lives in `arena`; `id` names the source in the diagnostics.
+/// Parses a file of event definitions. The tree lives in `arena`; diagnostics refer to the source by `id`.
 ///
-/// What is in error is marked in the tree or left out of it, and the rest is not affected; but a file that is no XML or not
-/// of this kind is refused as a whole. Diagnostics come in the order of the source.
+/// Elements with errors are marked as refused or left out, without effect on the rest. A file that is not XML or has
+/// another root is refused as a whole. Diagnostics are in source order.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, datakey};
@@ -53,7 +53,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
     parse_within(arena, id, source, &SourceLimits::default())
 }
 
-/// The same within given limits. How many definitions there are is for the compiler to judge.
+/// Parses with the given limits. The compiler checks the number of definitions.
 pub fn parse_within<'ast>(
     arena: &'ast Arena,
     id: SourceId,
@@ -77,11 +77,11 @@ struct FileParser<'ast, 's> {
     formats: Formats<'ast, 's>,
     settings: Vec<Setting<'ast>>,
     allows: Vec<Allow<'ast>>,
-    /// Allows right before the piece that is read, behind the root's first child.
+    /// `allow=` comments before the next element; used only after the root's first child.
     before: Vec<Allow<'ast>>,
-    /// Where each open element begins, and how many of the allows there were before it.
+    /// Open elements: (offset of the start tag, number of `allows` before it).
     open: Vec<(u32, usize)>,
-    /// Whether the root has had a child.
+    /// True if the root has had a child.
     has_child: bool,
 }
 
@@ -155,7 +155,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(items.into_bump_slice())
     }
 
-    /// The start tag of the next child; `None` at the end of the element.
+    /// Reads up to the next child and returns its start tag; `None` at the end of the element.
     fn child(&mut self) -> Result<Option<Tag<'s>>, Fault> {
         let mut has_warned = false;
         loop {
@@ -178,7 +178,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Reads up to the end of an element, and warns of all that it holds.
+    /// Reads to the end of an element that has no children, and warns about any it contains.
     fn leaf(&mut self, parent: &str) -> Result<(), Fault> {
         while let Some(tag) = self.child()? {
             self.unknown_element(&tag, parent, &[])?;
@@ -186,7 +186,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(())
     }
 
-    /// Warns of an element and ignores what it holds.
+    /// Warns about an unknown element and skips it.
     fn unknown_element(&mut self, tag: &Tag, parent: &str, known: &[&str]) -> Result<(), Fault> {
         let name = excerpt(tag.name.as_bytes());
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
@@ -199,7 +199,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         skipped
     }
 
-    /// Reads up to the end of the element that was begun last.
+    /// Skips to the end of the innermost open element.
     fn skip(&mut self) -> Result<(), Fault> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -220,7 +220,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mut warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
             if let Some(known) = near(attribute.name, known) {
                 warning.help = Some(format!("did you mean `{known}`?"));
-                // Two attributes of one name are no XML.
+                // A rename must not create a second attribute of that name: that is not well-formed.
                 warning.fix = tag.get(known).is_none().then(|| write(attribute.name_span, known));
             }
             self.reports.add(warning);
@@ -231,7 +231,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.reports.error(code, tag.span, message)
     }
 
-    /// An error at a tag, with the place in it that is meant.
+    /// An error at a tag, with a label at `place` inside it.
     fn error_at(
         &self,
         code: &'static CodeInfo,
@@ -295,7 +295,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         })
     }
 
-    /// The element of a tag, when its end has been read, with the blanks before it on its line.
+    /// Range of an element whose end has been read, with the blanks before it on its line.
     fn whole(&self, tag: &Tag) -> Span {
         allow::with_blanks(self.reports.source, Span::new(tag.span.start, self.xml.offset()))
     }
@@ -347,7 +347,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
     }
 
-    /// Reads a condition of a datakey with that format, `None` if the format is in error.
+    /// Parses a condition. `format` is that of its datakey, `None` if it has an error.
     fn condition(&mut self, tag: &Tag<'s>, format: Option<&Format<'ast>>) -> Result<Option<Condition<'ast>>, Fault> {
         self.warn_unknown(tag, CONDITION);
         let mut name = self.name(tag);
@@ -371,7 +371,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             marks.sort_unstable();
             let edits = marks.into_iter().map(|at| Edit::delete(Span::new(at, at + 1)));
             let fix = Fix::safe("delete both `!`", edits);
-            // A reference such as `&#33;` is longer than its character.
+            // Not in plain form if written as a reference such as `&#33;`, which is longer than its character.
             let source = self.reports.source;
             let is_plain = fix.edits.iter().all(|edit| source.slice(edit.span) == b"!");
             let warning = warning.with_help("leave both out");
@@ -449,7 +449,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let place = tag.get(other).map_or(used.span, |other| other.span);
         let fix = match (tag.get(right), tag.get(other)) {
             (Some(_), Some(other)) => Some(self.delete(other)),
-            // An array stands in an `sformat` only.
+            // Renaming `sformat` to `format` would turn an array into an error.
             (None, Some(other)) if right == "sformat" || !may_hold_array(&other.value.text) => {
                 Some(Fix { safe: true, ..write(other.name_span, right) })
             }
@@ -485,7 +485,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         value
     }
 
-    /// The number in an attribute; `None` where it is missing, or in error, which is reported.
+    /// Number of an attribute; `None` if it is missing or invalid. Invalid ones are reported.
     fn number(&self, tag: &Tag<'s>, attribute: &str, may_invert: bool) -> Option<Literal> {
         let attribute = tag.get(attribute)?;
         let (text, span) = attribute.value.trimmed();
@@ -507,7 +507,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let warning = warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits");
             let (start, len) = zeros(text);
             let place = Span::new(span.start + start as u32, span.start + (start + len) as u32);
-            // References such as `&#48;` are longer than their characters.
+            // The fix is only offered if no zero is a reference such as `&#48;`.
             let is_plain = self.reports.source.slice(place).iter().all(|byte| *byte == b'0');
             let is_plain = is_plain && span.len() as usize == text.len();
             let fix = Fix::safe("leave the zeros out", [Edit::delete(place)]);
@@ -537,7 +537,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         });
     }
 
-    /// A class or an event id, which must be there. A text that begins with a digit or a mark is a number.
+    /// Class or event id; reports it if it is missing. A text that begins with a letter or `_` is a name, any other a
+    /// number.
     fn key(&self, tag: &Tag<'s>, attribute: &str, hint: &str) -> Option<Key<'ast>> {
         let Some(found) = tag.get(attribute) else {
             self.missing(tag, attribute, hint);
@@ -551,7 +552,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Some(Key { span, kind: KeyKind::Number(number.value) })
     }
 
-    /// The label in `name` or `key`.
+    /// Label in `name` or its older spelling `key`.
     fn name(&self, tag: &Tag<'s>) -> Option<Name<'ast>> {
         let (name, key) = (tag.get("name"), tag.get("key"));
         if let (Some(_), Some(key)) = (name, key) {
@@ -564,7 +565,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Some(Spanned::new(self.arena.slice(label.as_bytes()), span))
     }
 
-    /// The text of an enum, which cannot be empty.
+    /// Text of an enum; reports it if it is empty.
     fn text(&self, tag: &Tag, attribute: &Attribute) -> Option<&'ast [u8]> {
         let text: &Cow<str> = &attribute.value.text;
         if text.is_empty() {
@@ -576,7 +577,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 }
 
-/// Where a known element belongs.
+/// Help for a known element in the wrong parent.
 fn home(name: &str) -> Option<String> {
     let home = match name {
         "datakey" | "eventclass" => "`eventdefinitions`",

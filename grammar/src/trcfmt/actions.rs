@@ -1,7 +1,7 @@
-//! What the grammar does with what it has recognised: builds nodes, and checks what a grammar cannot say.
+//! Actions of the grammar: they build nodes and check rules that the grammar cannot express.
 //!
-//! A check that fails reports and gives a stand-in, so that the rest of the stanza is still read; the stanza is then
-//! left out of the tree.
+//! A failed check reports an error and returns a placeholder, so that the rest of the stanza is still parsed. The
+//! stanza is then left out of the tree.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,22 +14,22 @@ use super::word;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Edit, Fix, Span, Spanned, codes};
 
-/// What the actions of one stanza share.
+/// State shared by the actions of one stanza.
 pub(crate) struct Actions<'ast, 's> {
     pub(super) arena: &'ast Arena,
     pub(super) reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
     pub(super) line: Span,
-    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them.
+    /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them.
     pub(super) codes_anywhere: bool,
-    /// The physical line that was last searched for a remark.
+    /// Cache of the last physical line searched for a remark.
     pub(super) searched: Cell<PhysicalLine>,
-    /// The functions that are defined in the stanza so far, none inside another.
+    /// Outermost functions defined so far in the stanza.
     functions: RefCell<std::vec::Vec<Span>>,
 }
 
-/// Nodes of sequences that are still being read. They lie on each other as the sequences nest, and move into the arena
-/// when theirs is complete.
+/// Stacks for the nodes of unfinished sequences. A nested sequence grows on top of the outer one; a finished sequence
+/// moves into the arena.
 #[derive(Default)]
 pub(crate) struct Aside<'ast> {
     items: RefCell<std::vec::Vec<Item<'ast>>>,
@@ -38,7 +38,7 @@ pub(crate) struct Aside<'ast> {
 }
 
 impl Aside<'_> {
-    /// Forgets what a stanza with an error has left.
+    /// Drops the nodes left over from a stanza with an error.
     pub fn clear(&self) {
         self.items.borrow_mut().clear();
         self.cases.borrow_mut().clear();
@@ -46,18 +46,18 @@ impl Aside<'_> {
     }
 }
 
-/// Where the nodes of a sequence begin in [`Aside`].
+/// Start of a sequence on its stack in [`Aside`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Begun(usize);
 
-/// A stanza's head.
+/// Head of a stanza.
 pub(crate) struct Head {
     pub id: Spanned<HookId>,
     pub version: Spanned<(u32, u32)>,
     pub level: Option<Spanned<Level>>,
 }
 
-/// A BITFLAGS whose entries are being read.
+/// BITFLAGS whose entries are not complete yet.
 pub(crate) struct FlagList<'ast> {
     start: u32,
     end: u32,
@@ -66,7 +66,7 @@ pub(crate) struct FlagList<'ast> {
 }
 
 impl<'ast, 's> Actions<'ast, 's> {
-    /// The actions for the stanza at `line`.
+    /// Actions for the stanza at `line`.
     pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, line: Span) -> Self {
         aside.clear();
         Self {
@@ -84,7 +84,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.reports.source.slice(span)
     }
 
-    /// The bytes of a place, in the arena.
+    /// Copies the bytes at `span` into the arena.
     fn copy(&self, span: Span) -> &'ast [u8] {
         self.arena.slice(self.bytes(span))
     }
@@ -98,7 +98,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Stanza { span: self.line, id, version, level, label, body }
     }
 
-    /// An empty list that grows in the arena.
+    /// Empty list that grows in the arena.
     pub fn list<T>(&self) -> Vec<'ast, T> {
         self.arena.list()
     }
@@ -126,7 +126,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         cases
     }
 
-    /// Moves the nodes of one sequence into the arena.
+    /// Moves a finished sequence into the arena.
     fn take_from<T: Copy>(&self, aside: &RefCell<std::vec::Vec<T>>, Begun(start): Begun) -> &'ast [T] {
         let mut aside = aside.borrow_mut();
         let nodes = self.arena.slice(aside.get(start..).unwrap_or_default());
@@ -157,16 +157,16 @@ impl<'ast, 's> Actions<'ast, 's> {
         value
     }
 
-    /// A comma behind the last case of a switch.
+    /// Warns about a comma after the last case of a switch.
     pub fn trailing_comma(&self, comma: Span) {
         self.needless_comma(comma, Edit::delete(comma));
     }
 
-    /// A comma behind the last entry of BITFLAGS.
+    /// Warns about a comma after the last entry of BITFLAGS.
     pub fn trailing_flag_comma(&self, comma: Span) {
         let rest = self.bytes(Span::new(comma.end, self.line.end));
         let has_false = !matches!(self.aside.entries.borrow().last(), Some(FlagEntry::Flag { no: None, .. }));
-        // Without the comma, a string behind it would be the text for "false".
+        // Without the comma, a following string would become the text for "false".
         let edit = match next_byte(rest) {
             Some(b'"') if !has_false => Edit::replace(comma, " \"\""),
             _ => Edit::delete(comma),
@@ -180,7 +180,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.reports.add(warning.with_fix(Fix::safe("delete the comma", [edit])));
     }
 
-    /// A code or macro as a case's body.
+    /// Reports a code or macro as the body of a case.
     pub fn bare_body(&self, span: Span) -> Body<'ast> {
         let text = excerpt(self.bytes(span));
         let message = format!("`{text}` cannot be a case's body without braces");
@@ -242,7 +242,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.field(flags, mask, field, text)
     }
 
-    /// An entry at `next` behind one that ends at `end`.
+    /// Warns about a missing comma between an entry that ends at `end` and the one at `next`.
     fn missing_comma(&self, end: u32, next: Span) {
         let warning = self.reports.warning(&codes::MISSING_COMMA, next, "no comma before this entry of BITFLAGS");
         let fix = Fix::safe("put in the comma", [Edit::insert(end, ",")]);
@@ -261,7 +261,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Text { bytes: self.copy(span), span, kind: TextKind::Word { soft } }
     }
 
-    /// Whether an item stands directly behind a word.
+    /// True if an item is directly adjacent to the end of the word.
     fn is_before_item(&self, word: Span) -> bool {
         let next = self.bytes(Span::new(word.end, word.end.saturating_add(2).min(self.line.end)));
         matches!(next, [b'$' | b'"' | b'`' | b'{', ..] | [b'\\', b'n' | b't'])
@@ -291,7 +291,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.macro_in(&Joined::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
     }
 
-    /// The macro at `range` of a text.
+    /// Parses the macro at `range` of a text.
     pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> &'ast MacroRef<'ast> {
         let bytes = &text.bytes()[range.clone()];
         let percent = bytes.iter().position(|b| *b == b'%');
@@ -308,7 +308,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Item::Assign(self.arena.alloc(Assign { name, value, span }))
     }
 
-    /// The name of a macro that is assigned or declared: it stands without a cast.
+    /// Name of a macro that is assigned or declared; a cast on it is an error.
     pub fn assigned_name(&self, span: Span) -> Name<'ast> {
         let node = self.macro_ref(span);
         if let Some(cast) = node.cast {
@@ -358,7 +358,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Item::Call(self.arena.alloc(Call { name, arguments, span }))
     }
 
-    /// An argument: a code, a macro or a number, without parentheses.
+    /// Checks an argument: it must be a code, macro or number without parentheses.
     pub fn argument(&self, argument: Spanned<Expr<'ast>>) -> Expr<'ast> {
         let is_simple = !matches!(argument.node, Expr::Binary { .. }) && argument.node.span() == argument.span;
         if !is_simple {
@@ -402,7 +402,7 @@ fn label(text: Text<'_>) -> Label<'_> {
     Label { text: Text { kind, ..text }, hidden: text.bytes.starts_with(b"@") }
 }
 
-/// The first byte that is neither blank nor part of a join.
+/// The next byte that is neither blank nor part of a continuation.
 fn next_byte(mut text: &[u8]) -> Option<u8> {
     loop {
         match text.first()? {
@@ -423,7 +423,7 @@ fn body_span(body: &Body) -> Span {
     }
 }
 
-/// Whether a mask is a number in any base: digits, hexadecimal digits, `0x…`, `o…`, with a sign perhaps.
+/// True if the word is a number in any base, with an optional sign.
 fn is_number(word: &[u8]) -> bool {
     let word = word.strip_prefix(b"-").unwrap_or(word);
     let digits = match word {

@@ -1,7 +1,7 @@
-//! The parser's complaint, rewritten for people.
+//! Error messages for syntax errors.
 //!
-//! The parser knows the token that it could not take, and the list of those it could. What stands before, and which
-//! braces are open, often tells more: most of this file looks for the mistake that was probably made.
+//! The parser only knows the unexpected token and the list of valid ones. Earlier tokens and open braces often reveal
+//! more: most of this file guesses the mistake that was probably made.
 
 use lalrpop_util::ParseError;
 
@@ -11,7 +11,7 @@ use super::token::Token;
 use crate::reports::{Reports, excerpt};
 use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
 
-/// Turns the error that ended a stanza's parse into a diagnostic.
+/// Turns the error that ended the parse of a stanza into a diagnostic.
 pub(crate) fn explain<'s>(
     reports: &Reports<'s>,
     lexer: &Lexer<'s>,
@@ -40,7 +40,7 @@ pub(crate) fn explain<'s>(
     }
 }
 
-/// What the parser met: a token, or the end of the stanza.
+/// Token that the parser did not accept; `None` at the end of the stanza.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     token: Option<Token>,
@@ -51,7 +51,7 @@ struct Complaint<'c, 's> {
     reports: &'c Reports<'s>,
     lexer: &'c Lexer<'s>,
     found: Found,
-    /// The tokens that could be taken, by their names in the grammar, between double quotes.
+    /// Names of the accepted tokens in the grammar, in double quotes.
     expected: Vec<String>,
 }
 
@@ -96,12 +96,12 @@ impl Complaint<'_, '_> {
         self.expected.iter().any(|expected| expected.trim_matches('"') == name)
     }
 
-    /// Whether an item could stand here.
+    /// True if an item is accepted here.
     fn wants_item(&self) -> bool {
         self.wants("newline")
     }
 
-    /// The token before the one that was found, and the one before that.
+    /// The two tokens before the unexpected one, nearest first.
     fn before(&self) -> [(Token, Span); 2] {
         let [first, second, third] = self.lexer.recent();
         if self.found.token.is_some() { [second, first] } else { [third, second] }
@@ -116,7 +116,7 @@ impl Complaint<'_, '_> {
         error.with_help("end the line with `\\` where the stanza goes on in the next line")
     }
 
-    /// The innermost brace or parenthesis that is open; `{{` counts as one.
+    /// Reports the innermost open bracket; `{{` is reported as one.
     fn unclosed_bracket(&self) -> Option<Diagnostic> {
         let open = self.lexer.innermost()?;
         let span = if open.follows_brace { Span::new(open.span.start - 1, open.span.end) } else { open.span };
@@ -192,7 +192,7 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// `&` belongs to BITFLAGS, to the mask of a switch and to expressions.
+    /// Reports a misplaced `&`. It is valid in BITFLAGS, in the mask of a switch and in expressions.
     fn stray_ampersand(&self) -> Option<Diagnostic> {
         let [(before, place), (second, second_place)] = self.before();
         let is_selector = |token| matches!(token, Token::Code(_) | Token::IllegalCode | Token::Macro);
@@ -223,7 +223,7 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// A closing brace or parenthesis comes before what it should close is complete.
+    /// Reports a closing bracket before its content is complete.
     fn closing_early(&self) -> Diagnostic {
         if self.wants("} before }") && !self.wants("}") && !self.wants("=") {
             let error = self.error(&codes::BRACKET, "`{{` is closed by a single `}`");
@@ -232,7 +232,7 @@ impl Complaint<'_, '_> {
         if self.wants("backquoted string") { self.case_body() } else { self.unexpected() }
     }
 
-    /// A word of C at the parenthesis that was found, or at the innermost open one: `if (`, `printf(`.
+    /// Reports a keyword of C before the current or innermost open parenthesis: `if (`, `printf(`.
     fn foreign_word(&self) -> Option<Diagnostic> {
         let paren = match self.found.token {
             Some(Token::OpenParen) => self.found.span,
@@ -359,7 +359,7 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// What was found, for a message.
+    /// Name of the unexpected token, for a message.
     fn found_name(&self) -> String {
         match self.found.token {
             None => "the end of the stanza".into(),
@@ -370,7 +370,7 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// What could be taken, for a message.
+    /// Name of the expected tokens, for a message.
     fn wanted(&self) -> &'static str {
         let wanted = [
             (self.wants("event id"), "an event id"),
@@ -401,7 +401,7 @@ impl Complaint<'_, '_> {
     }
 }
 
-/// Help for words of C that trcfmt does not have.
+/// Help for keywords of C that trcfmt does not have.
 pub fn foreign_word(word: &[u8]) -> Option<&'static str> {
     Some(match &word.to_ascii_lowercase()[..] {
         b"if" | b"else" | b"elif" | b"switch" | b"case" => {

@@ -1,4 +1,4 @@
-//! Findings about single words, casts and strings.
+//! Lints on single words, casts and strings.
 
 use super::actions::Actions;
 use super::ast::{Cast, Code, Size};
@@ -12,7 +12,7 @@ use crate::{Diagnostic, Edit, Fix, Span, codes};
 const UNDEFINED_CODE_TEXT: &str = "0454-031 undefined format code (treated as string)";
 
 impl<'ast> Actions<'ast, '_> {
-    /// Warns about a bare word that was probably meant as something else. `soft`: whether a soft blank follows it.
+    /// Warns about a bare word that was probably meant as something else. `soft` is true if a soft blank follows it.
     pub(super) fn lint_word(&self, span: Span, soft: bool) {
         let bytes = self.reports.source.slice(span);
         if word::code(bytes) == Some(CodeWord::IllegalSize) {
@@ -49,7 +49,7 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    /// Warns about `\n`, and other letters after a backslash, between quotes: they are printed.
+    /// Warns about escapes such as `\n` inside quotes, which are printed literally.
     pub(super) fn lint_escapes(&self, inner: Span, letters: &[u8]) {
         let text = self.reports.source.slice(inner);
         let is_escape = |pair: &[u8]| pair[0] == b'\\' && letters.contains(&pair[1]);
@@ -71,13 +71,13 @@ impl<'ast> Actions<'ast, '_> {
             let message = format!("`\\{letter}` inside quotes prints a backslash and a letter");
             let warning = self.reports.warning(&codes::ESCAPE_IN_QUOTES, Span::new(start, start + 2), message);
             let warning = warning.with_help(format!("end the string before it: `\"text\" \\{letter} \"more\"`"));
-            // One fix mends the whole string.
+            // The first warning's fix repairs the whole string.
             let title = "end the string before each of them";
             self.reports.add(if n == 0 { warning.with_fix(Fix::guess(title, edits())) } else { warning });
         }
     }
 
-    /// True if a word is not first on its line, and nothing after it on that line is a string, brace, macro or comma.
+    /// True if the word is not the first on its line, and no string, brace, macro or comma follows on that line.
     fn is_last_text(&self, word: Span) -> bool {
         let line = match self.searched.get() {
             known if (known.start..known.end).contains(&word.start) => known,
@@ -88,7 +88,7 @@ impl<'ast> Actions<'ast, '_> {
         is_remark
     }
 
-    /// What stands behind `%`.
+    /// Parses a cast; `text` follows the `%`.
     pub(super) fn cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         match (text, word::code(text)) {
             ([b'W', range @ ..], _) if !range.is_empty() && is_range(range) => self.bits(range, span),
@@ -133,14 +133,14 @@ impl<'ast> Actions<'ast, '_> {
     }
 }
 
-/// True if a word is `L=` with a level, in any letter case.
+/// True if the word is `L=` with a level, in upper or lower case.
 fn is_level(word: &[u8]) -> bool {
     let Some((start, level)) = word.split_at_checked(2) else { return false };
     let levels = [&b"APPL"[..], b"SVC", b"KERN", b"INT", b"0"];
     start.eq_ignore_ascii_case(b"L=") && levels.iter().any(|known| known.eq_ignore_ascii_case(level))
 }
 
-/// True if a word begins what is a comment elsewhere.
+/// True if the word begins a comment in other languages.
 fn is_remark(word: &[u8]) -> bool {
     match word {
         b"#" => true,
@@ -149,28 +149,28 @@ fn is_remark(word: &[u8]) -> bool {
     }
 }
 
-/// Whether a printing code can be a cast.
+/// True if a printing code is valid as a cast.
 fn is_cast(code: Code) -> bool {
     !matches!(code, Code::HookBytes | Code::HookType)
 }
 
-/// Whether all that follows `%W` is digits and dots.
+/// True if the text after `%W` consists of digits and dots.
 fn is_range(text: &[u8]) -> bool {
     text.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Puts a word in quotes, which leaves out the soft blank behind it.
+/// Puts a word in quotes. Safe only if no soft blank follows it, because quotes remove that.
 fn quote(word: Span) -> Fix {
     Fix::safe("put the word in quotes", [Edit::insert(word.start, "\""), Edit::insert(word.end, "\"")])
 }
 
-/// What a word that looks like a code was probably meant to be.
+/// Probable intention behind a word that looks like a code.
 enum Similar {
-    /// A code whose letter has the other case.
+    /// Code whose letter has the wrong case.
     OtherCase(Vec<u8>),
-    /// A code of so many bytes, and something directly behind it.
+    /// Code of this many bytes, with other text directly after it.
     Prefix(usize),
-    /// A code that does not take the size `W`.
+    /// Code that does not accept the size `W`.
     NoWord,
 }
 
@@ -202,7 +202,7 @@ impl Similar {
         }
     }
 
-    /// Makes the word at `span` the code.
+    /// Replaces the word at `span` by the code.
     fn fix(&self, word: &[u8], span: Span) -> Option<Fix> {
         match self {
             Similar::OtherCase(code) => {
@@ -218,7 +218,7 @@ impl Similar {
     }
 }
 
-/// The length of the letter, digits and perhaps dot and digits that a word begins with.
+/// Length of the leading letter and digits of a word, with a dot and more digits if present.
 fn code_len(word: &[u8]) -> usize {
     let digits = |from: usize| from + word[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     let whole = digits(1);

@@ -1,4 +1,4 @@
-//! A whole file: its logical lines, settings and stanzas.
+//! Parses a whole file: logical lines, settings and stanzas.
 
 use super::actions::{Actions, Aside};
 use super::ast::{Allow, Broken, File, Setting, Stanza};
@@ -12,10 +12,9 @@ use crate::limits::bytes;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
 
-/// Parses a trcfmt file. The tree lives in `arena`; `id` names the source in the diagnostics.
+/// Parses a trcfmt file. The tree lives in `arena`; diagnostics refer to the source by `id`.
 ///
-/// A stanza with an error is left out of the tree, and the next is not affected. Diagnostics come in the order of
-/// the source.
+/// A stanza with an error is left out of the tree, without effect on the next. Diagnostics are in source order.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, trcfmt};
@@ -30,7 +29,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
     parse_within(arena, id, source, &SourceLimits::default())
 }
 
-/// The same within given limits. Behind as many stanzas as there may be, no more are read.
+/// Parses with the given limits. Reading stops at the limit on stanzas.
 pub fn parse_within<'ast>(
     arena: &'ast Arena,
     id: SourceId,
@@ -40,17 +39,17 @@ pub fn parse_within<'ast>(
     parse_with(arena, id, source, limits, Reading::default())
 }
 
-/// How words of a file are read.
+/// Options for ambiguous words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// True if an undefined format code is taken for a bare word, with a warning, if a bare word is allowed at its place.
+    /// True if an undefined format code is read as a bare word, with a warning, where a bare word is valid.
     pub codes_as_text: bool,
-    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them. A comment
-    /// `# tfbc: backquote=` of the file sets it for that file.
+    /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them. A comment `#
+    /// tfbc: backquote=` overrides it for its file.
     pub codes_anywhere: bool,
 }
 
-/// Parses as [`parse_within`] does, with some words read otherwise.
+/// Parses with the given limits and options for ambiguous words.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
@@ -96,7 +95,7 @@ struct FileParser<'ast, 's> {
     grammar: StanzaParser,
     settings: bumpalo::collections::Vec<'ast, Setting<'ast>>,
     allows: bumpalo::collections::Vec<'ast, Allow<'ast>>,
-    /// Allows right above the line that is read, behind the first stanza.
+    /// `allow=` comments directly above the current line; used only after the first stanza.
     above: Vec<Allow<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
     broken: bumpalo::collections::Vec<'ast, Broken>,
@@ -135,7 +134,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Takes in a line; `false` where it is the last one that is wanted.
+    /// Parses a line. Returns false if parsing should stop.
     fn line(&mut self, line: &LogicalLine) -> bool {
         match line.kind {
             LineKind::Blank => self.allow_nothing(),
@@ -161,7 +160,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         true
     }
 
-    /// `- id` of an update file.
+    /// Checks `- id` of an update file.
     fn deletion(&mut self, line: &LogicalLine) {
         self.allow_nothing();
         self.saw_stanza = true;
@@ -170,7 +169,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let mut tokens = Lexer::new(self.reports.source.bytes(), content);
         let is_id = tokens.next().is_some_and(|token| matches!(token, Ok((_, Token::HookId(_), _))));
         if !is_id || tokens.next().is_some() {
-            // Without an id, the place is the `-`.
+            // The span of a missing id is the `-`.
             let place = if content.is_empty() { Span::new(line.span.start - 1, line.span.start) } else { content };
             let found = match self.reports.source.slice(content) {
                 b"" => String::from("nothing"),
@@ -181,7 +180,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// A line of an update file that is no entry and no comment.
+    /// Reports a line of an update file that is neither an entry nor a comment.
     fn unknown(&mut self, line: &LogicalLine) {
         self.allow_nothing();
         self.saw_stanza = true;
@@ -209,7 +208,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mut lenient = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting).lenient();
             stanza = self.parse_stanza(&mut lenient, line);
             if stanza.is_none() {
-                // The errors of the first attempt are those that `tfbc check` shows.
+                // Keep the errors of the strict attempt, because `tfbc check` reports them too.
                 self.reports.take_since(before);
                 errors.into_iter().for_each(|error| self.reports.add(error));
             }
@@ -220,7 +219,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// The stanza at `line`; `None` if it has an error, which is reported.
+    /// Parses the stanza at `line`. Reports errors and returns `None` if there are any.
     fn parse_stanza(&self, lexer: &mut Lexer<'s>, line: Span) -> Option<Stanza<'ast>> {
         let n_errors = self.reports.n_errors();
         let mut actions = Actions::new(self.arena, self.reports, self.aside, line);
@@ -234,7 +233,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Notes what a stanza with errors would have defined, so that its users stay quiet.
+    /// Records the names that a broken stanza would have defined, so that references to them are not reported.
     fn break_stanza(&mut self, lexer: &mut Lexer, line: Span) {
         self.broken.push(Broken { span: line, id: lexer.hook_id() });
         let names = lexer.drain_defined().iter();
@@ -252,7 +251,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Warns of each line inside a continued stanza that begins with `#`, outside quotes.
+    /// Warns about each line inside a continued stanza that begins with `#` outside quotes.
     fn warn_comments(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
         let mut quote = None;
@@ -294,13 +293,13 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// A `\` with no line behind it to join, perhaps with the file's last line end.
+    /// A `\` without a following line, at the end of the file or before its last line end.
     fn dangling(&self, line: &LogicalLine) -> Option<Span> {
         let rest = |join: &Span| self.reports.source.bytes().get(join.end as usize..).unwrap_or_default();
         line.dangling.or_else(|| line.joins.last().copied().filter(|join| matches!(rest(join), b"\n" | b"\r\n")))
     }
 
-    /// A comment that is continued hides what would have been a stanza.
+    /// Warns about a continued comment that hides the next line.
     fn warn_swallowed(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
         let next = |at: usize, join: &Span| {
@@ -327,7 +326,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `# tfbc: NAME=VALUE`
+    /// Reads `# tfbc: NAME=VALUE`; other comments are ignored.
     fn setting(&mut self, line: &LogicalLine) {
         let end = line.joins.first().map_or(line.span.end, |join| join.start);
         let text = self.reports.source.slice(Span::new(line.span.start, end));
@@ -355,7 +354,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `# tfbc: allow=CODE`: for the file before its first stanza, else for the stanza right below.
+    /// Reads `# tfbc: allow=CODE`. Before the first stanza it applies to the file, later to the stanza directly below.
     fn allow(&mut self, value: Span, comment: Span, setting: Span) {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
@@ -367,12 +366,12 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// What is allowed right above a stanza holds for it.
+    /// Applies the `allow=` comments directly above a stanza to it.
     fn allow_stanza(&mut self, stanza: Span) {
         self.allows.extend(self.above.drain(..).map(|allow| Allow { scope: Some(stanza), ..allow }));
     }
 
-    /// What is allowed above a blank line, or the file's end, holds for nothing.
+    /// Warns about `allow=` comments with no stanza directly below: they have no effect.
     fn allow_nothing(&mut self) {
         for allow in self.above.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
@@ -401,7 +400,7 @@ fn n_blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| is_blank(**b)).count()
 }
 
-/// The place of `text`, which begins at offset `start`, without the blanks around it.
+/// Span of `text` without surrounding blanks; `start` is its offset.
 fn trimmed(text: &[u8], start: u32) -> Span {
     let from = n_blanks(text);
     let to = text.iter().rposition(|b| !is_blank(*b)).map_or(from, |last| last + 1);

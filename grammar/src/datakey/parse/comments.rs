@@ -1,4 +1,4 @@
-//! Comments that set something: options of the file, and warnings that it allows.
+//! `<!-- tfbc: … -->` comments: settings of the file, and allowed warnings.
 
 use super::super::ast::{Allow, Setting};
 use super::super::codes;
@@ -9,7 +9,7 @@ use crate::allow;
 use crate::{Span, Spanned};
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    /// The next piece of the document.
+    /// Reads the next piece and keeps track of the scopes of `allow=` comments.
     pub(super) fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
         let piece = self.xml.next()?;
         match &piece {
@@ -28,7 +28,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(piece)
     }
 
-    /// The end of the element that was begun last: what is allowed in it ends.
+    /// Ends the scope of the `allow=` comments that apply to the innermost open element.
     fn close(&mut self) {
         let Some((start, n_before)) = self.open.pop() else { return };
         let end = self.xml.offset();
@@ -39,7 +39,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// What is allowed right before a text, an end tag or the document's end holds for nothing.
+    /// Warns about `allow=` comments that precede a text, an end tag or the end of the document: they have no effect.
     pub(super) fn allow_nothing(&mut self) {
         for allow in self.before.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
@@ -49,7 +49,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `<!-- tfbc: NAME=VALUE -->`
+    /// Reads `<!-- tfbc: NAME=VALUE -->`; other comments are ignored.
     pub(super) fn comment(&mut self, text: &str, place: Span) {
         let start = place.start + "<!--".len() as u32 + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
         let Some(setting) = text.trim_matches(is_blank).strip_prefix("tfbc:") else { return };
@@ -79,7 +79,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `<!-- tfbc: allow=CODE -->`: for the file before the root's first child, else for the element right behind it.
+    /// Reads `<!-- tfbc: allow=CODE -->`. Before the root's first child it applies to the file, later to the next
+    /// element.
     fn allow(&mut self, value: Span, comment: Span, setting: Span) {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
@@ -91,7 +92,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// A text that stands at `at`, without the blanks around it.
+    /// Trimmed copy of `text`, which starts at source offset `at`.
     fn trimmed(&self, text: &str, at: u32) -> Spanned<&'ast [u8]> {
         let start = at + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
         let text = text.trim_matches(is_blank).as_bytes();
