@@ -30,7 +30,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The stable code.
     pub code: &'static CodeInfo,
-    /// What was found and what was expected.
+    /// The problem: the value found and the value expected.
     pub message: String,
     /// Position of the problem.
     pub primary: Label,

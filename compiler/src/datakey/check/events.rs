@@ -1,4 +1,4 @@
-//! Classes and events: numbers in range, names from the table.
+//! Checks classes and events: ranges of numbers, and names from the table.
 
 use super::{Event, Findings};
 use crate::codes::{BAD_CLASS, BAD_EVENT_ID, CLASS_13, SAME_EVENT};
@@ -8,17 +8,17 @@ use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Key, KeyKind};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span};
 
-/// The class of user events.
+/// Class of user events.
 pub(crate) const USER: u8 = 6;
 
-/// The class that system events have in records of some kernels, and theirs.
+/// Class 13 is another number of class 5, system events, in the records of some kernels.
 const SYSTEM_ALIAS: u8 = 13;
 const SYSTEM: u8 = 5;
 
 const MAX_CLASS: i128 = 31;
 const MAX_ID: i128 = 1023;
 
-/// The events of one datakey, each once.
+/// Events of one datakey, without duplicates.
 #[derive(Default)]
 pub(crate) struct Events {
     list: Vec<(Event, Span)>,
@@ -26,7 +26,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Adds the event that `<event class= id=>` names.
+    /// Adds the event named by `<event class= id=>`.
     pub fn name(&mut self, source: SourceId, event: &ast::Event, findings: &mut Findings) {
         let class = class(source, event.tag, &event.class, findings);
         let id = id(source, event.tag, class, &event.id, findings);
@@ -41,13 +41,13 @@ impl Events {
         findings.add(warning.with_help("it applies once: delete this").with_fix(fix));
     }
 
-    /// The events, each with its start tag.
+    /// The events with the spans of their start tags.
     pub fn finish(self) -> Vec<(Event, Span)> {
         self.list
     }
 }
 
-/// The number of a class; 13 is 5.
+/// Resolves a class to its number; class 13 becomes 5.
 pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findings) -> Option<u8> {
     let number = match key.kind {
         KeyKind::Number(number) if (0..=MAX_CLASS).contains(&number) => number as u8,
@@ -82,7 +82,7 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
     Some(SYSTEM)
 }
 
-/// The number of an event in its class. Of an unknown class, names stand for nothing, quietly.
+/// Resolves an event to its number. If the class is unknown, a name cannot be resolved and is not reported.
 pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, findings: &mut Findings) -> Option<u16> {
     let name = match key.kind {
         KeyKind::Number(number) if (0..=MAX_ID).contains(&number) => return Some(number as u16),
@@ -101,7 +101,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     if numbers.is_empty() {
         let error = error(&BAD_EVENT_ID, source, tag, key, format!("class {class} has no event `{name}`"));
         let labels = event_labels(class);
-        // A guess would lose what follows the colon.
+        // A guess would drop the suffix after the colon.
         let near = Some(&name).filter(|name| !name.contains(':'));
         let near = near.and_then(|name| findings.near(name.as_bytes(), labels.iter().map(|label| label.as_bytes())));
         findings.add(match near {
@@ -118,7 +118,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     None
 }
 
-/// The help of an unknown event: the first labels of its class.
+/// Help for an unknown event: the first labels of its class.
 fn listed(labels: &[&str]) -> String {
     const MAX_LISTED: usize = 40;
     let more = labels.len().saturating_sub(MAX_LISTED);
@@ -128,7 +128,7 @@ fn listed(labels: &[&str]) -> String {
     format!("events are 0 to {MAX_ID}{names}")
 }
 
-/// Says which name was probably meant.
+/// Adds the name that was probably meant, with a fix.
 pub(crate) fn instead(error: Diagnostic, place: Span, name: &str) -> Diagnostic {
     let fix = Fix::guess(format!("write `{name}`"), [Edit::replace(place, name)]);
     error.with_help(format!("did you mean `{name}`?")).with_fix(fix)
