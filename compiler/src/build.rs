@@ -240,7 +240,7 @@ impl<'p> Builder<'p> {
         // Coverage probes write to the last register.
         let max = N_REGS - usize::from(self.program.probed);
         if draft.end > max {
-            let text = format!("{} and what it calls need {} registers, of {max}", plan.name, draft.end);
+            let text = format!("{} and its callees need {} registers, at most {max}", plan.name, draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
@@ -280,7 +280,7 @@ impl<'p> Builder<'p> {
         let before = self.n_lines;
         self.n_lines += draft.lines.len();
         let text = if draft.lines.len() > MAX_ROUTINE {
-            format!("{} compiles to {} instructions, of {MAX_ROUTINE}", plan.name, draft.lines.len())
+            format!("{} compiles to {} instructions, at most {MAX_ROUTINE}", plan.name, draft.lines.len())
         } else if before <= MAX_PROGRAM && self.n_lines > MAX_PROGRAM {
             format!("with {} the files compile to more than {MAX_PROGRAM} instructions", plan.name)
         } else {

@@ -147,7 +147,7 @@ tfbc_grammar::declare_codes! {
     ///
     ///     # tfbc: allow=S47
     ///     010 1.0 "LABEL"
-    UNUSED_ALLOW = "C53", warning, "needless allow";
+    UNUSED_ALLOW = "C53", warning, "unnecessary allow";
     /// The file contains no stanza; or it is event definitions without a `datakey` and an `eventclass`.
     ///
     ///     # 010 1.0 L=APPL "LABEL" X4
@@ -208,7 +208,7 @@ tfbc_grammar::declare_codes! {
     ///         <condition name="a" value="1"/>
     ///       </datakey>
     ///     </eventdefinitions>
-    CYCLE = "X85", error, "circle of conditions";
+    CYCLE = "X85", error, "cycle of conditions";
     /// There are more than 4,194,304 conditions, each counted once per event of its datakey.
     TOO_MANY_CONDITIONS = "X86", error, "too many conditions";
     /// A bitmask is wider than its field; the extra bits are ignored.
@@ -336,7 +336,7 @@ tfbc_grammar::declare_codes! {
     ///
     /// Event definitions have labelled fields and names for their values, but no other text, loops, arithmetic, timers or
     /// subroutines. Stanzas cannot locate data after a text of unknown length.
-    NOT_CARRIED = "V01", warning, "does not carry over";
+    NOT_CARRIED = "V01", warning, "cannot be translated";
     /// `tfbc convert` translated this, but the result looks or acts slightly differently.
-    OTHERWISE_SHOWN = "V02", warning, "shown otherwise";
+    OTHERWISE_SHOWN = "V02", warning, "shown differently";
 }

@@ -244,7 +244,7 @@ impl Dialect {
             let known: Vec<_> = all.map(|(known, ..)| *known).collect();
             let hint = hint(name, &known);
             return Err(DialectError(format!(
-                "unknown dialect setting `{name}`; there are {}{hint}",
+                "unknown dialect setting `{name}`; expected one of {}{hint}",
                 known.join(", ")
             )));
         };

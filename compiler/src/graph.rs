@@ -170,7 +170,7 @@ impl Graph {
                 names.push(self.name(program, next));
                 node = next;
             }
-            let text = format!("calls nest {depth} deep, at most {MAX_NESTING}: {}", names.join(" calls "));
+            let text = format!("calls are nested {depth} deep, at most {MAX_NESTING}: {}", names.join(" calls "));
             diagnostics.push(Diagnostic::error(&NESTING, stanza.source, stanza.span, text));
         }
     }

@@ -50,7 +50,7 @@ impl Levels {
             let is_group = code == "all" || start.len() < 3 && code.len() <= 3 && !start.is_empty();
             let has_warning = |known: &CodeInfo| known.code.starts_with(start) && known.severity == Severity::Warning;
             if !is_group || !known().any(has_warning) {
-                return Err(format!("there is no code `{code}`{}", did_you_mean(code.as_bytes())));
+                return Err(format!("unknown code `{code}`{}", did_you_mean(code.as_bytes())));
             }
         }
         self.rules.push((start.into(), level));
@@ -232,10 +232,10 @@ impl<'a> Rule<'a> {
     }
 
     fn unknown(&self, source: SourceId) -> Diagnostic {
-        let message = format!("there is no code `{}` to allow", self.text());
+        let message = format!("unknown code `{}` in `allow=`", self.text());
         let warning = Diagnostic::warning(&BAD_ALLOW, source, self.code.span, message);
         match near(self.code.node) {
-            None => warning.with_help("codes stand in the findings, such as `warning[S47]`"),
+            None => warning.with_help("use the code of a diagnostic, such as S47 of `warning[S47]`"),
             Some(near) => {
                 let fix = Fix::guess(format!("write `{}`", near.code), [Edit::replace(self.code.span, near.code)]);
                 warning.with_help(format!("did you mean `{}` ({})?", near.code, near.title)).with_fix(fix)
@@ -246,12 +246,12 @@ impl<'a> Rule<'a> {
     fn is_error(&self, source: SourceId, known: &CodeInfo) -> Diagnostic {
         let message = format!("{} ({}) is an error and cannot be allowed", known.code, known.title);
         let warning = Diagnostic::warning(&BAD_ALLOW, source, self.code.span, message);
-        warning.with_help("only warnings can").with_fix(self.deletion())
+        warning.with_help("delete it: only warnings can be allowed").with_fix(self.deletion())
     }
 
     fn unused(&self, source: SourceId, known: &CodeInfo) -> Diagnostic {
         let here = if self.scope.is_some() { "here" } else { "in this file" };
-        let message = format!("nothing {here} has {} ({}): it need not be allowed", known.code, known.title);
+        let message = format!("nothing {here} has {} ({}), so it need not be allowed", known.code, known.title);
         let warning = Diagnostic::warning(&UNUSED_ALLOW, source, self.code.span, message);
         warning.with_help("delete it").with_fix(self.deletion())
     }

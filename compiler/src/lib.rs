@@ -335,7 +335,7 @@ fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
             (n_left_out, counts) = (0, [0; 2]);
         }
         let count = &mut counts[usize::from(found.severity == Severity::Error)];
-        // What the parser says of its own findings stays.
+        // The parser's own note about dropped diagnostics is kept.
         *count += usize::from(found.code != &LEFT_OUT);
         if *count <= MAX_FINDINGS {
             kept.push(found);
@@ -362,7 +362,7 @@ fn too_many(id: SourceId, n_before: usize, n: usize, limits: &SourceLimits) -> O
     (n_before <= max && n > max).then(|| {
         let text = format!("with this source, the files have {n} templates, more than {max}");
         let error = Diagnostic::error(&TOO_MANY_TEMPLATES, id, Span::default(), text);
-        error.with_help("`--max-templates` raises the limit")
+        error.with_help("raise the limit with `--max-templates`")
     })
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) 
         program.functions.push(scope.function(definition.function));
         if !wins {
             let name = definition.function.name;
-            let text = format!("function `{}` is defined again; the last definition wins", show(name.node));
+            let text = format!("function `{}` is defined again; the last definition is used", show(name.node));
             let winner = &names.definitions[names.functions[name.node]];
             let place = (units[winner.unit].id, winner.function.name.span);
             diagnostics.push(Diagnostic::warning(&REDEFINED_FUNCTION, unit.id, name.span, text).with_secondary(
@@ -74,7 +74,7 @@ fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found
     let winner = names.stanzas[&id];
     if winner != at {
         let other = units[winner.0].file.stanzas[winner.1].id.span;
-        let text = format!("stanza {} is defined again; the later one wins", ShowId(id));
+        let text = format!("stanza {} is defined again; the later one is used", ShowId(id));
         found.push(Diagnostic::warning(&REDEFINED_STANZA, unit.id, stanza.id.span, text).with_secondary(
             units[winner.0].id,
             other,
@@ -225,7 +225,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Meaning::User => self.variables.contains_key(param.node).then_some("another parameter"),
             };
             if let Some(clash) = clash {
-                let text = format!("parameter `{}` is named like {clash}", show(param.node));
+                let text = format!("parameter `{}` has the name of {clash}", show(param.node));
                 self.error(&BAD_PARAMETER, param.span, text);
             }
             let variable = Variable { slot, defined: param.span, is_parameter: true, read: false };
@@ -263,7 +263,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 continue;
             }
             if self.variables.len() == MAX_MACROS {
-                let text = format!("`${}` is macro number {}, of {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
+                let text = format!("`${}` is macro number {}, at most {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
                 self.error(&TOO_MANY_MACROS, name.span, text);
                 return;
             }
@@ -559,7 +559,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Resolved::Predefined(Predefined::Pointer) => Some(Value::Pointer),
             Resolved::Predefined(Predefined::Base) => Some(Value::Base),
             _ => {
-                let text = format!("`${}` has no value that a cast could read", show(node.name));
+                let text = format!("`${}` has no value to cast", show(node.name));
                 self.error(&BAD_CAST, node.span, text);
                 None
             }
@@ -631,7 +631,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Hex(size) | Code::Unsigned(size) | Code::Octal(size) | Code::Errno(size) => (size, false),
             Code::Signed(size) => (size, true),
             Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
-                self.error(&TEXT_VALUE, span, "this code prints text and has no number");
+                self.error(&TEXT_VALUE, span, "expected a number, found a code that prints text");
                 return Value::Const(0);
             }
         };
@@ -654,12 +654,16 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Resolved::Predefined(Predefined::Pointer) => Value::Pointer,
             Resolved::Predefined(Predefined::Base) => Value::Base,
             Resolved::Predefined(Predefined::Text(_)) => {
-                let text = format!("`${}` is text and has no number", show(node.name));
+                let text = format!("expected a number, found the text `${}`", show(node.name));
                 self.error(&TEXT_VALUE, node.span, text);
                 Value::Const(0)
             }
             Resolved::Predefined(_) | Resolved::Subroutine(_) => {
-                self.error(&NO_VALUE, node.span, format!("`${}` acts and has no value", show(node.name)));
+                self.error(
+                    &NO_VALUE,
+                    node.span,
+                    format!("expected a number, found `${}`, which has no value", show(node.name)),
+                );
                 Value::Const(0)
             }
         }
@@ -679,7 +683,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Code::Signed(size) => Value::Low { value, size, signed: true },
                 Code::HookBytes | Code::HookType => *value,
                 Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
-                    self.error(&TEXT_VALUE, span, "this cast gives text and no number");
+                    self.error(&TEXT_VALUE, span, "expected a number, found a cast to text");
                     Value::Const(0)
                 }
             },
@@ -692,7 +696,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let Some(&function) = self.names.functions.get(name.node) else {
             if !self.names.broken_functions.contains(name.node) {
                 let meant = self.names.suggestion(|| advice::function_meant(name.node, self.names));
-                let error = self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
+                let error =
+                    self.error(&NO_FUNCTION, name.span, format!("function `{}` is not defined", show(name.node)));
                 if let Some(help) = tfbc_grammar::trcfmt::foreign_word(name.node) {
                     error.help = Some(help.into());
                 } else if let Some(meant) = meant {
@@ -811,7 +816,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             bodies.push(behind(probe, self.body(&case.body)));
             let index = bodies.len() - 1;
             if default.is_some() {
-                let text = "this case stands behind `\\*` and is never reached";
+                let text = "case after `\\*` is never reached";
                 self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix =
                     advice::delete_case(self.unit.text, switch, index);
             } else if let MatchValue::Any(_) = case.value {
@@ -823,7 +828,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let on = match selected {
             Selected::Text(text) => {
                 if let Some(mask) = switch.mask.filter(|_| !broken) {
-                    self.error(&TEXT_MASK, mask.span, "a mask needs a number, and the selector is text");
+                    self.error(&TEXT_MASK, mask.span, "mask needs a number, but the selector is text");
                 }
                 Select::Text(text, keys.texts)
             }
@@ -871,7 +876,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             }
         };
         if !fresh {
-            let text = "this value has a case already; the first one wins";
+            let text = "value has a case already; the first case is used";
             self.warn(&DUPLICATE_VALUE, value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
         }
     }
@@ -908,7 +913,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Base::Octal => "octal",
                 Base::Binary => "binary",
             };
-            let text = format!("`{}` is no {kind} number of 64 bits", show(word.node));
+            let text = format!("`{}` is not a 64-bit {kind} number", show(word.node));
             self.error(&BAD_NUMBER, word.span, text);
         }
         number
@@ -921,7 +926,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if base != Base::Octal || hex.is_none() || number::parse(word.node, base).is_some() {
             return self.numeral(word, base);
         }
-        let text = format!("`{}` is no octal number and is read as hex", show(word.node));
+        let text = format!("`{}` is not an octal number and is read as hex", show(word.node));
         self.warn(&NOT_OCTAL, word.span, text);
         hex
     }
@@ -943,11 +948,11 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {
             let span = switch.selector.span();
             let decimal = advice::decimal_selector(&switch.selector);
-            let text = "the values of this hex selector look decimal: `10` is sixteen here";
+            let text = "values of a hex selector look decimal, but `10` means sixteen";
             let warning = self.warn(&DECIMAL_LOOKING, span, text);
             warning.help = Some(match &decimal {
-                Some((text, _)) => format!("to compare decimal numbers, write `{text}`; else write `0x10`"),
-                None => "cast the selector to compare decimal numbers, such as `%UW`; else write `0x10`".into(),
+                Some((text, _)) => format!("write `{text}` to compare decimal numbers, otherwise `0x10`"),
+                None => "cast the selector to compare decimal numbers, such as `%UW`, otherwise write `0x10`".into(),
             });
             warning.fix = decimal.map(|(text, edit)| Fix::guess(format!("write `{text}`"), [edit]));
         }

@@ -29,11 +29,11 @@ pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
             }
             if let Some((span, end)) = Walk::default().past(stanza.body) {
                 let text = format!("template subroutine ${} goes to byte {end} of the event", ShowId(id));
-                let text = format!("{text}, and one of five 32-bit words has {SMALLEST}");
+                let text = format!("{text}, but an event of five 32-bit words has {SMALLEST}");
                 let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
-                found.push(
-                    warning.with_help("ask `$GENERIC`, `$HOOKENV` or `$HL` first, or move from where the caller is"),
-                );
+                found.push(warning.with_help(
+                    "check `$GENERIC`, `$HOOKENV` or `$HL` first, or move relative to the caller's position",
+                ));
             }
         }
     }

@@ -104,7 +104,7 @@ pub(crate) mod rows {
         /// ```text
         /// 010 1.0 "EVENT" D3
         /// ```
-        CODE_SIZE = "S07", error, "illegal size of a format code";
+        CODE_SIZE = "S07", error, "invalid size of a format code";
         /// The text after the `%` of a macro is not a valid cast: a printing code with an invalid size, an invalid
         /// range of bits, or nothing. A macro that is assigned or declared cannot have a cast either.
         ///
@@ -118,7 +118,7 @@ pub(crate) mod rows {
         /// ```text
         /// 010 1.0 "EVENT" costs $ X4
         /// ```
-        STRAY_BYTE = "S09", error, "byte that begins nothing";
+        STRAY_BYTE = "S09", error, "unexpected byte";
         /// A brace or parenthesis has no partner or is not allowed here. Outside quotes they are never text: `{{ … }}`
         /// contains an assignment or a function, `{ … }` the body of a case or LOOP, `( … )` arguments.
         ///
@@ -206,7 +206,7 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT" \␠
         ///   X4
         /// ```
-        BLANK_BEHIND_BACKSLASH = "S40", warning, "blank behind backslash";
+        BLANK_BEHIND_BACKSLASH = "S40", warning, "blank after backslash";
         /// The last line of the file ends in `\`, but no line follows.
         ///
         /// ```text
@@ -228,7 +228,7 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT"
         /// # tfbc: level=APPL
         /// ```
-        LATE_SETTING = "S43", warning, "setting behind a stanza";
+        LATE_SETTING = "S43", warning, "setting after a stanza";
         /// A comma follows the last case of a switch or the last entry of BITFLAGS.
         ///
         /// ```text

@@ -110,7 +110,7 @@ impl<'s> Reports<'s> {
         let end = self.source.bytes().len() as u32;
         let span = Span::new(end, end);
         if self.is_full() && !self.reads_on {
-            let message = format!("source has {MAX_FINDINGS} errors or more: the rest of it is not read");
+            let message = format!("source has at least {MAX_FINDINGS} errors: the rest is not read");
             return Some(self.error(&codes::LEFT_OUT, span, message));
         }
         let n_errors = self.n_errors.get().saturating_sub(MAX_FINDINGS);

@@ -250,7 +250,7 @@ fn unknown_elements() {
         &["3:30 X40?", "3:45 X40?"],
     );
     assert_eq!(first_inside("<eunm/>").1, "did you mean `enum`?");
-    assert_eq!(first("<eventdefinitions><enum/></eventdefinitions>").1, "`enum` belongs directly into `datakey`");
+    assert_eq!(first("<eventdefinitions><enum/></eventdefinitions>").1, "move `enum` directly into `datakey`");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn required_attributes() {
     items("<eventclass id='6'/>", &["2:1 X48?"]);
     let (message, help, _) = first("<eventdefinitions><eventclass name='User Events'/></eventdefinitions>");
     assert_eq!(message, "`eventclass` has no `id`");
-    assert!(help.starts_with("add `id`: `id=\"6\"` are user events; older samples of QNX"), "{help}");
+    assert!(help.starts_with("add `id`: `id=\"6\"` is the class of user events; older samples by QNX"), "{help}");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn numbers() {
     );
     inside("<enum value=' ! -1 ' string='x'/><enum mask='!0xff' string='x'/>", &[]);
     assert_eq!(first_inside("<bitmask value='&#9;+5 '/>").2, "+5");
-    assert_eq!(first_inside("<bitmask value='0X5'/>").1, "write a small `x`");
+    assert_eq!(first_inside("<bitmask value='0X5'/>").1, "write a lower-case `x`");
 }
 
 #[test]
@@ -390,11 +390,11 @@ fn what_is_wrong_with_a_format() {
         assert!(help.starts_with(&format!("write `{meant}`: ")), "{help}");
     }
     message("%2uz a", "`z` cannot follow `%2u` in a spec", "%2uz");
-    message("%z a", "`z` is no spec", "%z");
+    message("%z a", "`z` is not a spec", "%z");
     message("a %x b", "text before the first `%` of a format", "a");
     message("%x done 50% %d b", "`%` without spec", "% ");
     message("%x %d b", "field `%x` has no label", "%x %");
-    message("%x &lt; %x &lt;", "label `<` stands twice in one format", "&lt;");
+    message("%x &lt; %x &lt;", "label `<` appears twice in one format", "&lt;");
     message("&#9;%2u4x hi&#x20;story", "field `hi story` is an array in a `format`", "%2u4x hi&#x20;story");
 }
 

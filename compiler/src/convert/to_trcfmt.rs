@@ -125,13 +125,13 @@ impl<'m> Stanza<'m> {
             let definition = self.definition(key);
             let field = &definition.fields[place.1];
             if !key.conditions.is_empty() {
-                let text = "a condition on a field that has conditions itself is tested whether they hold or not";
+                let text = "the condition ignores the conditions of the field that it tests";
                 self.losses.otherwise(definition.source, definition.span, text);
             }
             let before = &definition.fields[..place.1];
             let skip: u64 = before.iter().map(|field| field.shape.len()).fold(0, u64::saturating_add);
             if before.iter().any(|field| field.shape == Shape::Text) {
-                let text = "a field behind a text of unknown length cannot be tested";
+                let text = "a field after a text of unknown length cannot be tested";
                 self.losses.left_out(definition.source, field.span, text);
             }
             let name = self.names.of(&field.label);
@@ -182,7 +182,7 @@ impl<'m> Stanza<'m> {
             let rest = &definition.fields[at + 1..];
             if field.shape == Shape::Text && !rest.is_empty() {
                 let span = rest[0].span.to(rest[rest.len() - 1].span);
-                let text = "fields behind a text of unknown length: a stanza cannot find them";
+                let text = "a stanza cannot locate fields after a text of unknown length";
                 self.losses.left_out(definition.source, span, text);
                 break;
             }
@@ -296,7 +296,7 @@ impl<'m> Stanza<'m> {
         }
         let texts = Texts { tested, shown, with_value, any: any.as_deref() };
         if !self.rest(line, field, &field.enums, texts, 0) {
-            self.losses.left_out(source, field.span, "too many enums behind one another with `!`");
+            self.losses.left_out(source, field.span, "too many consecutive enums with `!`");
         }
     }
 

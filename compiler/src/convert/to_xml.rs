@@ -181,7 +181,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Item::Switch(node) => self.switch(node),
             Item::Bitflags(node) => self.bitflags(node),
             Item::Loop(node) => {
-                self.left_out(node.span, "a loop: what it repeats is left out");
+                self.left_out(node.span, "loops are left out");
                 self.pointer = None;
             }
             Item::Timer(node) => self.left_out(node.span, "event definitions have no timers"),
@@ -207,11 +207,11 @@ impl<'u, 'l> Making<'u, 'l> {
         self.pending_span = Some(self.pending_span.map_or(span, joined));
     }
 
-    /// Reports pending text that labels no field.
+    /// Reports pending text is not the label of a field.
     fn drop_text(&mut self) {
         let text = std::mem::take(&mut self.pending);
         if let (Some(span), true) = (self.pending_span.take(), text.chars().any(char::is_alphanumeric)) {
-            self.left_out(span, "text that labels no field");
+            self.left_out(span, "text is not the label of a field");
         }
     }
 
@@ -280,11 +280,11 @@ impl<'u, 'l> Making<'u, 'l> {
         match at {
             Some(at) if at >= 0 => Some(Place { offset: at as u64, shown, mask: None }),
             Some(_) => {
-                self.left_out(span, "this is read from the hook word, which is no part of a payload");
+                self.left_out(span, "this is read from the hook word, which is not part of a payload");
                 None
             }
             None => {
-                self.left_out(span, "where this is read depends on the event");
+                self.left_out(span, "the position of this read depends on the event");
                 None
             }
         }
@@ -391,7 +391,7 @@ impl<'u, 'l> Making<'u, 'l> {
             _ => None,
         };
         let Some(mut place) = place else {
-            self.left_out(node.span, "a value that is no number of the payload");
+            self.left_out(node.span, "value is not a number of the payload");
             return None;
         };
         match node.cast.map(|cast| cast.node) {
@@ -407,7 +407,7 @@ impl<'u, 'l> Making<'u, 'l> {
                     Some(_) => None,
                 };
                 let Some(mask) = mask else {
-                    self.left_out(node.span, "bits that the number does not have, or bits of bits");
+                    self.left_out(node.span, "bits outside of the number, or bits of a range of bits");
                     return None;
                 };
                 place.mask = Some(mask);
@@ -433,7 +433,7 @@ impl<'u, 'l> Making<'u, 'l> {
             return Some(place);
         }
         if place.mask.is_some_and(|mask| mask >> mask.trailing_zeros() > number::low_mask(shown.bytes * 8)) {
-            self.left_out(span, "the lowest bytes of some bits");
+            self.left_out(span, "cast takes the lowest bytes of a range of bits");
             return None;
         }
         (place.shown.sign, place.shown.show) = (shown.sign, shown.show);
@@ -450,7 +450,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Meaning::Predefined(
                 Predefined::Stop | Predefined::Break | Predefined::Skip | Predefined::Error | Predefined::Text(_),
             ) => {
-                self.left_out(node.span, "event definitions have nothing of that kind");
+                self.left_out(node.span, "event definitions have no equivalent");
                 return;
             }
             _ => {}
@@ -503,13 +503,13 @@ impl<'u, 'l> Making<'u, 'l> {
                         Some(Place { shown: Shown { show: 'd', sign: 'u', ..place.shown }, ..place })
                     }
                     _ => {
-                        self.left_out(value.span(), "arithmetic");
+                        self.left_out(value.span(), "event definitions have no arithmetic");
                         None
                     }
                 }
             }
             Expr::Const(_) => {
-                self.left_out(value.span(), "a value that is no number of the payload");
+                self.left_out(value.span(), "value is not a number of the payload");
                 None
             }
         }
@@ -519,7 +519,7 @@ impl<'u, 'l> Making<'u, 'l> {
     fn call(&mut self, call: &Call<'_>) {
         let body = self.names.functions.get(call.name.node).map(|at| self.names.definitions[*at].function);
         let Some(function) = body.filter(|_| self.depth < MAX_CALLS) else {
-            return self.left_out(call.span, "a call");
+            return self.left_out(call.span, "call is nested too deep");
         };
         let places: Vec<Option<Place>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
         let outer = std::mem::take(&mut self.macros);
@@ -538,7 +538,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Selector::Code(code) => {
                 if let Code::Ascii { len, .. } = code.node {
                     self.pointer = self.pointer.map(|at| at + i64::from(len));
-                    self.left_out(code.span, "a switch on a text");
+                    self.left_out(code.span, "event definitions have no switch on a text");
                     return None;
                 }
                 let shown = self.number(code.node, code.span)?;
@@ -571,7 +571,7 @@ impl<'u, 'l> Making<'u, 'l> {
             let bits = number::parse(mask.node, base).and_then(|mask| mask.pattern(place.shown.bytes * 8));
             let Some(bits) = bits.filter(|bits| *bits != 0 && place.mask.is_none()) else {
                 self.forget_text();
-                return self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+                return self.left_out(mask.span, "second mask on a value, or mask without bits");
             };
             place.mask = Some(bits);
             (place.shown.sign, place.shown.show) = ('u', 'x');
@@ -660,13 +660,13 @@ impl<'u, 'l> Making<'u, 'l> {
                 match bits {
                     Some(bits) if bits == bits >> shift << shift => Some(Some(bits >> shift)),
                     _ => {
-                        self.left_out(word.span, "a value that is no number of the field");
+                        self.left_out(word.span, "match value does not fit the field");
                         None
                     }
                 }
             }
             MatchValue::Quoted(text) => {
-                self.left_out(text.span, "a value that is no number of the field");
+                self.left_out(text.span, "match value does not fit the field");
                 None
             }
         }
@@ -690,7 +690,7 @@ impl<'u, 'l> Making<'u, 'l> {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
                     let Some(bits) = parse(flag).filter(|bits| *bits != 0) else {
-                        self.left_out(flag.span, "a flag that no value of the field has");
+                        self.left_out(flag.span, "flag does not fit the field");
                         continue;
                     };
                     let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
@@ -703,7 +703,7 @@ impl<'u, 'l> Making<'u, 'l> {
                 FlagEntry::Field { mask, field: value, text } => {
                     let (Some(bits), Some(wanted)) = (parse(mask), parse(value)) else { continue };
                     if bits == 0 || place.mask.is_some() || wanted & !bits != 0 {
-                        self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+                        self.left_out(mask.span, "second mask on a value, or mask without bits");
                         continue;
                     }
                     if !fields.iter().any(|known| known.place.mask == Some(bits)) {
@@ -720,7 +720,7 @@ impl<'u, 'l> Making<'u, 'l> {
                 }
             }
         }
-        self.otherwise(flags.span, "blanks stand between the texts of flags, and without one the number is shown");
+        self.otherwise(flags.span, "texts of flags are separated by blanks; the number is shown if there are none");
         self.field(field, true);
         fields.into_iter().for_each(|field| self.field(field, true));
     }

@@ -123,10 +123,10 @@ fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
     let [simple, wide] = entry.offsets(*class);
     let message = format!("wide records of class {class} are read from byte {wide}, simple ones from byte {simple}");
     let warning = Diagnostic::warning(&WIDE_OFFSET, entry.source, entry.tag, message);
-    let warning = warning.with_secondary(entry.source, offset.span, "of simple records alone");
+    let warning = warning.with_secondary(entry.source, offset.span, "only for simple records");
     let attribute = format!("wide_offset=\"{simple}\"");
     let fix = Fix::guess(format!("add `{attribute}`"), [Edit::insert(entry.tag.end, format!(" {attribute}"))]);
-    findings.add(warning.with_help(format!("say where wide records begin, such as `{attribute}`")).with_fix(fix));
+    findings.add(warning.with_help(format!("add the offset of wide records, such as `{attribute}`")).with_fix(fix));
 }
 
 fn check_class<'ast>(

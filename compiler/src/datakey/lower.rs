@@ -553,7 +553,7 @@ fn and(left: Value, right: Value) -> Value {
 
 fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
     let label = String::from_utf8_lossy(&field.label);
-    let text = format!("the enums of `{label}` are too many: values times masks above {MAX_PAIRS}");
+    let text = format!("field `{label}` has too many enums: values times masks exceed {MAX_PAIRS}");
     Diagnostic::error(&TOO_LARGE, definition.source, definition.span, text)
 }
 

@@ -236,7 +236,7 @@ crate::declare_codes! {
     ///   <!-- tfbc: bare-s=number -->
     /// </eventdefinitions>
     /// ```
-    LATE_SETTING = "X47", warning, "setting behind an element";
+    LATE_SETTING = "X47", warning, "setting after an element";
     /// The eventclass contains no event, so it defines nothing.
     ///
     /// ```text

@@ -191,7 +191,7 @@ fn bad_utf16(encoding: Encoding, bytes: &[u8], start: usize) -> EncodingError {
         match decoded {
             Ok(c) => at += 2 * c.len_utf16(),
             Err(error) => {
-                let message = format!("half of a surrogate pair, 0x{:04x}, stands alone", error.unpaired_surrogate());
+                let message = format!("unpaired surrogate 0x{:04x}", error.unpaired_surrogate());
                 return EncodingError { place: at..at + 2, message };
             }
         }
@@ -246,7 +246,7 @@ mod tests {
     fn errors_name_the_problem_and_its_place() {
         assert_eq!(text(b"<\0a\0"), "0: UTF-16 without byte order mark");
         assert_eq!(text(b"<?xml version='1.0' encoding='utf-16'?>"), "30: UTF-16 without byte order mark");
-        assert_eq!(text(b"\xff\xfe<\0\x3d\xd8<\0"), "4: half of a surrogate pair, 0xd83d, stands alone");
+        assert_eq!(text(b"\xff\xfe<\0\x3d\xd8<\0"), "4: unpaired surrogate 0xd83d");
         assert_eq!(text(b"\xff\xfe<\0a"), "4: UTF-16 file has an odd number of bytes");
         assert_eq!(text(b"<?xml version='1.0' encoding='ascii'?>\n\xe9"), "39: byte 0xe9 is not US-ASCII here");
     }

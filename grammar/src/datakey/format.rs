@@ -254,7 +254,7 @@ impl Context<'_> {
                 report(error);
             }
             if let Some(first) = labels.insert(field.label.node, field.label.span) {
-                let message = format!("label `{}` stands twice in one format", excerpt(field.label.node));
+                let message = format!("label `{}` appears twice in one format", excerpt(field.label.node));
                 let error = self.error(&codes::LABEL, message, field.label.span, "again here");
                 report(error.with_secondary(self.reports.id(), first, "first here"));
             }
@@ -269,7 +269,7 @@ impl Context<'_> {
             Spec { count: Some(0), .. } => {
                 let message = format!("field `{label}` has a count of 0");
                 let error = self.error(&codes::COUNT, message, field.span, "count of 0");
-                Some(error.with_help("a text up to its NUL is `%1s0`, without a format behind it"))
+                Some(error.with_help("write `%1s0`, without a format, for a text up to its NUL"))
             }
             Spec { count: Some(2..), .. } if !self.arrays => {
                 let message = format!("field `{label}` is an array in a `format`");
@@ -297,12 +297,12 @@ impl Context<'_> {
             return self.bad_spec(word, place.start - percent, whole);
         }
         if word == "%" {
-            let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing behind it");
-            return error.with_help("write such as `%4u1x label`; a label cannot hold `%`");
+            let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing after it");
+            return error.with_help("write for example `%4u1x label`; a label cannot hold `%`");
         }
         let message = format!("field `{}` has no label", excerpt(word.as_bytes()));
         let error = self.error(&codes::LABEL, message, whole, "no label");
-        error.with_help(format!("write such as `{word} label`"))
+        error.with_help(format!("write for example `{word} label`"))
     }
 
     fn before_first(&self, token: Option<Token>, place: Range<usize>) -> Diagnostic {
@@ -311,13 +311,13 @@ impl Context<'_> {
             Some(_) => ("text before the first `%` of a format", "text"),
         };
         let error = self.error(&codes::FORMAT, message.into(), self.value.place(place.start, place.end), label);
-        error.with_help("write such as `%4u1x label`")
+        error.with_help("write for example `%4u1x label`")
     }
 
     /// Error for the spec `word`, which is valid only up to byte `len`.
     fn bad_spec(&self, word: &str, len: usize, whole: Span) -> Diagnostic {
-        const HELP: &str = "a spec is a size (1, 2, 4 or 8), a sign (s or u), a count and a format (d, x, o or c); parts may be \
-                            left out, but not moved";
+        const HELP: &str = "write a size (1, 2, 4 or 8), a sign (s or u), a count and a format (d, x, o or c) in this order; any \
+                            part may be left out";
         let (good, rest) = word.split_at(len);
         let digits = good.trim_start_matches('%');
         let is_size = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) && rest.starts_with(['s', 'u']);
@@ -338,7 +338,7 @@ impl Context<'_> {
             return error.with_help(format!("write `{good} {rest}`"));
         }
         let message = match good.as_str() {
-            "%" => format!("`{rest}` is no spec"),
+            "%" => format!("`{rest}` is not a spec"),
             _ => format!("`{rest}` cannot follow `{good}` in a spec"),
         };
         self.error(&codes::FORMAT, message, whole, "spec").with_help(HELP)

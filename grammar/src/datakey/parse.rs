@@ -138,7 +138,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn unknown_root(&self, place: Span, message: String) -> Fault {
-        const SKELETON: &str = "event definitions look like this: <eventdefinitions><datakey format=\"%4u1x label\">\
+        const SKELETON: &str = "write event definitions like this: <eventdefinitions><datakey format=\"%4u1x label\">\
                                 <event class=\"6\" id=\"65\"/></datakey></eventdefinitions>";
         Box::new(self.reports.error(&codes::UNKNOWN_ROOT, place, message).with_help(SKELETON))
     }
@@ -170,7 +170,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                     let text = excerpt(self.reports.source.slice(place));
                     let message = format!("text `{text}` between elements is ignored");
                     let warning = self.reports.warning(&codes::TEXT, place, message);
-                    self.reports.add(warning.with_help("write `<!-- … -->` around a comment"));
+                    self.reports.add(warning.with_help("put comments in `<!-- … -->`"));
                 }
                 Some(Piece::Text(_) | Piece::Doctype(_)) => {}
                 Some(Piece::Comment(text, place)) => self.comment(text, place),
@@ -279,7 +279,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
         if !has_event {
             let error = self.error(&codes::NO_EVENT, tag, "`datakey` names no event");
-            self.reports.add(error.with_help("put such as `<event class=\"6\" id=\"65\"/>` into it"));
+            self.reports.add(error.with_help("add an event, for example `<event class=\"6\" id=\"65\"/>`"));
         }
         Ok(Datakey {
             tag: tag.span,
@@ -302,8 +302,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn event(&mut self, tag: &Tag<'s>) -> Result<Option<Event<'ast>>, Fault> {
         self.warn_unknown(tag, EVENT);
-        let class = self.key(tag, "class", "`class=\"6\"` are user events");
-        let id = self.key(tag, "id", "`id=\"65\"`, say, is the 65 of the program's `trace_logf(65, …)`");
+        let class = self.key(tag, "class", "`class=\"6\"` is the class of user events");
+        let id = self.key(tag, "id", "`id=\"65\"` is the event of `trace_logf(65, …)`");
         self.leaf(tag.name)?;
         let whole = self.whole(tag);
         Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, whole, class, id }))
@@ -311,7 +311,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
         self.warn_unknown(tag, EVENT_CLASS);
-        let id = self.key(tag, "id", "`id=\"6\"` are user events; older samples of QNX leave it out");
+        let id = self.key(tag, "id", "`id=\"6\"` is the class of user events; older samples by QNX omit it");
         let mut events = self.arena.list();
         while let Some(child) = self.child()? {
             match child.name {
@@ -320,8 +320,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         }
         if events.is_empty() {
-            let warning = self.reports.warning(&codes::EMPTY_CLASS, tag.span, "`eventclass` holds no event");
-            self.reports.add(warning.with_help("put such as `<event id=\"65\" sformat=\"%4u1x label\"/>` into it"));
+            let warning = self.reports.warning(&codes::EMPTY_CLASS, tag.span, "`eventclass` contains no event");
+            self.reports
+                .add(warning.with_help("add an event, for example `<event id=\"65\" sformat=\"%4u1x label\"/>`"));
         }
         Ok(EventClass { tag: tag.span, id, events: events.into_bump_slice() })
     }
@@ -329,7 +330,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, Fault> {
         let n_errors = self.reports.n_errors();
         self.warn_unknown(tag, CLASS_EVENT);
-        let id = self.key(tag, "id", "such as `id=\"65\"`; older samples of QNX leave it out");
+        let id = self.key(tag, "id", "for example `id=\"65\"`; older samples by QNX omit it");
         let format = self.format(tag, "sformat", "format");
         let refused = self.reports.n_errors() != n_errors;
         self.leaf(tag.name)?;
@@ -340,7 +341,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.warn_unknown(tag, BITMASK);
         let name = self.name(tag);
         if tag.get("value").is_none() {
-            self.missing(tag, "value", "such as `value=\"0xff00\"`");
+            self.missing(tag, "value", "for example `value=\"0xff00\"`");
         }
         let value = self.number(tag, "value", false);
         self.leaf(tag.name)?;
@@ -361,7 +362,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let is_good = self.reports.n_errors() == n_errors;
         if is_good && value.is_none() && mask.is_none() {
             let error = self.error(&codes::CONDITION, tag, "`condition` has neither `value` nor `mask`");
-            self.reports.add(error.with_help("write such as `value=\"1\"`, `mask=\"0x10\"` or both"));
+            self.reports.add(error.with_help("write for example `value=\"1\"`, `mask=\"0x10\"` or both"));
         }
         if let (Some(Literal { not: true, .. }), Some(Literal { not: true, span, .. })) = (value, mask) {
             let message = "`!` before both `value` and `mask` of a condition: they cancel each other";
@@ -374,7 +375,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             // Not in plain form if written as a reference such as `&#33;`, which is longer than its character.
             let source = self.reports.source;
             let is_plain = fix.edits.iter().all(|edit| source.slice(edit.span) == b"!");
-            let warning = warning.with_help("leave both out");
+            let warning = warning.with_help("delete both");
             self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         self.leaf(tag.name)?;
@@ -409,18 +410,18 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (Some(_), Some(mask)) => {
                 let message = "`enum` has both `value` and `mask`";
                 let error = self.error_at(&codes::ENUM, tag, mask.span, message, "beside `value`");
-                self.reports.add(error.with_help("use a `bitmask` for the mask, or leave one of them out"));
+                self.reports.add(error.with_help("use a `bitmask` for the mask, or delete one of them"));
                 None
             }
             (None, None) => {
                 let error = self.error(&codes::ENUM, tag, "`enum` has neither `value`, `mask` nor `default`");
-                self.reports.add(error.with_help("write such as `value=\"1\"`"));
+                self.reports.add(error.with_help("write for example `value=\"1\"`"));
                 None
             }
         };
         let Some(text) = text else {
             let error = self.error(&codes::ENUM, tag, "`enum` has no `string`");
-            self.reports.add(error.with_help("write such as `string=\"READY\"`"));
+            self.reports.add(error.with_help("write for example `string=\"READY\"`"));
             return None;
         };
         test.zip(self.text(tag, text))
@@ -437,12 +438,12 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn format(&self, tag: &Tag<'s>, right: &str, other: &str) -> Option<Format<'ast>> {
         let (used, message) = match (tag.get(right), tag.get(other)) {
             (None, None) => {
-                self.missing(tag, right, &format!("such as `{right}=\"%4u1x label\"`"));
+                self.missing(tag, right, &format!("for example `{right}=\"%4u1x label\"`"));
                 return None;
             }
             (Some(used), None) => return self.formats.read(tag, used),
             (Some(used), Some(_)) => {
-                (used, format!("`{}` has both `{right}` and `{other}`: `{right}` counts", tag.name))
+                (used, format!("`{}` has both `{right}` and `{other}`: `{right}` is used", tag.name))
             }
             (None, Some(used)) => (used, format!("the format of `{}` is spelt `{right}`, found `{other}`", tag.name)),
         };
@@ -479,7 +480,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         };
         if value.is_none() {
             let found = excerpt(text.as_bytes());
-            let message = format!("`{attribute}` is neither `true` nor `false`, found `{found}`");
+            let message = format!("`{attribute}` must be `true` or `false`, found `{found}`");
             self.reports.add(self.error_at(&codes::BAD_BOOLEAN, tag, place, message, ""));
         }
         value
@@ -492,7 +493,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let number = match number(text) {
             Ok(number) if !number.not || may_invert => number,
             Ok(_) => {
-                let message = format!("`{}` of `{}` takes no `!`", attribute.name, tag.name);
+                let message = format!("`{}` of `{}` cannot have a `!`", attribute.name, tag.name);
                 self.reports.add(self.error_at(&codes::BAD_NUMBER, tag, span, message, ""));
                 return None;
             }
@@ -502,15 +503,15 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         };
         if number.zeros {
-            let message = format!("`{text}` is decimal: it is {}", number.value);
+            let message = format!("`{text}` is the decimal number {}", number.value);
             let warning = self.warning(&codes::LEADING_ZEROS, tag, span, message, "leading zeros");
-            let warning = warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits");
+            let warning = warning.with_help("delete the zeros, or write `0x` before hexadecimal digits");
             let (start, len) = zeros(text);
             let place = Span::new(span.start + start as u32, span.start + (start + len) as u32);
             // The fix is only offered if no zero is a reference such as `&#48;`.
             let is_plain = self.reports.source.slice(place).iter().all(|byte| *byte == b'0');
             let is_plain = is_plain && span.len() as usize == text.len();
-            let fix = Fix::safe("leave the zeros out", [Edit::delete(place)]);
+            let fix = Fix::safe("delete the zeros", [Edit::delete(place)]);
             self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         Some(Literal { not: number.not, value: number.value, span })
@@ -520,15 +521,15 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let (text, place) = attribute.value.trimmed();
         let (name, found) = (attribute.name, excerpt(text.as_bytes()));
         let message = match error {
-            NumberError::Empty => format!("`{name}` holds no number"),
+            NumberError::Empty => format!("`{name}` is empty, expected a number"),
             NumberError::TooLarge => format!("`{name}` does not fit in 64 bits, found `{found}`"),
             _ => format!("`{name}` is not a number, found `{found}`"),
         };
         let help = match error {
-            NumberError::Plus => Some("leave the `+` out"),
-            NumberError::UpperX => Some("write a small `x`"),
+            NumberError::Plus => Some("delete the `+`"),
+            NumberError::UpperX => Some("write a lower-case `x`"),
             NumberError::TooLarge => None,
-            _ => Some("a number is decimal, or hexadecimal behind `0x`"),
+            _ => Some("write a decimal number, or `0x` and a hexadecimal one"),
         };
         let error = self.error_at(&codes::BAD_NUMBER, tag, place, message, "");
         self.reports.add(match help {
@@ -556,9 +557,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn name(&self, tag: &Tag<'s>) -> Option<Name<'ast>> {
         let (name, key) = (tag.get("name"), tag.get("key"));
         if let (Some(_), Some(key)) = (name, key) {
-            let message = format!("`{}` has both `name` and `key`: `name` counts", tag.name);
+            let message = format!("`{}` has both `name` and `key`: `name` is used", tag.name);
             let warning = self.warning(&codes::NAME_AND_KEY, tag, key.span, message, "ignored");
-            self.reports.add(warning.with_help("leave `key` out").with_fix(self.delete(key)));
+            self.reports.add(warning.with_help("delete `key`").with_fix(self.delete(key)));
         }
         let (_, span) = name.or(key)?.value.trimmed();
         let label = canonical(&name.or(key)?.value.text);
@@ -585,5 +586,5 @@ fn home(name: &str) -> Option<String> {
         "bitmask" | "enum" | "condition" => "`datakey`",
         _ => return None,
     };
-    Some(format!("`{name}` belongs directly into {home}"))
+    Some(format!("move `{name}` directly into {home}"))
 }

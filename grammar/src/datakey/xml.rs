@@ -131,7 +131,7 @@ impl<'s> Xml<'s> {
         if bytes.len() > limits.xml.min(SourceLimits::MAX_BYTES) {
             let message = format!("event definitions are larger than {}", limits::bytes(limits.xml));
             let error = reports.error(&codes::TOO_LARGE, Span::default(), message);
-            return Err(Box::new(error.with_help("split the file, or raise the limit by `--max-xml`")));
+            return Err(Box::new(error.with_help("split the file, or raise the limit with `--max-xml`")));
         }
         let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
         let text = valid_prefix(rest);
@@ -156,7 +156,7 @@ impl<'s> Xml<'s> {
             && let Err(EncodingError { place, message }) = decode(bytes)
         {
             let error = reports.error(&codes::ENCODING, Span::new(place.start as u32, place.end as u32), message);
-            return Err(Box::new(error.with_help("save the file as UTF-8 and declare that or nothing")));
+            return Err(Box::new(error.with_help("save the file as UTF-8 and declare UTF-8 or no encoding")));
         }
         xml.check_characters()?;
         Ok(xml)
@@ -228,15 +228,15 @@ impl<'s> Xml<'s> {
 
     fn start(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
         if self.open.is_empty() && self.has_root {
-            let error = self.ill_formed(Span::new(span.start, span.start + 1), "second root element");
+            let error = self.ill_formed(Span::new(span.start, span.start + 1), "document has a second root element");
             return Err(Box::new(error.with_help("move it into the first")));
         }
         let mut tag = self.tag(span)?;
         self.drop_prefixes(&mut tag)?;
         if self.open.len() >= self.max_nesting.min(SourceLimits::MAX_NESTING) {
-            let message = format!("elements nest deeper than {}", self.max_nesting);
+            let message = format!("elements are nested deeper than {}", self.max_nesting);
             let error = self.error(&codes::LIMIT, tag.span, message);
-            return Err(Box::new(error.with_help("`--max-nesting` raises the limit")));
+            return Err(Box::new(error.with_help("raise the limit with `--max-nesting`")));
         }
         self.has_root = true;
         self.open.push(tag.span);
@@ -259,7 +259,7 @@ impl<'s> Xml<'s> {
             let Attribute { name, name_span, .. } = tag.attributes[at];
             let name = self.local(name, name_span)?;
             if let Some(first) = tag.attributes[..at].iter().find(|other| other.name == name) {
-                let error = self.ill_formed(name_span, "the same attribute twice in one tag");
+                let error = self.ill_formed(name_span, "attribute appears twice in one tag");
                 return Err(Box::new(self.secondary(error, first.name_span, "first here")));
             }
             tag.attributes[at].name = name;
@@ -274,8 +274,8 @@ impl<'s> Xml<'s> {
             return Ok(local);
         }
         let prefix = excerpt(prefix.as_bytes());
-        let error = self.ill_formed(place, format!("prefix `{prefix}` is not bound"));
-        Err(Box::new(error.with_help(format!("leave `{prefix}:` out, or bind it by `xmlns:{prefix}=\"…\"`"))))
+        let error = self.ill_formed(place, format!("namespace prefix `{prefix}` is not declared"));
+        Err(Box::new(error.with_help(format!("delete `{prefix}:`, or declare it with `xmlns:{prefix}=\"…\"`"))))
     }
 
     /// Parses `<name …>` or `<name …/>`.
@@ -288,13 +288,13 @@ impl<'s> Xml<'s> {
         let name_span = Span::new(span.start, at + name.len() as u32);
         if let Some(lt) = content.find('<') {
             let error = self.ill_formed(Span::new(at + lt as u32, at + lt as u32 + 1), "`<` inside a tag");
-            let help = "a `>` or a closing quote is missing before it; in a value, write `&lt;`";
+            let help = "add the missing `>` or closing quote before it; in a value, write `&lt;`";
             return Err(Box::new(self.secondary(error.with_help(help), name_span, "the tag")));
         }
         if !is_name(name) {
-            let message = format!("`{}` is no name of an element", excerpt(name.as_bytes()));
+            let message = format!("`{}` is not a valid element name", excerpt(name.as_bytes()));
             let error = self.ill_formed(name_span, message);
-            return Err(Box::new(error.with_help("in text, write `&lt;` for `<`")));
+            return Err(Box::new(error.with_help("write `&lt;` for `<` in text")));
         }
         Ok(Tag { name, span: name_span, attributes: self.attributes(content, name.len(), at)? })
     }
@@ -310,10 +310,10 @@ impl<'s> Xml<'s> {
             let span = Span::new(at + start as u32, value_at + raw.len() as u32 + 1);
             let name_span = Span::new(span.start, span.start + name.len() as u32);
             if !content[..start].ends_with(is_blank) {
-                return Err(Box::new(self.ill_formed(name_span, "no blank before an attribute")));
+                return Err(Box::new(self.ill_formed(name_span, "attribute is not preceded by a blank")));
             }
             if !is_name(name) {
-                let message = format!("`{}` is no name of an attribute", excerpt(name.as_bytes()));
+                let message = format!("`{}` is not a valid attribute name", excerpt(name.as_bytes()));
                 return Err(Box::new(self.ill_formed(name_span, message)));
             }
             if list.len() == MAX_ATTRIBUTES {
@@ -367,8 +367,8 @@ impl<'s> Xml<'s> {
             None => resolve_xml_entity(name).and_then(|text| text.chars().next()),
         };
         let Some(found) = found else {
-            let message = format!("`&{};` stands for no character", excerpt(name.as_bytes()));
-            let help = "there are `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` and numbers such as `&#9;`";
+            let message = format!("`&{};` is not a known reference", excerpt(name.as_bytes()));
+            let help = "use `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` or a number such as `&#9;`";
             return Err(Box::new(self.ill_formed(span, message).with_help(help)));
         };
         Ok((found, len + 1))
@@ -380,16 +380,16 @@ impl<'s> Xml<'s> {
             Span::new(start, start)
         };
         Box::new(match error {
-            AttrError::ExpectedEq(position) => self
-                .ill_formed(place(position), "attribute without value")
-                .with_help("an attribute is written `name=\"value\"`"),
-            AttrError::ExpectedValue(position) => self.ill_formed(place(position), "no value behind `=`"),
-            AttrError::UnquotedValue(position) => self
-                .ill_formed(place(position), "value without quotes")
-                .with_help("an attribute is written `name=\"value\"`"),
+            AttrError::ExpectedEq(position) => {
+                self.ill_formed(place(position), "attribute without value").with_help("write `name=\"value\"`")
+            }
+            AttrError::ExpectedValue(position) => self.ill_formed(place(position), "no value after `=`"),
+            AttrError::UnquotedValue(position) => {
+                self.ill_formed(place(position), "value without quotes").with_help("write `name=\"value\"`")
+            }
             AttrError::ExpectedQuote(position, _) => self.ill_formed(place(position), "value without closing quote"),
             AttrError::Duplicated(second, first) => {
-                let error = self.ill_formed(place(second), "the same attribute twice in one tag");
+                let error = self.ill_formed(place(second), "attribute appears twice in one tag");
                 self.secondary(error, place(first), "first here")
             }
         })
@@ -420,7 +420,7 @@ impl<'s> Xml<'s> {
     /// Returns an error if text is outside of the root element.
     fn inside(&self, span: Span) -> Result<Span, Fault> {
         if self.open.is_empty() {
-            let place = if self.has_root { "behind" } else { "before" };
+            let place = if self.has_root { "after" } else { "before" };
             return Err(Box::new(self.ill_formed(span, format!("text {place} the root element"))));
         }
         Ok(span)
@@ -431,7 +431,7 @@ impl<'s> Xml<'s> {
         let name = Span::new(span.start, span.start + "<!DOCTYPE".len() as u32);
         let is_well_placed = !self.has_root && !self.has_doctype;
         if !is_well_placed || !text.starts_with("<!DOCTYPE") || !text["<!DOCTYPE".len()..].starts_with(is_blank) {
-            return Err(Box::new(self.ill_formed(name, "DOCTYPE cannot stand here, or not in this form")));
+            return Err(Box::new(self.ill_formed(name, "DOCTYPE is misplaced or malformed")));
         }
         self.has_doctype = true;
         if let Err(stray) = well_formed_doctype(text) {
@@ -439,11 +439,12 @@ impl<'s> Xml<'s> {
             if stray.starts_with("<!ENTITY") {
                 let place = Span::new(at, at + "<!ENTITY".len() as u32);
                 let error = self.error(&codes::ENTITIES, name, "DOCTYPE declares entities");
-                let error = self.secondary(error, place, "declared here").with_help("write out what they stand for");
+                let error =
+                    self.secondary(error, place, "declared here").with_help("replace each reference by its text");
                 return Err(Box::new(error));
             }
             let place = Span::new(at, at + stray.chars().next().map_or(0, char::len_utf8) as u32);
-            return Err(Box::new(self.ill_formed(place, "DOCTYPE is not in XML's form")));
+            return Err(Box::new(self.ill_formed(place, "DOCTYPE is malformed")));
         }
         Ok(Piece::Doctype(name))
     }
@@ -455,10 +456,10 @@ impl<'s> Xml<'s> {
         let name = instruction_name(inside);
         if name.eq_ignore_ascii_case("xml") && span.start > self.base {
             let error = self.ill_formed(span, "XML declaration is not at the document's start");
-            return Err(Box::new(error.with_help("nothing can stand before it, not even a blank")));
+            return Err(Box::new(error.with_help("remove everything before it, including blanks")));
         }
         if !is_name(name) || (name != "xml" && name.eq_ignore_ascii_case("xml")) {
-            let message = format!("`{}` is no name of an instruction", excerpt(name.as_bytes()));
+            let message = format!("`{}` is not a valid instruction name", excerpt(name.as_bytes()));
             return Err(Box::new(self.ill_formed(span, message)));
         }
         Ok(())
@@ -469,7 +470,7 @@ impl<'s> Xml<'s> {
         let end = self.span(self.text.len(), self.text.len());
         if let Some(tag) = self.open.last() {
             let name = &self.slice(*tag)[1..];
-            let error = self.ill_formed(*tag, format!("element `{}` without end tag", excerpt(name.as_bytes())));
+            let error = self.ill_formed(*tag, format!("element `{}` has no end tag", excerpt(name.as_bytes())));
             return Err(Box::new(self.secondary(error, end, "the document ends here")));
         }
         Ok(())
@@ -493,8 +494,7 @@ impl<'s> Xml<'s> {
         }
         let further: Vec<&str> = attributes[1..].iter().map(|attribute| attribute.name).collect();
         if !matches!(further[..], [] | ["encoding"] | ["standalone"] | ["encoding", "standalone"]) {
-            let error =
-                self.ill_formed(whole, "XML declaration holds more than a version, an encoding and `standalone`");
+            let error = self.ill_formed(whole, "XML declaration has more than version, encoding and `standalone`");
             return Err(Box::new(error));
         }
         let declared = attributes.iter().find(|attribute| attribute.name == "encoding");
@@ -502,10 +502,12 @@ impl<'s> Xml<'s> {
             && !marked.is_named(&declared.value.text)
         {
             let name = excerpt(declared.value.text.as_bytes());
-            let message =
-                format!("declared encoding is `{name}`, but the byte order mark is of {0}: {0} it is", marked.name());
+            let message = format!(
+                "declared encoding is `{name}`, but the byte order mark says {0}, which is used",
+                marked.name()
+            );
             let warning = self.reports.warning(&codes::OTHER_MARK, declared.span, message);
-            let help = format!("declare `encoding=\"{}\"` or nothing", marked.name());
+            let help = format!("declare `encoding=\"{}\"` or no encoding", marked.name());
             self.reports.add(warning.with_help(help));
         }
         Ok(())
@@ -525,7 +527,7 @@ impl<'s> Xml<'s> {
         let second_bom = self.text.starts_with('\u{feff}').then_some(0);
         let first = others.into_iter().chain([control, second_bom]).flatten().min();
         let Some((at, c)) = first.and_then(|at| Some((at, self.text[at..].chars().next()?))) else { return Ok(()) };
-        let message = format!("character U+{:04X} cannot stand here", u32::from(c));
+        let message = format!("character U+{:04X} is not allowed in XML", u32::from(c));
         Err(Box::new(self.ill_formed(self.span(at, at + c.len_utf8()), message)))
     }
 
@@ -550,10 +552,10 @@ impl<'s> Xml<'s> {
             }
             Error::IllFormed(IllFormedError::DoubleHyphenInComment) => {
                 let start = Span::new(span.start, span.start + "<!--".len() as u32);
-                self.ill_formed(start, "comment holds `--`").with_help("write `- -`")
+                self.ill_formed(start, "comment contains `--`").with_help("write `- -`")
             }
             Error::IllFormed(IllFormedError::MissingDoctypeName) => {
-                self.ill_formed(place, "DOCTYPE without the root element's name")
+                self.ill_formed(place, "DOCTYPE without the name of the root element")
             }
             Error::Syntax(error) => self.ill_formed(place, unclosed(*error)),
             other => self.ill_formed(place, format!("not well-formed: {other}")),

@@ -150,9 +150,9 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
         if !is_number(value.node) {
-            let message = format!("`&` is not followed by a mask, but by `{}`", excerpt(value.node));
+            let message = format!("expected a mask after `&`, found `{}`", excerpt(value.node));
             let error = self.reports.error(&codes::STRAY_AMPERSAND, mark, message);
-            self.reports.add(error.with_help("a mask is a number before the comma of a switch, such as `HT & 0x07,`"));
+            self.reports.add(error.with_help("write a number before the comma of the switch, such as `HT & 0x07,`"));
         }
         value
     }
@@ -176,14 +176,14 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     fn needless_comma(&self, comma: Span, edit: Edit) {
         let warning = self.reports.warning(&codes::TRAILING_COMMA, comma, "comma after the last entry");
-        let warning = warning.with_help("leave it out: a comma says that another one follows");
+        let warning = warning.with_help("delete it: a comma announces another entry");
         self.reports.add(warning.with_fix(Fix::safe("delete the comma", [edit])));
     }
 
     /// Reports a code or macro as the body of a case.
     pub fn bare_body(&self, span: Span) -> Body<'ast> {
         let text = excerpt(self.bytes(span));
-        let message = format!("`{text}` cannot be a case's body without braces");
+        let message = format!("`{text}` needs braces as the body of a case");
         let error = self.reports.error(&codes::CASE_BODY, span, message);
         let error = error.with_help(format!("write `{{ {text} }}`, or `\"{text}\"` to print these letters"));
         let braces = [Edit::insert(span.start, "{ "), Edit::insert(span.end, " }")];
@@ -245,8 +245,8 @@ impl<'ast, 's> Actions<'ast, 's> {
     /// Warns about a missing comma between an entry that ends at `end` and the one at `next`.
     fn missing_comma(&self, end: u32, next: Span) {
         let warning = self.reports.warning(&codes::MISSING_COMMA, next, "no comma before this entry of BITFLAGS");
-        let fix = Fix::safe("put in the comma", [Edit::insert(end, ",")]);
-        self.reports.add(warning.with_help("entries are separated by commas").with_fix(fix));
+        let fix = Fix::safe("add the comma", [Edit::insert(end, ",")]);
+        self.reports.add(warning.with_help("separate entries by commas").with_fix(fix));
     }
 
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
@@ -280,8 +280,8 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn illegal_code(&self, span: Span) -> Spanned<Code> {
         let word = self.bytes(span);
-        let message = format!("`{}` is no format code: its size is illegal", excerpt(word));
-        let error = self.reports.error(&codes::CODE_SIZE, span, message).with_label("illegal size");
+        let message = format!("`{}` is not a format code: its size is invalid", excerpt(word));
+        let error = self.reports.error(&codes::CODE_SIZE, span, message).with_label("invalid size");
         let sizes = word::legal_sizes(word.first().copied().unwrap_or(b' '));
         self.reports.add(error.with_help(format!("{sizes}; put the word in quotes to print it")));
         Spanned::new(Code::HexByte, span)
@@ -315,7 +315,7 @@ impl<'ast, 's> Actions<'ast, 's> {
             let message = format!("`${}` is assigned or declared with a cast", excerpt(node.name));
             let span = Span::new(cast.span.start - 1, cast.span.end);
             let error = self.reports.error(&codes::CAST, span, message);
-            let error = error.with_help("casts belong where the value is used; leave it out here");
+            let error = error.with_help("delete the cast here, and cast the value where it is used");
             self.reports.add(error.with_fix(Fix::guess("delete the cast", [Edit::delete(span)])));
         }
         Spanned::new(node.name, span)
@@ -330,9 +330,10 @@ impl<'ast, 's> Actions<'ast, 's> {
     ) -> Item<'ast> {
         let mut functions = self.functions.borrow_mut();
         while let Some(inner) = functions.pop_if(|inner| inner.start > span.start) {
-            let error = self.reports.error(&codes::NESTED_FUNCTION, inner, "function is defined inside a function");
+            let error =
+                self.reports.error(&codes::NESTED_FUNCTION, inner, "function is defined inside another function");
             let error = error.with_secondary(self.reports.id(), name, "inside this one");
-            self.reports.add(error.with_help("define it before: functions are visible in every stanza"));
+            self.reports.add(error.with_help("move it out: functions are visible in every stanza"));
         }
         functions.push(name);
         let (name, params) = (self.value(name), params.into_bump_slice());
@@ -341,9 +342,9 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn param(&self, span: Span) -> Name<'ast> {
         if self.bytes(span).contains(&b'.') {
-            let message = format!("`{}` is no parameter name", excerpt(self.bytes(span)));
+            let message = format!("`{}` is not a parameter name", excerpt(self.bytes(span)));
             let error = self.reports.error(&codes::PARAMETER, span, message);
-            self.reports.add(error.with_help("names are made of letters, digits and `_`"));
+            self.reports.add(error.with_help("use only letters, digits and `_`"));
         }
         self.value(span)
     }
@@ -364,7 +365,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         if !is_simple {
             let message = "argument is neither a format code nor a macro nor a number";
             let error = self.reports.error(&codes::ARGUMENT, argument.span, message).with_label("an expression");
-            self.reports.add(error.with_help("assign it first, such as `{{ $x = $D1 + 1 }}`, and give `$x`"));
+            self.reports.add(error.with_help("assign it first, such as `{{ $x = $D1 + 1 }}`, and pass `$x`"));
         }
         argument.node
     }
@@ -376,20 +377,20 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn position_in_expr(&self, span: Span) -> Expr<'ast> {
         let message = format!("`{}` moves the data pointer and has no value", excerpt(self.bytes(span)));
         let error = self.reports.error(&codes::POSITION_VALUE, span, message);
-        self.reports.add(error.with_help("put it before, as an item of its own"));
+        self.reports.add(error.with_help("move it before the expression, as an item of its own"));
         Expr::Const(Spanned::new(0, span))
     }
 
     pub fn large_constant(&self, span: Span) -> Expr<'ast> {
         let error = self.reports.error(&codes::CONSTANT, span, "constant does not fit in 64 bits");
-        self.reports.add(error.with_help("the largest is 0xFFFFFFFFFFFFFFFF"));
+        self.reports.add(error.with_help("use at most 0xFFFFFFFFFFFFFFFF"));
         Expr::Const(Spanned::new(0, span))
     }
 
     pub fn bad_constant(&self, span: Span) -> Expr<'ast> {
-        let message = format!("`{}` is no constant", excerpt(self.bytes(span)));
+        let message = format!("`{}` is not a constant", excerpt(self.bytes(span)));
         let error = self.reports.error(&codes::CONSTANT, span, message);
-        self.reports.add(error.with_help("constants are decimal, `0x` hexadecimal or, with a leading `o`, octal"));
+        self.reports.add(error.with_help("write decimal digits, `0x` and hexadecimal digits, or `o` and octal digits"));
         Expr::Const(Spanned::new(0, span))
     }
 }

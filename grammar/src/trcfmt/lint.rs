@@ -29,8 +29,7 @@ impl<'ast> Actions<'ast, '_> {
             let message =
                 format!("`{}` begins no comment after an item: the rest of the line is printed", excerpt(bytes));
             let warning = self.reports.warning(&codes::REMARK, span, message);
-            self.reports
-                .add(warning.with_help("a comment is a line of its own that begins with `#`; put text in quotes"));
+            self.reports.add(warning.with_help("put a comment on a line of its own, after `#`; put text in quotes"));
         } else if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
             let message = format!("bare word `{}` differs from keyword `{keyword}` only in case", excerpt(bytes));
             let warning = self.reports.warning(&codes::KEYWORD_CASE, span, message);
@@ -103,17 +102,18 @@ impl<'ast> Actions<'ast, '_> {
         match (ends.next().flatten(), ends.next().flatten(), ends.next()) {
             (Some(low), Some(high @ 0..64), None) if low <= high => Cast::Bits { low: low as u8, high: high as u8 },
             _ => {
-                let message = format!("`%W{}` is no range of bits from 0 to 63", excerpt(range));
+                let message = format!("`%W{}` is not a range of bits from 0 to 63", excerpt(range));
                 let error = self.reports.error(&codes::CAST, span, message);
-                self.reports.add(error.with_help("`%Wm.n` takes bits m to n, bit 0 the lowest, with m not above n"));
+                self.reports
+                    .add(error.with_help("write `%Wm.n` for bits m to n, with m at most n; bit 0 is the lowest"));
                 Cast::Bits { low: 0, high: 63 }
             }
         }
     }
 
     fn illegal_cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
-        let message = format!("cast `%{}` has an illegal size", excerpt(text));
-        let error = self.reports.error(&codes::CAST, span, message).with_label("illegal size");
+        let message = format!("cast `%{}` has an invalid size", excerpt(text));
+        let error = self.reports.error(&codes::CAST, span, message).with_label("invalid size");
         self.reports.add(error.with_help(word::legal_sizes(text[0])));
         Cast::Code(Code::Hex(Size::Bytes(2)))
     }
@@ -121,7 +121,7 @@ impl<'ast> Actions<'ast, '_> {
     fn unknown_cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         let message = format!("cast `%{}` is unknown: the value prints as without one", excerpt(text));
         let warning = self.reports.warning(&codes::UNKNOWN_CAST, span, message);
-        let warning = warning.with_help("a cast is a printing code such as `%U4`, or a range of bits such as `%W0.3`");
+        let warning = warning.with_help("use a printing code such as `%U4`, or a range of bits such as `%W0.3`");
         let other_case = [text.to_ascii_uppercase(), text.to_ascii_lowercase()];
         let is_cast = |text: &[u8]| matches!(word::code(text), Some(CodeWord::Prints(code)) if is_cast(code));
         let fix = other_case.iter().find(|text| is_cast(text)).map(|known| {
@@ -194,11 +194,11 @@ impl Similar {
 
     fn help(&self, word: &[u8]) -> String {
         match self {
-            Similar::OtherCase(code) => format!("the code is `{}`", excerpt(code)),
+            Similar::OtherCase(code) => format!("write `{}` for the code", excerpt(code)),
             Similar::Prefix(len) => {
-                format!("a code ends at a blank or mark: `{} {}`", excerpt(&word[..*len]), excerpt(&word[*len..]))
+                format!("write `{} {}`: a code ends at a blank or mark", excerpt(&word[..*len]), excerpt(&word[*len..]))
             }
-            Similar::NoWord => format!("`{}` takes a number", char::from(word[0])),
+            Similar::NoWord => format!("give `{}` a number", char::from(word[0])),
         }
     }
 
@@ -210,7 +210,7 @@ impl Similar {
                 Some(Fix::guess(format!("write `{code}`"), [Edit::replace(span, code)]))
             }
             Similar::Prefix(len) => {
-                let title = format!("put a blank behind `{}`", excerpt(&word[..*len]));
+                let title = format!("put a blank after `{}`", excerpt(&word[..*len]));
                 Some(Fix::guess(title, [Edit::insert(span.start + *len as u32, " ")]))
             }
             Similar::NoWord => None,

@@ -75,7 +75,7 @@ pub fn parse_with<'ast>(
     if source.bytes().len() > limits.source.min(SourceLimits::MAX_BYTES) {
         let message = format!("source is larger than {}", bytes(limits.source));
         let error = reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message);
-        reports.add(error.with_help("split it, or raise the limit by `--max-source`"));
+        reports.add(error.with_help("split it, or raise the limit with `--max-source`"));
     } else {
         parser.warn_byte_order_mark();
         let mut lines = logical_lines(source).take_while(|_| !reports.is_full());
@@ -188,7 +188,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let at = line.span.start + text.iter().take_while(|byte| is_blank(**byte)).count() as u32;
         let error = self.reports.error(&codes::HOOK_ID, Span::new(at, at + 1), "expected `+` or `-` of an update file");
         self.reports.add(error.with_help(
-            "`+ stanza` adds or replaces, `- id` deletes; a stanza continues only after a `\\` at line end",
+            "write `+ stanza` to add or replace, `- id` to delete; end a line with `\\` to continue a stanza",
         ));
     }
 
@@ -196,7 +196,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let message = format!("source has more than {} templates", self.limits.templates);
         let place = Span::new(stanza.start, stanza.start.saturating_add(1).min(stanza.end));
         let error = self.reports.error(&codes::TOO_MANY_TEMPLATES, place, message);
-        error.with_help("`--max-templates` raises the limit")
+        error.with_help("raise the limit with `--max-templates`")
     }
 
     fn stanza(&mut self, line: Span) {
@@ -245,8 +245,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mark = Span::new(0, BYTE_ORDER_MARK.len() as u32);
             let message = "file begins with a byte order mark, which is skipped";
             let warning = self.reports.warning(&codes::BYTE_ORDER_MARK, mark, message);
-            let warning =
-                warning.with_help("save it as plain UTF-8 or ASCII: other programs may take the mark for text");
+            let warning = warning.with_help("save it as plain UTF-8 or ASCII: other programs may print the mark");
             self.reports.add(warning.with_fix(Fix::safe("delete the mark", [Edit::delete(mark)])));
         }
     }
@@ -281,14 +280,14 @@ impl<'ast, 's> FileParser<'ast, 's> {
         for join in line.joins.iter().chain(&line.dangling).filter(|join| join.len() > 1) {
             let blanks = Span::new(join.start + 1, join.end);
             let warning =
-                self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks behind the `\\` at line end");
-            let warning = warning.with_help("the line is continued all the same; delete them");
+                self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks after the `\\` at line end");
+            let warning = warning.with_help("delete them: other programs may not continue the line");
             self.reports.add(warning.with_fix(Fix::safe("delete the blanks", [Edit::delete(blanks)])));
         }
         if let Some(join) = self.dangling(line) {
             let span = Span::new(join.start, join.start + 1);
             let warning = self.reports.warning(&codes::DANGLING_BACKSLASH, span, "`\\` at the end of the file");
-            let warning = warning.with_help("there is no line to continue with; delete it");
+            let warning = warning.with_help("delete it: no line follows");
             self.reports.add(warning.with_fix(Fix::safe("delete the `\\`", [Edit::delete(join)])));
         }
     }
@@ -313,7 +312,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let mut lines = joins.filter(|(_, text)| is_lost(text)).peekable();
         if let Some((join, lost)) = lines.peek().copied() {
             let span = Span::new(join.start, join.start + 1);
-            let message = "comment ends in `\\`, so the next line is comment too";
+            let message = "comment ends in `\\`, so the next line is a comment too";
             let warning = self.reports.warning(&codes::SWALLOWED_LINE, span, message);
             let head = lines::head(self.reports.source, lost);
             let fix = if head.id.is_some() && head.version.is_some() {
@@ -359,7 +358,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
                 let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
-                self.reports.add(error.with_help("write such as `# tfbc: allow=S47`"));
+                self.reports.add(error.with_help("write for example `# tfbc: allow=S47`"));
             }
             Some(allow) if self.saw_stanza => self.above.push(allow),
             Some(allow) => self.allows.push(allow),
@@ -375,9 +374,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn allow_nothing(&mut self) {
         for allow in self.above.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
-            let message = "`allow=` behind the first stanza, and none is right below";
+            let message = "`allow=` after the first stanza is not directly above a stanza";
             let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
-            self.reports.add(warning.with_help("move it right above its stanza, or to the top for the whole file"));
+            self.reports.add(warning.with_help("move it directly above its stanza, or to the top for the whole file"));
         }
     }
 
@@ -386,13 +385,13 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn late_setting(&self, span: Span) -> Diagnostic {
-        let warning = self.reports.warning(&codes::LATE_SETTING, span, "setting behind the first stanza has no effect");
-        warning.with_help("settings hold for the whole file: move it to the top")
+        let warning = self.reports.warning(&codes::LATE_SETTING, span, "setting after the first stanza has no effect");
+        warning.with_help("move it to the top: settings apply to the whole file")
     }
 
     fn bad_setting(&self, span: Span) -> Diagnostic {
-        let error = self.reports.error(&codes::SETTING, span, "setting is not of the form NAME=VALUE");
-        error.with_help("write such as `# tfbc: level=APPL`")
+        let error = self.reports.error(&codes::SETTING, span, "setting does not have the form NAME=VALUE");
+        error.with_help("write for example `# tfbc: level=APPL`")
     }
 }
 

@@ -187,7 +187,7 @@ impl Token {
             Token::Number => "number",
             Token::Code(_) => "format code",
             Token::Move(_) => "position code",
-            Token::IllegalCode => "code of illegal size",
+            Token::IllegalCode => "code of invalid size",
             Token::FunctionName => "function name",
             Token::Loop => "LOOP",
             Token::Bitflags => "BITFLAGS",

@@ -39,14 +39,14 @@ pub fn code(word: &[u8]) -> Option<CodeWord> {
 /// Help text with the valid sizes of a code.
 pub(crate) fn legal_sizes(letter: u8) -> &'static str {
     match letter {
-        b'A' => "`A` takes a length and perhaps a width, such as `A8` or `A8.16`",
-        b'B' => "`B` takes 1 to 64 bits, written as bytes.bits, such as `B4` or `B0.19`",
-        b'X' => "`X` takes 0 to 16 bytes or `W`",
-        b'F' => "`F` takes 4 or 8 bytes",
-        b'T' | b'P' => "the sizes are 4 and 8 bytes and `W`",
-        b'G' | b'O' => "these take bytes and perhaps bits, such as `G4` or `G4.2`",
-        b'R' | b'W' => "`R` and `W` take one whole number",
-        _ => "the sizes are 1, 2, 4 and 8 bytes and `W`",
+        b'A' => "give `A` a length and optionally a width, such as `A8` or `A8.16`",
+        b'B' => "give `B` 1 to 64 bits, written as bytes.bits, such as `B4` or `B0.19`",
+        b'X' => "give `X` 0 to 16 bytes or `W`",
+        b'F' => "give `F` 4 or 8 bytes",
+        b'T' | b'P' => "use 4 or 8 bytes or `W`",
+        b'G' | b'O' => "give bytes and optionally bits, such as `G4` or `G4.2`",
+        b'R' | b'W' => "give `R` and `W` one whole number",
+        _ => "use 1, 2, 4 or 8 bytes or `W`",
     }
 }
 

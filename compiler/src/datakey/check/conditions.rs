@@ -98,7 +98,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         }
         self.n_conditions += entry.conditions.len().saturating_mul(entry.events.len());
         if self.n_conditions > MAX_CONDITIONS {
-            let message = format!("conditions on all events come to more than {MAX_CONDITIONS}");
+            let message = format!("conditions of all events are more than {MAX_CONDITIONS}");
             let error = Diagnostic::error(&TOO_MANY_CONDITIONS, entry.source, entry.tag, message);
             self.findings.add(error.with_help("split the files, or name fewer events"));
             return false;
@@ -181,7 +181,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let message = format!("condition{without} on field `{label}` of its own datakey is ignored");
         let warning = warning(&OWN_LABEL, entry, condition, message);
         let help = if has_name {
-            "conditions read fields of other datakeys: move the field, or what depends on it, to another"
+            "move the field, or the fields that depend on it, to another datakey: conditions read other datakeys"
         } else {
             "add `name`: it is the label of a field of another datakey"
         };
@@ -213,7 +213,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let warning = warning(&SEVERAL_CONTRIBUTORS, entry, condition, message);
         let first = &self.entries[first];
         let warning = warning.with_secondary(first.source, first.tag, "the first");
-        self.findings.add(warning.with_help("where that one does not apply, the condition is false"));
+        self.findings.add(warning.with_help("make sure that the first one applies: otherwise the condition is false"));
     }
 
     fn not_a_number(&mut self, entry: &Entry, condition: &ast::Condition, read: (usize, usize), shape: Shape) {
@@ -252,10 +252,10 @@ fn refuse_circles(entries: &mut [Entry], conditions: &Conditions, findings: &mut
     for (at, condition) in circles.members() {
         let entry = &mut entries[at];
         entry.refused = true;
-        let message = "conditions of this datakey go round in a circle";
+        let message = "conditions of this datakey form a cycle";
         let error = Diagnostic::error(&CYCLE, entry.source, entry.tag, message);
         let error = error.with_secondary(entry.source, condition, "reads a datakey that depends on this one");
-        findings.add(error.with_help("let one of the datakeys do without its condition"));
+        findings.add(error.with_help("remove the condition of one of the datakeys"));
     }
 }
 

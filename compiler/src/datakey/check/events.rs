@@ -38,7 +38,7 @@ impl Events {
         let message = format!("datakey names class {} id {} twice", found.0, found.1);
         let warning = Diagnostic::warning(&SAME_EVENT, source, event.tag, message);
         let fix = Fix::safe("delete the element", [Edit::delete(event.whole)]);
-        findings.add(warning.with_help("it applies once: delete this").with_fix(fix));
+        findings.add(warning.with_help("delete this one: the datakey applies once").with_fix(fix));
     }
 
     /// The events with the spans of their start tags.
@@ -59,12 +59,12 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
         KeyKind::Name(name) => {
             let text = String::from_utf8_lossy(name);
             let Some(number) = class_number(&text) else {
-                let error = error(&BAD_CLASS, source, tag, key, format!("there is no class `{text}`"));
+                let error = error(&BAD_CLASS, source, tag, key, format!("unknown class `{text}`"));
                 let near = findings.near(name, class_names().map(|(_, name)| name.as_bytes()));
                 let names: Vec<&str> = class_names().map(|(_, name)| name).collect();
                 findings.add(match near {
                     Some(near) => instead(error, key.span, &near),
-                    None => error.with_help(format!("classes are 0 to {MAX_CLASS}, {}", names.join(", "))),
+                    None => error.with_help(format!("use 0 to {MAX_CLASS}, {}", names.join(", "))),
                 });
                 return None;
             };
@@ -74,7 +74,7 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
     if number != SYSTEM_ALIAS {
         return Some(number);
     }
-    let message = format!("class {SYSTEM_ALIAS} counts as class {SYSTEM}");
+    let message = format!("class {SYSTEM_ALIAS} is read as class {SYSTEM}");
     let warning = Diagnostic::warning(&CLASS_13, source, tag, message);
     let help = format!("write `{SYSTEM}`");
     let fix = Fix::safe(help.clone(), [Edit::replace(key.span, SYSTEM.to_string())]);
@@ -112,9 +112,9 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     }
     let listed: Vec<String> = numbers.iter().take(5).map(u16::to_string).collect();
     let more = if numbers.len() > listed.len() { ", …" } else { "" };
-    let message = format!("`{name}` stands for {} events of class {class}", numbers.len());
+    let message = format!("`{name}` is the name of {} events of class {class}", numbers.len());
     let error = error(&BAD_EVENT_ID, source, tag, key, message);
-    findings.add(error.with_help(format!("give one number of {}{more}", listed.join(", "))));
+    findings.add(error.with_help(format!("write one of the numbers {}{more}", listed.join(", "))));
     None
 }
 
@@ -125,7 +125,7 @@ fn listed(labels: &[&str]) -> String {
     let list = labels[..labels.len() - more].join(", ");
     let more = if more > 0 { format!(" and {more} more, which `tfbc list` shows") } else { String::new() };
     let names = if labels.is_empty() { String::new() } else { format!(", {list}{more}") };
-    format!("events are 0 to {MAX_ID}{names}")
+    format!("use 0 to {MAX_ID}{names}")
 }
 
 /// Adds the name that was probably meant, with a fix.

@@ -87,7 +87,7 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
     let is_text = field.spec.size.is_none() && !unit.dialect.bare_s_number;
     let what = if is_text { "a text up to its NUL" } else { "a number" };
     let spec = if field.spec.size.is_none() { "%s" } else { "%1s" };
-    let message = format!("`{spec} {label}` is taken for {what}");
+    let message = format!("`{spec} {label}` is read as {what}");
     let warning = Diagnostic::warning(&BARE_STRING, unit.id, tag, message);
     let warning = warning.with_secondary(unit.id, field.span, "without a count");
     let (right, help) = if is_text {
@@ -148,7 +148,7 @@ impl Refiner<'_> {
         let message = format!("`{element}` has no `name`, and the format has {} fields", self.fields.len());
         let error = Diagnostic::error(&UNKNOWN_FIELD, self.source, tag, message);
         let first = self.fields.first().map_or_else(String::new, |field| show_label(&field.label));
-        self.findings.add(error.with_help(format!("say which one is meant, such as `name=\"{first}\"`")));
+        self.findings.add(error.with_help(format!("add the label of a field, such as `name=\"{first}\"`")));
         None
     }
 
@@ -210,7 +210,7 @@ impl Refiner<'_> {
             field.default_tag = node.tag;
             return;
         }
-        let message = format!("second default of field `{}`: the first counts", show_label(&field.label));
+        let message = format!("second default of field `{}`: the first is used", show_label(&field.label));
         let warning = Diagnostic::warning(&SECOND_DEFAULT, self.source, node.tag, message);
         let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
         self.findings.add(warning.with_help("delete one of the two").with_fix(fix));
@@ -233,7 +233,7 @@ impl Refiner<'_> {
             return;
         }
         let (label, not) = (show_label(&self.fields[at].label), if literal.not { "!" } else { "" });
-        let message = format!("value {not}{} of field `{label}` is taken by an enum before", literal.value);
+        let message = format!("value {not}{} of field `{label}` is matched by an earlier enum", literal.value);
         let warning = Diagnostic::warning(&UNREACHABLE_ENUM, self.source, node.tag, message);
         let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
         self.findings.add(warning.with_secondary(self.source, literal.span, "never reached").with_fix(fix));

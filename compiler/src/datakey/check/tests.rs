@@ -1,4 +1,4 @@
-//! What is found, and where; what stands.
+//! Diagnostics with their positions, and the models of valid definitions.
 
 use super::{XmlUnit, check};
 use crate::Dialect;

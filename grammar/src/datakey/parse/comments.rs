@@ -43,9 +43,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
     pub(super) fn allow_nothing(&mut self) {
         for allow in self.before.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
-            let message = "`allow=` behind the first element, and none is right behind it";
+            let message = "`allow=` after the first element is not directly before an element";
             let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
-            self.reports.add(warning.with_help("move it right before its element, or to the top for the whole file"));
+            self.reports
+                .add(warning.with_help("move it directly before its element, or to the top for the whole file"));
         }
     }
 
@@ -61,9 +62,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
             return self.allow(Span::new(at, whole.span.end), place, whole.span);
         }
         if self.has_child {
-            let message = "setting behind the first element has no effect";
+            let message = "setting after the first element has no effect";
             let warning = self.reports.warning(&codes::LATE_SETTING, whole.span, message);
-            self.reports.add(warning.with_help("settings hold for the whole file: move it to the top"));
+            self.reports.add(warning.with_help("move it to the top: settings apply to the whole file"));
             return;
         }
         match setting.split_once('=') {
@@ -73,8 +74,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 self.settings.push(Setting { name, value: self.trimmed(value, value_at) });
             }
             _ => {
-                let error = self.reports.error(&codes::SETTING, whole.span, "setting is not of the form NAME=VALUE");
-                self.reports.add(error.with_help("write such as `<!-- tfbc: bare-s=number -->`"));
+                let error =
+                    self.reports.error(&codes::SETTING, whole.span, "setting does not have the form NAME=VALUE");
+                self.reports.add(error.with_help("write for example `<!-- tfbc: bare-s=number -->`"));
             }
         }
     }
@@ -85,7 +87,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
                 let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
-                self.reports.add(error.with_help("write such as `<!-- tfbc: allow=X98 -->`"));
+                self.reports.add(error.with_help("write for example `<!-- tfbc: allow=X98 -->`"));
             }
             Some(allow) if self.has_child => self.before.push(allow),
             Some(allow) => self.allows.push(allow),
