@@ -173,7 +173,7 @@ pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, valu
     }
 }
 
-/// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.
+/// Prints `[n usec]` below the threshold in µs, `[n msec]` from there on, truncated.
 pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
     let usec = ns / 1000;
     let (n, unit) = if usec < msec_from { (usec, b" usec]") } else { (usec / 1000, b" msec]") };
@@ -183,7 +183,8 @@ pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> 
     o + unit.len()
 }
 
-/// Copies a run of the strings that is no longer than 32 bytes, and does not stand at their end.
+/// Copies a string of the pool with at most 32 bytes. Requires 32 bytes in the pool from its start, for one fixed-size
+/// copy.
 #[inline(always)]
 pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (usize, usize)) -> Option<usize> {
     let text: &[u8; 32] = strings.get(offset..)?.first_chunk().filter(|_| len <= 32)?;
@@ -191,7 +192,7 @@ pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (
     Some(len)
 }
 
-/// Copies the text at a place up to its NUL or the event's end, where it is short and needs no escapes.
+/// Copies the text at an offset up to its NUL or the end of the event, if it is short and needs no escapes.
 #[inline(always)]
 pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
