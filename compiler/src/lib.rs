@@ -321,7 +321,7 @@ fn refuses_file(found: &Diagnostic) -> bool {
 /// Limit on the errors, and on the warnings, shown per source.
 const MAX_FINDINGS: usize = 10_000;
 
-/// Drops what is too much of a source's findings, which stand together, and says how many these are.
+/// Drops diagnostics above the limit per source, and adds one with their number. Diagnostics must be sorted by source.
 fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     if diagnostics.len() <= MAX_FINDINGS {
         return;
@@ -347,7 +347,7 @@ fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     *diagnostics = kept;
 }
 
-/// Says that more was found in the source that the last finding is about.
+/// Diagnostic with the number of dropped ones, at the last diagnostic that is kept.
 fn left_out(kept: &[Diagnostic], n: usize) -> Option<Diagnostic> {
     let place = &kept.last().filter(|_| n > 0)?.primary;
     let severity = kept.iter().map(|found| found.severity).max();

@@ -1,8 +1,8 @@
-//! What is reported, and where.
+//! Diagnostics of trcfmt files and their positions.
 
 use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
 
-/// The findings of a file as `line:column code text`, warnings with a `?` behind the code.
+/// Diagnostics of a file as `line:column code text`; warnings have a `?` after the code.
 fn findings(text: &str) -> Vec<String> {
     let arena = Arena::new();
     let source = Source::new("test", text);
@@ -21,7 +21,7 @@ fn check_file(text: &str, expected: &[&str]) {
     assert_eq!(findings(text), expected, "{text}");
 }
 
-/// Compares the findings about a descriptor, with columns counted from its start.
+/// Compares the diagnostics of a descriptor; columns count from its start.
 fn check(descriptor: &str, expected: &[&str]) {
     let found = findings(&format!("010 1.0 \"\" \\\n{descriptor}"));
     let found: Vec<&str> = found.iter().filter_map(|finding| finding.strip_prefix("2:")).collect();
@@ -269,7 +269,7 @@ fn limits() {
     check(&sum(1001), &["2010 S20 +"]);
 }
 
-/// Codes and messages of a source within limits.
+/// Codes and messages of a source parsed with limits.
 fn found_within(text: &str, limits: &SourceLimits) -> Vec<(&'static str, String)> {
     let arena = Arena::new();
     let (_, found) = trcfmt::parse_within(&arena, SourceId(0), &Source::new("test", text), limits);
@@ -287,7 +287,7 @@ fn limits_are_those_that_are_given() {
     assert_eq!(found_within(text, &SourceLimits { templates: 1, ..limits }), [("S23", message)]);
     let message = format!("source is larger than {} bytes", text.len() - 1);
     assert_eq!(found_within(text, &SourceLimits { source: text.len() - 1, ..limits }), [("S01", message)]);
-    // Nothing lets a tree be deeper than the code that walks it may recurse.
+    // No limit can exceed the depth that code can recurse into.
     let deep = format!("010 1.0 \"A\" {}{}\n", "LOOP X1 { ".repeat(201), "}".repeat(201));
     let message = String::from("braces and parentheses are nested deeper than 200");
     assert_eq!(found_within(&deep, &SourceLimits { nesting: 100_000, ..SourceLimits::default() }), [("S19", message)]);

@@ -351,7 +351,7 @@ mod tests {
                 assert_eq!(cursor.truncated, !whole);
                 assert_eq!(cursor.window(at.into(), width), whole.then_some(expected));
                 assert_eq!(cursor.whole(at, width), whole.then_some(expected));
-                // The same at the pointer, from the next whole byte on, and past a base.
+                // Reads at the pointer give the same numbers, from the next whole byte on and with a base.
                 for base in 0..3u32 {
                     let mut cursor = Cursor::new(&bytes);
                     cursor.base = base.into();
@@ -388,7 +388,7 @@ mod tests {
                 assert_eq!(cursor.truncated, first + count > 160);
             }
         }
-        // What begins before the event is zero, where its end lies within it, too.
+        // A read that begins before the event is zero, even if its end is inside.
         let mut cursor = Cursor::new(&bytes);
         for at in [-1, -4, -8, -9, i64::MIN] {
             assert_eq!(cursor.bit_field(at, 4, 64), 0);

@@ -420,7 +420,7 @@ impl Printer {
         }
     }
 
-    /// The sigevent behind the interrupt's number. Of a record that lost a slot, what is missing is 0.
+    /// Prints the sigevent after the interrupt's number. Words lost with a slot of the record read as 0.
     fn sigevent(&mut self) {
         let notify = |low, count| Value::Bits { value: Box::new(WORD), low, count };
         self.go_to(4);

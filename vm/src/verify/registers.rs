@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(expected(&[set(0), put(0), put(1023)], 3), [1023]);
         assert_eq!(expected(&[set(0), jump(3), set(1), put(1)], 4), [1]);
         assert_eq!(expected(&[set(0), jump(4), set(1), Instr::of(Op::Jump, &[5]), set(1), put(1)], 6), []);
-        // What stands behind a jump is not reached.
+        // Code after an unconditional jump is not reached.
         assert_eq!(expected(&[Instr::of(Op::Jump, &[2]), put(7), set(0)], 3), []);
     }
 
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(run(&[mark, call, lower], counts), Err(Rule::Marks));
         assert_eq!(run(&[mark, call, lower], marks), Ok(()));
         assert_eq!(run(&[set(0), call, put(0)], counts), Ok(()));
-        // What the callee reads was written by the caller.
+        // The caller wrote the registers that the callee reads.
         assert_eq!(run(&[mark, call], of(&[put(0)])), Err(Rule::Marks));
         assert_eq!(run(&[set(0), call], of(&[lower])), Err(Rule::Marks));
         assert_eq!(run(&[mark, call], of(&[lower])), Ok(()));
