@@ -1,19 +1,19 @@
-//! Fixes of what `lower` finds, and the names that were probably meant.
+//! Fixes for the diagnostics of `lower`, and guesses of misspelt names.
 
 use crate::names::Names;
 use crate::predefined::{NAMES, predefined};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Edit, Fix, Span, nearest};
 
-/// Takes a case that is never reached out of its switch. The first case always is, so one stands before it.
+/// Deletes a case that is never reached. Such a case is never the first.
 ///
-/// That is safe where nothing in it counts for the rest of its stanza: assignments number macros, and what is used only
-/// there would be unused then.
+/// The fix is safe only if the case contains no names: assignments number macros, and a name used only there would
+/// become unused.
 pub(crate) fn delete_case(text: &[u8], switch: &Switch<'_>, index: usize) -> Option<Fix> {
     let before = switch.cases.get(index.checked_sub(1)?)?;
     let case = switch.cases.get(index)?;
     let span = Span::new(body_span(&before.body).end, body_span(&case.body).end);
-    // An item may stand directly behind a quote or brace of the case, but not behind a word.
+    // The next item may be adjacent to a quote or brace of the case, but not to a word.
     let is_word = |body: &Body<'_>| matches!(body, Body::Text(Text { kind: TextKind::Word { .. }, .. }));
     let is_apart = text.get(span.end as usize).is_none_or(|byte| byte.is_ascii_whitespace() || b",}".contains(byte));
     let between = if is_word(&before.body) && !is_word(&case.body) && !is_apart { " " } else { "" };
@@ -37,7 +37,7 @@ fn is_plain_body(body: &Body<'_>) -> bool {
     }
 }
 
-/// Whether an item names nothing.
+/// True if the item contains no names.
 fn is_plain(item: &Item<'_>) -> bool {
     let code = |selector: &Selector<'_>| matches!(selector, Selector::Code(_));
     match item {
@@ -50,8 +50,8 @@ fn is_plain(item: &Item<'_>) -> bool {
     }
 }
 
-/// Makes a selector whose match values are hex one whose values are decimal: what is to be written, and the edit. `None` where
-/// no code or cast does.
+/// Rewrites a hex selector so that its match values are decimal. Returns the new text and the edit, or `None` if there
+/// is no such code or cast.
 pub(crate) fn decimal_selector(selector: &Selector<'_>) -> Option<(String, Edit)> {
     let decimal = |size: Size| match size {
         Size::Word => Some("UW".to_string()),
@@ -70,7 +70,7 @@ pub(crate) fn decimal_selector(selector: &Selector<'_>) -> Option<(String, Edit)
             Some((format!("${}%{text}", String::from_utf8_lossy(node.name)), Edit::replace(cast.span, text)))
         }
         Selector::Macro(node) => {
-            // A data word has the hook's size, other macros 64 bits.
+            // A data word has the size of the hook's word, other macros have 64 bits.
             let cast = if matches!(node.name, [b'D', b'1'..=b'5']) { "%UW" } else { "%U8" };
             let text = format!("${}{cast}", String::from_utf8_lossy(node.name));
             Some((text, Edit::insert(node.span.end, cast)))
@@ -78,36 +78,37 @@ pub(crate) fn decimal_selector(selector: &Selector<'_>) -> Option<(String, Edit)
     }
 }
 
-/// The macro that a name which is never assigned was probably meant to be: one of the stanza, or a predefined one.
+/// Finds the macro that was probably meant: one of the stanza or a predefined one.
 pub(crate) fn macro_meant<'n>(name: &[u8], variables: impl Iterator<Item = &'n [u8]>) -> Option<String> {
     let mut own: Vec<&[u8]> = variables.collect();
     own.sort_unstable();
     let known = own.into_iter().chain(NAMES.iter().map(|name| name.as_bytes()));
-    // Short names are all near each other.
+    // Short names are all similar to each other.
     let near = nearest(name, known.filter(|known| known.len() > 2))?;
     Some(String::from_utf8_lossy(near).into_owned())
 }
 
-/// The predefined macro that a name is in another letter case.
+/// Finds a predefined macro whose name differs only in case.
 pub(crate) fn predefined_in_another_case(name: &[u8]) -> Option<String> {
     let upper = name.to_ascii_uppercase();
     predefined(&upper).map(|_| String::from_utf8_lossy(&upper).into_owned())
 }
 
-/// Puts the macro `meant` in place of the one at `node`, whose cast stays.
+/// Replaces the name of a macro and keeps its cast.
 pub(crate) fn rename_macro(node: &MacroRef<'_>, meant: &str) -> Fix {
     let end = node.span.start + 1 + node.name.len() as u32;
     Fix::guess(format!("write `${meant}`"), [Edit::replace(Span::new(node.span.start, end), format!("${meant}"))])
 }
 
-/// The function that was probably meant.
+/// Finds the function that was probably meant.
 pub(crate) fn function_meant(name: &[u8], names: &Names<'_>) -> Option<String> {
     let mut known: Vec<&[u8]> = names.functions.keys().copied().collect();
     known.sort_unstable();
     nearest(name, known).map(|near| String::from_utf8_lossy(near).into_owned())
 }
 
-/// The AIX error name that was probably meant. They are all much alike, so most of its letters stand in their place.
+/// Finds the AIX error name that was probably meant. These names are similar to each other, so most letters must match
+/// in place.
 pub(crate) fn errno_meant(name: &[u8]) -> Option<&'static str> {
     let known = tfbc_vm::ERRNO_NAMES.iter().map(|(_, name)| *name);
     let near = nearest(name, known.clone().map(str::as_bytes))?;

@@ -1,4 +1,4 @@
-//! From IR to a blob: every routine for every environment, callees before callers.
+//! Builds a blob from IR: every routine for every environment, callees before callers.
 
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
@@ -12,14 +12,13 @@ use std::fmt;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
 use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
 
-/// Plain instructions of one routine.
+/// Limit on the plain instructions of one routine.
 const MAX_ROUTINE: usize = 1 << 18;
 
-/// Plain instructions of a program, all environments together: its blob stays below some hundred megabytes.
+/// Limit on the plain instructions of a program in all environments: keeps a blob below a few hundred megabytes.
 const MAX_PROGRAM: usize = 1 << 22;
 
-/// Builds the blob of a checked program. `sources` are those that the IR's source ids name; the plain code is kept for
-/// looking at where it is to be listed.
+/// Builds the blob of a checked program. `sources` are indexed by the source ids of the IR.
 pub(crate) fn build<'p>(
     program: &'p Program,
     graph: &'p Graph,
@@ -73,22 +72,22 @@ pub(crate) fn build<'p>(
     Built { blob, diagnostics, drafts, places }
 }
 
-/// What building gave.
+/// Result of a build.
 pub(crate) struct Built<'p> {
     pub blob: BlobBuilder,
     pub diagnostics: Vec<Diagnostic>,
-    /// The plain code of every routine but the built-in stanzas', with its name.
+    /// Plain code of all routines except built-in stanzas, with their names; only for listings.
     pub drafts: Vec<(String, Draft<'p>)>,
-    /// Of a plain program, the place of each routine's instructions.
+    /// Per routine of a plain program: the source positions of its instructions.
     pub places: Vec<Vec<(SourceId, Span)>>,
 }
 
-/// What is built.
+/// Form of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Linked code.
     Linked,
-    /// The same, and plain code for looking at.
+    /// Linked code, and plain code for listings.
     Listed,
     /// Plain code that can be run.
     Plain,
@@ -102,20 +101,20 @@ struct Builder<'p> {
     diagnostics: Vec<Diagnostic>,
     drafts: Vec<(String, Draft<'p>)>,
     form: Form,
-    /// Of a plain program, the place of each routine's instructions.
+    /// Per routine of a plain program: the source positions of its instructions.
     places: Vec<Vec<(SourceId, Span)>>,
     n_lines: usize,
     bench: Workbench,
-    /// Functions that leave the data pointer alone, with everything they call.
+    /// Per function: true if it and its callees do not use the data pointer.
     still: Vec<bool>,
-    /// What functions and called stanzas came to.
+    /// Routines of functions and called stanzas.
     functions: HashMap<usize, Callees>,
     stanzas: HashMap<u16, Callees>,
-    /// Whether any template sets the base pointer: then a called one may find it set.
+    /// True if any template sets the base pointer: then every called one may find it set.
     any_base: bool,
 }
 
-/// A routine about to be built.
+/// Input of one routine's build.
 struct Plan<'p> {
     node: usize,
     envs: [Env; 4],
@@ -130,11 +129,11 @@ struct Plan<'p> {
     name: Name<'p>,
 }
 
-/// A routine's name in listings.
+/// Name of a routine in listings.
 #[derive(Clone, Copy)]
 enum Name<'p> {
     Entry(Space, u16),
-    /// A stanza that is called.
+    /// Stanza in its form for callers.
     Called(u16),
     Function(&'p [u8]),
 }
@@ -152,7 +151,7 @@ impl fmt::Display for Name<'_> {
 }
 
 impl<'p> Builder<'p> {
-    /// Builds everything, callees before callers; gives the routines of each stanza.
+    /// Builds all routines, callees before callers. Returns the routines of each stanza by environment.
     fn nodes(&mut self) -> Vec<[u32; 4]> {
         let (program, graph) = (self.program, self.graph);
         let n_stanzas = program.stanzas.len();
@@ -164,7 +163,7 @@ impl<'p> Builder<'p> {
                 let function = &program.functions[node - n_stanzas];
                 let plan = Plan {
                     node,
-                    // Functions are called by hooks' stanzas.
+                    // Only stanzas of hooks call functions.
                     envs: Space::Hook.envs(),
                     called: true,
                     n_locals: function.n_locals,
@@ -205,7 +204,7 @@ impl<'p> Builder<'p> {
         routines
     }
 
-    /// Builds a routine for each environment; those that answer alike what it asks share one.
+    /// Builds a routine for each environment. Environments that lead to the same code share one routine.
     fn environments(&mut self, plan: &Plan<'p>) -> Callees {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
@@ -238,10 +237,10 @@ impl<'p> Builder<'p> {
         };
         let draft = emit::emit(&around, shape, plan.heading, plan.body);
         asked = asked.and(draft.asked);
-        // The last one is that of probes.
+        // Coverage probes write to the last register.
         let max = N_REGS - usize::from(self.program.probed);
         if draft.end > max {
-            let text = format!("{} and what it calls need {} registers, of {max}", plan.name, draft.end);
+            let text = format!("{} and its callees need {} registers, at most {max}", plan.name, draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
@@ -268,7 +267,7 @@ impl<'p> Builder<'p> {
         callee
     }
 
-    /// Reports an error of a stanza or function once, whatever the number of environments that have it.
+    /// Reports an error of a stanza or function once, although several environments have it.
     fn complain(&mut self, code: &'static CodeInfo, plan: &Plan<'_>, text: String) {
         let found = Diagnostic::error(code, plan.source, plan.span, text);
         if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
@@ -276,12 +275,12 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Whether a routine is small enough; complains once of a program that is not.
+    /// Checks the limits on code size. A program that is too large is reported once.
     fn fits(&mut self, draft: &Draft<'_>, plan: &Plan<'_>) -> bool {
         let before = self.n_lines;
         self.n_lines += draft.lines.len();
         let text = if draft.lines.len() > MAX_ROUTINE {
-            format!("{} compiles to {} instructions, of {MAX_ROUTINE}", plan.name, draft.lines.len())
+            format!("{} compiles to {} instructions, at most {MAX_ROUTINE}", plan.name, draft.lines.len())
         } else if before <= MAX_PROGRAM && self.n_lines > MAX_PROGRAM {
             format!("with {} the files compile to more than {MAX_PROGRAM} instructions", plan.name)
         } else {
@@ -291,7 +290,7 @@ impl<'p> Builder<'p> {
         false
     }
 
-    /// What a node that is called came to.
+    /// Built routine of a callee.
     fn callee(&self, node: usize, env: Env) -> Option<Callee> {
         let n_stanzas = self.program.stanzas.len();
         let callees = match self.program.stanzas.get(node) {
@@ -308,7 +307,7 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// An entry in listings: a hook's id, or class and event.
+/// Name of an entry in listings: a hook id, or class and event.
 pub(crate) fn entry_name(space: Space, id: u16) -> String {
     Name::Entry(space, id).to_string()
 }
@@ -319,7 +318,7 @@ mod tests {
     use crate::{Options, run};
     use tfbc_grammar::{Source, Sources};
 
-    /// The blob of a source; with each environment's routines made anew where `listed`.
+    /// Blob of a source. If `listed`, no routines are shared between environments.
     fn blob(name: &str, text: &str, listed: bool) -> Option<Vec<u8>> {
         let mut sources = Sources::new();
         sources.add(Source::new(name, text));

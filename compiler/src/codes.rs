@@ -1,40 +1,40 @@
-//! The codes of the compiler's diagnostics: what a template means, as opposed to how it is written.
+//! Codes of the compiler's diagnostics: errors of meaning, as opposed to syntax.
 
 tfbc_grammar::declare_codes! {
-    /// `$hhh` with three hex digits (or four, where such a stanza exists) inserts the stanza with that id, and no
-    /// stanza of the given files has it.
+    /// `$hhh` with three hex digits (or four, if such a stanza exists) inserts the stanza with that id, but no stanza
+    /// in the given files has it.
     ///
     ///     010 1.0 "LABEL" $FED
     ///
-    /// Name the file that holds the stanza too, or mend the id.
+    /// Add the file that contains the stanza, or correct the id.
     NO_SUBROUTINE = "C01", error, "no such template subroutine";
-    /// A call names a function that no stanza of the given files defines.
+    /// No stanza in the given files defines the called function.
     ///
     ///     010 1.0 "LABEL" state($D1)
     ///
-    /// Functions are defined by `{{ name(param) … }}` in any stanza of the file set.
+    /// Define it with `{{ name(param) … }}` in any stanza of any file.
     NO_FUNCTION = "C02", error, "no such function";
     /// A call passes more or fewer arguments than the function has parameters.
     ///
     ///     010 1.0 "LABEL" {{ g(v) $v }} g($D1, $D2)
     ARGUMENT_COUNT = "C03", error, "wrong number of arguments";
-    /// Stanzas or functions call each other in a circle, so that the event would never end.
+    /// Stanzas or functions call each other in a cycle, so the event would never end.
     ///
     ///     010 1.0 "A" $020
     ///     020 1.0 "B" $010
     RECURSION = "C04", error, "recursion";
-    /// Template subroutines and functions may nest 10 levels below the event's own stanza.
+    /// Calls of template subroutines and functions are nested more than 10 levels below the event's own stanza.
     NESTING = "C05", error, "calls nested too deep";
-    /// Predefined macros, but `$DATAPOINTER` and `$BASEPOINTER`, cannot be assigned or declared.
+    /// Predefined macros other than `$DATAPOINTER` and `$BASEPOINTER` cannot be assigned or declared.
     ///
     ///     010 1.0 "LABEL" {{ $PID = 1 }}
     ASSIGN_PREDEFINED = "C06", error, "assignment to a predefined macro";
-    /// A name of three hex digits (or of four, where such a stanza exists) is a template subroutine, not a variable.
+    /// A name of three hex digits (or of four, if such a stanza exists) is a template subroutine, not a variable.
     ///
     ///     010 1.0 "LABEL" {{ $abc = 1 }}
     ASSIGN_SUBROUTINE = "C07", error, "assignment to a template subroutine";
-    /// Expressions, loop counts, BITFLAGS selectors, timers and arguments are numbers. `A`, `S`, `T`, `P` and `F` and
-    /// the macros `$SVC`, `$EXECPATH`, `$LOGFILE` and `$TRACEID` print text.
+    /// Expressions, loop counts, BITFLAGS selectors, timers and arguments need numbers. The codes `A`, `S`, `T`, `P` and
+    /// `F` and the macros `$SVC`, `$EXECPATH`, `$LOGFILE` and `$TRACEID` print text and have no number.
     ///
     ///     010 1.0 "LABEL" {{ $x = A4 }} $x
     TEXT_VALUE = "C08", error, "text where a number is needed";
@@ -46,40 +46,40 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" F4, 1 "one"
     FLOAT_SELECTOR = "C10", error, "floating point selector";
-    /// A match value, mask, flag or field is no number of the selector's base, or a string where the selector is a
-    /// number.
+    /// A match value, mask, flag or field is not a number in the selector's base, or is a string although the selector
+    /// is a number.
     ///
     ///     010 1.0 "LABEL" D4, "one" "1"
     BAD_NUMBER = "C11", error, "match value is not a number";
-    /// A switch on `E` takes the names of AIX error numbers, or decimal numbers.
+    /// Match values of a switch on `E` are names of AIX error numbers, or decimal numbers.
     ///
     ///     010 1.0 "LABEL" E4, ENOSUCH "?"
     UNKNOWN_ERRNO = "C12", error, "unknown error name";
-    /// `& mask` needs a number; the selector is a text.
+    /// `& mask` needs a number, but the selector is a text.
     ///
     ///     010 1.0 "LABEL" A4 & 3, 1 "one"
     TEXT_MASK = "C13", error, "mask on a text";
-    /// A template may define 255 macros.
+    /// A template defines more than 255 macros.
     TOO_MANY_MACROS = "C14", error, "too many macros";
-    /// A parameter is named like a predefined macro, like a template subroutine, or twice.
+    /// A parameter has the name of a predefined macro, of a template subroutine, or of another parameter.
     ///
     ///     010 1.0 "LABEL" {{ f(PID) $PID }} f(1)
     BAD_PARAMETER = "C15", error, "bad parameter name";
-    /// A stanza or function compiles to more than 262,144 instructions, or all of a file set to more than 4,194,304.
-    /// Split the stanza, or put what repeats into a template subroutine, a function or a `LOOP`.
+    /// A stanza or function compiles to more than 262,144 instructions, or all files together to more than 4,194,304.
+    /// Split the stanza, or move repeated parts to a template subroutine, a function or a `LOOP`.
     TOO_LARGE = "C16", error, "template too large";
-    /// The stanza or function, with what it calls, needs more registers than the machine has. Split it.
+    /// The stanza or function and its callees need more registers than the machine has. Split it.
     TOO_MANY_REGISTERS = "C17", error, "too many registers";
     /// An action (`$STOP`, `$BREAK`, `$SKIP`, `$ERROR`) or a template subroutine has no value.
     ///
     ///     010 1.0 "LABEL" {{ $x = $STOP }} $x
     NO_VALUE = "C18", error, "no value";
-    /// A `NAME=VALUE` of a `# tfbc:` comment is not a setting of the dialect. `--dialect help` lists them.
+    /// The `NAME=VALUE` of a `# tfbc:` comment is not a setting of the dialect. `--dialect help` lists the settings.
     ///
     ///     # tfbc: colour=red
     ///     010 1.0 "LABEL"
     BAD_SETTING = "C19", error, "unknown dialect setting";
-    /// The same id stands twice in the files; the later stanza wins.
+    /// Two stanzas have the same id; the later one is used.
     ///
     ///     010 1.0 "FIRST"
     ///     010 1.0 "SECOND"
@@ -88,44 +88,44 @@ tfbc_grammar::declare_codes! {
     ///
     ///     005 1.0 "MY WRAPAROUND"
     RESERVED_ID = "C41", warning, "reserved id";
-    /// The same function is defined twice in the files; the later definition wins.
+    /// A function is defined twice; the later definition is used.
     ///
     ///     010 1.0 "LABEL" {{ f(v) $v }} {{ f(v) "again" }} f($D1)
     REDEFINED_FUNCTION = "C42", warning, "function redefined";
-    /// A case behind `\*` is never reached.
+    /// A case after `\*` is never reached.
     ///
     ///     010 1.0 "LABEL" D4, \* "any", 1 "one"
     UNREACHABLE_CASE = "C43", warning, "unreachable case";
-    /// A case repeats a value; the first one wins.
+    /// Two cases have the same value; the first one is used.
     ///
     ///     010 1.0 "LABEL" D4, 1 "one", 1 "uno"
     DUPLICATE_VALUE = "C44", warning, "duplicate match value";
-    /// A match value, signed or unsigned, does not fit the selector's width, and never matches.
+    /// A match value fits the selector's width neither signed nor unsigned, so it never matches.
     ///
     ///     010 1.0 "LABEL" X1, 100 "never"
     NEVER_MATCHES = "C45", warning, "match value never matches";
-    /// The match values of a hex selector look decimal: `10` is sixteen here.
+    /// The match values of a hex selector look decimal, but `10` means sixteen.
     ///
     ///     010 1.0 "LABEL" $D1, 8 "eight", 9 "nine", 10 "sixteen"
     ///
     /// Cast the selector (`$D1%UW`) to compare decimal numbers, or write `0x10`.
     DECIMAL_LOOKING = "C46", warning, "decimal-looking values on a hex selector";
-    /// A macro that is never assigned or declared in its stanza is 0.
+    /// A macro is never assigned or declared in its stanza, so its value is 0.
     ///
     ///     010 1.0 "LABEL" $cuont
     NEVER_ASSIGNED = "C47", warning, "macro never assigned";
-    /// A template subroutine goes, by `G` or `W`, to a byte that only some events have. Subroutines are called for several
-    /// events. Of those with five data words, the one of a 32-bit hook is the smallest: hook word and data are 24 bytes, in a
-    /// 64-bit hook 48; only generic events are longer. What is read behind an event's end is 0.
+    /// A template subroutine uses `G` or `W` to go to a byte that only some events have. Of the events with five data
+    /// words, that of a 32-bit hook is the shortest: it has 24 bytes including the hook word, that of a 64-bit hook 48.
+    /// Only generic events are longer. Reads past the end of an event give 0.
     ///
     ///     010 1.0 "LABEL" $90F
     ///     90F 1.0 "" G28 X4
     ///
-    /// Nothing is said where the subroutine, or a stanza that calls it, asks for the event's size: `$GENERIC`, `$HOOKENV`,
-    /// `$WORDSIZE`, `$HL`, `HB` or `HT`.
+    /// There is no warning if the subroutine, or a stanza that calls it, checks the event's size with `$GENERIC`,
+    /// `$HOOKENV`, `$WORDSIZE`, `$HL`, `HB` or `HT`.
     PAST_SMALLEST = "C48", warning, "subroutine past the smallest event";
-    /// A BITFLAGS number has a digit that the octal base of the selector's cast does not know; it is read as hex, the
-    /// base of BITFLAGS without a cast.
+    /// The cast of a BITFLAGS selector asks for octal numbers, but a number has other digits. It is read as hexadecimal,
+    /// the base of BITFLAGS without a cast.
     ///
     ///     010 1.0 "LABEL" {{ $m = X2 }} BITFLAGS $m%o4, 080 "M"
     NOT_OCTAL = "C51", warning, "not an octal number";
@@ -137,23 +137,23 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" {{ f(v) $v }}
     UNUSED_FUNCTION = "C50", warning, "unused function";
-    /// A comment allows a code that there is not, or that of an error. Only warnings can be allowed.
+    /// A comment allows an unknown code or the code of an error. Only warnings can be allowed.
     ///
     ///     # tfbc: allow=S99
     ///     010 1.0 "LABEL"
     BAD_ALLOW = "C52", warning, "code that cannot be allowed";
-    /// A comment allows a warning, and nothing that the comment is about has it. Nothing is said of codes that depend on what
-    /// other files are given too, such as C50, and of files with errors.
+    /// A comment allows a warning that does not occur in its scope. This is not checked in files with errors, and not for
+    /// codes that depend on the other given files, such as C50.
     ///
     ///     # tfbc: allow=S47
     ///     010 1.0 "LABEL"
-    UNUSED_ALLOW = "C53", warning, "needless allow";
-    /// The file has no stanza, or as event definitions neither a `datakey` nor an `eventclass`: it formats nothing.
+    UNUSED_ALLOW = "C53", warning, "unnecessary allow";
+    /// The file contains no stanza; or it is event definitions without a `datakey` and an `eventclass`.
     ///
     ///     # 010 1.0 L=APPL "LABEL" X4
     DEFINES_NOTHING = "C54", warning, "file that defines nothing";
-    /// A `bitmask` or `enum` names a field that the format of its datakey does not have, or names none where the format has
-    /// several. Runs of white space count as one blank; else names are compared exactly.
+    /// A `bitmask` or `enum` names a field that its datakey does not have, or names none although the format has several.
+    /// Runs of white space are the same as one blank; otherwise names must match exactly.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%2u1x ipicmd">
@@ -162,7 +162,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     UNKNOWN_FIELD = "X80", error, "no such field";
-    /// Bitmasks, enums and conditions are about fields that are one number, not about texts and arrays.
+    /// Bitmasks, enums and conditions apply to fields that are one number, not to texts and arrays.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1s0 mystring">
@@ -171,15 +171,15 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     NOT_A_NUMBER = "X81", error, "field is not a number";
-    /// A class is a number of 0 to 31, or the name of one of the table, such as `USER` or `COMM`.
+    /// A class is a number from 0 to 31, or a known name such as `USER` or `COMM`.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x a"><event class="USERS" id="65"/></datakey>
     ///     </eventdefinitions>
     BAD_CLASS = "X82", error, "no such class";
-    /// An event id is a number of 0 to 1023, or a name that stands for one event of its class: for kernel calls the label or
-    /// `__KER_` name of the call with `:enter` (or nothing), `:exit`, `:int`, `:enter64` or `:exit64`; for other classes the
-    /// name or the label that `traceprinter` prints.
+    /// An event id is a number from 0 to 1023, or the name of one event of its class. For kernel calls it is the label or
+    /// `__KER_` name of the call, optionally with `:enter`, `:exit`, `:int`, `:enter64` or `:exit64`. For other classes it
+    /// is the name or the label that `traceprinter` prints.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x a">
@@ -187,7 +187,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     BAD_EVENT_ID = "X83", error, "no such event";
-    /// An array of characters has elements of 1 byte. With the dialect setting `char-array=list` others show as lists.
+    /// Elements of a character array have 1 byte. With the dialect setting `char-array=list`, others print as lists.
     ///
     ///     <eventdefinitions>
     ///       <eventclass id="6" name="User Events">
@@ -195,8 +195,8 @@ tfbc_grammar::declare_codes! {
     ///       </eventclass>
     ///     </eventdefinitions>
     CHAR_ARRAY = "X84", error, "characters of more than a byte";
-    /// The conditions of some datakeys read each other's fields in a circle. None of them can be shown first, so all of them are
-    /// refused.
+    /// The conditions of some datakeys read each other's fields in a cycle. None of them can be decided first, so all of
+    /// these datakeys are refused.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x a">
@@ -208,10 +208,10 @@ tfbc_grammar::declare_codes! {
     ///         <condition name="a" value="1"/>
     ///       </datakey>
     ///     </eventdefinitions>
-    CYCLE = "X85", error, "circle of conditions";
-    /// All conditions, each counted once for each event of its datakey, come to more than 4,194,304.
+    CYCLE = "X85", error, "cycle of conditions";
+    /// There are more than 4,194,304 conditions, each counted once per event of its datakey.
     TOO_MANY_CONDITIONS = "X86", error, "too many conditions";
-    /// A bitmask is wider than its field: the bits beyond it are cut.
+    /// A bitmask is wider than its field; the extra bits are ignored.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x flags">
@@ -220,7 +220,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     MASK_WIDTH = "X87", warning, "mask wider than its field";
-    /// A bitmask, or all of a field's bitmasks together, leave no bit: the field's value is always 0.
+    /// The bitmasks of a field have no bit in common, so its value is always 0.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x flags">
@@ -229,7 +229,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     MASK_ZERO = "X88", warning, "mask of 0";
-    /// Several bitmasks on one field leave the bits that are in all of them.
+    /// A field has several bitmasks; only the bits common to all of them remain.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x flags">
@@ -239,7 +239,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     SEVERAL_MASKS = "X89", warning, "several bitmasks on one field";
-    /// A number that no value of the field is, signed or unsigned: it never matches, and behind `!` always.
+    /// A number fits the field neither signed nor unsigned, so it never matches; with `!` it always does.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x state">
@@ -248,8 +248,8 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     NO_SUCH_VALUE = "X90", warning, "value beyond the field";
-    /// The first `value` enum that matches ends the search, so one behind it with the same value is never reached; nor is, behind
-    /// `value="!X"`, any with a value but X.
+    /// The first matching `value` enum ends the search, so a later one with the same value is never reached. After
+    /// `value="!X"`, only X itself is left.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x state">
@@ -259,7 +259,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     UNREACHABLE_ENUM = "X91", warning, "unreachable enum";
-    /// A field has two defaults; the first counts.
+    /// A field has two defaults; the first one is used.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x state">
@@ -269,8 +269,8 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     SECOND_DEFAULT = "X92", warning, "second default";
-    /// Conditions read fields of other datakeys. One on a field of its own datakey is ignored, also where another has a field of
-    /// that name.
+    /// Conditions read fields of other datakeys. A condition on a field of its own datakey is ignored, even if another
+    /// datakey has a field of that name.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x ipicmd">
@@ -279,7 +279,7 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     OWN_LABEL = "X93", warning, "condition on its own datakey";
-    /// No other datakey or eventclass that names the event has a field of that name, so the condition is ignored for that event.
+    /// No other datakey or eventclass of the event has a field of that name, so the condition is ignored for the event.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x ipicmd">
@@ -288,8 +288,8 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     NO_CONTRIBUTOR = "X94", warning, "condition on a field that nothing has";
-    /// Several other datakeys of one event have a field of that name. The condition reads the one that is declared first, and is
-    /// false where that one does not apply.
+    /// Several other datakeys of one event have a field of that name. The condition reads the first one, and is false if
+    /// that datakey does not apply.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x kind"><event class="6" id="65"/></datakey>
@@ -300,13 +300,13 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     SEVERAL_CONTRIBUTORS = "X95", warning, "condition on a field that several have";
-    /// Class 13 is another number of class 5, SYSTEM, and counts as that.
+    /// Class 13 is another number of class 5, SYSTEM, and is read as class 5.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x a"><event class="13" id="1"/></datakey>
     ///     </eventdefinitions>
     CLASS_13 = "X96", warning, "class 13";
-    /// A datakey names one event twice; it applies once.
+    /// A datakey names an event twice, but applies to it once.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x a">
@@ -315,8 +315,8 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     SAME_EVENT = "X97", warning, "the same event twice";
-    /// Where `wide_offset` is not given, wide records of user events are read from `offset`, but those of other classes from byte 0.
-    /// The dialect setting `wide-offset` changes that.
+    /// Without `wide_offset`, wide records of user events are read from `offset`, but those of other classes from byte 0.
+    /// The dialect setting `wide-offset` changes this.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x pid" offset="4">
@@ -324,18 +324,19 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     WIDE_OFFSET = "X98", warning, "wide records are read from elsewhere";
-    /// `%s label` is a text up to its NUL, and `%1s label` a number. The first is not in QNX's reference, and both are taken for one
-    /// another: write `%1s0 label` for a text.
+    /// `%s label` is a text up to its NUL, but `%1s label` is a number. The two are easily confused, and the first is not in
+    /// QNX's reference. Write `%1s0 label` for a text.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%s mystring"><event class="6" id="65"/></datakey>
     ///     </eventdefinitions>
     BARE_STRING = "X99", warning, "`%s` without count";
-    /// `tfbc convert`: the other language has no way to say this, so it is left out. What stands there has to be written by hand, or done without.
+    /// `tfbc convert` left this out, because the other language cannot express it. Write a replacement by hand if you need
+    /// one.
     ///
-    /// Event definitions have labelled fields with names for their values; no text of their own, loops, arithmetic, timers or subroutines. Stanzas cannot find
-    /// what stands behind a text of unknown length.
-    NOT_CARRIED = "V01", warning, "does not carry over";
-    /// `tfbc convert`: this is there in the other language too, and looks or acts a little otherwise.
-    OTHERWISE_SHOWN = "V02", warning, "shown otherwise";
+    /// Event definitions have labelled fields and names for their values, but no other text, loops, arithmetic, timers or
+    /// subroutines. Stanzas cannot locate data after a text of unknown length.
+    NOT_CARRIED = "V01", warning, "cannot be translated";
+    /// `tfbc convert` translated this, but the result looks or acts slightly differently.
+    OTHERWISE_SHOWN = "V02", warning, "shown differently";
 }

@@ -1,9 +1,8 @@
-//! Which parts of format files events reach: programs with probes in them.
+//! Coverage of format files: programs with probes that show which parts events reach.
 //!
-//! A probe is an instruction that does nothing but to be seen: it writes its number to a register that nothing reads.
-//! Probes are put into the intermediate representation, before anything is decided that depends on an event's environment,
-//! and stand in the way of every instruction that would stand for several cases at once. So what an observer of the
-//! machine sees is exact for every construct, in all environments together; and what is printed is the same.
+//! A probe is an instruction without effect: it writes its number to a register that nothing reads. Probes are inserted
+//! into the IR, before any decision depends on the environment, and they prevent instructions from being merged across
+//! cases. So the observed coverage is exact for every construct and environment, and the output does not change.
 
 use crate::build::Form;
 use crate::ir::PROBE_REGISTER;
@@ -12,63 +11,63 @@ use std::collections::HashMap;
 use tfbc_grammar::{SourceId, Sources, Span};
 use tfbc_vm::{Instr, Op, Slot};
 
-/// What a part of a format file is.
+/// Kind of a coverage point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PointKind {
     /// A stanza.
     Stanza,
     /// A function.
     Function,
-    /// A case of a switch, `\*` among them.
+    /// Case of a switch, including `\*`.
     Case,
-    /// The body of a loop.
+    /// Body of a loop.
     Loop,
-    /// A BITFLAGS entry whose bits are set, or whose field is equal.
+    /// BITFLAGS entry whose bits are set, or whose field is equal.
     FlagSet,
-    /// A BITFLAGS entry with a text for bits that are not set, and they are not.
+    /// BITFLAGS entry with a text for cleared bits, if they are cleared.
     FlagClear,
-    /// A datakey, or an event of an eventclass, that is shown.
+    /// Printed datakey, or printed event of an eventclass.
     Datakey,
-    /// An `event` of a datakey that is shown for it.
+    /// `event` of a datakey that was printed for it.
     Event,
-    /// A `bitmask` on a field that is shown.
+    /// `bitmask` of a printed field.
     Bitmask,
-    /// An `enum` whose string is shown.
+    /// `enum` whose string was printed.
     Enum,
-    /// A `default` that is shown.
+    /// `default` that was printed.
     EnumDefault,
-    /// A `condition` that holds.
+    /// `condition` that was true.
     Holds,
-    /// A `condition` that does not hold.
+    /// `condition` that was false.
     Fails,
-    /// What stands in a stanza, function or brace group behind an item that may end the event.
+    /// Items after one that may end the event, in a stanza, function or brace group.
     Rest,
 }
 
-/// A part of a format file that events reach or do not.
+/// Part of a format file that events may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// What it is.
+    /// Kind of the part.
     pub kind: PointKind,
-    /// The file.
+    /// Its source.
     pub source: SourceId,
-    /// Its place: of parts of stanzas, with all that is inside; of elements, the start tag.
+    /// Span of the whole part; for elements, of the start tag.
     pub span: Span,
-    /// What tells it from others: an id, a name, a match value, a flag, a string.
+    /// Distinguishing text: an id, a name, a match value, a flag or a string.
     pub name: String,
 }
 
-/// A compilation with probes.
+/// Compilation with probes.
 #[derive(Debug, Clone)]
 pub struct Instrumented {
-    /// The blob and all that was found, as of [`compile`](crate::compile).
+    /// Blob and diagnostics, as returned by [`compile`](crate::compile).
     pub compiled: Compiled,
-    /// The points, by the numbers of their probes.
+    /// Points, indexed by the numbers of their probes.
     pub points: Vec<Point>,
 }
 
-/// Compiles sources as [`compile`](crate::compile) does, with a probe at every point. Stanzas and functions that are
-/// replaced by later ones have no points, nor have refused definitions.
+/// Compiles sources like [`compile`](crate::compile), with a probe at every point. Stanzas and functions that are
+/// replaced by later ones, and refused definitions, have no points.
 ///
 /// ```
 /// use tfbc_compiler::{Options, coverage};
@@ -86,21 +85,21 @@ pub fn instrument(sources: &Sources, options: &Options) -> Instrumented {
     Instrumented { compiled: Compiled { blob, diagnostics, left_out }, points: probes.points }
 }
 
-/// The number of the point whose probe an instruction of an instrumented program is.
+/// Number of the point, if the instruction is a probe.
 pub fn probe(instr: &Instr) -> Option<usize> {
     let is_probe = instr.op == Op::Const as u8 && instr.slot(Slot::A) == PROBE_REGISTER;
     is_probe.then(|| instr.slot(Slot::B) as usize)
 }
 
-/// The points of a compilation, as they are met.
+/// Coverage points collected during lowering.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
-    /// Whether any are wanted.
+    /// True if the program gets probes.
     pub wanted: bool,
-    /// Whether those are that are met now.
+    /// True if the current part gets probes.
     pub on: bool,
     points: Vec<Point>,
-    /// Points of elements, which several events may have in common.
+    /// Points of XML elements, which several events may share.
     known: HashMap<(PointKind, SourceId, Span), u32>,
 }
 
@@ -109,7 +108,7 @@ impl Probes {
         Self { wanted, on: wanted, ..Self::default() }
     }
 
-    /// The number of a fresh point; `None` where none is wanted.
+    /// Adds a point and returns its number; `None` if probes are off.
     pub fn point(&mut self, kind: PointKind, source: SourceId, span: Span, name: &[u8]) -> Option<u32> {
         if !self.on {
             return None;
@@ -119,7 +118,7 @@ impl Probes {
         Some(self.points.len() as u32 - 1)
     }
 
-    /// The number of an element's point, fresh where it has none yet.
+    /// Returns the number of an element's point, adding it if it is new.
     pub fn element(&mut self, kind: PointKind, source: SourceId, span: Span, name: &[u8]) -> Option<u32> {
         if let Some(known) = self.known.get(&(kind, source, span)) {
             return Some(*known);
@@ -129,7 +128,7 @@ impl Probes {
         Some(number)
     }
 
-    /// The number of an element's point that is known.
+    /// Number of an element's existing point; `None` if probes are off.
     pub fn known(&self, kind: PointKind, source: SourceId, span: Span) -> Option<u32> {
         self.known.get(&(kind, source, span)).copied().filter(|_| self.on)
     }

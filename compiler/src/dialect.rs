@@ -1,10 +1,10 @@
 use tfbc_grammar::nearest;
 use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 
-/// Every decision of ours that a user may see done otherwise, with its default.
+/// Choices that the languages leave open, each with a default.
 ///
-/// `msec`, `timer-key` and `errno` act when an event is printed and hold for a whole blob; the others hold for the
-/// source that sets them.
+/// `msec`, `timer-key` and `errno` act at run time and apply to a whole blob. The others apply to the source that sets
+/// them.
 ///
 /// ```
 /// let mut dialect = tfbc_compiler::Dialect::default();
@@ -14,69 +14,69 @@ use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
-    /// True if a narrow cast takes the first bytes of a macro, otherwise the last.
+    /// True if a narrow cast takes the first bytes of a macro, false for the last.
     pub(crate) high_casts: bool,
     /// True if `F8` prints eight decimals.
     pub(crate) long_f8: bool,
-    /// True if codes in back quotes need not be whole words.
+    /// True if codes in backquotes need not be whole words.
     pub(crate) codes_anywhere: bool,
-    /// True if a LOOP takes all its turns, though the data has ended.
+    /// True if a LOOP runs all its iterations even after the end of the data.
     pub(crate) loop_counts: bool,
-    /// True if tab stops count from the line's first column, otherwise from the margin.
+    /// True if tab stops count from the first column of the line, false from the margin.
     pub(crate) line_tabs: bool,
-    /// Base of unprefixed match values on uncast selectors that print in hex.
+    /// True if match values without a prefix are decimal on uncast selectors that print in hex.
     pub(crate) decimal_matches: bool,
-    /// Which kinds print a soft blank.
+    /// Codes that are followed by a soft blank.
     pub(crate) soft: Soft,
-    /// Whether a subroutine's label prints.
+    /// True if the label of a subroutine prints.
     pub(crate) subroutine_labels: bool,
     /// Level of a stanza without `L=`.
     pub(crate) level: Level,
     /// Timers print milliseconds from this many microseconds on.
     pub(crate) msec: u32,
-    /// Whether a timer's key includes the thread.
+    /// True if the key of a timer includes the thread.
     pub(crate) timer_by_thread: bool,
-    /// Whether error numbers print as AIX names.
+    /// True if error numbers print as AIX names.
     pub(crate) errno_names: bool,
-    /// Whether hex digits are lower case.
+    /// True if hex digits are lower case.
     pub(crate) lower_hex: bool,
-    /// The first tab stop at `L=0`.
+    /// First tab stop of a stanza with `L=0`.
     pub(crate) first_tab: u16,
-    /// Whether `%s label` is a number, as `%4s1 label` is.
+    /// True if `%s label` is a number, like `%4s1 label`.
     pub(crate) bare_s_number: bool,
-    /// Whether a number without a format shows in hex.
+    /// True if a number without a format prints in hex.
     pub(crate) plain_hex: bool,
-    /// Whether all enums are shown that a value meets.
+    /// True if all matching enums print.
     pub(crate) all_enums: bool,
-    /// Where wide records are read from without `wide_offset`.
+    /// Offset of wide records without `wide_offset`.
     pub(crate) wide_offset: WideOffset,
-    /// Whether arrays of characters show as lists.
+    /// True if arrays of characters print as lists.
     pub(crate) char_lists: bool,
 }
 
-/// Where wide records are read from by a datakey without `wide_offset`.
+/// Offset of wide records if a datakey has no `wide_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WideOffset {
-    /// Events of class 6 from `offset`, others from 0.
+    /// `offset` for class 6, 0 for other classes.
     Class,
-    /// From `offset`.
+    /// `offset`.
     Offset,
-    /// From 0.
+    /// 0.
     Zero,
 }
 
-/// Which codes a soft blank follows.
+/// Codes that are followed by a soft blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Soft {
-    /// Numbers: every code but `X0` and those that print text.
+    /// Numbers: every code except `X0` and those that print text.
     Numbers,
-    /// Numbers and the codes that print text, but `X0`.
+    /// Every code except `X0`.
     All,
     /// No code.
     None,
 }
 
-/// Why a dialect setting was refused.
+/// Reason why a dialect setting was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DialectError(pub String);
 
@@ -115,7 +115,7 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// The settings: name, values with the default first, what it decides.
+    /// Settings: name, values with the default first, description.
     pub const SETTINGS: &[(&str, &[&str], &str)] = &[
         ("cast-bytes", &["low", "high"], "which bytes of a macro a cast takes that is narrower than it"),
         ("f8", &["4", "8"], "how many decimals F8 has"),
@@ -158,7 +158,7 @@ impl Dialect {
         ("char-array", &["text", "list"], "how an array of characters shows in event definitions"),
     ];
 
-    /// Settings of commands that read traces: `--dialect` takes them, but no format file and no blob contains them.
+    /// Settings of commands that read traces. `--dialect` accepts them, but format files and blobs do not contain them.
     pub const REPORT_SETTINGS: &[(&str, &[&str], &str)] = &[
         (
             "b-generic-word",
@@ -172,7 +172,7 @@ impl Dialect {
         ),
     ];
 
-    /// Decisions that have another switch: the question, and the values of the switch, default first.
+    /// Choices that have another switch: question, and values of the switch with the default first.
     pub const OTHER_SWITCHES: &[(&str, &str)] = &[
         ("position of the CPU number in an event of trace -p", "--cpuid-word=last, first, after-tid, none"),
         ("which words of which hooks name process, thread, CPU", "--context FILE (docs/context.md)"),
@@ -192,7 +192,7 @@ impl Dialect {
         ),
     ];
 
-    /// Decisions without a switch, since nobody is known to need one: the question, and what is done.
+    /// Choices without a switch: question and answer. No one is known to need another answer.
     pub const WITHOUT_SWITCH: &[(&str, &str)] = &[
         ("what %W alone and an unknown cast print", "as an uncast user macro: X2"),
         ("when a bare word like X17 counts as text", "never in check; in reports if a bare word is allowed there"),
@@ -232,7 +232,7 @@ impl Dialect {
     /// Sets `name` to `value`.
     ///
     /// # Errors
-    /// An unknown name or value, with what is known.
+    /// The name or value is unknown; the message lists the known ones.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), DialectError> {
         if Self::is_of_report(name) {
             let text =
@@ -244,7 +244,7 @@ impl Dialect {
             let known: Vec<_> = all.map(|(known, ..)| *known).collect();
             let hint = hint(name, &known);
             return Err(DialectError(format!(
-                "unknown dialect setting `{name}`; there are {}{hint}",
+                "unknown dialect setting `{name}`; expected one of {}{hint}",
                 known.join(", ")
             )));
         };
@@ -297,14 +297,14 @@ impl Dialect {
         Ok(())
     }
 
-    /// What differs from the default, as the `NAME=VALUE` lines that a blob records.
+    /// Settings that differ from the default, as `NAME=VALUE` lines for the blob.
     pub(crate) fn record(&self) -> String {
         let default = Dialect::default();
         let differ = Self::SETTINGS.iter().filter(|(name, ..)| self.value(name) != default.value(name));
         differ.map(|(name, ..)| format!("{name}={}\n", self.value(name))).collect()
     }
 
-    /// A setting's value as [`Dialect::set`] takes it.
+    /// Value of a setting, in the form that [`Dialect::set`] accepts.
     fn value(&self, name: &str) -> String {
         let either = |second: bool, first: &str, other: &str| if second { other.into() } else { first.into() };
         match name {
@@ -334,7 +334,7 @@ impl Dialect {
         }
     }
 
-    /// Whether a soft blank follows a code.
+    /// True if a soft blank follows the code.
     pub(crate) fn soft_after(&self, code: Code) -> bool {
         let number = match code {
             Code::Ascii { .. } | Code::Counted(_) | Code::Time(_) | Code::Errno(_) | Code::Path(_) => false,
@@ -348,13 +348,13 @@ impl Dialect {
         }
     }
 
-    /// Whether a soft blank follows a macro that prints a number.
+    /// True if a soft blank follows a macro that prints a number.
     pub(crate) fn soft_after_macro(&self) -> bool {
         self.soft_after(Code::Unsigned(Size::Word))
     }
 }
 
-/// The end of a message about a misspelt word: `; did you mean …?`, or nothing where no word comes close.
+/// End of a message about an unknown word: `; did you mean …?`, or nothing if no known word is near.
 fn hint(word: &str, known: &[&str]) -> String {
     let nearest = nearest(word.as_bytes(), known.iter().map(|known| known.as_bytes()));
     nearest.map_or(String::new(), |known| format!("; did you mean `{}`?", String::from_utf8_lossy(known)))

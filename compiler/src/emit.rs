@@ -1,9 +1,9 @@
-//! IR to plain bytecode, once for each environment.
+//! Emits plain bytecode from IR, once per environment.
 //!
-//! Two things are settled here that cost the machine work where they cannot be. The *data pointer*: while its place is
-//! known, reads become reads at fixed offsets, and the machine's pointer is set only where that knowledge ends. The
-//! *soft blank*: while it is known whether one is due, it becomes a blank of the text that follows or nothing; where
-//! it is not, it is printed and taken back.
+//! The emitter resolves two things at compile time where it can. The *data pointer*: while its position is known, reads
+//! use fixed offsets, and the machine's pointer is only set when the position becomes unknown. The *soft blank*: while
+//! it is known if one is due, it becomes part of the following text or disappears; otherwise it is printed and removed
+//! again if needed.
 
 use crate::ir::*;
 use foldhash::{HashMap, HashSet, HashSetExt};
@@ -13,27 +13,27 @@ use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At, num};
 
-/// One step of a routine before linking. Texts are those of the IR where they can be.
+/// Item of a routine before linking. Texts borrow from the IR if possible.
 #[derive(Debug, Clone)]
 pub(crate) enum Plain<'p> {
     /// Prints text.
     Text(Cow<'p, [u8]>),
-    /// A plain instruction; its targets are labels, its tables indices of [`Draft::tables`].
+    /// Plain instruction. Jump targets are labels, tables are indices of [`Draft::tables`].
     Op(Instr),
-    /// A place that jumps name.
+    /// Target of jumps.
     Label(u32),
-    /// The end of the body: what stands behind it is reached by jumps only.
+    /// End of the body. The code after it is only reached by jumps.
     BodyEnd,
 }
 
-/// A step with its place in the source.
+/// Item with its source position.
 #[derive(Debug, Clone)]
 pub(crate) struct Line<'p> {
     pub plain: Plain<'p>,
     pub span: Span,
 }
 
-/// A table before linking.
+/// Table before linking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TableDraft<'p> {
     Number(Vec<(u64, u32)>, u32),
@@ -41,7 +41,7 @@ pub(crate) enum TableDraft<'p> {
     Flags(Vec<(u64, u64, FlagEnd<'p>, FlagEnd<'p>)>),
     /// Texts by number, and the default.
     Texts(Vec<(u64, &'p [u8])>, &'p [u8]),
-    /// Texts by index, the default last.
+    /// Texts by index; the default is last.
     Lits(Vec<&'p [u8]>),
     Nibbles(Nibbles),
 }
@@ -49,15 +49,15 @@ pub(crate) enum TableDraft<'p> {
 /// Texts by the values of nibbles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Nibbles {
-    /// For each nibble, from the lowest of them on.
+    /// Texts per nibble, from the lowest tested nibble on.
     pub texts: Vec<[ShortText; 16]>,
-    /// The lowest nibble's place, in bits.
+    /// Bit offset of the lowest tested nibble.
     pub shift: u32,
-    /// What is printed where no nibble prints anything.
+    /// Text printed if no nibble prints any.
     pub default: ShortText,
 }
 
-/// A text of up to 31 bytes.
+/// Text of up to 31 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ShortText {
     bytes: [u8; 31],
@@ -65,7 +65,7 @@ pub(crate) struct ShortText {
 }
 
 impl ShortText {
-    /// Appends to the text; false where it would be too long.
+    /// Appends to the text; returns false if it becomes too long.
     fn push(&mut self, more: &[u8]) -> bool {
         let room = self.bytes.get_mut(usize::from(self.len)..usize::from(self.len) + more.len());
         let fits = room.is_some();
@@ -81,48 +81,48 @@ impl ShortText {
     }
 }
 
-/// What one side of a BITFLAGS entry prints, and whether a soft blank follows.
+/// Text of one side of a BITFLAGS entry, and true if a soft blank follows it.
 pub(crate) type FlagEnd<'p> = (&'p [u8], bool);
 
-/// A routine in plain bytecode.
+/// Routine in plain bytecode.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draft<'p> {
     pub lines: Vec<Line<'p>>,
     pub tables: Vec<TableDraft<'p>>,
-    /// Its labels are the numbers below this one.
+    /// Number of labels.
     pub n_labels: u32,
-    /// What of the environment it was decided by.
+    /// Environment properties the code depends on.
     pub asked: Asked,
     /// Event bytes that its fixed reads need.
     pub need: u32,
-    /// Registers from here on hold values that are used once.
+    /// First temporary register. A temporary is used once.
     pub first_temp: u16,
-    /// The register behind its last.
+    /// One past its last register.
     pub end: usize,
 }
 
-/// What of its environment a routine's code was decided by.
+/// Set of environment properties that code depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Asked(u8);
 
 impl Asked {
-    /// The size of a word.
+    /// Word size.
     const WORD: Asked = Asked(1);
-    /// Whether hooks are generic.
+    /// Generic hook or not.
     const GENERIC: Asked = Asked(2);
-    /// Where the event's own data begin.
+    /// Offset of the event's own data.
     const START: Asked = Asked(4);
-    /// The byte order.
+    /// Byte order.
     const ORDER: Asked = Asked(8);
-    /// Whether records are combine ones.
+    /// Simple or combine record.
     const FORM: Asked = Asked(16);
 
-    /// Everything that either was decided by.
+    /// Union of both sets.
     pub fn and(self, other: Asked) -> Asked {
         Asked(self.0 | other.0)
     }
 
-    /// Whether two environments answer all of it alike: then they have the same code.
+    /// True if the code is the same in both environments, because they agree in all these properties.
     pub fn alike(self, one: Env, other: Env) -> bool {
         let same = |what: Asked, same: bool| self.0 & what.0 == 0 || same;
         same(Asked::WORD, one.word() == other.word())
@@ -133,8 +133,7 @@ impl Asked {
     }
 }
 
-/// A routine that others call: its number, its variables' first register, the register behind its last, the event
-/// bytes it needs, and what of the environment it was decided by.
+/// Built routine as its callers see it. `first` is the first register of its variables, `end` one past its last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Callee {
     pub routine: u32,
@@ -144,64 +143,64 @@ pub(crate) struct Callee {
     pub asked: Asked,
 }
 
-/// The routines of one stanza or function, by environment.
+/// Built routines of one stanza or function, by environment.
 pub(crate) type Callees = [Callee; 4];
 
-/// What a routine that is emitted may ask of the others.
+/// Context of the emitter: the program and the routines built so far.
 pub(crate) struct Surroundings<'p, 'c> {
     pub program: &'p Program,
     pub env: Env,
     pub functions: &'c HashMap<usize, Callees>,
     pub stanzas: &'c HashMap<u16, Callees>,
-    /// Functions that leave the data pointer alone, with everything they call.
+    /// Per function: true if it and its callees do not use the data pointer.
     pub still: &'c [bool],
 }
 
-/// How a routine begins and ends.
+/// Calling convention and registers of a routine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Whether it is called by others.
+    /// True if other routines call it.
     pub called: bool,
-    /// Whether the base pointer is known to be 0.
+    /// True if the base pointer is known to be 0.
     pub base_is_zero: bool,
-    /// Variables of its own.
+    /// Number of its own variables.
     pub n_locals: u16,
     /// Its first register.
     pub first: u16,
     pub lower_hex: bool,
 }
 
-/// Registers of the row that the templates of one event share.
+/// Number of registers for the row that the templates of one event share.
 pub(crate) const ROW: u16 = 255;
 
-/// Fixed reads beyond this byte go through the data pointer.
+/// Limit on the end of fixed reads; later bytes are read at the data pointer.
 const MAX_FIXED: u64 = 1 << 16;
 
-/// The data pointer saturates at 2^31 bytes.
+/// Limit of the data pointer in bits: it saturates at 2^31 bytes.
 const MAX_BITS: u64 = 1 << 34;
 
-/// The longest switch that becomes an indexed list of short texts.
+/// Limit on the keys of a switch that becomes an indexed list of short texts.
 const MAX_LITS: u64 = 256;
 
-/// What is known of the data pointer.
+/// Knowledge about the data pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pointer {
-    /// It stands so many bits behind the place where the event's own data begin; the machine's own does not say so yet.
+    /// At this many bits after the start of the event's own data; the machine's pointer is not set yet.
     Start(u64),
-    /// It stands at this bit; the machine's own does not say so yet.
+    /// At this bit; the machine's pointer is not set yet.
     At(u64),
-    /// The machine's pointer is right.
+    /// The machine's pointer is valid.
     Live,
 }
 
-/// What is known of the soft blank.
+/// Knowledge about the soft blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Soft {
-    /// None is due.
+    /// Not due.
     No,
-    /// One is due and not printed.
+    /// Due, but not printed.
     Due,
-    /// One may have been printed, and would have to be taken back.
+    /// May have been printed and may have to be removed again.
     Maybe,
 }
 
@@ -210,14 +209,14 @@ struct Emitter<'p, 'c> {
     shape: Shape,
     asked: Cell<Asked>,
     lines: Vec<Line<'p>>,
-    /// What stands behind the body.
+    /// Code after the body: rare paths, reached by jumps.
     tails: Vec<Line<'p>>,
     tables: Vec<TableDraft<'p>>,
     pointer: Pointer,
     soft: Soft,
-    /// Whether the event has ended here.
+    /// True if the event has ended here.
     dead: bool,
-    /// Where demands that are not met go on.
+    /// Label at which a failed demand continues.
     short: Option<u32>,
     need: u32,
     next_temp: usize,
@@ -226,7 +225,7 @@ struct Emitter<'p, 'c> {
     span: Span,
 }
 
-/// Where the event's own data begin, in bytes.
+/// Offset of the event's own data, in bytes.
 const fn data_start(env: Env) -> u64 {
     match env {
         Env::Hook32 => 2,
@@ -258,7 +257,7 @@ pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p
         span: Span::default(),
     };
     if !shape.called {
-        // Variables of a stanza's own; a function's are set by its caller.
+        // Clears the variables of a stanza; the caller sets those of a function.
         for local in 0..shape.n_locals {
             emitter.constant(shape.first + local, 0);
         }
@@ -278,7 +277,7 @@ pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p
 }
 
 impl<'p> Emitter<'p, '_> {
-    /// Notes that the code depends on a thing that the environment tells.
+    /// Returns the environment and records the property that the code depends on.
     fn ask(&self, what: Asked) -> Env {
         self.asked.set(self.asked.get().and(what));
         self.around.env
@@ -292,7 +291,7 @@ impl<'p> Emitter<'p, '_> {
         self.ask(Asked::GENERIC).generic()
     }
 
-    /// The bit at which the data pointer stands, where that is known.
+    /// Position of the data pointer in bits, if it is known.
     fn bits(&self) -> Option<u64> {
         match self.pointer {
             Pointer::Start(bits) => Some((data_start(self.ask(Asked::START)) * 8 + bits).min(MAX_BITS)),
@@ -301,7 +300,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Whether two pointers stand at one place.
+    /// True if both pointers are at the same position.
     fn one_place(&self, one: Pointer, other: Pointer) -> bool {
         match (one, other) {
             (Pointer::Start(bits), Pointer::At(at)) | (Pointer::At(at), Pointer::Start(bits)) => {
@@ -366,7 +365,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Makes the machine's own pointer and blank say what is known, as callers and callees expect.
+    /// Brings the machine's pointer and blank into the state that callers and callees expect.
     fn settle(&mut self) {
         self.go_live();
         self.print_soft();
@@ -386,7 +385,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Before a line end, a tab or the event's end.
+    /// Drops a pending soft blank before a line end, a tab or the end of the event.
     fn end_line(&mut self) {
         if self.soft == Soft::Maybe {
             self.op(Op::SoftDrop, &[]);
@@ -394,7 +393,7 @@ impl<'p> Emitter<'p, '_> {
         self.soft = Soft::No;
     }
 
-    /// Template text, not empty.
+    /// Emits template text; not empty.
     fn text(&mut self, text: &'p [u8]) {
         match (self.soft, begins_blank(text)) {
             (Soft::Due, false) => self.push(BLANK),
@@ -405,7 +404,7 @@ impl<'p> Emitter<'p, '_> {
         self.soft = Soft::No;
     }
 
-    /// Before something that prints at least a byte.
+    /// Prepares for output of at least one byte.
     fn before_some(&mut self) {
         if self.soft == Soft::Due {
             self.push(BLANK);
@@ -413,7 +412,7 @@ impl<'p> Emitter<'p, '_> {
         self.soft = Soft::No;
     }
 
-    /// Before something that may print nothing, which leaves a blank due.
+    /// Prepares for output that may be empty, after which a blank may still be due.
     fn before_maybe(&mut self) {
         self.print_soft();
     }
@@ -544,7 +543,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// A block whose demands that are not met go on with `short`. Only records have such, which are never called.
+    /// Emits a block with a fallback for failed demands. Only records have these, and they are never called.
     fn guarded(&mut self, body: &'p Block, short: &'p Block) {
         let (leave, end) = (self.label(), self.label());
         self.print_soft();
@@ -558,7 +557,7 @@ impl<'p> Emitter<'p, '_> {
         if short.is_empty() {
             self.push(Plain::Label(leave));
         } else {
-            // It is rare: whoever does not need it is spared the jump over it.
+            // The fallback is rare, so it is placed after the body: the common path needs no jump over it.
             let body = std::mem::take(&mut self.lines);
             self.push(Plain::Label(leave));
             self.block(short);
@@ -574,7 +573,7 @@ impl<'p> Emitter<'p, '_> {
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, self.dead && body_state.1);
     }
 
-    /// Makes sure of `bytes` bytes from the pointer on, or leaves.
+    /// Emits a check for `bytes` bytes after the pointer, which jumps to the fallback.
     fn demand(&mut self, bytes: u64) {
         let Some(short) = self.short else { return };
         let bytes = bytes.min(u32::MAX.into());
@@ -635,7 +634,7 @@ impl<'p> Emitter<'p, '_> {
         self.dead = yes.3 && no_dead;
     }
 
-    /// Goes on at `no` where a value is 0.
+    /// Builds a jump to `no` if the value is 0.
     fn unless(&mut self, on: &'p Value, no: u32) -> Instr {
         if let Value::Compare { equal, left, right } = on
             && let Some(Ok(right)) = self.fold(right).map(u32::try_from)
@@ -674,14 +673,14 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Moves a pointer whose place is known.
+    /// Moves a pointer with a known position.
     fn move_by(&mut self, to: impl FnOnce(u64) -> u64) {
         if let Some(at) = self.bits() {
             self.pointer = Pointer::At(to(at));
         }
     }
 
-    /// The byte offset of a read of `len` bytes where it is fixed; the pointer moves past it.
+    /// Byte offset of a read of `len` bytes, if it is fixed; moves the pointer past it.
     fn fixed(&mut self, len: u64) -> Option<u32> {
         let at = self.bits()?.div_ceil(8);
         if !self.shape.base_is_zero || at + len > MAX_FIXED {
@@ -692,7 +691,7 @@ impl<'p> Emitter<'p, '_> {
         Some(at as u32)
     }
 
-    /// The same for a read whose bytes the routine needs.
+    /// Byte offset of a fixed read whose bytes the routine needs in full.
     fn needed(&mut self, len: u64) -> Option<u32> {
         let at = self.fixed(len)?;
         self.need = self.need.max(at + len as u32);
@@ -748,7 +747,7 @@ impl<'p> Emitter<'p, '_> {
         });
     }
 
-    /// Prints hex digits, in the dialect's case.
+    /// Emits hex digits in the case that the dialect asks for.
     fn hex_digits(&mut self, print: impl FnOnce(&mut Self)) {
         if !self.shape.lower_hex {
             return print(self);
@@ -813,13 +812,13 @@ impl<'p> Emitter<'p, '_> {
             }
             How::Time => self.op(Op::PutTime, &[src]),
             How::Path => self.op(Op::PutPath, &[src]),
-            // No bytes of the value: only the padding prints.
+            // No bytes of the value are printed, only the padding.
             How::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
             How::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
         }
     }
 
-    /// What a known number prints, where that is plain.
+    /// Text that a constant prints, if it needs no run-time state.
     fn constant_text(&self, value: u64, how: How) -> Option<Vec<u8>> {
         let mut buf = [0; 64];
         let end = match how {
@@ -832,7 +831,7 @@ impl<'p> Emitter<'p, '_> {
         Some(buf[..end].to_vec())
     }
 
-    /// The value where it is known now. Nothing that reads the event is.
+    /// Value if it is known at compile time. Reads of the event never are.
     fn fold(&self, value: &Value) -> Option<u64> {
         match value {
             Value::Const(value) => Some(*value),
@@ -861,7 +860,7 @@ impl<'p> Emitter<'p, '_> {
                     BinaryOp::Sub => Some(left.wrapping_sub(right)),
                     BinaryOp::Mul => Some(left.wrapping_mul(right)),
                     BinaryOp::And => Some(left & right),
-                    // A division by zero is counted when it happens.
+                    // A division by zero is counted at run time.
                     BinaryOp::Div if right == 0 => None,
                     BinaryOp::Div => Some((left as i64).wrapping_div(right as i64) as u64),
                 }
@@ -873,7 +872,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Computes a value: a variable's own register, or a fresh one.
+    /// Computes a value into a register: the variable's own, or a temporary.
     fn eval(&mut self, value: &'p Value) -> u16 {
         if let Value::Slot(slot) = value {
             return self.slot(*slot);
@@ -940,7 +939,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn low(&mut self, dst: u16, value: &'p Value, n: u32, signed: bool) {
-        // A data word of the same size needs no cut.
+        // A data word of the same size needs no truncation.
         let whole = n >= 8 || matches!(value, Value::DataWord(_)) && n >= self.word().into() && !signed;
         if whole {
             return self.eval_to(dst, value);
@@ -953,7 +952,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// The lowest bit of a number's first bytes or bits, and how many there are.
+    /// Lowest bit, and number of bits, of the first part of a number.
     fn first_bits(&self, of: Size, taken: Taken) -> (u32, u32) {
         let all = self.bytes(of).min(8) * 8;
         let taken = match taken {
@@ -1010,7 +1009,7 @@ impl<'p> Emitter<'p, '_> {
             Select::Text(text, keys) => {
                 let mark = self.temp();
                 self.op(Op::Mark, &[mark.into()]);
-                // The text is taken back before anything sees it, so it meets no soft blank.
+                // The text is removed again before any output, so the pending soft blank stays as it is.
                 let soft = std::mem::replace(&mut self.soft, Soft::No);
                 self.block(text);
                 self.soft = soft;
@@ -1053,7 +1052,7 @@ impl<'p> Emitter<'p, '_> {
         });
     }
 
-    /// The texts of a switch whose cases print nothing but texts, and its default's; where no soft blank is about.
+    /// Texts of a switch whose cases only print text, with its default. Only if no soft blank is pending.
     fn case_texts(&self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<TableDraft<'p>> {
         let text = |body: usize| match &switch.bodies[body][..] {
             [] => Some(&b""[..]),
@@ -1065,8 +1064,8 @@ impl<'p> Emitter<'p, '_> {
         Some(TableDraft::Texts(texts, default))
     }
 
-    /// The texts of a switch whose cases print nothing but short texts, by key from 0, and which prints the value itself
-    /// in hex elsewhere; where no soft blank is about.
+    /// Texts by key of a switch whose cases only print short texts and whose default prints the value in hex. Only if
+    /// no soft blank is pending.
     fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &'p Switch) -> Option<Vec<&'p [u8]>> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         let [Node { inst: Inst::Put(Value::Slot(other), How::HexC), .. }] = &switch.bodies[switch.default?][..] else {
@@ -1087,8 +1086,8 @@ impl<'p> Emitter<'p, '_> {
         Some(by_key)
     }
 
-    /// The texts of a switch whose cases print nothing but short texts, by key from 0, the default last; and the soft
-    /// blank behind it. The blank before it is dealt with.
+    /// Texts by key of a switch whose cases only print short texts, with the default last. Also returns the soft blank
+    /// state after the switch; the blank before it is already emitted.
     fn short_texts(&mut self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<(Vec<&'p [u8]>, Soft)> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) {
@@ -1131,7 +1130,7 @@ impl<'p> Emitter<'p, '_> {
         Some((texts, if soft > 0 { Soft::Due } else { before }))
     }
 
-    /// The cases of a switch, each on its own, then brought to one state.
+    /// Emits the cases of a switch one by one, then brings all of them to the same pointer and blank state.
     fn arms<K: Copy>(
         &mut self,
         switch: &'p Switch,
@@ -1243,7 +1242,7 @@ impl<'p> Emitter<'p, '_> {
         self.print_soft();
         self.op(Op::LoopNext, &[turn.into(), top, all.into()]);
         self.push(Plain::Label(exit));
-        // What the body left is a blank printed, if any: the state in which it began.
+        // After an iteration a blank may have been printed, which is the state that the body began with.
         (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
     }
 
@@ -1265,7 +1264,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    /// Flags with a text for values that meet none of them, where nibbles' texts can say so and no soft blank is about.
+    /// Emits flags with a default text as nibble texts. Returns false if that is not possible.
     fn nibble_flags(&mut self, Flags { value, entries }: &'p Flags, default: &[u8]) -> bool {
         if self.soft != Soft::No {
             return false;
@@ -1280,8 +1279,8 @@ impl<'p> Emitter<'p, '_> {
         true
     }
 
-    /// The texts of each nibble's 16 values, where every entry looks at one nibble, in ascending order, and either all
-    /// of their texts are followed by soft blanks or none.
+    /// Texts per nibble value. Requires that each entry tests one nibble, that nibbles ascend, and that either all
+    /// texts or none have a soft blank.
     fn nibbles(&self, entries: &[Flag]) -> Option<(Nibbles, bool)> {
         let mut nibbles: Vec<[ShortText; 16]> = Vec::with_capacity(entries.len().min(16));
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
@@ -1318,7 +1317,7 @@ impl<'p> Emitter<'p, '_> {
 
 const BLANK: Plain<'static> = Plain::Text(Cow::Borrowed(b" "));
 
-/// Keeps of each key the first case.
+/// Removes cases with duplicate keys; the first one stays.
 fn keep_first(cases: &mut Vec<(u64, usize)>) {
     if !cases.is_sorted_by(|(one, _), (next, _)| one < next) {
         let mut known = HashSet::with_capacity(cases.len());
@@ -1326,12 +1325,12 @@ fn keep_first(cases: &mut Vec<(u64, usize)>) {
     }
 }
 
-/// Whether a text takes the place of a soft blank before it.
+/// True if the text replaces a soft blank before it.
 fn begins_blank(text: &[u8]) -> bool {
     matches!(text, [b' ' | b'\t', ..])
 }
 
-/// Whether a loop's body is `X0` or `X1` and nothing else; with a soft blank or not.
+/// Checks if a loop's body is only `X0` or `X1`. Returns true inside if a soft blank follows it.
 fn dumped(body: &Block) -> Option<bool> {
     let byte = |inst: &Inst| {
         matches!(inst, Inst::Put(Value::Read(Field::Bytes { size: Size::Bytes(1), .. }), How::Hex(Size::Bytes(1))))

@@ -1,4 +1,4 @@
-//! Who calls whom: circles, nesting, and what a routine does by way of those it calls.
+//! Call graph: cycles, nesting, and properties of a routine including its callees.
 
 use crate::codes::{NESTING, RECURSION};
 use crate::ir::ShowId;
@@ -7,30 +7,30 @@ use foldhash::HashMap;
 use tfbc_grammar::{Diagnostic, SourceId, Span};
 use tfbc_vm::Space;
 
-/// Calls that may nest below an event's own stanza.
+/// Limit on nested calls below the stanza of an event.
 const MAX_NESTING: usize = 10;
 
-/// The calls of a program. Nodes are its stanzas, then its functions.
+/// Calls of a program. Nodes are its stanzas, followed by its functions.
 pub(crate) struct Graph {
     n_stanzas: usize,
-    /// Callees of each node, with the place of the call.
+    /// Per node: its callees with the positions of the calls.
     calls: Vec<Vec<(usize, Span)>>,
-    /// Every node behind those it calls.
+    /// All nodes, callees before callers.
     pub order: Vec<usize>,
-    /// What each node does, by itself or through those it calls.
+    /// Per node: properties of the routine including its callees.
     pub facts: Vec<Facts>,
 }
 
-/// What a routine does, by itself or through those it calls.
+/// Properties of a routine including its callees.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Facts {
     pub sets_base: bool,
     pub touches_pointer: bool,
-    /// Timers and `$STOP`: what outlives the event.
+    /// True for timers and `$STOP`, whose effects outlive the event.
     pub has_effects: bool,
-    /// Slots of the event's row that are used.
+    /// Number of slots used in the event's row.
     pub n_slots: u16,
-    /// Calls nested below it.
+    /// Depth of calls nested below it.
     depth: usize,
 }
 
@@ -54,12 +54,12 @@ impl Graph {
         (graph, diagnostics)
     }
 
-    /// The nodes that a node calls.
+    /// Direct callees of a node.
     pub fn callees(&self, node: usize) -> impl Iterator<Item = usize> {
         self.calls[node].iter().map(|(callee, _)| *callee)
     }
 
-    /// Whether anything calls a node.
+    /// Per node: true if another node calls it.
     pub fn called(&self) -> Vec<bool> {
         let mut called = vec![false; self.calls.len()];
         self.calls.iter().flatten().for_each(|(callee, _)| called[*callee] = true);
@@ -92,7 +92,7 @@ impl Graph {
         facts
     }
 
-    /// Orders the nodes behind their callees; what cannot be ordered calls itself.
+    /// Sorts the nodes after their callees. Nodes that cannot be sorted are part of a cycle or call one.
     fn sort(&mut self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
         let mut waiting: Vec<usize> = self.calls.iter().map(Vec::len).collect();
         let mut callers = vec![Vec::new(); self.calls.len()];
@@ -120,8 +120,8 @@ impl Graph {
         }
     }
 
-    /// Follows calls from a node that cannot be ordered until one comes again. No node is on the path before, and none
-    /// behind.
+    /// Follows calls from an unsortable node until a node repeats, and reports that cycle. `on_path` is all false
+    /// before and after.
     fn report_circle(
         &self,
         program: &Program,
@@ -156,7 +156,7 @@ impl Graph {
         for (at, stanza) in program.stanzas.iter().enumerate() {
             let depth = self.facts[at].depth;
             let is_reported = |callee: usize| callee < self.n_stanzas && self.facts[callee].depth > MAX_NESTING;
-            // What calls a stanza that is too deep says nothing more.
+            // Callers of a reported stanza are not reported again.
             if depth <= MAX_NESTING || self.callees(at).any(is_reported) {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Graph {
                 names.push(self.name(program, next));
                 node = next;
             }
-            let text = format!("calls nest {depth} deep, at most {MAX_NESTING}: {}", names.join(" calls "));
+            let text = format!("calls are nested {depth} deep, at most {MAX_NESTING}: {}", names.join(" calls "));
             diagnostics.push(Diagnostic::error(&NESTING, stanza.source, stanza.span, text));
         }
     }

@@ -1,7 +1,7 @@
-//! The intermediate representation: what a routine does, with names resolved and match values typed, and nothing yet
-//! decided that depends on an event's environment.
+//! Intermediate representation of routines: names are resolved and match values typed, but no decision depends on the
+//! environment of an event yet.
 //!
-//! After lowering no stage asks which language a routine came from.
+//! After lowering, no stage depends on the language that a routine came from.
 
 use crate::number::Number;
 use std::fmt;
@@ -9,10 +9,10 @@ use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{SourceId, Span};
 use tfbc_vm::{EnvText, EnvValue, Space};
 
-/// The register that probes write.
+/// Register that probes write to.
 pub(crate) const PROBE_REGISTER: u32 = tfbc_vm::N_REGS as u32 - 1;
 
-/// An id as reports print it: `hhh` for `hhh0`.
+/// Displays an id as in reports: `hhh` for `hhh0`.
 pub(crate) struct ShowId(pub u16);
 
 impl fmt::Display for ShowId {
@@ -22,16 +22,16 @@ impl fmt::Display for ShowId {
     }
 }
 
-/// Everything of one file set.
+/// All routines of one set of files.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub stanzas: Vec<Stanza>,
     pub functions: Vec<Function>,
-    /// Whether there are probes in it.
+    /// True if it contains coverage probes.
     pub probed: bool,
 }
 
-/// An entry: a hook's, or that of a record's class and event.
+/// Entry for a hook, or for class and event of a record.
 #[derive(Debug)]
 pub(crate) struct Stanza {
     pub space: Space,
@@ -41,33 +41,33 @@ pub(crate) struct Stanza {
     pub span: Span,
     pub version: (u32, u32),
     pub level: tfbc_vm::Level,
-    /// Without `@`.
+    /// Label without `@`.
     pub label: Vec<u8>,
     pub hidden: bool,
-    /// Whether it is one of the built-in ones.
+    /// True for a built-in stanza.
     pub builtin: bool,
-    /// Columns that a tab stop is off.
+    /// Shift of the tab stops in columns.
     pub tab_origin: u16,
-    /// Macros numbered in the event's row.
+    /// Number of macros in the event's row.
     pub n_slots: u16,
-    /// Variables of the routine's own.
+    /// Number of the routine's own variables.
     pub n_locals: u16,
-    /// The label as an event's routine prints it.
+    /// Code that prints the label for an event.
     pub heading: Block,
-    /// The label as a called routine prints it.
+    /// Code that prints the label for a caller.
     pub called_heading: Block,
     pub body: Block,
     pub lower_hex: bool,
 }
 
-/// A function.
+/// A function of trcfmt.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub name: Vec<u8>,
     pub source: SourceId,
     pub span: Span,
     pub n_params: u16,
-    /// Parameters and local macros.
+    /// Number of parameters and local macros.
     pub n_locals: u16,
     pub body: Block,
     pub lower_hex: bool,
@@ -75,21 +75,21 @@ pub(crate) struct Function {
 
 pub(crate) type Block = Vec<Node>;
 
-/// An instruction with its place in the source.
+/// Instruction with its source position.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub inst: Inst,
     pub span: Span,
 }
 
-/// There are many: what is large stands apart.
+/// Instruction. Large operands are boxed, because nodes are numerous.
 #[derive(Debug)]
 pub(crate) enum Inst {
     /// Template text.
     Text(Vec<u8>),
-    /// A soft blank is due.
+    /// Makes a soft blank due.
     Soft,
-    /// Does nothing but to be seen: the number of a point.
+    /// Coverage probe with the number of its point.
     Probe(u32),
     Newline,
     Tab,
@@ -100,36 +100,36 @@ pub(crate) enum Inst {
         len: u32,
         width: u32,
     },
-    /// Length, then text, at the data pointer.
+    /// Text at the data pointer, preceded by its length.
     Counted(Size),
-    /// Text at the data pointer, its length given.
+    /// Text at the data pointer with the given length.
     CountedBy(Value),
-    /// 9 to 16 bytes at the data pointer as hex digits.
+    /// 9 to 16 bytes at the data pointer, as hex digits.
     HexBytes(u8),
     Name(EnvText),
-    /// Text at the data pointer up to its NUL, or the event's end: printed with escapes, or passed.
+    /// Text at the data pointer up to its NUL or the end of the event; printed with escapes, or skipped.
     String {
         print: bool,
     },
-    /// So many bytes of text at the data pointer, printed up to a NUL, with escapes.
+    /// This many bytes of text at the data pointer, printed up to a NUL, with escapes.
     Escaped(u32),
-    /// Up to so many words at the data pointer as QNX prints the first bytes of a message.
+    /// Up to this many words at the data pointer, in QNX's format for the first bytes of a message.
     Words(u32),
-    /// The text from the data pointer to so many bytes before the event's end, as QNX prints names.
+    /// Text from the data pointer to `spare` bytes before the end of the event, in QNX's format for names.
     NameText {
         spare: u8,
     },
-    /// Marks the event truncated.
+    /// Marks the event as truncated.
     Cut,
-    /// Runs `body`, whose demands that are not met go on with `short`. Behind it the data pointer stands at the
-    /// event's first byte.
+    /// Runs `body`; a failed `Demand` in it continues with `short`. Afterwards the data pointer is at the first byte of
+    /// the event.
     Guarded(Box<Guarded>),
-    /// Leaves for the guarded block's `short` where the event has fewer bytes from the data pointer on.
+    /// Continues with `short` of the enclosing guarded block if the event has fewer bytes after the data pointer.
     Demand(u64),
-    /// One block for simple records, the other for combines.
+    /// Block for simple records and block for combines.
     ByForm(Box<ByForm>),
     If(Box<If>),
-    /// The texts of the entries that a value meets, a blank between two.
+    /// Texts of all matching entries, separated by blanks.
     FlagList(Box<Flags>),
     Assign(Slot, Value),
     SetPointer(Value),
@@ -148,24 +148,24 @@ pub(crate) enum Inst {
     Stop,
     /// Ends the event.
     Break,
-    /// Ends the event and drops it.
+    /// Ends the event and drops its output.
     Skip,
 }
 
-/// A variable.
+/// Variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// The event's row, shared by the templates of one event.
+    /// Macro in the event's row, which the templates of one event share.
     Row(u16),
-    /// A function's parameter or local.
+    /// Parameter or local of a function.
     Local(u16),
 }
 
-/// A 64-bit number.
+/// 64-bit number.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Const(u64),
-    /// Reads at the data pointer and moves it.
+    /// Reads at the data pointer and advances it.
     Read(Field),
     Slot(Slot),
     Env(EnvValue),
@@ -175,108 +175,108 @@ pub(crate) enum Value {
     WordSize,
     /// `$GENERIC`
     Generic,
-    /// `$D1` to `$D5`, from 1.
+    /// `$D1` to `$D5`; the index is 1 to 5.
     DataWord(u8),
     /// `$DATAPOINTER`
     Pointer,
     /// `$BASEPOINTER`
     Base,
-    /// The low bytes, zero- or sign-extended.
+    /// Low bytes of a value, zero- or sign-extended.
     Low {
         value: Box<Value>,
         size: Size,
         signed: bool,
     },
-    /// `count` bits from `low` up.
+    /// `count` bits of a value, starting at bit `low`.
     Bits {
         value: Box<Value>,
         low: u8,
         count: u8,
     },
-    /// The first bytes, or bits, of a number that is as wide as `of`; all of it if it is no wider.
+    /// First (most significant) bytes or bits of a number of width `of`; the whole number if it is not wider.
     First {
         value: Box<Value>,
         of: Size,
         taken: Taken,
     },
     Binary(BinaryOp, Box<Value>, Box<Value>),
-    /// 1 where both are equal (or differ), else 0.
+    /// 1 if both are equal (or, without `equal`, differ), otherwise 0.
     Compare {
         equal: bool,
         left: Box<Value>,
         right: Box<Value>,
     },
-    /// 1 where the value meets an entry that prints text, else 0.
+    /// 1 if the value matches an entry that prints text, otherwise 0.
     AnyFlag(Box<Flags>),
 }
 
-/// How much is taken of a number.
+/// Part of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     Bytes(Size),
     Bits(u8),
 }
 
-/// A field of the event's buffer.
+/// Field in the event's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Bytes from the next whole byte on in the event's byte order, 1 to 16 of which the low 8 count.
+    /// 1 to 16 bytes from the next whole byte, in the event's byte order; the value is the low 8.
     Bytes { size: Size, signed: bool },
-    /// Bits from the pointer on.
+    /// Bits from the data pointer on.
     Bits(u8),
 }
 
-/// How a number is printed.
+/// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// Two digits a byte.
+    /// Upper- or lower-case hex (see the dialect), two digits per byte.
     Hex(Size),
-    /// 4, 8 or 16 digits.
+    /// Hex with 4, 8 or 16 digits.
     HexFit,
-    /// Two lower-case digits a byte.
+    /// Lower-case hex, two digits per byte.
     HexLow(Size),
-    /// Lower case, without leading zeros.
+    /// Lower-case hex without leading zeros.
     HexMin,
-    /// The same behind `0x`.
+    /// `0x` and lower-case hex without leading zeros.
     HexC,
-    /// Octal behind a `0`.
+    /// `0` and octal.
     OctC,
-    /// A character that prints, or `0x` and hex.
+    /// The character if it is printable, otherwise `0x` and hex.
     Ascii,
     Dec,
     Int,
     Oct,
-    /// So many binary digits.
+    /// This many binary digits.
     Bin(u8),
-    /// A float of so many bytes, with so many decimals.
+    /// Float: size in bytes, decimals.
     Float(u8, u8),
     Errno(Size),
     Time,
     Path,
-    /// A hex digit for a 32-bit hook, four for a 64-bit one.
+    /// One hex digit for a 32-bit hook, four for a 64-bit hook.
     HookType,
-    /// The low bytes as text, padded.
+    /// Low bytes as text, padded to `width`.
     Chars {
         len: u8,
         width: u32,
     },
 }
 
-/// A block, and what is done in its place where a demand in it is not met.
+/// Block with a fallback that runs if a demand in it fails.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     pub body: Block,
     pub short: Block,
 }
 
-/// A block for simple records, and one for combines.
+/// Block for simple records and block for combines.
 #[derive(Debug)]
 pub(crate) struct ByForm {
     pub simple: Block,
     pub wide: Block,
 }
 
-/// Blocks for a value other than 0, and for 0.
+/// Blocks for a value other than 0 and for 0.
 #[derive(Debug)]
 pub(crate) struct If {
     pub on: Value,
@@ -284,16 +284,16 @@ pub(crate) struct If {
     pub otherwise: Block,
 }
 
-/// A block that runs so many times.
+/// Block that runs `count` times.
 #[derive(Debug)]
 pub(crate) struct Loop {
-    /// True if it takes all its turns, though the event has no more data.
+    /// True if it runs all iterations even after the end of the data.
     pub all: bool,
     pub count: Value,
     pub body: Block,
 }
 
-/// A value, and the entries that it may meet.
+/// Value and the entries that it may match.
 #[derive(Debug, Clone)]
 pub(crate) struct Flags {
     pub value: Value,
@@ -303,21 +303,21 @@ pub(crate) struct Flags {
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub on: Select,
-    /// What the cases do.
+    /// Blocks of the cases.
     pub bodies: Vec<Block>,
-    /// The body of every other value.
+    /// Index of the block for all other values.
     pub default: Option<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Select {
-    /// A number of so many bits (`None`: a word's), with the numbers that have a body; the first that is equal wins.
+    /// Number of `width` bits (`None`: a word). Keys are pairs of a number and a block; the first match is used.
     Number { value: Value, width: Option<u32>, keys: Vec<(Number, usize)> },
-    /// What a block prints, with a body by distinct text.
+    /// Text printed by a block. Keys are pairs of a distinct text and a block.
     Text(Block, Vec<(Vec<u8>, usize)>),
 }
 
-/// One BITFLAGS entry: `yes` prints when `value & mask == field`.
+/// BITFLAGS entry: prints `yes` if `value & mask == field`, otherwise `no`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flag {
     pub mask: u64,
@@ -332,14 +332,14 @@ pub(crate) struct FlagText {
     pub soft: bool,
 }
 
-/// Calls `visit` on a block's nodes and on those of the blocks inside it, in order.
+/// Visits the nodes of a block and of all nested blocks, in order.
 pub(crate) fn walk(block: &Block, visit: &mut impl FnMut(&Node)) {
     for node in block {
         walk_node(node, visit);
     }
 }
 
-/// Calls `visit` on a node, and on those of the blocks inside it, in order.
+/// Visits a node and the nodes of its nested blocks, in order.
 pub(crate) fn walk_node(node: &Node, visit: &mut impl FnMut(&Node)) {
     visit(node);
     match &node.inst {
@@ -363,7 +363,7 @@ fn both(first: &Block, second: &Block, visit: &mut impl FnMut(&Node)) {
 }
 
 impl Value {
-    /// Whether computing the value reads at the data pointer or looks where it is.
+    /// True if computing the value uses the data pointer.
     pub fn touches_pointer(&self) -> bool {
         match self {
             Value::Read(_) | Value::Pointer | Value::Env(EnvValue::LogIndex) => true,
@@ -380,7 +380,7 @@ impl Value {
 }
 
 impl Inst {
-    /// Whether the instruction itself uses or moves the data pointer.
+    /// True if the instruction itself uses or moves the data pointer.
     pub fn touches_pointer(&self) -> bool {
         match self {
             Inst::Move(_)

@@ -1,7 +1,7 @@
-//! Stanzas with errors, left out so that the others can be used.
+//! Leaves out stanzas with errors, so that the others can be used.
 //!
-//! A stanza that calls something left out has an error for it, and is left out too. An earlier stanza of the same id, or an
-//! earlier definition of the same function, applies again; so the files are lowered once more after each round.
+//! A stanza that calls one that was left out has an error too, and is left out in turn. An earlier stanza of the same
+//! id, or an earlier definition of the same function, applies again. So the files are lowered again after each round.
 
 use crate::codes::{NO_FUNCTION, NO_SUBROUTINE};
 use crate::ir::ShowId;
@@ -10,32 +10,32 @@ use foldhash::{HashMap, HashSet};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Arena, Diagnostic, Severity, SourceId, Span};
 
-/// Rounds of lowering before the files are refused as a whole. Two or three are usual; more need as many stanzas of one id.
+/// Limit on the rounds before all files are refused. Two or three are usual; more need as many stanzas of one id.
 pub(crate) const MAX_ROUNDS: usize = 100;
 
-/// A stanza that was left out because of an error.
+/// Stanza that was left out because of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its source.
     pub source: SourceId,
-    /// Its place: the whole logical line.
+    /// Span of the whole logical line.
     pub span: Span,
-    /// Its canonical id, if it could be read.
+    /// Canonical id, if it is readable.
     pub id: Option<u16>,
 }
 
-/// A stanza: its unit, and its index in that.
+/// A stanza: index of its unit, and index in that unit's file.
 type Node = (usize, usize);
 
-/// A stanza or function that others call.
+/// Stanza or function that others call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Name<'ast> {
     Stanza(u16),
     Function(&'ast [u8]),
 }
 
-/// Takes the stanzas with errors out of the files, and those that call them. `found` are the errors of this round. Returns an
-/// error for each stanza that calls something left out; `None` if an error belongs to no stanza of a format file.
+/// Removes the stanzas with errors from the files, and those that call them. `found` contains the errors of this round.
+/// Returns an error per stanza that calls a removed one, or `None` if an error belongs to no stanza of a format file.
 pub(crate) fn leave_out<'ast>(
     arena: &'ast Arena,
     units: &mut [Unit<'ast>],
@@ -91,7 +91,7 @@ pub(crate) fn leave_out<'ast>(
     Some(errors)
 }
 
-/// Unit and index of the stanza that an error is about.
+/// Finds the stanza that contains an error.
 fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<Node> {
     let at = units.iter().position(|unit| unit.id == error.primary.source && !unit.builtin)?;
     let stanzas = units[at].file.stanzas;
@@ -113,7 +113,7 @@ fn missing(source: SourceId, span: Span, name: Name<'_>) -> Diagnostic {
     }
 }
 
-/// Who calls what, and how often each name is defined.
+/// Callers of each name, and the number of its definitions.
 struct Calls<'ast> {
     n_definitions: HashMap<Name<'ast>, usize>,
     users: HashMap<Name<'ast>, Vec<(Node, Span)>>,
@@ -138,7 +138,7 @@ impl<'ast> Calls<'ast> {
         calls
     }
 
-    /// Removes the definitions of a stanza; returns the names that nothing defines any more.
+    /// Removes the definitions of a stanza. Returns the names that are no longer defined.
     fn remove(&mut self, stanza: &Stanza<'ast>) -> Vec<Name<'ast>> {
         let mut gone = Vec::new();
         for name in definitions(stanza) {

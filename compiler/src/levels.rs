@@ -1,4 +1,4 @@
-//! Which warnings are said, and as what: by the caller's wish, and by comments of the sources.
+//! Levels of warnings: set by the caller, and by `allow=` comments in sources.
 
 use crate::codes::{BAD_ALLOW, UNUSED_ALLOW};
 use std::cmp::Reverse;
@@ -6,19 +6,18 @@ use std::collections::HashMap;
 use tfbc_grammar::trcfmt::ast::Allow;
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, Severity, SourceId, Span, Spanned, nearest};
 
-/// What becomes of a warning.
+/// Treatment of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It is not said.
+    /// Dropped.
     Allow,
-    /// It is a warning.
+    /// Reported as a warning.
     Warn,
-    /// It is an error.
+    /// Reported as an error.
     Deny,
 }
 
-/// The levels that a caller sets. Of several that are about one code, the one for the fewest codes counts, and of equal ones the
-/// strictest.
+/// Levels set by the caller. If several apply to a code, the most specific one is used; among equals, the strictest.
 ///
 /// ```
 /// use tfbc_compiler::{Level, Levels};
@@ -31,15 +30,15 @@ pub enum Level {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// Beginnings of codes, each with its level.
+    /// Prefixes of codes, each with its level.
     rules: Vec<(String, Level)>,
 }
 
 impl Levels {
-    /// Sets the level of a code, of the codes of one ten (`C4x`) or letter (`C`), or of `all` warnings.
+    /// Sets the level of a code, of a group of ten (`C4x`), of a letter (`C`), or of `all` warnings.
     ///
     /// # Errors
-    /// There is no such code, or it is an error, which no level changes.
+    /// The code is unknown, or it is an error, whose level cannot be lowered.
     pub fn set(&mut self, code: &str, level: Level) -> Result<(), String> {
         let start = if code == "all" { "" } else { code.trim_end_matches('x') };
         if let Some(known) = known().find(|known| known.code == code) {
@@ -51,14 +50,14 @@ impl Levels {
             let is_group = code == "all" || start.len() < 3 && code.len() <= 3 && !start.is_empty();
             let has_warning = |known: &CodeInfo| known.code.starts_with(start) && known.severity == Severity::Warning;
             if !is_group || !known().any(has_warning) {
-                return Err(format!("there is no code `{code}`{}", did_you_mean(code.as_bytes())));
+                return Err(format!("unknown code `{code}`{}", did_you_mean(code.as_bytes())));
             }
         }
         self.rules.push((start.into(), level));
         Ok(())
     }
 
-    /// Whether nothing is set.
+    /// True if no level is set.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -68,7 +67,7 @@ impl Levels {
         about.map(|(start, level)| (start.len(), *level)).max().map_or(Level::Warn, |(_, level)| level)
     }
 
-    /// Drops the warnings that are allowed, and makes those errors that are denied.
+    /// Drops the allowed warnings and turns the denied ones into errors.
     pub(crate) fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
         if self.is_empty() {
             return;
@@ -83,7 +82,7 @@ impl Levels {
     }
 }
 
-/// Every code of sources.
+/// All codes about sources.
 fn known() -> impl Iterator<Item = &'static CodeInfo> {
     tfbc_grammar::CODES.iter().chain(crate::CODES).copied()
 }
@@ -102,10 +101,10 @@ fn did_you_mean(code: &[u8]) -> String {
     near(code).map_or(String::new(), |near| format!("; did you mean `{}` ({})?", near.code, near.title))
 }
 
-/// Codes of findings that depend on what other files stand beside the one with the comment: allowing them is never needless.
+/// Codes that depend on the other files of the set. Allowing them is never reported as unnecessary.
 const OF_THE_SET: &[&str] = &["S22", "C40", "C42", "C48", "C50", "X94", "X95", "C53"];
 
-/// Drops the warnings that the comments of a source allow, and says what is wrong with those comments.
+/// Drops the warnings that a source's comments allow, and reports problems with those comments.
 pub(crate) fn allow(source: SourceId, allows: &[Allow<'_>], diagnostics: &mut Vec<Diagnostic>) {
     if allows.is_empty() {
         return;
@@ -120,7 +119,7 @@ pub(crate) fn allow(source: SourceId, allows: &[Allow<'_>], diagnostics: &mut Ve
         match rule.known {
             None => found.push(rule.unknown(source)),
             Some(known) if known.severity == Severity::Error => found.push(rule.is_error(source, known)),
-            // What a stanza with errors would be warned of is not known.
+            // After an error, the warnings of its stanza are unknown.
             Some(known) if !scopes.is_used(rule) && !has_errors && !OF_THE_SET.contains(&known.code) => {
                 found.push(rule.unused(source, known));
             }
@@ -131,13 +130,14 @@ pub(crate) fn allow(source: SourceId, allows: &[Allow<'_>], diagnostics: &mut Ve
     diagnostics.append(&mut found);
 }
 
-/// Where each code is allowed. Scopes are those of stanzas or elements: of two, one holds the other or they lie apart.
+/// Scopes in which each code is allowed. Scopes are stanzas or elements, so two of them are nested or disjoint.
 struct Scopes(HashMap<&'static str, Vec<Scope>>);
 
-/// One place where a code is allowed; `None` is the whole file. Of a code, they stand in the order of their starts, outer ones first.
+/// Scope of one `allow=`; a span of `None` is the whole file. The scopes of a code are sorted by start, outer ones
+/// first.
 struct Scope {
     span: Option<Span>,
-    /// The next larger one around it.
+    /// Index of the innermost scope around this one.
     around: Option<usize>,
     used: bool,
 }
@@ -164,7 +164,7 @@ impl Scopes {
         Scopes(scopes)
     }
 
-    /// Whether a finding is allowed; every scope that it lies in is used then.
+    /// True if a diagnostic is allowed. Marks every scope that contains it as used.
     fn allow(&mut self, source: SourceId, found: &Diagnostic) -> bool {
         if found.severity != Severity::Warning || found.primary.source != source {
             return false;
@@ -194,7 +194,7 @@ impl Scope {
         self.span.map_or(0, |span| span.start)
     }
 
-    /// By start, the larger first.
+    /// Sort key: by start, then larger scopes first.
     fn order(&self) -> (u32, bool, Reverse<u32>) {
         (self.start(), self.span.is_some(), Reverse(self.span.map_or(u32::MAX, |span| span.end)))
     }
@@ -204,12 +204,12 @@ impl Scope {
     }
 }
 
-/// One code of a comment.
+/// One code of an `allow=` comment.
 struct Rule<'a> {
     code: Spanned<&'a [u8]>,
     known: Option<&'static CodeInfo>,
     scope: Option<Span>,
-    /// What goes when the code does.
+    /// The range that a fix deletes.
     removal: Span,
 }
 
@@ -232,10 +232,10 @@ impl<'a> Rule<'a> {
     }
 
     fn unknown(&self, source: SourceId) -> Diagnostic {
-        let message = format!("there is no code `{}` to allow", self.text());
+        let message = format!("unknown code `{}` in `allow=`", self.text());
         let warning = Diagnostic::warning(&BAD_ALLOW, source, self.code.span, message);
         match near(self.code.node) {
-            None => warning.with_help("codes stand in the findings, such as `warning[S47]`"),
+            None => warning.with_help("use the code of a diagnostic, such as S47 of `warning[S47]`"),
             Some(near) => {
                 let fix = Fix::guess(format!("write `{}`", near.code), [Edit::replace(self.code.span, near.code)]);
                 warning.with_help(format!("did you mean `{}` ({})?", near.code, near.title)).with_fix(fix)
@@ -246,12 +246,12 @@ impl<'a> Rule<'a> {
     fn is_error(&self, source: SourceId, known: &CodeInfo) -> Diagnostic {
         let message = format!("{} ({}) is an error and cannot be allowed", known.code, known.title);
         let warning = Diagnostic::warning(&BAD_ALLOW, source, self.code.span, message);
-        warning.with_help("only warnings can").with_fix(self.deletion())
+        warning.with_help("delete it: only warnings can be allowed").with_fix(self.deletion())
     }
 
     fn unused(&self, source: SourceId, known: &CodeInfo) -> Diagnostic {
         let here = if self.scope.is_some() { "here" } else { "in this file" };
-        let message = format!("nothing {here} has {} ({}): it need not be allowed", known.code, known.title);
+        let message = format!("nothing {here} has {} ({}), so it need not be allowed", known.code, known.title);
         let warning = Diagnostic::warning(&UNUSED_ALLOW, source, self.code.span, message);
         warning.with_help("delete it").with_fix(self.deletion())
     }

@@ -1,6 +1,7 @@
-//! Syntax trees in, blobs out: lower, check, emit, link. The only package that knows both sides.
+//! Compiler from syntax trees to blobs: lower, check, emit, link. The only package that knows both the languages and
+//! the bytecode.
 //!
-//! Sources are trcfmt files of AIX or XML event definitions of QNX, told apart by content.
+//! Sources are AIX trcfmt files or QNX XML event definitions, distinguished by their content.
 //!
 //! ```
 //! use tfbc_compiler::{Options, compile};
@@ -52,61 +53,62 @@ use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;
 use tfbc_grammar::{Arena, CodeInfo, Diagnostic, Severity, Source, SourceId, SourceLimits, Sources, Span};
 
-/// Every code of the compiler's diagnostics, in order.
+/// All codes of the compiler's diagnostics, in order.
 pub static CODES: &[&CodeInfo] = codes::ALL;
 
-/// How to compile.
+/// Options of a compilation.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// What the language leaves open.
+    /// Choices that the languages leave open.
     pub dialect: Dialect,
-    /// What sources may ask for.
+    /// Limits on sources.
     pub limits: SourceLimits,
-    /// Which warnings are said, and as what.
+    /// Levels of warnings.
     pub levels: Levels,
-    /// True if stanzas with errors are left out, so that the others can be used; otherwise they refuse the whole.
+    /// True if stanzas with errors are left out and the others used; false if one error refuses everything.
     pub keep_going: bool,
-    /// True if an undefined format code is text, with a warning, if a bare word is allowed at its place.
+    /// True if an undefined format code is text, with a warning, where a bare word is valid.
     pub codes_as_text: bool,
-    /// True if an update file may call stanzas and functions that no source contains: they may be in the format file that
-    /// it updates. No blob comes of such calls.
+    /// True if an update file may call stanzas and functions that no source contains, because they may be in the format
+    /// file it updates. No blob is made if there are such calls.
     pub updates_call_out: bool,
 }
 
-/// What a compilation gave.
+/// Result of a compilation.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// The blob; `None` if there is an error in a trcfmt file that is not left out, or an XML file of which nothing can be
-    /// used. A datakey or event of an XML file that is in error is left out alone.
+    /// The blob; `None` if a trcfmt file has errors that are not left out, or if an XML file is refused as a whole. A
+    /// datakey or event with an error is always left out on its own.
     pub blob: Option<Vec<u8>>,
-    /// Everything found, by source and place. What [`Options::levels`] makes an error of a warning leaves the blob as it is.
+    /// All diagnostics, sorted by source and position. A warning that [`Options::levels`] turns into an error does not
+    /// affect the blob.
     pub diagnostics: Vec<Diagnostic>,
-    /// Stanzas that were left out because of errors ([`Options::keep_going`]), by source and place.
+    /// Stanzas left out because of errors ([`Options::keep_going`]), sorted by source and position.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Parses and compiles a set of sources into one blob. Of trcfmt stanzas with one id the last wins; all definitions of
-/// XML files act together. The built-in stanzas of the reserved hooks are part of every blob.
+/// Parses and compiles sources into one blob. Of several stanzas with the same id the last is used; all definitions of
+/// XML files apply. Every blob includes the built-in stanzas of the reserved hooks.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
     let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
     let (blob, diagnostics, left_out) = run(sources, options, Form::Linked, &mut Probes::default(), take);
     Compiled { blob, diagnostics, left_out }
 }
 
-/// What [`compile_plainly`] gave.
+/// Result of [`compile_plainly`].
 #[derive(Debug, Clone)]
 pub struct Plain {
-    /// Blob and findings.
+    /// Blob and diagnostics.
     pub compiled: Compiled,
-    /// For each routine of the blob, the place of each of its instructions. The source behind the last one that was given is
-    /// [`BUILT_IN_STANZAS`].
+    /// Per routine of the blob: the source positions of its instructions. The source id after the last given one refers
+    /// to [`BUILT_IN_STANZAS`].
     pub places: Vec<Vec<(SourceId, Span)>>,
 }
 
-/// The format file of the stanzas that are part of every blob.
+/// Format file of the stanzas included in every blob.
 pub const BUILT_IN_STANZAS: &str = include_str!("core.trcfmt");
 
-/// The same as [`compile`], but each step of a template stays an instruction of its own: for looking at runs.
+/// Compiles sources without fusing instructions: each step of a template is one instruction, for tracing runs.
 ///
 /// ```
 /// use tfbc_compiler::{Options, compile_plainly};
@@ -130,7 +132,7 @@ pub fn compile_plainly(sources: &Sources, options: &Options) -> Plain {
     Plain { compiled: Compiled { blob, diagnostics, left_out }, places }
 }
 
-/// One stage of the compiler, for looking at.
+/// Stage of the compiler whose output can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// The lexer's tokens.
@@ -143,7 +145,7 @@ pub enum Stage {
     Bytecode,
 }
 
-/// The text of one stage of a compilation, as far as errors let it come. The built-in stanzas are left out.
+/// Lists the output of one stage, as far as errors permit. Built-in stanzas are left out.
 pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<Diagnostic>) {
     match stage {
         Stage::Tokens => {
@@ -183,7 +185,7 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
     }
 }
 
-/// The language of a source.
+/// Language of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Language {
     Trcfmt,
@@ -191,14 +193,13 @@ enum Language {
 }
 
 impl Language {
-    /// The language, by content.
+    /// Detects the language by content.
     fn of(source: &Source) -> Self {
         if datakey_tree::is_xml(source) { Language::Xml } else { Language::Trcfmt }
     }
 }
 
-/// The passes, in order; what is built has a form. `take` is given the IR and what it was built to, nothing
-/// where the files have errors.
+/// Runs all passes in order. `take` gets the IR and the built code, `None` if the files have errors.
 fn run<T>(
     sources: &Sources,
     options: &Options,
@@ -210,7 +211,7 @@ fn run<T>(
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
     let mut diagnostics = Vec::new();
-    // What is refused alone, with everything that is said of definitions.
+    // Diagnostics of definitions, which are refused individually and never refuse the blob.
     let mut alone = Vec::new();
     let mut xml_units = Vec::new();
     let mut units = vec![Unit {
@@ -281,7 +282,7 @@ fn run<T>(
             diagnostics.extend(found.into_iter().filter(|found| round == 1 || found.severity == Severity::Error));
             continue;
         }
-        // Later rounds say of the rest what the first has said of all.
+        // Later rounds repeat the warnings of the first round, so only the first round's are kept.
         diagnostics.extend(found.into_iter().filter(|_| round == 1));
         alone.extend(of_records);
         break take(&program, built);
@@ -292,7 +293,7 @@ fn run<T>(
         levels::allow(id, allows, &mut diagnostics);
     }
     for (id, what) in empty {
-        // Errors tell why.
+        // Errors already explain why nothing is defined.
         let is_error = |found: &Diagnostic| found.primary.source == id && found.severity == Severity::Error;
         if !diagnostics.iter().any(is_error) {
             let message = format!("file defines nothing: it has {what}");
@@ -310,17 +311,17 @@ fn run<T>(
     (taken, diagnostics, left_out)
 }
 
-/// True if an error is about a whole file, so that no stanza of it can be used.
+/// True if an error concerns a whole file, so that none of its stanzas can be used.
 fn refuses_file(found: &Diagnostic) -> bool {
     let of_file = [&SOURCE_TOO_LARGE, &TOO_MANY_TEMPLATES, &LEFT_OUT];
     let is_xml = found.code.code.starts_with('X');
     found.severity == Severity::Error && (is_xml || of_file.contains(&found.code))
 }
 
-/// The most errors, and the most warnings, that are shown of one source.
+/// Limit on the errors, and on the warnings, shown per source.
 const MAX_FINDINGS: usize = 10_000;
 
-/// Drops what is too much of a source's findings, which stand together, and says how many these are.
+/// Drops diagnostics above the limit per source, and adds one with their number. Diagnostics must be sorted by source.
 fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     if diagnostics.len() <= MAX_FINDINGS {
         return;
@@ -334,7 +335,7 @@ fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
             (n_left_out, counts) = (0, [0; 2]);
         }
         let count = &mut counts[usize::from(found.severity == Severity::Error)];
-        // What the parser says of its own findings stays.
+        // The parser's own note about dropped diagnostics is kept.
         *count += usize::from(found.code != &LEFT_OUT);
         if *count <= MAX_FINDINGS {
             kept.push(found);
@@ -346,7 +347,7 @@ fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     *diagnostics = kept;
 }
 
-/// Says that more was found in the source that the last finding is about.
+/// Diagnostic with the number of dropped ones, at the last diagnostic that is kept.
 fn left_out(kept: &[Diagnostic], n: usize) -> Option<Diagnostic> {
     let place = &kept.last().filter(|_| n > 0)?.primary;
     let severity = kept.iter().map(|found| found.severity).max();
@@ -355,13 +356,13 @@ fn left_out(kept: &[Diagnostic], n: usize) -> Option<Diagnostic> {
     Some(make(&LEFT_OUT, place.source, place.span, message))
 }
 
-/// The complaint about the source with which the templates of all come to too many.
+/// Error for the source that brings the number of templates above the limit.
 fn too_many(id: SourceId, n_before: usize, n: usize, limits: &SourceLimits) -> Option<Diagnostic> {
     let max = limits.templates;
     (n_before <= max && n > max).then(|| {
         let text = format!("with this source, the files have {n} templates, more than {max}");
         let error = Diagnostic::error(&TOO_MANY_TEMPLATES, id, Span::default(), text);
-        error.with_help("`--max-templates` raises the limit")
+        error.with_help("raise the limit with `--max-templates`")
     })
 }
 
@@ -369,7 +370,7 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|found| found.severity == Severity::Error)
 }
 
-/// The dialect of one source: the given one with its own settings.
+/// Dialect of one source: the given one, modified by the source's own settings.
 fn settings(
     given: &Dialect,
     id: SourceId,
@@ -387,8 +388,8 @@ fn settings(
     dialect
 }
 
-/// The dialect that the blob records: that of its sources if they have the same; otherwise the given one, with the last
-/// source's settings that act on a whole blob.
+/// Dialect recorded in the blob: that of the sources if they agree. Otherwise the given one, with the settings of the
+/// last source that apply to a whole blob.
 fn blob_dialect(given: &Dialect, units: &[Unit<'_>]) -> Dialect {
     let mut own = units.iter().filter(|unit| !unit.builtin).map(|unit| &unit.dialect);
     if let Some(first) = own.next()

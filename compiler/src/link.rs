@@ -1,42 +1,42 @@
-//! Plain bytecode to linked: runs of plain instructions become fused ones, texts become literals of the instruction
-//! that follows, labels become instruction numbers, tables find their place in the blob.
+//! Links plain bytecode: fuses runs of instructions, attaches texts as literals to the next instruction, replaces
+//! labels by instruction numbers, and places tables in the blob.
 
 use crate::emit::{Draft, Line, Plain, TableDraft};
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
 use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
 
-/// Literals up to this length are cut into pieces of 16 bytes; longer ones go to the string pool.
+/// Literals up to this length are split into pieces of 16 bytes; longer ones go to the string pool.
 const MAX_INLINE: usize = 48;
 
-/// Where routines are linked, one after the other.
+/// Buffers of the linker, reused for all routines.
 #[derive(Debug, Default)]
 pub(crate) struct Workbench {
-    /// The instructions of the routine that was linked last.
+    /// Instructions of the last linked routine.
     pub code: Vec<Instr>,
-    /// Where each of them stands in the source.
+    /// Source position of each instruction.
     pub spans: Vec<Span>,
-    /// Text that waits for an instruction to carry it.
+    /// Text waiting for an instruction to carry it.
     text: Vec<u8>,
-    /// The instruction at each label, [`UNKNOWN`] for one that has not come yet.
+    /// Instruction at each label; [`UNKNOWN`] until the label is reached.
     labels: Vec<u32>,
-    /// How many lines that are no labels stand before each label.
+    /// Number of items before each label, not counting labels.
     places: Vec<u32>,
     variables: Variables,
 }
 
-/// A label's place that is not known yet.
+/// Label that has not been reached.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What is known of a linked routine beside its instructions.
+/// Properties of a linked routine.
 pub(crate) struct Linked {
-    /// How many of its instructions are its body.
+    /// Number of instructions in its body.
     pub body: u32,
-    /// The event bytes it needs.
+    /// Event bytes that it needs.
     pub need: u32,
 }
 
-/// Links one routine. Where it is to stay `plain`, each step is an instruction of its own, at its own place.
+/// Links one routine. If `plain`, instructions are not fused, and each keeps its own source position.
 pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbench, plain: bool) -> Linked {
     bench.begin(draft);
     let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
@@ -99,7 +99,7 @@ impl Workbench {
     }
 }
 
-/// Marks instructions of one opcode in a row that the machine runs together.
+/// Marks runs of instructions with the same opcode, which the machine executes in one dispatch.
 fn run_together(code: &mut [Instr]) {
     let mut following = 0;
     for at in (0..code.len()).rev() {
@@ -135,11 +135,11 @@ impl Linker<'_> {
         text.clear();
     }
 
-    /// Pushes what a run of lines comes to; gives how many lines that were.
+    /// Pushes a fused instruction. Returns the number of items it replaces.
     fn fused(&mut self, fused: &Fused, span: Span) -> usize {
         let text = &fused.text;
         if text.len() > 16 {
-            // The text is too long to be taken back: it is checked for on its own.
+            // Too long to be removed again, so the check runs on its own before the text.
             if let Some(reach) = fused.reach {
                 self.push(reach, span);
             }
@@ -147,7 +147,7 @@ impl Linker<'_> {
             self.push(fused.instr, span);
             return fused.n_lines;
         }
-        // What waits is printed in any case, so only the field's own text is taken back.
+        // Earlier text is printed in any case; only the field's own text is removed if the field is missing.
         let back = text.len() as u32;
         let mut instr = fused.instr;
         if back > 0 {
@@ -163,10 +163,10 @@ impl Linker<'_> {
         fused.n_lines
     }
 
-    /// The body's end. A body is not empty; where more stands behind it, an instruction keeps the place of its end.
+    /// Ends the body. A body is never empty. If code follows, an `End` instruction marks where the body ends.
     fn end_body(&mut self, span: Span, more: bool) {
         self.flush(span);
-        // An event's routine ends by itself.
+        // The machine ends a routine after its last instruction.
         let named = self.bench.labels.iter().any(|label| *label as usize == self.bench.code.len());
         let code = &mut self.bench.code;
         if code.len() > 1 && !named && code.pop_if(|last| *last == Instr::new(Op::End)).is_some() {
@@ -181,14 +181,14 @@ impl Linker<'_> {
         }
     }
 
-    /// Prints the text that waits, before a place that jumps name.
+    /// Pushes a `Print` for the waiting text, so that a jump target does not skip it.
     fn flush(&mut self, span: Span) {
         if !self.bench.text.is_empty() {
             self.push(Instr::new(Op::Print), span);
         }
     }
 
-    /// Puts instruction numbers for labels, and places in the blob for tables.
+    /// Replaces labels by instruction numbers, and table indices by offsets in the blob.
     fn resolve(&mut self, tables: &[TableDraft<'_>]) {
         for at in 0..self.bench.code.len() {
             let mut instr = self.bench.code[at];
@@ -275,7 +275,7 @@ impl Linker<'_> {
     }
 }
 
-/// A short text in `WORDS` words: its bytes, zeros, and its length in the last byte.
+/// Short text in `WORDS` words: its bytes, zeros, and its length in the last byte.
 fn packed<const WORDS: usize>(text: &[u8]) -> [u64; WORDS] {
     let mut bytes = [0; 32];
     bytes[..text.len()].copy_from_slice(text);
@@ -289,17 +289,17 @@ fn with_literal(mut instr: Instr, text: &[u8]) -> Instr {
     instr
 }
 
-/// What a run of lines comes to.
+/// Fused instruction for a run of items.
 struct Fused {
     instr: Instr,
-    /// Text that stands between the question for a field and its read.
+    /// Text between the check for a field and its read.
     text: Vec<u8>,
-    /// The question on its own.
+    /// The check as an instruction of its own.
     reach: Option<Instr>,
     n_lines: usize,
 }
 
-/// A number at a fixed place, as the lines read so far take it from the event.
+/// Number at a fixed offset, as far as the items read so far describe it.
 #[derive(Clone, Copy)]
 struct Number {
     at: u32,
@@ -307,25 +307,25 @@ struct Number {
     little: bool,
     mode: u32,
     short: u32,
-    /// Bits of the field from the least significant one up: the first, and how many.
+    /// Bits of the field, counted from the least significant: first bit and count.
     low: u32,
     count: u32,
     signed: bool,
-    /// The register that holds it.
+    /// Register that receives it.
     register: u32,
 }
 
-/// Lines that are looked at for another use of a register.
+/// Number of items searched for another use of a register.
 const AHEAD: usize = 64;
 
-/// What is known of a routine's registers.
+/// Knowledge about the registers of a routine.
 #[derive(Debug, Default)]
 struct Variables {
-    /// Registers from here on hold values that are used once.
+    /// First temporary register. A temporary is used once.
     first_temp: u32,
-    /// For each register below, whether its every value is read in the block that wrote it.
+    /// Per variable: true if each value is only read in the basic block that wrote it.
     in_block: Vec<bool>,
-    /// For each register below, the last block that wrote it, from 1.
+    /// Per variable: the last basic block that wrote it, counted from 1.
     written: Vec<u32>,
 }
 
@@ -336,7 +336,7 @@ impl Variables {
         let below = |register: &u32| *register < draft.first_temp.into();
         let ops =
             || draft.lines.iter().filter_map(|line| if let Plain::Op(op) = &line.plain { Some(op) } else { None });
-        // Where a routine is called, it may read any of them.
+        // A callee may read any of them.
         let calls = ops().any(|instr| instr.op == Op::Call as u8);
         if calls || !ops().any(|instr| registers(instr, Kind::Dst).any(|to| below(&to))) {
             return;
@@ -366,13 +366,13 @@ impl Variables {
     }
 }
 
-/// Finds runs of lines for which there is a fused instruction.
+/// Finds runs of items that one fused instruction can replace.
 struct Fuser<'d> {
     lines: &'d [Line<'d>],
     variables: &'d Variables,
-    /// How many lines that are no labels stand before each label.
+    /// Number of items before each label, not counting labels.
     places: &'d [u32],
-    /// Event bytes that the routine needs: a window at least, where it reads anything.
+    /// Event bytes that the routine needs: at least a window of 8 if it reads any.
     need: u32,
 }
 
@@ -384,7 +384,7 @@ impl<'d> Fuser<'d> {
         }
     }
 
-    /// Whether nobody reads a register's value behind the line `at`.
+    /// True if the register's value is not read after item `at`.
     fn dead(&self, register: u32, at: usize) -> bool {
         if register >= self.variables.first_temp {
             return true;
@@ -403,7 +403,7 @@ impl<'d> Fuser<'d> {
         self.lines.len() <= at + AHEAD
     }
 
-    /// The fused instruction that the lines from `at` on begin with.
+    /// Finds the fused instruction for the items from `at` on.
     fn fuse(&self, at: usize) -> Option<Fused> {
         let (first, reach) = self.op(at)?;
         let asked = (first == Op::Reach).then_some(reach);
@@ -427,14 +427,14 @@ impl<'d> Fuser<'d> {
         Some(Fused { instr, text, reach: asked.copied(), n_lines: end - at })
     }
 
-    /// A text that is asked for and printed.
+    /// String that is checked for and printed.
     fn string(&self, at: usize, reach: &Instr) -> Option<(Instr, usize)> {
         let ((Op::PtrSet, set), (Op::TakeString, _)) = (self.op(at)?, self.op(at + 1)?) else { return None };
         let fits = set.c == 0 && set.b.checked_add(1) == Some(reach.b);
         fits.then(|| (Instr::of(Op::StringAt, &[set.b, 0, reach.d]), 2))
     }
 
-    /// A short field that tells where to go on.
+    /// Short text field that selects a jump.
     fn selector(&self, at: usize) -> Option<Instr> {
         let [(Op::Mark, mark), (Op::Text, text), (Op::SwitchText, switch)] =
             [self.op(at)?, self.op(at + 1)?, self.op(at + 2)?]
@@ -445,7 +445,7 @@ impl<'d> Fuser<'d> {
         fits.then(|| Instr::of(Op::SwitchTextAt, &[text.b, switch.c, text.c]))
     }
 
-    /// The number that a line reads.
+    /// Number that the item reads.
     fn number(&self, at: usize, asked: Option<&Instr>) -> Option<Number> {
         let (op, load) = self.op(at)?;
         let (little, mode) = match (op, asked) {
@@ -472,7 +472,7 @@ impl<'d> Fuser<'d> {
         })
     }
 
-    /// The instruction for a number and what the lines from `at` on do with it, and the line behind these.
+    /// Fuses a number with the items from `at` on that use it. Returns the instruction and the index after them.
     fn used(&self, mut number: Number, mut at: usize) -> Option<(Instr, usize)> {
         loop {
             if let Some(found) = self.printed(&number, at) {
@@ -488,7 +488,7 @@ impl<'d> Fuser<'d> {
         Some((number.instr(Op::Get, self.need, |window| [number.register, window, 0]), at))
     }
 
-    /// The number behind the next line, where that takes some of its bits or extends its sign.
+    /// Applies the next item to the number, if it takes some of its bits or extends its sign.
     fn narrowed(&self, number: &Number, at: usize) -> Option<Number> {
         let (op, instr) = self.op(at)?;
         let into = u32::from(instr.a);
@@ -505,7 +505,7 @@ impl<'d> Fuser<'d> {
         Some(Number { low: bits.0, count: bits.1, signed: bits.2, register: into, ..*number })
     }
 
-    /// The instruction that takes a number and does what the next lines do with it, and the line behind these.
+    /// Fuses a number with its output. Returns the instruction and the index after the fused items.
     fn printed(&self, number: &Number, at: usize) -> Option<(Instr, usize)> {
         let (op, put) = self.op(at)?;
         let source = match op {
@@ -574,8 +574,8 @@ impl<'d> Fuser<'d> {
 }
 
 impl Number {
-    /// The instruction that takes the number from a window within the event bytes that are needed; `operands` puts the
-    /// window's place into the first three slots but the form's.
+    /// Instruction that reads the number from a window inside of the needed event bytes. `operands` maps the window's
+    /// offset to the first three operands other than the form.
     fn instr(&self, op: Op, need: u32, operands: impl Fn(u32) -> [u32; 3]) -> Instr {
         let window = self.at.min(need - 8);
         let before = (self.at - window) * 8;
@@ -593,11 +593,11 @@ impl Number {
     }
 }
 
-/// The registers that an instruction reads ([`Kind::Src`]) or writes ([`Kind::Dst`]), marks among them.
+/// Registers that an instruction reads ([`Kind::Src`]) or writes ([`Kind::Dst`]), including marks.
 fn registers(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     let mark = if kind == Kind::Src { Kind::Mark } else { Kind::NewMark };
-    // A loop's own count is read, too.
+    // A loop also reads its own counter.
     let counts = kind == Kind::Src && instr.op == Op::LoopNext as u8;
     let wanted = move |of: Kind| of == kind || of == mark || counts;
     operands.iter().filter(move |(_, _, of)| wanted(*of)).map(|(_, slot, _)| instr.slot(*slot))

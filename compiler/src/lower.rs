@@ -1,5 +1,5 @@
-//! trcfmt's front door: syntax trees to IR. Names are resolved, match values typed, soft blanks placed; every error
-//! of meaning is found here.
+//! Lowers trcfmt syntax trees to IR: resolves names, types match values, places soft blanks. All semantic errors of
+//! trcfmt are found here.
 
 use crate::advice;
 use crate::codes::*;
@@ -13,10 +13,10 @@ use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span, Spanned};
 use tfbc_vm::{EnvValue, Space};
 
-/// Macros that a template may define.
+/// Limit on the macros that a template may define.
 const MAX_MACROS: usize = 255;
 
-/// Lowers the winning stanzas and functions of a file set. Stanzas that a later one replaces are checked only.
+/// Lowers the stanzas and functions of a set of files. Those replaced by later ones are only checked.
 pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut program = ir::Program::default();
@@ -45,7 +45,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) 
         program.functions.push(scope.function(definition.function));
         if !wins {
             let name = definition.function.name;
-            let text = format!("function `{}` is defined again; the last definition wins", show(name.node));
+            let text = format!("function `{}` is defined again; the last definition is used", show(name.node));
             let winner = &names.definitions[names.functions[name.node]];
             let place = (units[winner.unit].id, winner.function.name.span);
             diagnostics.push(Diagnostic::warning(&REDEFINED_FUNCTION, unit.id, name.span, text).with_secondary(
@@ -66,7 +66,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) 
     (program, diagnostics)
 }
 
-/// Warns of stanzas that replace one another, and of reserved ids.
+/// Warns about stanzas with the same id, and about reserved ids.
 fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found: &mut Vec<Diagnostic>) {
     let unit = &units[at.0];
     let stanza = &unit.file.stanzas[at.1];
@@ -74,7 +74,7 @@ fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found
     let winner = names.stanzas[&id];
     if winner != at {
         let other = units[winner.0].file.stanzas[winner.1].id.span;
-        let text = format!("stanza {} is defined again; the later one wins", ShowId(id));
+        let text = format!("stanza {} is defined again; the later one is used", ShowId(id));
         found.push(Diagnostic::warning(&REDEFINED_STANZA, unit.id, stanza.id.span, text).with_secondary(
             units[winner.0].id,
             other,
@@ -91,7 +91,7 @@ fn show(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// One stanza or function on its way to IR.
+/// Lowering of one stanza or function.
 struct Scope<'s, 'ast> {
     unit: &'s Unit<'ast>,
     names: &'s Names<'ast>,
@@ -100,11 +100,11 @@ struct Scope<'s, 'ast> {
     probes: &'s mut Probes,
     variables: HashMap<&'ast [u8], Variable>,
     in_function: bool,
-    /// Whether `$ERROR` stands in the brace group being lowered.
+    /// True if the current brace group contains `$ERROR`.
     error: bool,
-    /// The local that a conditional `$ERROR` sets, once there is one.
+    /// Local that a conditional `$ERROR` sets, if there is one.
     error_flag: Option<u16>,
-    /// The local that holds what BITFLAGS tests, where it is tested for probes, too.
+    /// Local for the tested value of BITFLAGS, if coverage probes test it too.
     tested: Option<u16>,
     n_locals: u16,
 }
@@ -116,7 +116,7 @@ struct Variable {
     read: bool,
 }
 
-/// A selector: a number with its width and the base of its match values, or a text.
+/// Selector: a number with width and base of its match values, or a text.
 enum Selected {
     Number { value: Value, width: Option<u32>, base: Base },
     Errno { value: Value, width: Option<u32> },
@@ -146,7 +146,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A probe for a part that begins here.
+    /// Adds a coverage probe for a part.
     fn probe(&mut self, kind: PointKind, span: Span, name: &[u8]) -> Option<Node> {
         let point = self.probes.point(kind, self.unit.id, span, name)?;
         Some(Node { inst: Inst::Probe(point), span })
@@ -225,7 +225,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Meaning::User => self.variables.contains_key(param.node).then_some("another parameter"),
             };
             if let Some(clash) = clash {
-                let text = format!("parameter `{}` is named like {clash}", show(param.node));
+                let text = format!("parameter `{}` has the name of {clash}", show(param.node));
                 self.error(&BAD_PARAMETER, param.span, text);
             }
             let variable = Variable { slot, defined: param.span, is_parameter: true, read: false };
@@ -248,7 +248,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// Numbers the macros that a descriptor assigns or declares, by first appearance.
+    /// Numbers the macros that a descriptor assigns or declares, in order of first appearance.
     fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> Slot) {
         let mut found = Vec::new();
         own_items(items, &mut |item| match item {
@@ -263,7 +263,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 continue;
             }
             if self.variables.len() == MAX_MACROS {
-                let text = format!("`${}` is macro number {}, of {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
+                let text = format!("`${}` is macro number {}, at most {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
                 self.error(&TOO_MANY_MACROS, name.span, text);
                 return;
             }
@@ -276,7 +276,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A macro that a subroutine may share is not known to be unused.
+    /// Warns about unused macros, unless a subroutine shares the event's row and may use them.
     fn unused_macros(&mut self, shared: bool) {
         if shared {
             return;
@@ -289,7 +289,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A brace group, function body or stanza: where `$ERROR` stands in it, the event ends behind it.
+    /// Lowers a brace group, function body or stanza. If it contains `$ERROR`, the event ends after the group.
     fn group(&mut self, items: Descriptor<'ast>) -> Block {
         let (outer, outer_flag) = (std::mem::take(&mut self.error), self.error_flag.take());
         let mut block = Vec::with_capacity(items.len() + 4);
@@ -334,7 +334,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Declare(name) => {
                 self.assignable(name);
             }
-            // Functions are lowered by themselves; the parser refuses one inside another.
+            // Functions are lowered separately; the parser refuses nested ones.
             Item::Function(_) => {}
             Item::Call(call) => self.call(call, out),
             Item::Switch(switch) => self.switch(switch, out),
@@ -377,7 +377,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A printing code at the data pointer.
+    /// Lowers a printing code at the data pointer.
     fn code(&mut self, code: Code, span: Span, out: &mut Block, soft: bool) {
         let read = |size, signed| Value::Read(ir::Field::Bytes { size, signed });
         let inst = match code {
@@ -392,7 +392,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Octal(size) => Inst::Put(read(size, false), How::Oct),
             Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), How::Float(n, self.decimals(n))),
             Code::HookBytes => Inst::Put(Value::Env(EnvValue::HookLen), How::Dec),
-            // A digit for a 32-bit hook, four for a 64-bit one.
+            // Prints one digit for a 32-bit hook, four for a 64-bit hook.
             Code::HookType => return self.hook_type(span, out, soft),
             Code::Time(size) => Inst::Put(read(size, false), How::Time),
             Code::Errno(size) => Inst::Put(read(size, false), How::Errno(size)),
@@ -445,7 +445,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A template subroutine.
+    /// Inserts a template subroutine.
     fn insert(&mut self, id: u16, node: &MacroRef<'ast>, out: &mut Block) {
         if self.names.stanzas.contains_key(&id) {
             push(out, node.span, Inst::CallStanza(id));
@@ -480,7 +480,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     Code::Time(size) => Inst::Put(low(size, false), How::Time),
                     Code::Errno(size) => Inst::Put(low(size, false), How::Errno(size)),
                     Code::Path(size) => Inst::Put(low(size, false), How::Path),
-                    // No casts: the parser makes them unknown ones.
+                    // The parser returns these as unknown casts.
                     Code::HookBytes | Code::HookType => Inst::Put(value, How::HexFit),
                 };
                 (inst, self.unit.dialect.soft_after(code))
@@ -516,12 +516,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// Decimals of a float of so many bytes.
+    /// Number of decimals of a float with `n_bytes` bytes.
     fn decimals(&self, n_bytes: u8) -> u8 {
         if n_bytes == 8 && self.unit.dialect.long_f8 { 8 } else { 4 }
     }
 
-    /// The number behind a macro that carries a cast.
+    /// Value of a macro that has a cast, cut to the bytes that the cast takes.
     fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         let value = self.whole_castable(node)?;
         let code = match node.cast {
@@ -547,7 +547,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         Some(Value::First { value: Box::new(value), of, taken })
     }
 
-    /// The number behind a macro, before its cast.
+    /// Value of a macro, before its cast.
     fn whole_castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         match self.resolve(node.name) {
             Resolved::Variable(slot) => Some(Value::Slot(slot)),
@@ -559,14 +559,14 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Resolved::Predefined(Predefined::Pointer) => Some(Value::Pointer),
             Resolved::Predefined(Predefined::Base) => Some(Value::Base),
             _ => {
-                let text = format!("`${}` has no value that a cast could read", show(node.name));
+                let text = format!("`${}` has no value to cast", show(node.name));
                 self.error(&BAD_CAST, node.span, text);
                 None
             }
         }
     }
 
-    /// Whether a macro may be assigned or declared; complains where not.
+    /// Target of an assignment or declaration. Reports an error and returns `None` if the macro cannot be assigned.
     fn assignable(&mut self, name: &Name<'ast>) -> Option<Target> {
         if let Some(variable) = self.variables.get(name.node) {
             return Some(Target::Slot(variable.slot));
@@ -585,7 +585,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     Some("choose a name that is not 3 hex digits".to_string());
                 None
             }
-            // Beyond the limit of macros, which has been reported.
+            // Exceeds the limit on macros, which was already reported.
             Meaning::User => None,
         }
     }
@@ -621,7 +621,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    /// A code as a number.
+    /// Value of a code as a number.
     fn code_value(&mut self, code: Code, span: Span) -> Value {
         let (size, signed) = match code {
             Code::Binary { bits } => return Value::Read(ir::Field::Bits(bits)),
@@ -631,14 +631,14 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Hex(size) | Code::Unsigned(size) | Code::Octal(size) | Code::Errno(size) => (size, false),
             Code::Signed(size) => (size, true),
             Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
-                self.error(&TEXT_VALUE, span, "this code prints text and has no number");
+                self.error(&TEXT_VALUE, span, "expected a number, found a code that prints text");
                 return Value::Const(0);
             }
         };
         Value::Read(ir::Field::Bytes { size, signed })
     }
 
-    /// A macro as a number.
+    /// Value of a macro as a number.
     fn macro_value(&mut self, node: &MacroRef<'ast>) -> Value {
         if let Some(cast) = node.cast {
             let Some(value) = self.castable(node) else { return Value::Const(0) };
@@ -654,12 +654,16 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Resolved::Predefined(Predefined::Pointer) => Value::Pointer,
             Resolved::Predefined(Predefined::Base) => Value::Base,
             Resolved::Predefined(Predefined::Text(_)) => {
-                let text = format!("`${}` is text and has no number", show(node.name));
+                let text = format!("expected a number, found the text `${}`", show(node.name));
                 self.error(&TEXT_VALUE, node.span, text);
                 Value::Const(0)
             }
             Resolved::Predefined(_) | Resolved::Subroutine(_) => {
-                self.error(&NO_VALUE, node.span, format!("`${}` acts and has no value", show(node.name)));
+                self.error(
+                    &NO_VALUE,
+                    node.span,
+                    format!("expected a number, found `${}`, which has no value", show(node.name)),
+                );
                 Value::Const(0)
             }
         }
@@ -679,7 +683,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Code::Signed(size) => Value::Low { value, size, signed: true },
                 Code::HookBytes | Code::HookType => *value,
                 Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::Time(_) | Code::Path(_) => {
-                    self.error(&TEXT_VALUE, span, "this cast gives text and no number");
+                    self.error(&TEXT_VALUE, span, "expected a number, found a cast to text");
                     Value::Const(0)
                 }
             },
@@ -692,7 +696,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let Some(&function) = self.names.functions.get(name.node) else {
             if !self.names.broken_functions.contains(name.node) {
                 let meant = self.names.suggestion(|| advice::function_meant(name.node, self.names));
-                let error = self.error(&NO_FUNCTION, name.span, format!("no function `{}`", show(name.node)));
+                let error =
+                    self.error(&NO_FUNCTION, name.span, format!("function `{}` is not defined", show(name.node)));
                 if let Some(help) = tfbc_grammar::trcfmt::foreign_word(name.node) {
                     error.help = Some(help.into());
                 } else if let Some(meant) = meant {
@@ -714,7 +719,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         push(out, call.span, Inst::CallFunction { function, arguments });
     }
 
-    /// What a selector selects.
+    /// Lowers a selector.
     fn select(&mut self, selector: &Selector<'ast>) -> Selected {
         match selector {
             Selector::Code(code) => self.select_code(code.node, code.span),
@@ -737,7 +742,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Errno(size) => Selected::Errno { value: self.code_value(code, span), width: width_of(size) },
             _ => {
                 let (width, base) = width_and_base(code);
-                // The selected bits are compared, so a sign does not matter.
+                // Bit patterns are compared, so the sign does not matter.
                 let value = match self.code_value(code, span) {
                     Value::Read(ir::Field::Bytes { size, .. }) => Value::Read(ir::Field::Bytes { size, signed: false }),
                     value => value,
@@ -811,7 +816,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             bodies.push(behind(probe, self.body(&case.body)));
             let index = bodies.len() - 1;
             if default.is_some() {
-                let text = "this case stands behind `\\*` and is never reached";
+                let text = "case after `\\*` is never reached";
                 self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix =
                     advice::delete_case(self.unit.text, switch, index);
             } else if let MatchValue::Any(_) = case.value {
@@ -823,7 +828,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let on = match selected {
             Selected::Text(text) => {
                 if let Some(mask) = switch.mask.filter(|_| !broken) {
-                    self.error(&TEXT_MASK, mask.span, "a mask needs a number, and the selector is text");
+                    self.error(&TEXT_MASK, mask.span, "mask needs a number, but the selector is text");
                 }
                 Select::Text(text, keys.texts)
             }
@@ -848,7 +853,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         Value::Binary(BinaryOp::And, Box::new(value), Box::new(Value::Const(bits)))
     }
 
-    /// Files one case under its key.
+    /// Adds a case under its key.
     fn case(&mut self, selected: &Selected, switch: &ast::Switch<'ast>, index: usize, keys: &mut Keys) {
         let value = &switch.cases[index].value;
         let fresh = match (selected, value) {
@@ -871,7 +876,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             }
         };
         if !fresh {
-            let text = "this value has a case already; the first one wins";
+            let text = "value has a case already; the first case is used";
             self.warn(&DUPLICATE_VALUE, value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
         }
     }
@@ -908,25 +913,26 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 Base::Octal => "octal",
                 Base::Binary => "binary",
             };
-            let text = format!("`{}` is no {kind} number of 64 bits", show(word.node));
+            let text = format!("`{}` is not a 64-bit {kind} number", show(word.node));
             self.error(&BAD_NUMBER, word.span, text);
         }
         number
     }
 
-    /// A number of BITFLAGS: one that is not octal where the cast asks for that is hex, as without a cast.
+    /// Parses a number of BITFLAGS. If the cast asks for octal but the number is not, it is hexadecimal, as without a
+    /// cast.
     fn flag_numeral(&mut self, word: &ast::Value<'ast>, base: Base) -> Option<number::Number> {
         let hex = number::parse(word.node, Base::Hex);
         if base != Base::Octal || hex.is_none() || number::parse(word.node, base).is_some() {
             return self.numeral(word, base);
         }
-        let text = format!("`{}` is no octal number and is read as hex", show(word.node));
+        let text = format!("`{}` is not an octal number and is read as hex", show(word.node));
         self.warn(&NOT_OCTAL, word.span, text);
         hex
     }
 
-    /// Values of decimal digits alone, one of them `10`, another of one digit, and not all of one bit, as flags are: probably
-    /// meant as decimal.
+    /// Warns about hex match values that were probably meant as decimal: all have only decimal digits, one is `10`, one
+    /// has a single digit, and they are not all single bits, as flags are.
     fn decimal_looking(&mut self, switch: &ast::Switch<'ast>) {
         let words = || {
             switch.cases.iter().filter_map(|case| match &case.value {
@@ -942,23 +948,23 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {
             let span = switch.selector.span();
             let decimal = advice::decimal_selector(&switch.selector);
-            let text = "the values of this hex selector look decimal: `10` is sixteen here";
+            let text = "values of a hex selector look decimal, but `10` means sixteen";
             let warning = self.warn(&DECIMAL_LOOKING, span, text);
             warning.help = Some(match &decimal {
-                Some((text, _)) => format!("to compare decimal numbers, write `{text}`; else write `0x10`"),
-                None => "cast the selector to compare decimal numbers, such as `%UW`; else write `0x10`".into(),
+                Some((text, _)) => format!("write `{text}` to compare decimal numbers, otherwise `0x10`"),
+                None => "cast the selector to compare decimal numbers, such as `%UW`, otherwise write `0x10`".into(),
             });
             warning.fix = decimal.map(|(text, edit)| Fix::guess(format!("write `{text}`"), [edit]));
         }
     }
 
     fn body(&mut self, body: &Body<'ast>) -> Block {
-        // Most are one text.
+        // Most bodies are one text.
         let mut out = Vec::with_capacity(1);
         match body {
             Body::Text(text) => self.text(text, &mut out),
             Body::Backquoted(text) => {
-                // No brace group of its own: `$ERROR` here ends the event behind the group around the switch.
+                // Backquotes are not a brace group: `$ERROR` in them ends the event after the group around the switch.
                 let outer = std::mem::take(&mut self.error);
                 self.backquoted(text, &mut out);
                 if std::mem::replace(&mut self.error, outer) {
@@ -986,7 +992,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             let flag = match entry {
                 FlagEntry::Flag { flag, yes, no } => pattern(self, flag).map(|mask| Flag {
                     mask,
-                    // No bit of a zero flag is ever set.
+                    // A flag of 0 never matches.
                     field: if mask == 0 { 1 } else { mask },
                     yes: flag_text(yes),
                     no: no.as_ref().map(flag_text).unwrap_or_default(),
@@ -1009,7 +1015,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         if probes.is_empty() {
             return push(out, node.span, Inst::Flags(ir::Flags { value, entries }.into()));
         }
-        // The value may be read at the data pointer: it is read once.
+        // The value may be read at the data pointer, so it must be read only once.
         let local = *self.tested.get_or_insert(self.n_locals);
         self.n_locals = self.n_locals.max(local + 1);
         push(out, node.span, Inst::Assign(Slot::Local(local), value));
@@ -1018,7 +1024,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         push(out, node.span, Inst::Flags(ir::Flags { value, entries }.into()));
     }
 
-    /// What tells of an entry whether it prints its text, or that for bits that are not set.
+    /// Adds the coverage probes of an entry, for matching and for clear bits.
     fn probe_flag(&mut self, entry: &FlagEntry<'ast>, flag: &Flag, probes: &mut Vec<FlagProbe>) {
         let (name, text, clear) = match entry {
             FlagEntry::Flag { flag, yes, no } => (flag, yes, no.as_ref()),
@@ -1038,10 +1044,10 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 }
 
-/// What tests a value for the probes of one BITFLAGS entry.
+/// Builds the test of one BITFLAGS entry's probes from the slot of the value.
 type FlagProbe = Box<dyn FnOnce(Slot) -> Node>;
 
-/// Whether some nodes may end the event, by themselves or in what they call.
+/// True if a node may end the event, directly or in a callee.
 fn may_end(nodes: &[Node]) -> bool {
     let mut found = false;
     for node in nodes {
@@ -1055,7 +1061,7 @@ fn may_end(nodes: &[Node]) -> bool {
     found
 }
 
-/// Where a case's body stands.
+/// Span of a case's body.
 fn body_span(body: &Body<'_>) -> Span {
     match body {
         Body::Text(text) => text.span,
@@ -1064,7 +1070,7 @@ fn body_span(body: &Body<'_>) -> Span {
     }
 }
 
-/// A match value as it is written, without quotes.
+/// Match value as written, without quotes.
 fn match_text<'ast>(value: &MatchValue<'ast>) -> &'ast [u8] {
     match value {
         MatchValue::Any(_) => b"\\*",
@@ -1086,7 +1092,7 @@ enum Target {
     Base,
 }
 
-/// The keys of a switch, each with its first case.
+/// Keys of a switch, each with its first case.
 #[derive(Default)]
 struct Keys {
     numbers: Vec<(number::Number, usize)>,
@@ -1101,7 +1107,7 @@ impl Keys {
         Self { numbers, known_numbers: HashSet::with_capacity(n_cases), ..Self::default() }
     }
 
-    /// Whether the number is a new key; `None` for one that no field of the width equals.
+    /// Adds a key. Returns false if it is a duplicate, `None` if it does not fit the width.
     fn number(&mut self, number: number::Number, width: Option<u32>, index: usize) -> Option<bool> {
         let fresh = self.known_numbers.insert(number.pattern(width.unwrap_or(64))?);
         if fresh {
@@ -1123,7 +1129,7 @@ fn push(out: &mut Block, span: Span, inst: Inst) {
     out.push(Node { inst, span });
 }
 
-/// A block with its probe before it.
+/// Prepends a probe to a block.
 fn behind(probe: Option<Node>, mut block: Block) -> Block {
     if let Some(probe) = probe {
         block.insert(0, probe);
@@ -1139,7 +1145,7 @@ fn flag_text(text: &Text<'_>) -> FlagText {
     FlagText { text: text.bytes.to_vec(), soft: text.kind == TextKind::Word { soft: true } }
 }
 
-/// The label as it prints: nothing where it is empty or hidden, else with a soft blank.
+/// Code that prints a label with its soft blank; empty for an empty or hidden label.
 fn heading(label: &Label<'_>) -> Block {
     if label.hidden || label.text.bytes.is_empty() {
         return Vec::new();
@@ -1154,7 +1160,7 @@ fn calls_stanzas(block: &Block) -> bool {
     found
 }
 
-/// A size in bits; a word's depends on the environment.
+/// Width of a size in bits; `None` for a word, whose width depends on the environment.
 fn width_of(size: Size) -> Option<u32> {
     match size {
         Size::Bytes(n) => Some(u32::from(n.min(8)) * 8),
@@ -1162,7 +1168,7 @@ fn width_of(size: Size) -> Option<u32> {
     }
 }
 
-/// Width in bits and base of the match values of a numeric code or cast.
+/// Width in bits, and base of the match values, of a numeric code or cast.
 fn width_and_base(code: Code) -> (Option<u32>, Base) {
     match code {
         Code::Binary { bits } => (Some(bits.into()), Base::Binary),
@@ -1175,7 +1181,7 @@ fn width_and_base(code: Code) -> (Option<u32>, Base) {
     }
 }
 
-/// The same for BITFLAGS: hex, but for the casts `%o`, `%D`, `%U` and `%B`.
+/// Width in bits and base of BITFLAGS: hex, except for the casts `%o`, `%D`, `%U` and `%B`.
 fn flag_width_and_base(selector: &Selector<'_>) -> (u32, Base) {
     let (code, cast) = match selector {
         Selector::Code(code) => (code.node, false),
@@ -1187,7 +1193,7 @@ fn flag_width_and_base(selector: &Selector<'_>) -> (u32, Base) {
     (width.unwrap_or(64), base)
 }
 
-/// The items of a stanza or function itself: function bodies inside it are left out.
+/// Visits the items of a stanza or function, without the bodies of functions defined in it.
 fn own_items<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
     for item in items {
         visit(item);

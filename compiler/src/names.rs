@@ -1,4 +1,4 @@
-//! What the names of a file set stand for: stanzas, functions, and each stanza's macros.
+//! Names of a set of files: stanzas, functions, and macros.
 
 use crate::Dialect;
 use crate::predefined::{Predefined, predefined};
@@ -13,42 +13,42 @@ pub(crate) struct Unit<'ast> {
     pub text: &'ast [u8],
     pub file: File<'ast>,
     pub dialect: Dialect,
-    /// Whether this is the source of the built-in stanzas.
+    /// True for the source of the built-in stanzas.
     pub builtin: bool,
 }
 
-/// A function's definition.
+/// Definition of a function.
 #[derive(Clone, Copy)]
 pub(crate) struct Definition<'ast> {
     pub unit: usize,
     pub function: &'ast Function<'ast>,
 }
 
-/// The names of a file set.
+/// Names of a set of files.
 #[derive(Default)]
 pub(crate) struct Names<'ast> {
-    /// The winning stanza of each id: unit and index in its file.
+    /// Stanza used for each id: unit and index in its file.
     pub stanzas: HashMap<u16, (usize, usize)>,
-    /// All definitions, in source order.
+    /// All definitions of functions, in source order.
     pub definitions: Vec<Definition<'ast>>,
-    /// The winning definition of each name.
+    /// Definition used for each function name.
     pub functions: HashMap<&'ast [u8], usize>,
-    /// Ids whose stanza did not parse.
+    /// Ids of stanzas that did not parse.
     pub broken: HashSet<u16>,
-    /// Functions whose definition did not parse.
+    /// Names of functions that did not parse.
     pub broken_functions: HashSet<&'ast [u8]>,
-    /// Ids that some template inserts.
+    /// Ids that templates insert as subroutines.
     pub inserted: HashSet<u16>,
     n_suggestions: Cell<usize>,
 }
 
-/// The most unknown names for which the nearest known one is looked up: that is slow where there are many of both.
+/// Limit on the lookups of similar names, which are slow if many names are unknown.
 const MAX_SUGGESTIONS: usize = 100;
 
-/// What a `$name` is, apart from parameters.
+/// Meaning of a `$name` that is not a parameter.
 pub(crate) enum Meaning {
     Predefined(Predefined),
-    /// A template subroutine, by canonical id.
+    /// Template subroutine, by canonical id.
     Subroutine(u16),
     User,
 }
@@ -84,7 +84,7 @@ impl<'ast> Names<'ast> {
         });
     }
 
-    /// Calls `visit` with the id and place of each template subroutine that an item calls.
+    /// Visits the id and position of each template subroutine that an item calls.
     pub fn each_insertion(&self, item: &Item<'ast>, visit: &mut impl FnMut(u16, Span)) {
         let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
             Meaning::Subroutine(id) => visit(id, node.span),
@@ -112,14 +112,14 @@ impl<'ast> Names<'ast> {
         }
     }
 
-    /// What `look` finds to be meant by an unknown name, unless there are too many of these.
+    /// Runs `look` to find a similar name, unless there were too many lookups.
     pub fn suggestion<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
         let n = self.n_suggestions.get() + 1;
         self.n_suggestions.set(n);
         if n <= MAX_SUGGESTIONS { look() } else { None }
     }
 
-    /// What a name stands for outside parameters.
+    /// Meaning of a name that is not a parameter.
     pub fn meaning(&self, name: &[u8]) -> Meaning {
         if let Some(predefined) = predefined(name) {
             return Meaning::Predefined(predefined);
@@ -133,7 +133,7 @@ impl<'ast> Names<'ast> {
     }
 }
 
-/// The canonical id that a name of 3 or 4 hex digits would have.
+/// Canonical id of a name of 3 or 4 hex digits.
 fn subroutine_id(name: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(name).ok().filter(|text| text.chars().all(|c| c.is_ascii_hexdigit()))?;
     let number = u16::from_str_radix(text, 16).ok()?;
@@ -144,7 +144,7 @@ fn subroutine_id(name: &[u8]) -> Option<u16> {
     }
 }
 
-/// Calls `visit` on every item of a descriptor and of the groups inside it, in source order.
+/// Visits all items of a descriptor and of nested groups, in source order.
 pub(crate) fn for_each_item<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
     for item in items {
         visit(item);

@@ -1,23 +1,24 @@
-//! Numbers as templates write them.
+//! Numbers in templates.
 
-/// The base of a number without prefix.
+/// Base of a number without a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// Binary; what is no binary number is read as decimal.
+    /// Binary; digits other than 0 and 1 make it decimal.
     Binary,
     Octal,
     Decimal,
     Hex,
 }
 
-/// A number's sign and size.
+/// Sign and magnitude of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Number {
     pub negative: bool,
     pub magnitude: u64,
 }
 
-/// Reads a number: `0x` hex, leading `o` octal, else in the given base; a minus sign in decimal only.
+/// Parses a number: hexadecimal after `0x`, octal after `o`, otherwise in the given base. Only decimal numbers may have
+/// a minus sign.
 pub(crate) fn parse(text: &[u8], base: Base) -> Option<Number> {
     let digits = |text: &[u8], radix: u32| {
         let text = std::str::from_utf8(text).ok()?;
@@ -43,7 +44,7 @@ pub(crate) fn parse(text: &[u8], base: Base) -> Option<Number> {
 }
 
 impl Number {
-    /// The number as the bit pattern of a field of `width` bits, or `None` where it fits neither signed nor unsigned.
+    /// Bit pattern in a field of `width` bits; `None` if the number fits neither signed nor unsigned.
     pub fn pattern(self, width: u32) -> Option<u64> {
         let all = low_mask(width);
         if self.negative {
@@ -53,7 +54,7 @@ impl Number {
     }
 }
 
-/// The lowest `width` bits, 1 to 64.
+/// Mask of the lowest `width` bits, 1 to 64.
 pub(crate) fn low_mask(width: u32) -> u64 {
     u64::MAX >> (64 - width.clamp(1, 64))
 }

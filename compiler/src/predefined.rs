@@ -1,20 +1,20 @@
-//! The predefined macros of trcfmt.
+//! Predefined macros of trcfmt.
 
 use crate::ir::{How, Value};
 use tfbc_grammar::trcfmt::ast::Size;
 use tfbc_vm::{EnvText, EnvValue};
 
-/// What a predefined name stands for.
+/// Meaning of a predefined name.
 #[derive(Debug, Clone)]
 pub(crate) enum Predefined {
-    /// A number, how it prints uncast, and whether its match values are hex.
+    /// Number, and its output format without a cast.
     Number(Value, How),
     Text(EnvText),
-    /// `$DATAPOINTER`, assignable.
+    /// `$DATAPOINTER`; can be assigned.
     Pointer,
-    /// `$BASEPOINTER`, assignable.
+    /// `$BASEPOINTER`; can be assigned.
     Base,
-    /// `$DEFAULT`: template 008.
+    /// `$DEFAULT`: inserts template 008.
     Default,
     Stop,
     Break,
@@ -22,7 +22,7 @@ pub(crate) enum Predefined {
     Error,
 }
 
-/// The predefined names of more than two letters.
+/// Predefined names of more than two letters.
 pub(crate) const NAMES: &[&str] = &[
     "HOOKENV",
     "WORDSIZE",
@@ -54,7 +54,7 @@ pub(crate) const NAMES: &[&str] = &[
     "ERROR",
 ];
 
-/// The meaning of a predefined name.
+/// Looks up a predefined name.
 pub(crate) fn predefined(name: &[u8]) -> Option<Predefined> {
     let env = |value| Some(Predefined::Number(Value::Env(value), How::Dec));
     match name {

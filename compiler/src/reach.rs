@@ -1,8 +1,8 @@
-//! Template subroutines that go to places which no event of five data words has.
+//! Lint for template subroutines that read past the end of short events.
 //!
-//! A stanza knows its own event, but a template subroutine is called for several. The event of five data words of a 32-bit hook
-//! has 24 bytes, that of a 64-bit one 48; only generic events are longer. A subroutine that goes to a fixed place behind byte
-//! 24 reads nothing in the smaller of the two, so it should ask how large the event is.
+//! A stanza knows its own event, but a subroutine is called for several. An event with five data words has 24 bytes for
+//! a 32-bit hook and 48 for a 64-bit hook; only generic events are longer. A subroutine that goes to a fixed place past
+//! byte 24 reads nothing in the shorter event, so it should check the size first.
 
 use crate::codes::PAST_SMALLEST;
 use crate::ir::ShowId;
@@ -11,13 +11,13 @@ use foldhash::{HashSet, HashSetExt};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Diagnostic, Span};
 
-/// Bytes of a 32-bit hook's event with five data words, its hook word included.
+/// Bytes of a 32-bit hook's event with five data words, including the hook word.
 const SMALLEST: u64 = 24;
 
-/// Macros that tell how large the event is.
+/// Macros that reveal the size of the event.
 const SIZES: &[&[u8]] = &[b"GENERIC", b"HOOKENV", b"TRACEENV", b"WORDSIZE", b"HL"];
 
-/// Warns of the template subroutines of all files that move the data pointer past the smallest event.
+/// Warns about template subroutines that move the data pointer past the end of the shortest event.
 pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
     let careful = careful(units, names);
     let mut found = Vec::new();
@@ -29,18 +29,18 @@ pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
             }
             if let Some((span, end)) = Walk::default().past(stanza.body) {
                 let text = format!("template subroutine ${} goes to byte {end} of the event", ShowId(id));
-                let text = format!("{text}, and one of five 32-bit words has {SMALLEST}");
+                let text = format!("{text}, but an event of five 32-bit words has {SMALLEST}");
                 let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
-                found.push(
-                    warning.with_help("ask `$GENERIC`, `$HOOKENV` or `$HL` first, or move from where the caller is"),
-                );
+                found.push(warning.with_help(
+                    "check `$GENERIC`, `$HOOKENV` or `$HL` first, or move relative to the caller's position",
+                ));
             }
         }
     }
     found
 }
 
-/// Ids that are inserted by stanzas which ask for the event's size: those may know better.
+/// Ids inserted by stanzas that check the event's size: their callers presumably call them only for long events.
 fn careful(units: &[Unit<'_>], names: &Names<'_>) -> HashSet<u16> {
     let mut ids = HashSet::new();
     for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
@@ -78,14 +78,14 @@ fn asks(expr: &Expr<'_>, is_size: &impl Fn(&[u8]) -> bool) -> bool {
     }
 }
 
-/// The data pointer's byte on the way through a descriptor, where a `G` or `W` has set it.
+/// Position of the data pointer in a descriptor, known after a `G` or `W`.
 #[derive(Default, Clone, Copy)]
 struct Walk {
     at: Option<u64>,
 }
 
 impl Walk {
-    /// The first item that goes past the smallest event, and the byte it goes to.
+    /// First item that goes past the shortest event, and the byte it goes to.
     fn past(&mut self, items: Descriptor<'_>) -> Option<(Span, u64)> {
         items.iter().find_map(|item| match item {
             Item::Move(step) => self.step(step),
@@ -109,7 +109,7 @@ impl Walk {
                 None
             }
             Item::Macro(node) => {
-                // What may be a template subroutine may move too.
+                // A hex name may be a subroutine, which may move the pointer.
                 let may_move = node.name == b"DEFAULT" || node.name.iter().all(u8::is_ascii_hexdigit);
                 self.at = self.at.filter(|_| !may_move);
                 None
@@ -155,13 +155,13 @@ impl Walk {
             Move::Reverse { bytes } => self.at.map(|at| at.saturating_sub(bytes.into())),
             Move::Word { words } => Some(u64::from(words) * 4),
         };
-        // The end of the event is a place that one can be at.
+        // The end of the event itself is a valid position.
         self.at.filter(|at| *at > SMALLEST).map(|at| (step.span, at))
     }
 
     fn read(&mut self, code: Code, span: Span) -> Option<(Span, u64)> {
         let end = match code {
-            // The text may end before it comes to its last byte.
+            // The text may end earlier.
             Code::Ascii { len, .. } => {
                 self.at = self.at.map(|at| at + u64::from(len));
                 return None;
@@ -177,7 +177,7 @@ impl Walk {
     }
 }
 
-/// The bytes that a code reads; of a text that may end before, none.
+/// Bytes that a code reads; 0 for a text, which may end earlier.
 fn len(code: Code) -> u64 {
     let bytes = |size: Size| match size {
         Size::Bytes(n) => u64::from(n),

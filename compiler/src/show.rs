@@ -1,4 +1,4 @@
-//! The compiler's stages as text.
+//! Listings of IR and plain bytecode.
 
 use crate::build::{Built, entry_name};
 use crate::emit::{Draft, Plain, TableDraft};
@@ -6,7 +6,7 @@ use crate::ir::*;
 use std::fmt::Write;
 use tfbc_vm::{Space, list_instr};
 
-/// The IR: a routine a paragraph, a node a line, nested blocks indented.
+/// Lists the IR: a paragraph per routine, a line per node, nested blocks indented.
 pub(crate) fn ir(program: &Program) -> String {
     let mut out = String::new();
     for stanza in program.stanzas.iter().filter(|stanza| !stanza.builtin) {
@@ -88,7 +88,7 @@ fn inst(out: &mut String, inst: &Inst, depth: usize) {
     };
 }
 
-/// Two blocks, each behind its word.
+/// Writes two blocks, each with its keyword.
 fn pair(out: &mut String, first: &str, one: &Block, second: &str, other: &Block, depth: usize) -> std::fmt::Result {
     writeln!(out, "{first}")?;
     block(out, one, depth + 1);
@@ -161,7 +161,7 @@ fn value(of: &Value) -> String {
     }
 }
 
-/// Plain bytecode: a routine a paragraph, labels at the left, tables behind their routine.
+/// Lists plain bytecode: a paragraph per routine, labels at the left, tables after their routine.
 pub(crate) fn bytecode(built: &Built<'_>) -> String {
     let mut out = String::new();
     for (name, draft) in &built.drafts {

@@ -1,4 +1,4 @@
-//! The example of every code triggers that code, and no other; the fixes of findings do what they say.
+//! The example of every code triggers only that code, and fixes have the described effect.
 
 use tfbc_compiler::{CODES, Compiled, Options, compile};
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
@@ -11,14 +11,14 @@ fn check_sources(texts: &[&str]) -> Compiled {
     compile(&sources, &Options::default())
 }
 
-/// The lines of a long text that are indented, or stand between fences, without their indentation.
+/// Lines of a long text that are indented or between fences, without their indentation.
 fn example(explain: &str) -> Option<String> {
     let lines = explain.lines().filter_map(|line| line.strip_prefix("     "));
     let text: Vec<&str> = lines.collect();
     (!text.is_empty()).then(|| text.join("\n") + "\n")
 }
 
-/// Codes whose example would be too long, which are limits, and those of conversions.
+/// Codes without an example: limits, codes of translations, and those whose example would be too long.
 const WITHOUT: &[&str] = &["C05", "C14", "C16", "C17", "X86", "V01", "V02"];
 
 #[test]
@@ -60,7 +60,8 @@ fn apply(text: &str, found: &Diagnostic) -> String {
     out + &text[at..]
 }
 
-/// The only finding has `code`, and its fix makes `expected` of the text, which has no finding.
+/// Checks that the only diagnostic has `code`, and that its fix turns the text into `expected`, which has no
+/// diagnostics.
 #[track_caller]
 fn check(code: &str, safe: bool, text: &str, expected: &str) {
     let found = check_sources(&[text]).diagnostics;
@@ -72,7 +73,7 @@ fn check(code: &str, safe: bool, text: &str, expected: &str) {
     assert!(left.is_empty(), "{expected}{left:#?}");
 }
 
-/// The codes of what is found, in order.
+/// Codes of all diagnostics, in order.
 #[track_caller]
 fn check_codes(text: &str, expected: &[&str]) {
     let found = check_sources(&[text]).diagnostics;
@@ -241,7 +242,7 @@ fn a_file_that_defines_nothing_is_named() {
     for text in ["", "\n\n", "# 010 1.0 X4\n", "<eventdefinitions/>"] {
         check_codes(text, &["C54"]);
     }
-    // An error tells why.
+    // The error explains why.
     check_codes("010 1.0 X17\n", &["S07"]);
     let two = check_sources(&["010 1.0 \"E\"\n", "# nothing\n"]);
     assert!(two.blob.is_some());

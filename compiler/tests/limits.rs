@@ -1,9 +1,9 @@
-//! What is too large is refused by name, in bounded memory.
+//! Inputs that exceed a limit are refused with its name, in bounded memory.
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 
-/// Codes and lines of what compiling a source finds.
+/// Codes and lines of the diagnostics for a source.
 fn check(source: &str, expected: &[(&str, u32)]) {
     let mut sources = Sources::new();
     let id = sources.add(Source::new("test.trcfmt", source));
@@ -30,7 +30,7 @@ fn so_has_a_function() {
 fn so_has_a_file_set() {
     let stanza = |id: u32| format!("{:03X} 1.0 \"A\" {}\n", id + 0x100, "X1 ".repeat(20_000));
     let source: String = (0..30).map(stanza).collect();
-    // 60,000 instructions a stanza and environment: 69 fit, the 70th is the 18th stanza in the second environment.
+    // 60,000 instructions per stanza and environment: 69 fit; the 70th is the 18th stanza in the second environment.
     check(&source, &[("C16", 18)]);
 }
 

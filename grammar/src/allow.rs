@@ -1,14 +1,14 @@
-//! `allow=CODE,CODE` of a `tfbc:` comment.
+//! `allow=CODE,CODE` in a `tfbc:` comment.
 
 use crate::trcfmt::ast::Allow;
 use crate::{Arena, Source, Span, Spanned};
 
-/// The name of the setting.
+/// Name of the setting.
 pub(crate) const NAME: &[u8] = b"allow";
 
-/// Reads the codes at `value`: words with commas between. What follows the last is a remark.
+/// Parses the codes at `value`, separated by commas. Text after the last code is a remark and ignored.
 ///
-/// The comment is about the whole file until somebody says otherwise; `None` where it names no code.
+/// The scope of the result is the whole file; the caller may narrow it. Returns `None` if there is no code.
 pub(crate) fn read<'ast>(arena: &'ast Arena, source: &Source, value: Span, comment: Span) -> Option<Allow<'ast>> {
     let text = source.slice(value);
     let mut codes = arena.list();
@@ -31,7 +31,7 @@ pub(crate) fn read<'ast>(arena: &'ast Arena, source: &Source, value: Span, comme
     (!codes.is_empty()).then(|| Allow { codes: codes.into_bump_slice(), scope: None, whole })
 }
 
-/// A place with the blanks around it and its line end, where nothing else stands on its lines; else the place alone.
+/// Extends a place to its whole lines if they contain nothing else but blanks; otherwise returns it unchanged.
 pub(crate) fn whole_lines(source: &Source, place: Span) -> Span {
     let bytes = source.bytes();
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
@@ -47,7 +47,7 @@ pub(crate) fn whole_lines(source: &Source, place: Span) -> Span {
     }
 }
 
-/// A place with the blanks before it on its line, and that line's start where nothing else stands there.
+/// Extends a place to the blanks before it; if only they precede it on its line, to the line end before them too.
 pub(crate) fn with_blanks(source: &Source, place: Span) -> Span {
     let before = &source.bytes()[..place.start as usize];
     let n_blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();

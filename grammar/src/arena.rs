@@ -1,6 +1,6 @@
 use bumpalo::Bump;
 
-/// Where one file's syntax tree lives: freed as a whole, so nodes hold plain references and no destructors.
+/// Memory of one file's syntax tree. It is freed as a whole, so nodes are plain references without destructors.
 ///
 /// ```
 /// let arena = tfbc_grammar::Arena::new();

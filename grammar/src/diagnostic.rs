@@ -1,54 +1,54 @@
 use crate::{CodeInfo, SourceId, Span};
 use smallvec::SmallVec;
 
-/// How bad a finding is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// The file compiles, and probably does not do what its author meant. `--strict` makes these errors.
+    /// The file compiles but probably does something else than its author meant. `--strict` turns warnings into errors.
     Warning,
-    /// The stanza cannot be compiled.
+    /// The stanza or datakey cannot be compiled.
     Error,
 }
 
-/// A place with a short remark.
+/// A position with a short text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The source that holds the place.
+    /// Source of the position.
     pub source: SourceId,
-    /// The smallest run of bytes that shows the problem.
+    /// Smallest range that shows the problem.
     pub span: Span,
-    /// A remark that is read at the place; may be empty.
+    /// Text shown at the position; may be empty.
     pub text: String,
 }
 
-/// One finding about a source, built where the problem is known and rendered elsewhere.
+/// Error or warning about a source, built where the problem is found and rendered elsewhere.
 ///
-/// The message is lower case, without a full stop, and true on its own; advice stands only in `help`.
+/// The message is lower case, has no full stop, and makes sense on its own. Advice belongs in `help`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
     /// The stable code.
     pub code: &'static CodeInfo,
-    /// What was found, and what was expected.
+    /// The problem: the value found and the value expected.
     pub message: String,
-    /// The place of the problem.
+    /// Position of the problem.
     pub primary: Label,
-    /// Other places that belong to it, such as an earlier definition.
+    /// Related positions, such as an earlier definition.
     pub secondary: SmallVec<[Label; 1]>,
-    /// How to mend it, where that is known.
+    /// Advice, if there is any. Its first word is a verb.
     pub help: Option<String>,
-    /// A change of the source that mends it, where one is known.
+    /// Change of the source that repairs it, if one is known.
     pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
-    /// An error at a place; further parts are added by the `with_` methods.
+    /// Starts an error; the `with_` methods add further parts.
     pub fn error(code: &'static CodeInfo, source: SourceId, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, source, span, message.into())
     }
 
-    /// A warning at a place.
+    /// Starts a warning; the `with_` methods add further parts.
     pub fn warning(code: &'static CodeInfo, source: SourceId, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, source, span, message.into())
     }
@@ -58,28 +58,28 @@ impl Diagnostic {
         Self { severity, code, message, primary, secondary: SmallVec::new(), help: None, fix: None }
     }
 
-    /// The remark at the primary place.
+    /// Sets the text at the primary position.
     #[must_use]
     pub fn with_label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
         self
     }
 
-    /// Another place with its remark.
+    /// Adds a related position.
     #[must_use]
     pub fn with_secondary(mut self, source: SourceId, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label { source, span, text: text.into() });
         self
     }
 
-    /// Advice.
+    /// Sets the advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// A change that mends it.
+    /// Sets the fix.
     #[must_use]
     pub fn with_fix(mut self, fix: Fix) -> Self {
         self.fix = Some(fix);
@@ -87,51 +87,51 @@ impl Diagnostic {
     }
 }
 
-/// A change of the source that would mend what a finding is about.
+/// A change of the source that repairs a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What the change does, as a command: `delete the comma`.
+    /// Title, as a command: `delete the comma`.
     pub title: String,
-    /// The changes, all in the source of the finding's primary place, in ascending order, none overlapping.
+    /// Edits in the source of the primary position, in ascending order, without overlaps.
     pub edits: SmallVec<[Edit; 1]>,
-    /// Whether the change keeps what the file means, or is surely what was meant. Others are guesses, such as the nearest
-    /// name, and are applied only where they are asked for.
+    /// True if the change keeps the meaning of the file, or is certainly what the author meant. Other fixes are
+    /// guesses, such as the nearest name, and are applied only on request.
     pub safe: bool,
 }
 
 impl Fix {
-    /// A change that can be made unseen.
+    /// A fix that can be applied without review.
     pub fn safe(title: impl Into<String>, edits: impl IntoIterator<Item = Edit>) -> Self {
         Self { title: title.into(), edits: edits.into_iter().collect(), safe: true }
     }
 
-    /// A change that somebody should look at.
+    /// A fix that a person should review.
     pub fn guess(title: impl Into<String>, edits: impl IntoIterator<Item = Edit>) -> Self {
         Self { safe: false, ..Self::safe(title, edits) }
     }
 }
 
-/// New text in place of a run of bytes.
+/// Replacement of a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go; empty where text is put in.
+    /// Bytes to replace; empty for an insertion.
     pub span: Span,
-    /// What stands there then.
+    /// New text.
     pub text: String,
 }
 
 impl Edit {
-    /// Puts `text` in place of what stands at `span`.
+    /// Replaces the bytes at `span`.
     pub fn replace(span: Span, text: impl Into<String>) -> Self {
         Self { span, text: text.into() }
     }
 
-    /// Takes away what stands at `span`.
+    /// Deletes the bytes at `span`.
     pub fn delete(span: Span) -> Self {
         Self::replace(span, "")
     }
 
-    /// Puts `text` before the byte at offset `at`.
+    /// Inserts `text` before the byte at offset `at`.
     pub fn insert(at: u32, text: impl Into<String>) -> Self {
         Self::replace(Span::new(at, at), text)
     }

@@ -1,27 +1,27 @@
-//! What formatters of both languages give.
+//! Canonical layout of either language: the result types and the entry point.
 
 use crate::{Diagnostic, Source, SourceId, SourceLimits, Span, datakey, trcfmt};
 
-/// Bytes of a source, and what is to stand there.
+/// Replacement of a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The bytes that go.
+    /// Bytes to replace.
     pub span: Span,
-    /// What comes in their place: bytes as the source's, of no certain encoding.
+    /// New bytes, in the source's own encoding.
     pub text: Vec<u8>,
 }
 
-/// The canonical layout of a source.
+/// Changes that bring a source into its canonical layout.
 #[derive(Debug, Clone)]
 pub struct Formatted {
-    /// What to rewrite, in ascending order; nothing where the source is laid out so already.
+    /// Replacements in ascending order; empty if nothing changes.
     pub rewrites: Vec<Rewrite>,
-    /// The errors of what cannot be read, and so stays as it was.
+    /// Errors in the parts that cannot be parsed and are kept unchanged.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Formatted {
-    /// The whole source in its canonical layout.
+    /// Applies the rewrites and returns the whole text.
     pub fn text(&self, source: &Source) -> Vec<u8> {
         let (bytes, mut text, mut at) = (source.bytes(), Vec::with_capacity(source.bytes().len()), 0);
         for Rewrite { span, text: by } in &self.rewrites {
@@ -34,7 +34,7 @@ impl Formatted {
     }
 }
 
-/// Lays out a source of either language, told by its content: [`trcfmt::format`] or [`datakey::format`].
+/// Lays out a source with [`trcfmt::format`] or [`datakey::format`], chosen by its content.
 pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted {
     if datakey::is_xml(source) { datakey::format(id, source, limits) } else { trcfmt::format(id, source, limits) }
 }

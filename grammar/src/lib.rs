@@ -1,7 +1,7 @@
-//! Text in, syntax tree out: sources, spans and diagnostics, and lexer, grammar and tree of the two languages: [`trcfmt`]
-//! templates of AIX, and [`datakey`] event definitions of QNX.
+//! Parsers of both template languages, with their sources, spans and diagnostics: AIX's [`trcfmt`] templates and QNX's
+//! [`datakey`] event definitions.
 //!
-//! This package knows nothing of bytecode. Trees live in an [`Arena`] and borrow from it; every node carries the
+//! This package knows nothing about bytecode. Trees live in an [`Arena`] and borrow from it. Every node has the
 //! [`Span`] it came from, so that later stages can point at it.
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub use source::{Source, SourceId, Sources};
 pub use span::{Span, Spanned};
 pub use suggest::nearest;
 
-/// The codes of this package's diagnostics, one constant a code; those of event definitions are in [`datakey::codes`].
+/// Codes of trcfmt diagnostics, one constant each; those of event definitions are in [`datakey::codes`].
 pub mod codes {
     pub use crate::code::rows::*;
 }

@@ -1,21 +1,21 @@
-/// What format files may ask for. What goes beyond is refused with a diagnostic that names the limit and its flag.
+/// Limits on format files. A file that exceeds one gets a diagnostic that names the limit and its flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLimits {
-    /// Bytes of a source, at most [`SourceLimits::MAX_BYTES`]. The flag `--max-source`.
+    /// Bytes of a trcfmt source, at most [`SourceLimits::MAX_BYTES`]. Flag: `--max-source`.
     pub source: usize,
-    /// Bytes of a source that is XML, at most [`SourceLimits::MAX_BYTES`]. The flag `--max-xml`.
+    /// Bytes of an XML source, at most [`SourceLimits::MAX_BYTES`]. Flag: `--max-xml`.
     pub xml: usize,
-    /// Open braces and parentheses of a stanza, open elements of XML, at most [`SourceLimits::MAX_NESTING`]. The flag
+    /// Nesting of braces and parentheses in a stanza, and of XML elements, at most [`SourceLimits::MAX_NESTING`]. Flag:
     /// `--max-nesting`.
     pub nesting: usize,
-    /// Stanzas, datakeys, and events of eventclasses, of all sources together. The flag `--max-templates`.
+    /// Number of stanzas, datakeys, and events of eventclasses in all sources together. Flag: `--max-templates`.
     pub templates: usize,
 }
 
 impl SourceLimits {
-    /// As deep as whatever walks a tree may recurse.
+    /// Upper limit on `nesting`: code that walks a tree recurses once per level.
     pub const MAX_NESTING: usize = 200;
-    /// Places in a source are 32-bit numbers, with room to count on.
+    /// Upper limit on `source` and `xml`: offsets are 32-bit, with a margin against overflow.
     pub const MAX_BYTES: usize = 1 << 30;
 }
 
@@ -26,7 +26,7 @@ impl Default for SourceLimits {
     }
 }
 
-/// A number of bytes for a message.
+/// Formats a number of bytes for a message.
 pub(crate) fn bytes(n: usize) -> String {
     if n > 0 && n.is_multiple_of(1 << 20) { format!("{} MiB", n >> 20) } else { format!("{n} bytes") }
 }

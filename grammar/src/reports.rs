@@ -1,26 +1,26 @@
-//! Where the stages of one parse put what they find.
+//! Collects the diagnostics of one parse.
 
 use std::cell::{Cell, RefCell};
 
 use crate::{CodeInfo, Diagnostic, Severity, Source, SourceId, Span, codes};
 
-/// The most errors, and the most warnings, that are kept of one source: a file that is no template at all has one a
+/// Limit on the errors, and on the warnings, kept per source. A file that is no template at all has an error in every
 /// line.
 pub(crate) const MAX_FINDINGS: usize = 10_000;
 
-/// The findings about one source. Lexer and grammar actions share it while a stanza is parsed.
+/// Diagnostics of one source, shared by its lexer and grammar actions.
 pub(crate) struct Reports<'s> {
     /// The source that is parsed.
     pub source: &'s Source,
     id: SourceId,
-    /// Whether the source is read to its end, however many errors it has.
+    /// True if the source is read to its end, no matter how many errors it has.
     reads_on: bool,
     found: RefCell<Vec<Diagnostic>>,
     n_errors: Cell<usize>,
     n_warnings: Cell<usize>,
 }
 
-/// How much has been found at some time.
+/// Position in the list of diagnostics, see [`Reports::take_since`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     n_found: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Mark {
 }
 
 impl<'s> Reports<'s> {
-    /// For a source that is given up when it has too many errors.
+    /// Collector for a source that the parser gives up after too many errors.
     pub fn new(id: SourceId, source: &'s Source) -> Self {
         Self {
             source,
@@ -41,27 +41,27 @@ impl<'s> Reports<'s> {
         }
     }
 
-    /// For a source whose good parts are used, however many errors the others have.
+    /// Collector for a source whose valid parts are used, no matter how many errors the others have.
     pub fn reading_on(id: SourceId, source: &'s Source) -> Self {
         Self { reads_on: true, ..Self::new(id, source) }
     }
 
-    /// How many errors have been found.
+    /// Number of errors so far, including those not kept.
     pub fn n_errors(&self) -> usize {
         self.n_errors.get()
     }
 
-    /// An error to be finished by the `with_` methods and given to [`Reports::add`].
+    /// Starts an error; finish it with the `with_` methods and pass it to [`Reports::add`].
     pub fn error(&self, code: &'static CodeInfo, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, self.id, span, message)
     }
 
-    /// A warning to be finished by the `with_` methods and given to [`Reports::add`].
+    /// Starts a warning; finish it with the `with_` methods and pass it to [`Reports::add`].
     pub fn warning(&self, code: &'static CodeInfo, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::warning(code, self.id, span, message)
     }
 
-    /// Keeps a finding, unless there are too many of its kind.
+    /// Adds a diagnostic, or only counts it if there are too many of its severity.
     pub fn add(&self, diagnostic: Diagnostic) {
         let count = match diagnostic.severity {
             Severity::Error => &self.n_errors,
@@ -73,12 +73,12 @@ impl<'s> Reports<'s> {
         }
     }
 
-    /// The place in the findings where those begin that are still to come.
+    /// Position of the next diagnostic.
     pub fn mark(&self) -> Mark {
         Mark { n_found: self.found.borrow().len(), n_errors: self.n_errors.get(), n_warnings: self.n_warnings.get() }
     }
 
-    /// Takes the findings since a mark back.
+    /// Removes and returns the diagnostics added after `mark`.
     pub fn take_since(&self, mark: Mark) -> Vec<Diagnostic> {
         self.n_errors.set(mark.n_errors);
         self.n_warnings.set(mark.n_warnings);
@@ -87,17 +87,17 @@ impl<'s> Reports<'s> {
         found.split_off(kept)
     }
 
-    /// Whether there are so many errors that reading on is of no use.
+    /// True if the parser should stop because of too many errors.
     pub fn is_full(&self) -> bool {
         self.n_errors.get() >= MAX_FINDINGS
     }
 
-    /// The source this is about.
+    /// Id of the source.
     pub fn id(&self) -> SourceId {
         self.id
     }
 
-    /// Everything found, in the order of the source.
+    /// All diagnostics in source order; the last one says how many were dropped.
     pub fn finish(self) -> Vec<Diagnostic> {
         let mut found = self.found.take();
         found.sort_by_key(|diagnostic| diagnostic.primary.span.start);
@@ -105,12 +105,12 @@ impl<'s> Reports<'s> {
         found
     }
 
-    /// Says that there may be more.
+    /// Diagnostic that reports the dropped ones, if there are any.
     fn left_out(&self) -> Option<Diagnostic> {
         let end = self.source.bytes().len() as u32;
         let span = Span::new(end, end);
         if self.is_full() && !self.reads_on {
-            let message = format!("source has {MAX_FINDINGS} errors or more: the rest of it is not read");
+            let message = format!("source has at least {MAX_FINDINGS} errors: the rest is not read");
             return Some(self.error(&codes::LEFT_OUT, span, message));
         }
         let n_errors = self.n_errors.get().saturating_sub(MAX_FINDINGS);

@@ -3,14 +3,14 @@ use std::borrow::Cow;
 use crate::Span;
 use crate::datakey::{self, Encoding};
 
-/// Names one source of a [`Sources`] list.
+/// Index of a source in its [`Sources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub u16);
 
-/// A source text: its name for messages, its bytes, and where its physical lines start.
+/// Source text: name for messages, bytes, and start offsets of its lines.
 ///
-/// Source is bytes, not UTF-8: text in strings goes to the report byte for byte. Event definitions in another encoding
-/// are decoded to UTF-8, and all offsets are those of the decoded text.
+/// Sources are bytes, not UTF-8: text in strings is copied to the report byte for byte. Event definitions in another
+/// encoding are decoded to UTF-8, and all offsets refer to the decoded text.
 ///
 /// ```
 /// use tfbc_grammar::Source;
@@ -22,14 +22,13 @@ pub struct SourceId(pub u16);
 pub struct Source {
     name: String,
     bytes: Vec<u8>,
-    /// The file's encoding, if `bytes` is known to be its text in UTF-8.
+    /// Encoding of the file; `Some` only if `bytes` is its text in UTF-8.
     encoding: Option<Encoding>,
     line_starts: Vec<u32>,
 }
 
 impl Source {
-    /// A source named `name` with the given bytes. More than [`crate::SourceLimits`] admits are for the caller to
-    /// refuse; `parse` reports them.
+    /// Creates a source; `name` is shown in messages. Its size is checked against [`crate::SourceLimits`] by `parse`.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         if datakey::looks_like_xml(&bytes)
@@ -40,12 +39,12 @@ impl Source {
         Self::with(name.into(), bytes, None)
     }
 
-    /// A source whose text has been decoded from an encoding.
+    /// Creates a source from decoded text; `encoding` is that of the file.
     pub fn from_text(name: impl Into<String>, text: impl Into<Vec<u8>>, encoding: Encoding) -> Self {
         Self::with(name.into(), text.into(), Some(encoding))
     }
 
-    /// The source after a change of its text.
+    /// Copy with other text but with this name and encoding.
     pub fn changed(&self, bytes: Vec<u8>) -> Self {
         Self::with(self.name.clone(), bytes, self.encoding)
     }
@@ -59,12 +58,12 @@ impl Source {
         Self { name, bytes, encoding, line_starts }
     }
 
-    /// The encoding that the text was decoded from; `None` if the bytes are those of the file.
+    /// Encoding that the text was decoded from; `None` if the bytes are the file's own.
     pub fn encoding(&self) -> Option<Encoding> {
         self.encoding
     }
 
-    /// A text as bytes of the file: in the encoding that the source was decoded from.
+    /// Encodes text in the encoding of the file, for writing it back.
     pub fn encode<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         match self.encoding {
             None | Some(Encoding::Utf8) => Cow::Borrowed(text),
@@ -72,17 +71,17 @@ impl Source {
         }
     }
 
-    /// The name that messages show, as the user gave it.
+    /// Name for messages, as the user gave it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All bytes, as they were read or decoded.
+    /// All bytes of the text.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes of a span; what lies outside the source is left out.
+    /// Bytes of a span, cut at the end of the source.
     pub fn slice(&self, span: Span) -> &[u8] {
         let end = (span.end as usize).min(self.bytes.len());
         &self.bytes[(span.start as usize).min(end)..end]
@@ -94,7 +93,7 @@ impl Source {
         (line as u32, offset.saturating_sub(self.line_starts[line - 1]) + 1)
     }
 
-    /// One physical line, from 1, without its line end; empty past the last.
+    /// Text of a line, counted from 1, without its line end. Empty after the last line.
     pub fn line(&self, line: u32) -> &[u8] {
         let at = |line: u32| self.line_starts.get(line as usize).map(|start| *start as usize);
         let Some(start) = line.checked_sub(1).and_then(at) else { return b"" };
@@ -105,7 +104,7 @@ impl Source {
     }
 }
 
-/// The sources of one compilation, in the order in which later ones win.
+/// Sources of one compilation; later ones override earlier ones.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     list: Vec<Source>,
@@ -117,13 +116,13 @@ impl Sources {
         Self::default()
     }
 
-    /// Appends a source and names it. At most 65,535 sources are told apart.
+    /// Appends a source and returns its id. Ids saturate after 65,535 sources.
     pub fn add(&mut self, source: Source) -> SourceId {
         self.list.push(source);
         SourceId((self.list.len() - 1).min(u16::MAX as usize) as u16)
     }
 
-    /// The source of an id that [`Sources::add`] gave out, `None` for any other.
+    /// Source of an id, `None` if [`Sources::add`] did not return it.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
         self.list.get(id.0 as usize)
     }

@@ -1,6 +1,6 @@
-/// A run of bytes of one source: `start` inclusive, `end` exclusive, both byte offsets.
+/// Range of bytes in one source: `start` is inclusive, `end` exclusive.
 ///
-/// Offsets are `u32`: sources are limited to 64 MiB.
+/// Offsets are `u32`: sources are limited to 1 GiB.
 ///
 /// ```
 /// use tfbc_grammar::Span;
@@ -12,43 +12,43 @@
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The bytes from `start` up to `end`.
+    /// Range from `start` to `end`.
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
-    /// Length in bytes; 0 for a span that was built back to front.
+    /// Length in bytes; 0 if `end` is before `start`.
     pub const fn len(self) -> u32 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether the span holds no byte.
+    /// True if the span contains no byte.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The span from this one's start to `last`'s end.
+    /// Span from the start of this one to the end of `last`.
     pub const fn to(self, last: Span) -> Span {
         Span { start: self.start, end: last.end }
     }
 }
 
-/// A node with the bytes it came from.
+/// A node with its span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spanned<N> {
     /// The node.
     pub node: N,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 
 impl<N> Spanned<N> {
-    /// Joins a node and its place.
+    /// Combines a node and its span.
     pub const fn new(node: N, span: Span) -> Self {
         Self { node, span }
     }

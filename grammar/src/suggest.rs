@@ -1,12 +1,12 @@
-//! Did you mean.
+//! "Did you mean" suggestions.
 
-/// Longer names are not compared: a slip of the pen is a matter of short ones, and the time grows with the square.
+/// Longer names are not compared: the time grows with the square of the length, and typing errors concern short names.
 const MAX_LEN: usize = 64;
 
-/// The most names that are looked at.
+/// Limit on the names that are compared.
 const MAX_NAMES: usize = 1000;
 
-/// The known name that is nearest to `name`, unless none is near: at most one edit, and one more for each four bytes.
+/// Returns the known name nearest to `name`. A name is near if it differs in at most one edit plus one per four bytes.
 ///
 /// ```
 /// use tfbc_grammar::nearest;
@@ -20,8 +20,7 @@ pub fn nearest<'k>(name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Op
     (distance <= 1 + known.len() / 4).then_some(known)
 }
 
-/// The fewest bytes to insert, delete, replace or swap with the next that make `from` into `to`. Letters of another case
-/// are equal.
+/// Edit distance: number of bytes to insert, delete, replace or swap with their neighbour. Case is ignored.
 fn distance(from: &[u8], to: &[u8]) -> usize {
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=to.len()).collect());
     for (row, byte) in from.iter().enumerate() {

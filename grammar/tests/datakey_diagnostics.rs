@@ -1,4 +1,4 @@
-//! What is reported about event definitions, and where: at the tag of the element in error.
+//! Diagnostics of event definitions, which point at the tag of the element in error.
 
 use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, datakey};
 
@@ -8,7 +8,7 @@ fn parse(text: &[u8]) -> (bool, Vec<Diagnostic>) {
     (file.refused, found)
 }
 
-/// The findings of a file as `line:column code`, warnings with a `?` behind the code.
+/// Diagnostics of a file as `line:column code`; warnings have a `?` after the code.
 fn findings(text: &[u8]) -> Vec<String> {
     let source = Source::new("test", text);
     let describe = |diagnostic: &Diagnostic| {
@@ -19,7 +19,7 @@ fn findings(text: &[u8]) -> Vec<String> {
     parse(text).1.iter().map(describe).collect()
 }
 
-/// A file of which nothing is used.
+/// Checks a file that is refused as a whole.
 fn refused(text: &str, expected: &str) {
     refused_bytes(text.as_bytes(), expected);
 }
@@ -29,30 +29,30 @@ fn refused_bytes(text: &[u8], expected: &str) {
     assert!(parse(text).0, "{}", text.escape_ascii());
 }
 
-/// A file that is used as far as it can be.
+/// Checks a file whose valid parts are used.
 fn check(text: &str, expected: &[&str]) {
     assert_eq!(findings(text.as_bytes()), expected, "{text}");
     assert!(!parse(text.as_bytes()).0, "{text}");
 }
 
-/// What stands in the root, from line 2 on.
+/// Checks elements inside the root, from line 2 on.
 fn items(text: &str, expected: &[&str]) {
     check(&format!("<eventdefinitions>\n{text}</eventdefinitions>"), expected);
 }
 
-/// What stands in a datakey of one field, from line 3 on.
+/// Checks elements inside a datakey with one field, from line 3 on.
 fn inside(text: &str, expected: &[&str]) {
     items(&format!("<datakey format='%x a'><event class='6' id='1'/>\n{text}</datakey>"), expected);
 }
 
-/// A format, reported at its datakey.
+/// Checks a format; errors point at its datakey.
 fn format(attribute: &str, expected: &[&str]) {
     let expected: Vec<String> = expected.iter().map(|code| format!("2:1 {code}")).collect();
     let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
     items(&format!("<datakey {attribute}><event class='6' id='1'/></datakey>"), &expected);
 }
 
-/// Message, help, and the text at the second place of the first finding.
+/// Message, help and second label of the first diagnostic.
 fn first(text: &str) -> (String, String, String) {
     let source = Source::new("test", text);
     let (_, found) = parse(text.as_bytes());
@@ -61,7 +61,7 @@ fn first(text: &str) -> (String, String, String) {
     (found[0].message.clone(), found[0].help.clone().unwrap_or_default(), place)
 }
 
-/// The same of what stands in a datakey of one field.
+/// Message, help and second label of the first diagnostic inside a datakey with one field.
 fn first_inside(text: &str) -> (String, String, String) {
     first(&format!(
         "<eventdefinitions><datakey format='%x a'><event class='6' id='1'/>{text}</datakey></eventdefinitions>"
@@ -192,7 +192,7 @@ fn not_well_formed() {
     refused("<eventdefinitions a='\u{1}'/>", "1:22 X03");
     refused("<eventdefinitions a='\u{ffff}'/>", "1:22 X03");
     refused("\u{feff}\u{feff}<eventdefinitions/>", "1:4 X03");
-    // A quote that is missing takes the tags behind it into the value.
+    // A missing quote pulls the following tags into the value.
     refused("<eventdefinitions>\n<datakey format=\"%x a>\n<event class=\"6\" id=\"1\"/></datakey>", "2:1 X03");
 }
 
@@ -250,7 +250,7 @@ fn unknown_elements() {
         &["3:30 X40?", "3:45 X40?"],
     );
     assert_eq!(first_inside("<eunm/>").1, "did you mean `enum`?");
-    assert_eq!(first("<eventdefinitions><enum/></eventdefinitions>").1, "`enum` belongs directly into `datakey`");
+    assert_eq!(first("<eventdefinitions><enum/></eventdefinitions>").1, "move `enum` directly into `datakey`");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn required_attributes() {
     items("<eventclass id='6'/>", &["2:1 X48?"]);
     let (message, help, _) = first("<eventdefinitions><eventclass name='User Events'/></eventdefinitions>");
     assert_eq!(message, "`eventclass` has no `id`");
-    assert!(help.starts_with("add `id`: `id=\"6\"` are user events; older samples of QNX"), "{help}");
+    assert!(help.starts_with("add `id`: `id=\"6\"` is the class of user events; older samples by QNX"), "{help}");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn numbers() {
     );
     inside("<enum value=' ! -1 ' string='x'/><enum mask='!0xff' string='x'/>", &[]);
     assert_eq!(first_inside("<bitmask value='&#9;+5 '/>").2, "+5");
-    assert_eq!(first_inside("<bitmask value='0X5'/>").1, "write a small `x`");
+    assert_eq!(first_inside("<bitmask value='0X5'/>").1, "write a lower-case `x`");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn counts() {
     format("sformat='%2u4x a %99999999999999999999 b'", &["X45?"]);
     items("<eventclass id='6'><event id='1' sformat='%2u4x a'/></eventclass>", &[]);
     items("<eventclass id='6'>\n<event id='1' format='%2u4x a'/></eventclass>", &["3:1 X45?", "3:1 X14"]);
-    // An attribute spelt `format` counts where both are given.
+    // If both are given, the attribute spelt `format` is used.
     format("sformat='%2u4x a' format='%2u4x a'", &["X45?", "X14"]);
 }
 
@@ -390,11 +390,11 @@ fn what_is_wrong_with_a_format() {
         assert!(help.starts_with(&format!("write `{meant}`: ")), "{help}");
     }
     message("%2uz a", "`z` cannot follow `%2u` in a spec", "%2uz");
-    message("%z a", "`z` is no spec", "%z");
+    message("%z a", "`z` is not a spec", "%z");
     message("a %x b", "text before the first `%` of a format", "a");
     message("%x done 50% %d b", "`%` without spec", "% ");
     message("%x %d b", "field `%x` has no label", "%x %");
-    message("%x &lt; %x &lt;", "label `<` stands twice in one format", "&lt;");
+    message("%x &lt; %x &lt;", "label `<` appears twice in one format", "&lt;");
     message("&#9;%2u4x hi&#x20;story", "field `hi story` is an array in a `format`", "%2u4x hi&#x20;story");
 }
 
@@ -442,7 +442,7 @@ fn conditions_without_name_need_a_format_of_one_label() {
     of_format("%1u1x a", &[]);
     of_format("%1s0 a", &[]);
     of_format("%1u1x a %1u1x b", &["3:1 X07"]);
-    // How many labels a bad format has, nobody knows.
+    // The number of labels in a bad format is unknown.
     of_format("%3u1x a", &["2:1 X12"]);
 }
 

@@ -1,9 +1,9 @@
-//! Any bytes are a source: parsing returns, and every place lies inside.
+//! Parsing accepts any bytes, and every reported position is inside the source.
 
 use proptest::prelude::*;
 use tfbc_grammar::{Arena, Severity, Source, SourceId, Span, datakey};
 
-/// A file with every construct of the language.
+/// File with every construct of the language.
 const SAMPLE: &[u8] = b"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- tfbc: bare-s=number -->\r\n\
 <!DOCTYPE eventdefinitions>\n<eventdefinitions>\n\
   <datakey format=\"%2u1x&#9;ipicmd %s  my label%d \xc3\xa9tage\" offset='0x0' wide_offset=\" 4 \" show_masked_value=\"TRUE\">\n\
@@ -15,7 +15,7 @@ const SAMPLE: &[u8] = b"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n
   <eventclass id=\"6\" name=\"User Events\">\n    <event id=\"66\" sformat=\"%1u0 s %4u4x a\"/>\n  </eventclass>\n\
 </eventdefinitions>\n<?pi?>";
 
-/// What is put into the sample.
+/// Pieces inserted into the sample.
 const PIECES: &[&[u8]] = &[
     b"<",
     b">",
@@ -77,7 +77,7 @@ const PIECES: &[&[u8]] = &[
     b"encoding='x'",
 ];
 
-/// Parses, lists, and checks every place that is reported.
+/// Parses and lists a source, and checks every reported position.
 fn check(text: &[u8]) -> Result<(), TestCaseError> {
     let arena = Arena::new();
     let source = Source::new("test", text);
@@ -95,7 +95,7 @@ fn check(text: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Replaces a run of bytes by a piece.
+/// Replaces a range of bytes by a piece.
 fn damage(text: &mut Vec<u8>, at: usize, len: usize, piece: &[u8]) {
     let start = at % (text.len() + 1);
     let end = (start + len).min(text.len());

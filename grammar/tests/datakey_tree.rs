@@ -1,9 +1,9 @@
-//! The trees that event definitions become.
+//! Syntax trees of event definitions.
 
 use tfbc_grammar::datakey::ast::{Item, KeyKind};
 use tfbc_grammar::{Arena, Source, SourceId, Span, datakey};
 
-/// Compares the listing of what stands in the root, from line 2 on.
+/// Compares the listing of elements inside the root, from line 2 on.
 fn check(items: &str, expected: &str) {
     let arena = Arena::new();
     let source = Source::new("test", format!("<eventdefinitions>\n{items}</eventdefinitions>"));
@@ -57,7 +57,7 @@ fn what_is_bad_is_marked_and_the_rest_kept() {
 
 #[test]
 fn values_are_normalised() {
-    // A line end is a blank, also as `\r\n`; a reference is what it stands for.
+    // A line end is a blank, also as `\r\n`; a reference is replaced by its character.
     check(
         "<datakey format='%x a'><event class='6' id='1'/><enum default='a\n\tb\r\nc\rd&#9;&#xA;&quot;&apos;&gt;'/></datakey>\n",
         "2:1 datakey\n  2:18 field %x \"a\"\n  2:24 event 6 1\n  2:49 enum default \"a  b c d\\t\\n\\\"\\'>\"\n",

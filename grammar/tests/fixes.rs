@@ -1,4 +1,4 @@
-//! What the fixes of single findings make of a source.
+//! Effects of fixes on a source.
 
 use tfbc_grammar::{Arena, Diagnostic, Fix, Source, SourceId, datakey, trcfmt};
 
@@ -21,7 +21,8 @@ fn apply(text: &str, fix: &Fix) -> String {
     out + &text[at..]
 }
 
-/// The only finding has `code`, and its fix makes `expected` of the text, which has no finding.
+/// Checks that the only diagnostic has `code`, and that its fix turns the text into `expected`, which has no
+/// diagnostics.
 #[track_caller]
 fn check(code: &str, safe: bool, text: &str, expected: &str) {
     let found = findings(text);
@@ -32,7 +33,7 @@ fn check(code: &str, safe: bool, text: &str, expected: &str) {
     assert_eq!(findings(expected), [], "{expected:?}");
 }
 
-/// The only finding has `code`, and no fix.
+/// Checks that the only diagnostic has `code` and no fix.
 #[track_caller]
 fn check_none(code: &str, text: &str) {
     let found = findings(text);
@@ -95,7 +96,7 @@ fn keywords_casts_and_levels() {
 fn newlines_in_quotes() {
     check("S49", false, "010 1.0 \"E\" \"a\\n\"", "010 1.0 \"E\" \"a\" \\n");
     check("S49", false, "010 1.0 \"E\" \"a\\tb\"", "010 1.0 \"E\" \"a\" \\t \"b\"");
-    // Each of them is found, and one fix mends the string.
+    // Each escape is reported, but one fix repairs the string.
     let source = Source::new("test", "010 1.0 \"E\" \"\\na\\nb\"");
     let arena = Arena::new();
     let found = trcfmt::parse(&arena, SourceId(0), &source).1;
@@ -113,7 +114,7 @@ fn marks() {
     check("S10", false, "010 1.0 \"E\" f ($D1)", "010 1.0 \"E\" f($D1)");
 }
 
-/// The same for event definitions, given without their root and with a datakey's first lines in place of `D`.
+/// Checks a fix in event definitions, given without their root; `D` stands for the first lines of a datakey.
 #[track_caller]
 fn check_xml(code: &str, safe: bool, text: &str, expected: &str) {
     let whole = |text: &str| {

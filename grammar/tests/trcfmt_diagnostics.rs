@@ -1,8 +1,8 @@
-//! What is reported, and where.
+//! Diagnostics of trcfmt files and their positions.
 
 use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
 
-/// The findings of a file as `line:column code text`, warnings with a `?` behind the code.
+/// Diagnostics of a file as `line:column code text`; warnings have a `?` after the code.
 fn findings(text: &str) -> Vec<String> {
     let arena = Arena::new();
     let source = Source::new("test", text);
@@ -21,7 +21,7 @@ fn check_file(text: &str, expected: &[&str]) {
     assert_eq!(findings(text), expected, "{text}");
 }
 
-/// Compares the findings about a descriptor, with columns counted from its start.
+/// Compares the diagnostics of a descriptor; columns count from its start.
 fn check(descriptor: &str, expected: &[&str]) {
     let found = findings(&format!("010 1.0 \"\" \\\n{descriptor}"));
     let found: Vec<&str> = found.iter().filter_map(|finding| finding.strip_prefix("2:")).collect();
@@ -150,9 +150,9 @@ fn expressions() {
 
 #[test]
 fn hints_say_how_to_mend() {
-    assert_eq!(message("{{ $x = foo }}").1.unwrap(), "a macro is written with `$`: `$foo`");
-    assert_eq!(message("{{ $x = -1 }}").1.unwrap(), "there is no unary minus: write `0 - …`");
-    assert_eq!(message("foo (X4)").1.unwrap(), "a call is written without a blank: `foo(`");
+    assert_eq!(message("{{ $x = foo }}").1.unwrap(), "write macros with `$`: `$foo`");
+    assert_eq!(message("{{ $x = -1 }}").1.unwrap(), "write `0 - …`: there is no unary minus");
+    assert_eq!(message("foo (X4)").1.unwrap(), "write the call without a blank: `foo(`");
     for (text, word) in [
         ("if ($D1 = 1) \"x\"", "if"),
         ("if($D1 = 1) \"x\"", "if"),
@@ -170,25 +170,25 @@ fn hints_say_how_to_mend() {
         };
         assert!(help.contains(expected), "{text}: {help}");
     }
-    assert!(message("{{ if ($D1 == 1) }}").1.unwrap().contains("a switch chooses"));
+    assert!(message("{{ if ($D1 == 1) }}").1.unwrap().contains("use a switch"));
     assert_eq!(message("LOOP 5 {X0}").1.unwrap(), "assign it first: `{{ $n = 5 }}`, and use `$n`");
     assert_eq!(message("{{ $x = 1 2 }}").0, "expected an operator or `}}`, found `2`");
-    assert_eq!(message("X4, 1, 2 a").0, "expected a case's body, found `,`");
+    assert_eq!(message("X4, 1, 2 a").0, "expected the body of a case, found `,`");
     assert_eq!(message("X4, \\n").0, "expected a match value, found `\\n`");
 }
 
 #[test]
 fn a_comma_forgotten_before_a_brace_is_named() {
     for (text, help) in [
-        ("$D1, 1 \"a\" 2 { X4 }", "a comma is missing before a case's match value: write `, 2 { … }`"),
-        ("$D1 1 { X4 }", "a comma is missing before a case's match value: write `, 1 { … }`"),
-        ("$D1, 1 { X4 } 2 { X4 }", "a comma is missing before a case's match value: write `, 2 { … }`"),
-        ("$D1 { X4 }", "a comma and a match value are missing before a case's body: `$D1, 1 { … }`"),
-        ("X4, 1 \"a\", 2 \"b\" { X4 }", "a case has one body: move the text into the braces: `{ \"b\" … }`"),
+        ("$D1, 1 \"a\" 2 { X4 }", "add a comma before the match value: `, 2 { … }`"),
+        ("$D1 1 { X4 }", "add a comma before the match value: `, 1 { … }`"),
+        ("$D1, 1 { X4 } 2 { X4 }", "add a comma before the match value: `, 2 { … }`"),
+        ("$D1 { X4 }", "add a comma and a match value before the body: `$D1, 1 { … }`"),
+        ("X4, 1 \"a\", 2 \"b\" { X4 }", "move the text into the braces: `{ \"b\" … }`"),
     ] {
         assert_eq!(message(text).1.unwrap(), help, "{text}");
     }
-    assert!(message("$D1, 1 \"a\" \\* { X4 }").1.unwrap().contains("after a comma: `, \\*`"));
+    assert!(message("$D1, 1 \"a\" \\* { X4 }").1.unwrap().contains("write `, \\*`"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn limits() {
     check(&sum(1001), &["2010 S20 +"]);
 }
 
-/// Codes and messages of a source within limits.
+/// Codes and messages of a source parsed with limits.
 fn found_within(text: &str, limits: &SourceLimits) -> Vec<(&'static str, String)> {
     let arena = Arena::new();
     let (_, found) = trcfmt::parse_within(&arena, SourceId(0), &Source::new("test", text), limits);
@@ -281,15 +281,15 @@ fn limits_are_those_that_are_given() {
     let text = "010 1.0 \"A\" LOOP X1 { LOOP X1 { X2 } }\n020 1.0 \"B\"\n";
     let limits = SourceLimits { nesting: 2, templates: 2, source: text.len(), ..SourceLimits::default() };
     assert_eq!(found_within(text, &limits), []);
-    let message = String::from("braces and parentheses nest deeper than 1");
+    let message = String::from("braces and parentheses are nested deeper than 1");
     assert_eq!(found_within(text, &SourceLimits { nesting: 1, ..limits }), [("S19", message)]);
     let message = String::from("source has more than 1 templates");
     assert_eq!(found_within(text, &SourceLimits { templates: 1, ..limits }), [("S23", message)]);
     let message = format!("source is larger than {} bytes", text.len() - 1);
     assert_eq!(found_within(text, &SourceLimits { source: text.len() - 1, ..limits }), [("S01", message)]);
-    // Nothing lets a tree be deeper than the code that walks it may recurse.
+    // No limit can exceed the depth that code can recurse into.
     let deep = format!("010 1.0 \"A\" {}{}\n", "LOOP X1 { ".repeat(201), "}".repeat(201));
-    let message = String::from("braces and parentheses nest deeper than 200");
+    let message = String::from("braces and parentheses are nested deeper than 200");
     assert_eq!(found_within(&deep, &SourceLimits { nesting: 100_000, ..SourceLimits::default() }), [("S19", message)]);
 }
 
@@ -300,10 +300,7 @@ fn too_many_findings() {
         let (_, found) = trcfmt::parse(&arena, SourceId(0), &Source::new("test", text));
         (found.len(), found[found.len() - 1].message.clone())
     };
-    assert_eq!(
-        last("x\n".repeat(20_000)),
-        (10_001, "source has 10000 errors or more: the rest of it is not read".into())
-    );
+    assert_eq!(last("x\n".repeat(20_000)), (10_001, "source has at least 10000 errors: the rest is not read".into()));
     assert_eq!(last("010 1.0 Loop\n".repeat(10_005)), (10_001, "5 more warnings are not shown".into()));
 }
 

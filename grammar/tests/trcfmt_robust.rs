@@ -1,9 +1,9 @@
-//! Any bytes are a source: parsing returns, and every place lies inside.
+//! Parsing accepts any bytes, and every reported position is inside the source.
 
 use proptest::prelude::*;
 use tfbc_grammar::{Arena, Severity, Source, SourceId, Span, trcfmt};
 
-/// A file with every construct of the language.
+/// File with every construct of the language.
 const SAMPLE: &[u8] = b"# tfbc: level=KERN\n\
 010 1.0 L=APPL \"USER EVENT\" O2.0 \\n\\\n\
    \"iterations =\" U4\\n endtimer(0x010,$TID) starttimer(0x010,$TID & 3)\n\
@@ -14,7 +14,7 @@ const SAMPLE: &[u8] = b"# tfbc: level=KERN\n\
 # a comment \\\r\n swallowed\r\n\
 ABC 2.10 {{ f(a, b) $a, 0 \"DOWN\", \\* { \"S(\" $a%UW \")\" } }}f($D1,X4)x$y\\t\n";
 
-/// What is put into the sample.
+/// Pieces inserted into the sample.
 const PIECES: &[&[u8]] = &[
     b"\"",
     b"`",
@@ -57,7 +57,7 @@ const PIECES: &[&[u8]] = &[
     b"# tfbc:",
 ];
 
-/// Parses, lists, and checks every place that is reported.
+/// Parses and lists a source, and checks every reported position.
 fn check(text: &[u8]) -> Result<(), TestCaseError> {
     let arena = Arena::new();
     let source = Source::new("test", text);
@@ -79,7 +79,7 @@ fn check(text: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Replaces a run of bytes by a piece.
+/// Replaces a range of bytes by a piece.
 fn damage(text: &mut Vec<u8>, at: usize, len: usize, piece: &[u8]) {
     let start = at % (text.len() + 1);
     let end = (start + len).min(text.len());

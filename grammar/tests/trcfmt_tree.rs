@@ -1,8 +1,8 @@
-//! What each construct of the language becomes in the tree.
+//! Syntax trees of all constructs of the language.
 
 use tfbc_grammar::{Arena, Severity, Source, SourceId, trcfmt};
 
-/// The tree of a file, which must have no errors.
+/// Listing of a file's tree; the file must have no errors.
 fn tree(text: &[u8]) -> String {
     let arena = Arena::new();
     let source = Source::new("test", text);
@@ -12,7 +12,7 @@ fn tree(text: &[u8]) -> String {
     trcfmt::show(&file, &source)
 }
 
-/// A line of a tree without its place, indented by one blank a level.
+/// Line of a listing without its position, indented by one blank per level.
 fn without_place(line: &str) -> String {
     let node = line.trim_start();
     let depth = (line.len() - node.len()) / 2;
@@ -20,13 +20,13 @@ fn without_place(line: &str) -> String {
     format!("{}{text}", " ".repeat(depth))
 }
 
-/// Compares a whole file's tree.
+/// Compares the tree of a whole file.
 fn check_file(text: impl AsRef<[u8]>, expected: &[&str]) {
     let found: Vec<String> = tree(text.as_ref()).lines().map(without_place).collect();
     assert_eq!(found, expected, "{}", String::from_utf8_lossy(text.as_ref()));
 }
 
-/// Compares what a descriptor becomes behind a head with an empty label.
+/// Compares the tree of a descriptor in a stanza with an empty label.
 fn check(descriptor: impl AsRef<[u8]>, expected: &[&str]) {
     let text = [b"010 1.0 \"\" ", descriptor.as_ref()].concat();
     let tree = tree(&text);

@@ -25,7 +25,7 @@ fn hook_with(class: u8, id: u16, wide: bool, payload: &[u8]) -> (u16, Vec<u8>) {
     (hook, [&head.to_be_bytes(), payload].concat())
 }
 
-/// Without what conversion says is shown otherwise: zeros before hex digits, and of an octal zero.
+/// Without what conversion says is shown differently: zeros before hex digits, and of an octal zero.
 fn plain(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).replace(":00", ":0").replace("[00", "[0").replace(", 00", ", 0");
     let mut out = String::new();
@@ -152,13 +152,13 @@ fn a_stanza_becomes_definitions() {
             "010 1.0 \"@E\" W1 {{ $f = X4 }} \"rights=\" BITFLAGS $f%o4, 04 \"r\" \"-\", 02 \"w\" \"-\"",
             words(&[2]),
             "rights:- w",
-            &["V02 blanks stand between the texts of flags, and without one the number is shown"],
+            &["V02 texts of flags are separated by blanks; the number is shown if there are none"],
         ),
         (
             "010 1.0 \"@E\" W1 \"type=\" BITFLAGS X4, & 0xf000 0x4000 \"dir\", 1 \"x\"",
             words(&[0x4001]),
             "type:x type 0xf000:dir",
-            &["V02 blanks stand between the texts of flags, and without one the number is shown"],
+            &["V02 texts of flags are separated by blanks; the number is shown if there are none"],
         ),
         (
             "010 1.0 \"@E\" W1 {{ $x = X4 }} \"unit\" $x%W4.7 \"op\" $x%X1, 2A \"read\", \\* \"?\"",
@@ -179,8 +179,8 @@ fn a_stanza_becomes_definitions() {
             words(&[3]),
             "value:3",
             &[
-                "V01 text that labels no field",
-                "V01 a loop: what it repeats is left out",
+                "V01 text is not the label of a field",
+                "V01 loops are left out",
                 "V01 event definitions have no timers",
                 "V01 event definitions have no floating point numbers",
             ],
@@ -191,7 +191,7 @@ fn a_stanza_becomes_definitions() {
             "010 1.0 \"@E\" X2 \"a=\" U4",
             words(&[3]),
             "a:3",
-            &["V01 this is read from the hook word, which is no part of a payload"],
+            &["V01 this is read from the hook word, which is not part of a payload"],
         ),
     ] {
         let found = of_stanza(&format!("{stanza}\n"), in_words_of_4, 0, &payload);

@@ -1,4 +1,4 @@
-//! The `.tfbc` format, written and opened. Everything is little-endian; sections begin on multiples of 8.
+//! The `.tfbc` format: writing and opening. All numbers are little-endian; sections begin at multiples of 8.
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
@@ -11,7 +11,7 @@
 //! 32  section    kind u32, offset u32, length in bytes u32, zero u32: one row a section, by kind
 //! ```
 //!
-//! A section's rows are the structures of this module, byte by byte; `docs/blob.md` draws them.
+//! Rows of sections are the structures of this module, byte for byte. `docs/blob.md` has drawings.
 
 use crate::rule::Rule;
 use crate::table::TableKind;
@@ -23,168 +23,170 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::io::Write;
 
-/// The first bytes of every blob.
+/// First bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
-/// The version that this package writes and reads.
+/// Version that this package writes and reads.
 pub const VERSION: u16 = 5;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 const CRC_AT: usize = 24;
-/// Sections of version 5.
+/// Number of sections in version 5.
 const N_SECTIONS: usize = 9;
 
-/// Where an instruction stands in the source.
+/// Source position of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
 #[repr(C)]
 pub struct Place {
     /// Line, from 1.
     pub line: u32,
-    /// Column in bytes, from 1; 65,535 for columns beyond.
+    /// Column in bytes, from 1; 65,535 also for later columns.
     pub column: u16,
     /// Index of the source.
     pub source: u16,
 }
 
-/// One routine: a stanza or function for one environment.
+/// Routine: a stanza or function for one environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
 #[repr(C)]
 pub struct RoutineRow {
-    /// Its first instruction.
+    /// Index of its first instruction.
     pub start: u32,
-    /// Its number of instructions.
+    /// Number of instructions.
     pub len: u32,
-    /// Its first instructions, behind which an event's routine ends; others are reached by jumps only.
+    /// Number of instructions in its body. An event's routine ends after them; the others are only reached by jumps.
     pub body: u32,
     /// Event bytes that its fixed reads need.
     pub need: u32,
-    /// Registers from 0 that are zeroed before an event.
+    /// Number of registers, from 0, that are zeroed before an event.
     pub zeroed: u16,
-    /// 0 for an event's routine, 1 for one that is called.
+    /// 0 for an event's routine, 1 for a called one.
     pub called: u8,
-    /// The same number for routines with the same opcodes, and mostly another for others ([`BlobBuilder::finish`] gives
-    /// it). It says nothing of what the routine prints: any number will do.
+    /// Number that is equal for routines with the same opcodes and usually different for others; set by
+    /// [`BlobBuilder::finish`]. It only affects speed: any value is valid.
     pub shape: u8,
-    /// Its name in the string pool: offset and length.
+    /// Name: offset and length in the string pool.
     pub name: [u32; 2],
 }
 
-/// One AIX hook id, or one QNX class and event.
+/// Entry for an AIX hook id, or for a QNX class and event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
 #[repr(C)]
 pub struct HookRow {
-    /// Canonical id, or `class << 10 | event`; rows are sorted by space, then by it.
+    /// Canonical id, or `class << 10 | event`. Rows are sorted by space, then by id.
     pub id: u16,
-    /// A [`crate::Level`] by number.
+    /// Number of a [`crate::Level`].
     pub level: u8,
-    /// Bits: 1 the label is hidden, 2 built in, 4 has effects beyond its text; bits 3 and 4 a [`Space`] by number.
+    /// Bits: 1 the label is hidden, 2 built in, 4 has effects beyond its text; bits 3 and 4 are the number of a
+    /// [`Space`].
     pub flags: u8,
     /// Version.
     pub version: u32,
     /// Release.
     pub release: u32,
-    /// The label in the string pool: offset and length.
+    /// Label: offset and length in the string pool.
     pub label: [u32; 2],
-    /// The stanza's line, from 1.
+    /// Line of the stanza, from 1.
     pub line: u32,
     /// Index of its source.
     pub source: u16,
-    /// Columns that a tab stop is off, at `L=0`; with [`TABS_FROM_LINE`], stops count from the line's first column.
+    /// Shift of the tab stops in columns, for `L=0`. With [`TABS_FROM_LINE`], stops count from the first column of the
+    /// line.
     pub tab_origin: u16,
-    /// The routine for each environment, in the order of [`Space::envs`].
+    /// Routine per environment, in the order of [`Space::envs`].
     pub routines: [u32; 4],
 }
 
-/// Bit of [`HookRow::tab_origin`]: tab stops count from the line's first column instead of the margin.
+/// Flag in [`HookRow::tab_origin`]: tab stops count from the first column of the line instead of the margin.
 pub const TABS_FROM_LINE: u16 = 0x8000;
 
 impl HookRow {
-    /// What the id counts. Spaces that do not exist are refused by rule V12.
+    /// Space of the id. Unknown spaces are refused by rule V12.
     pub(crate) fn space(&self) -> Space {
         Space::ALL.get(usize::from(self.flags >> 3 & 3)).copied().unwrap_or(Space::Fields)
     }
 
-    /// True if the entry's routines may set or end timers, or stop the report. The verifier refuses such a routine under
-    /// a row that denies it.
+    /// True if the entry's routines may set or end timers, or stop the report. If false, the verifier refuses such
+    /// routines.
     pub fn has_effects(&self) -> bool {
         self.flags & 4 != 0
     }
 }
 
-/// One switch table.
+/// Switch table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C)]
 pub struct TableRow {
-    /// A [`TableKind`] by number.
+    /// Number of a [`TableKind`].
     pub kind: u32,
-    /// Its first word.
+    /// Index of its first word.
     pub start: u32,
-    /// Its number of words.
+    /// Number of words.
     pub len: u32,
 }
 
-/// One source that went into the blob.
+/// Source that the blob was compiled from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C)]
 pub struct SourceRow {
-    /// Its name in the string pool: offset and length.
+    /// Name: offset and length in the string pool.
     pub name: [u32; 2],
-    /// CRC-32 of its bytes.
+    /// CRC-32 of the source's bytes.
     pub crc: u32,
-    /// Its bytes.
+    /// Length of the source in bytes.
     pub len: u32,
 }
 
-/// Why a blob was refused. Offsets are in bytes from the blob's start.
+/// Reason why a blob was refused. Offsets are in bytes from the start of the blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlobError {
-    /// It does not begin with the label.
+    /// The blob does not begin with the label.
     Label,
-    /// It was written by another version.
+    /// The blob has another format version.
     Version {
-        /// The version found.
+        /// Version found.
         found: u16,
     },
-    /// It was written in another byte order.
+    /// The blob has another byte order.
     ByteOrder,
-    /// It is shorter or longer than its header says.
+    /// The blob is shorter or longer than its header says.
     Length {
-        /// What the header says.
+        /// Length in the header.
         expected: u64,
-        /// What there is.
+        /// Length of the file.
         found: u64,
     },
-    /// The checksum differs: it was altered.
+    /// The checksum differs: the blob was altered.
     Checksum,
-    /// A section is missing, out of order, or does not fit.
+    /// A section is missing, out of order or outside of the blob.
     Section {
-        /// Its number, from 1.
+        /// Number of the section, from 1.
         kind: u32,
         /// Offset of its row in the section table.
         offset: u32,
     },
-    /// A table row points outside its section.
+    /// A row refers to data outside of a section.
     Row {
-        /// The section's number.
+        /// Number of the section with the row.
         section: u32,
-        /// The row.
+        /// Index of the row.
         row: u32,
     },
     /// An instruction breaks a rule of the verifier.
     Instr {
-        /// The rule.
+        /// Rule that is broken.
         rule: Rule,
-        /// The routine.
+        /// Index of the routine.
         routine: u32,
-        /// The instruction, counted from the program's first.
+        /// Index of the instruction, from the first of the program.
         at: u32,
     },
 }
 
 impl BlobError {
-    /// The stable code, for `tfbc explain`.
+    /// Stable code for `tfbc explain`.
     pub const fn code(self) -> &'static str {
         match self {
             BlobError::Label => "B01",
@@ -262,7 +264,7 @@ impl std::fmt::Display for BlobError {
 
 impl std::error::Error for BlobError {}
 
-/// The sections of a blob, opened and not yet verified. Borrows the bytes where they are aligned.
+/// Sections of an opened but unverified blob. Borrows the bytes if they are aligned.
 #[derive(Debug, Clone)]
 pub(crate) struct Sections<'b> {
     pub code: Cow<'b, [Instr]>,
@@ -287,13 +289,13 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// True if the checksum in a blob's header fits its bytes.
+/// True if the checksum in the header matches the bytes.
 pub fn is_intact(blob: &[u8]) -> bool {
     blob.len() >= HEAD_LEN && u32_at(blob, CRC_AT) == checksum(blob)
 }
 
-/// Writes the checksum that fits a blob's bytes into its header: for tools that alter blobs. Shorter bytes than a header
-/// stay as they are.
+/// Writes the correct checksum to the header, for tools that alter blobs. Does nothing if the bytes are shorter than a
+/// header.
 pub fn seal(blob: &mut [u8]) {
     if blob.len() >= HEAD_LEN {
         let crc = checksum(blob);
@@ -301,7 +303,7 @@ pub fn seal(blob: &mut [u8]) {
     }
 }
 
-/// Views a section as rows. Misaligned bytes are copied.
+/// Views a section as rows; copies it if it is misaligned.
 fn rows<T: Pod>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
     if !bytes.len().is_multiple_of(size_of::<T>()) {
         return None;
@@ -312,7 +314,7 @@ fn rows<T: Pod>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
     })
 }
 
-/// Opens a blob's sections: header, length and section table, and the checksum where it is `summed`.
+/// Opens the sections of a blob: checks header, length and section table, and the checksum if `summed`.
 pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError> {
     if !bytes.starts_with(&LABEL) {
         return Err(BlobError::Label);
@@ -322,7 +324,7 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
     if bytes.len() < table_end {
         return Err(BlobError::Length { expected: table_end as u64, found });
     }
-    // The rows are read in place: a host of the other order would need them swapped.
+    // Rows are used in place, so a host with another byte order cannot read them.
     if u16::from_ne_bytes([bytes[10], bytes[11]]) != ORDER_MARK {
         return Err(BlobError::ByteOrder);
     }
@@ -368,8 +370,7 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
     })
 }
 
-/// What a section holds, found by content: hashes and places of rows. Hashes are seeded, so that no content is chosen to
-/// collide.
+/// Index of a section's rows by content. Hashes are seeded, so that input cannot be chosen to collide.
 #[derive(Debug, Clone, Default)]
 struct Known {
     seed: hashbrown::DefaultHashBuilder,
@@ -377,7 +378,7 @@ struct Known {
 }
 
 impl Known {
-    /// The row with a content, or `Err` of the content's hash.
+    /// Finds the row with equal content; `Err` contains the hash of the content.
     fn find(&self, content: impl Hash, same: impl Fn(usize) -> bool) -> Result<u32, u64> {
         let hash = self.seed.hash_one(content);
         let found = self.rows.find(hash, |(known, row)| *known == hash && same(*row as usize));
@@ -389,7 +390,7 @@ impl Known {
     }
 }
 
-/// A blob in the making: the sections as rows, with strings, words and tables merged as they are added.
+/// Builder of a blob. Equal strings, words and tables are stored once.
 #[derive(Debug, Clone, Default)]
 pub struct BlobBuilder {
     code: Vec<Instr>,
@@ -398,7 +399,7 @@ pub struct BlobBuilder {
     hooks: Vec<HookRow>,
     tables: Vec<TableRow>,
     words: Vec<u64>,
-    /// Runs of `words` that instructions name directly: offset and length.
+    /// Runs of `words` used directly by instructions: offset and length.
     runs: Vec<[u32; 2]>,
     strings: Vec<u8>,
     /// Runs of `strings`: offset and length.
@@ -411,7 +412,7 @@ pub struct BlobBuilder {
     known_routines: Known,
 }
 
-/// A run of a section, by offset and length.
+/// Part of a section, by offset and length.
 fn run<T>(rows: &[T], [offset, len]: [u32; 2]) -> &[T] {
     &rows[offset as usize..offset as usize + len as usize]
 }
@@ -422,7 +423,7 @@ impl BlobBuilder {
         Self::default()
     }
 
-    /// Adds a string to the pool, or finds it there: offset and length.
+    /// Adds a string or finds an equal one. Returns offset and length.
     pub fn string(&mut self, text: &[u8]) -> [u32; 2] {
         match self.known_texts.find(text, |row| run(&self.strings, self.texts[row]) == text) {
             Ok(row) => self.texts[row as usize],
@@ -436,7 +437,7 @@ impl BlobBuilder {
         }
     }
 
-    /// Adds a table, or finds it: its index.
+    /// Adds a table or finds an equal one. Returns its index.
     pub fn table(&mut self, kind: TableKind, words: &[u64]) -> u32 {
         let content = (kind as u32, cast_slice::<u64, u8>(words));
         let same = |row: &TableRow| row.kind == kind as u32 && run(&self.words, [row.start, row.len]) == words;
@@ -449,7 +450,7 @@ impl BlobBuilder {
         })
     }
 
-    /// Adds words that an instruction names directly, or finds them: their offset.
+    /// Adds words used directly by an instruction, or finds equal ones. Returns their offset.
     pub fn words(&mut self, words: &[u64]) -> u32 {
         let content = cast_slice::<u64, u8>(words);
         let row = self.known_runs.find(content, |row| run(&self.words, self.runs[row]) == words);
@@ -462,13 +463,13 @@ impl BlobBuilder {
         self.runs[row as usize][0]
     }
 
-    /// Adds a routine without a name, or finds one with the same code ([`BlobBuilder::named_routine`]).
+    /// Adds a routine without a name; see [`BlobBuilder::named_routine`].
     pub fn routine(&mut self, row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
         self.named_routine(row, format_args!(""), code, places)
     }
 
-    /// Adds a routine, or finds one with the same code and places, whatever its name: its index. `start`, `len` and
-    /// `name` of the row are set here, a `body` of 0 to all of the code, and `shape` in the end.
+    /// Adds a routine, or finds one with the same code and places under any name. Returns its index. Sets `start`,
+    /// `len` and `name` of the row; a `body` of 0 means all of the code. [`BlobBuilder::finish`] sets `shape`.
     pub fn named_routine(
         &mut self,
         mut row: RoutineRow,
@@ -483,7 +484,7 @@ impl BlobBuilder {
             let alike = RoutineRow { start: known.start, name: known.name, ..row } == *known;
             alike && run(&self.code, place) == code && run(&self.places, place) == places
         };
-        // The places of equal instructions differ by stanza: the first tells as much as all of them.
+        // Equal instructions of different stanzas differ in their places; hashing the first place is enough.
         let content = (row.body, places.first(), cast_slice::<Instr, u8>(code));
         self.known_routines.find(content, |index| same(&self.routines[index])).unwrap_or_else(|hash| {
             let index = self.routines.len() as u32;
@@ -497,31 +498,31 @@ impl BlobBuilder {
         })
     }
 
-    /// Adds a name, of which there is one, to the strings.
+    /// Adds a name to the strings. Names are unique, so there is no lookup.
     fn name(&mut self, name: fmt::Arguments<'_>) -> [u32; 2] {
         let offset = self.strings.len();
-        // Writing to memory does not fail.
+        // Writing to memory never fails.
         let _ = self.strings.write_fmt(name);
         [offset as u32, (self.strings.len() - offset) as u32]
     }
 
-    /// Adds a hook. Ids are distinct within a space.
+    /// Adds a hook. Ids must be unique within a space.
     pub fn hook(&mut self, row: HookRow) {
         self.hooks.push(row);
     }
 
-    /// Adds a source: its name and bytes.
+    /// Adds a source.
     pub fn source(&mut self, name: &str, bytes: &[u8]) {
         let name = self.string(name.as_bytes());
         self.sources.push(SourceRow { name, crc: crc32fast::hash(bytes), len: bytes.len() as u32 });
     }
 
-    /// Sets the dialect that the blob records: `NAME=VALUE` lines.
+    /// Sets the recorded dialect: `NAME=VALUE` lines.
     pub fn dialect(&mut self, text: &str) {
         self.dialect = text.as_bytes().to_vec();
     }
 
-    /// The bytes of the blob.
+    /// Returns the bytes of the blob.
     pub fn finish(mut self) -> Vec<u8> {
         self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
         self.number_shapes();
@@ -554,8 +555,8 @@ impl BlobBuilder {
         blob
     }
 
-    /// Numbers the shapes of the hooks' routines. The events of a trace have one environment or two: the routines of each
-    /// are numbered together.
+    /// Numbers the shapes of the hooks' routines. A trace has events of one or two environments, so the routines of
+    /// each environment get consecutive numbers.
     fn number_shapes(&mut self) {
         let mut shapes = HashMap::<Vec<u8>, u8>::new();
         let mut opcodes = Vec::new();

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-/// Executable paths by process id.
+/// Paths of executables by process id.
 pub type ProcessNames = BTreeMap<u64, Vec<u8>>;
 
-/// What a template may ask beyond the event's own bytes. Zero or empty where unknown.
+/// Context of an event that templates can print. Unknown values are zero or empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'c> {
     /// `$TRACEENV`: 32 or 64.
@@ -32,17 +32,17 @@ pub struct Context<'c> {
     pub svc: &'c [u8],
     /// `$EXECPATH`
     pub exec_path: &'c [u8],
-    /// `$LOGFILE`: the log's name as the report shows it.
+    /// `$LOGFILE`: name of the log, as the report prints it.
     pub log_file: &'c [u8],
     /// Paths for the `P` code.
     pub processes: &'c ProcessNames,
 }
 
-/// No process is known.
+/// Empty map for [`Context::EMPTY`].
 static NO_PROCESSES: ProcessNames = BTreeMap::new();
 
 impl Context<'static> {
-    /// Nothing is known.
+    /// Context without any known value.
     pub const EMPTY: Context<'static> = Context {
         trace_env: 0,
         total_cpus: 0,

@@ -1,20 +1,20 @@
-//! An event's bytes and the data pointer in them.
+//! Bytes of an event and the data pointer.
 
-/// The event's bytes with AIX's data pointer: a byte and bit position that reads move, plus a base.
+/// Bytes of an event with AIX's data pointer: a byte and bit position that reads advance, plus a base.
 ///
-/// Traces are cut short in real life: a read past the end sees zero bytes, leaves a mark and still moves the pointer.
+/// Events are often cut short: a read past the end gives zeros, sets `truncated`, and still advances the pointer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'e> {
     pub bytes: &'e [u8],
-    /// Position in bits from the buffer's start, without the base.
+    /// Position in bits from the start of the buffer, without the base.
     bits: u64,
-    /// The base pointer, in bytes.
+    /// Base pointer in bytes.
     pub base: u64,
-    /// Whether a read went past the end.
+    /// True if a read went past the end.
     pub truncated: bool,
 }
 
-/// The pointer saturates at 2^31 bytes.
+/// Limit of the pointer in bits: it saturates at 2^31 bytes.
 const MAX_BITS: u64 = 1 << 34;
 
 impl<'e> Cursor<'e> {
@@ -22,12 +22,12 @@ impl<'e> Cursor<'e> {
         Cursor { bytes, bits: 0, base: 0, truncated: false }
     }
 
-    /// The pointer's byte.
+    /// Byte of the pointer.
     pub fn byte(&self) -> u64 {
         self.bits / 8
     }
 
-    /// The pointer's bit in its byte.
+    /// Bit of the pointer in its byte.
     pub fn bit(&self) -> u32 {
         (self.bits % 8) as u32
     }
@@ -36,7 +36,7 @@ impl<'e> Cursor<'e> {
         self.bits = (u64::from(bytes) * 8 + u64::from(bits)).min(MAX_BITS);
     }
 
-    /// Goes to a byte given as a 64-bit two's complement number.
+    /// Goes to a byte given as a 64-bit two's complement number; negative ones count as 0.
     pub fn go_to(&mut self, byte: u64) {
         self.bits = if (byte as i64) < 0 { 0 } else { byte.saturating_mul(8).min(MAX_BITS) };
     }
@@ -57,12 +57,12 @@ impl<'e> Cursor<'e> {
         self.bits = self.bits.next_multiple_of(8);
     }
 
-    /// Offset in the buffer of the byte to read: data pointer plus base.
+    /// Offset in the buffer of the next byte: data pointer plus base.
     fn place(&self) -> i64 {
         (self.byte() as i64).saturating_add(self.base as i64)
     }
 
-    /// Rounds up, reads `width` bytes (at most 8) and moves past them.
+    /// Rounds up to a byte, reads `width` bytes (at most 8) and moves past them.
     #[inline]
     pub fn take(&mut self, width: u32) -> u64 {
         self.ceil();
@@ -78,7 +78,7 @@ impl<'e> Cursor<'e> {
         value
     }
 
-    /// Rounds up, and gives `len` bytes from the pointer on as text; moves past them.
+    /// Rounds up to a byte, reads a text field of `len` bytes and moves past it.
     pub fn take_text(&mut self, len: u64) -> &'e [u8] {
         self.ceil();
         let text = self.text(self.place(), len);
@@ -86,7 +86,7 @@ impl<'e> Cursor<'e> {
         text
     }
 
-    /// Rounds up, reads `width` little-endian bytes (at most 8) and moves past them.
+    /// Rounds up to a byte, reads `width` little-endian bytes (at most 8) and moves past them.
     #[inline]
     pub fn take_le(&mut self, width: u32) -> u64 {
         self.ceil();
@@ -95,19 +95,19 @@ impl<'e> Cursor<'e> {
         value
     }
 
-    /// Whether the event holds `len` bytes from the pointer on.
+    /// True if the event contains `len` bytes from the pointer on.
     #[inline]
     pub fn reaches(&self, len: u32) -> bool {
         let place = (self.bits.div_ceil(8) as i64).saturating_add(self.base as i64);
         (0..=self.bytes.len() as i64 - i64::from(len)).contains(&place)
     }
 
-    /// What the event holds from the pointer on.
+    /// Bytes from the pointer to the end of the event.
     pub fn rest(&self) -> &'e [u8] {
         usize::try_from(self.place()).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[])
     }
 
-    /// Gives the text at the pointer up to a NUL or the event's end, and moves behind the NUL.
+    /// Reads the text at the pointer up to a NUL or the end of the event, and moves past the NUL.
     pub fn take_string(&mut self) -> &'e [u8] {
         self.ceil();
         let rest = self.rest();
@@ -116,7 +116,7 @@ impl<'e> Cursor<'e> {
         &rest[..len]
     }
 
-    /// A big-endian number of at most 8 bytes.
+    /// Reads a big-endian number of at most 8 bytes.
     #[inline(always)]
     pub fn number(&mut self, at: i64, width: u32) -> u64 {
         match self.window(at, width) {
@@ -125,7 +125,7 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// A little-endian number of at most 8 bytes.
+    /// Reads a little-endian number of at most 8 bytes.
     #[inline(always)]
     pub fn number_le(&mut self, at: i64, width: u32) -> u64 {
         match self.window(at, width) {
@@ -134,7 +134,7 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// The number at a fixed place, where the event holds it whole.
+    /// Reads a number at a fixed offset, if the event contains all of it.
     #[inline(always)]
     pub fn whole(&self, at: u32, width: u32) -> Option<u64> {
         let at = at as usize;
@@ -145,7 +145,7 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// The number where the event holds it whole.
+    /// Reads a number, if the event contains all of it.
     #[inline(always)]
     pub fn window(&self, at: i64, width: u32) -> Option<u64> {
         let rest = self.bytes.get(usize::try_from(at).ok()?..)?;
@@ -158,7 +158,7 @@ impl<'e> Cursor<'e> {
         })
     }
 
-    /// Missing bytes read as zero; a read that begins before the event sees zeros only.
+    /// Slow path: missing bytes are zero; a read that begins before the event gives 0.
     #[cold]
     fn short_number(&mut self, at: i64, width: u32) -> u64 {
         self.truncated = true;
@@ -169,7 +169,7 @@ impl<'e> Cursor<'e> {
         (0..u64::from(width)).fold(0, |value, k| value << 8 | u64::from(byte((at as u64).saturating_add(k))))
     }
 
-    /// `count` bits from bit `bit` of byte `at` on, most significant first.
+    /// Reads `count` bits from bit `bit` of byte `at`, most significant first.
     pub fn bit_field(&mut self, at: i64, bit: u32, count: u32) -> u64 {
         let n_bytes = (bit + count).div_ceil(8);
         let (first, rest) = (n_bytes.min(8), n_bytes.saturating_sub(8));
@@ -184,7 +184,7 @@ impl<'e> Cursor<'e> {
         if count < 64 { value & ((1 << count) - 1) } else { value }
     }
 
-    /// The bytes of a text field up to its NUL, or all that the event holds.
+    /// Text of a field up to its NUL or the end of the event.
     pub fn text(&mut self, at: i64, len: u64) -> &'e [u8] {
         if len == 0 {
             return &[];
@@ -200,7 +200,7 @@ impl<'e> Cursor<'e> {
         }
     }
 
-    /// Rounds up, gives as many of `len` bytes as the event holds, and moves past those.
+    /// Rounds up to a byte, reads up to `len` bytes and moves past those that exist.
     pub fn take_whole(&mut self, len: u64) -> &'e [u8] {
         if len == 0 {
             return &[];
@@ -212,7 +212,7 @@ impl<'e> Cursor<'e> {
         field
     }
 
-    /// The same where the event holds all of them, and no read went too far.
+    /// Reads exactly `len` bytes; `None` if the event is shorter or a read already went past its end.
     #[inline]
     pub fn take_all(&mut self, len: u64) -> Option<&'e [u8]> {
         let at = usize::try_from((self.bits.div_ceil(8) as i64).saturating_add(self.base as i64)).ok()?;
@@ -222,7 +222,7 @@ impl<'e> Cursor<'e> {
         Some(field)
     }
 
-    /// Bytes from an offset on, as many of `len` as the event holds.
+    /// Up to `len` bytes from an offset.
     pub fn raw(&mut self, at: i64, len: u32) -> &'e [u8] {
         let rest = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         let field = &rest[..rest.len().min(len as usize)];
@@ -230,7 +230,7 @@ impl<'e> Cursor<'e> {
         field
     }
 
-    /// Rounds up, gives `len` raw bytes and moves past them.
+    /// Rounds up to a byte, reads up to `len` raw bytes and moves past `len` bytes.
     pub fn take_raw(&mut self, len: u32) -> &'e [u8] {
         self.ceil();
         let field = self.raw(self.place(), len);
@@ -239,7 +239,7 @@ impl<'e> Cursor<'e> {
     }
 }
 
-/// The number whose bytes were read as if the first were the highest.
+/// Converts a number that was read as big-endian to its little-endian value.
 #[inline(always)]
 pub(crate) fn low_first(value: u64, width: u32) -> u64 {
     match width {
@@ -249,7 +249,7 @@ pub(crate) fn low_first(value: u64, width: u32) -> u64 {
     }
 }
 
-/// Where the first NUL stands, eight bytes at a time.
+/// Position of the first NUL; scans eight bytes at a time.
 #[inline(always)]
 fn nul(field: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
@@ -268,12 +268,12 @@ fn nul(field: &[u8]) -> Option<usize> {
 mod tests {
     use super::{Cursor, nul};
 
-    /// Bytes without a pattern, none of them zero.
+    /// Bytes without a pattern; none is zero.
     fn bytes(n: usize) -> Vec<u8> {
         (0..n).map(|at| (at * 73 + 41) as u8 | 1).collect()
     }
 
-    /// Big-endian, bit by bit; what is missing is zero.
+    /// Reads bit by bit, big-endian; missing bits are zero.
     fn bits_of(bytes: &[u8], first: u64, count: u32) -> u64 {
         (first..first + u64::from(count)).fold(0, |value, at| {
             let byte = bytes.get(at as usize / 8).copied().unwrap_or(0);
@@ -351,7 +351,7 @@ mod tests {
                 assert_eq!(cursor.truncated, !whole);
                 assert_eq!(cursor.window(at.into(), width), whole.then_some(expected));
                 assert_eq!(cursor.whole(at, width), whole.then_some(expected));
-                // The same at the pointer, from the next whole byte on, and past a base.
+                // Reads at the pointer give the same numbers, from the next whole byte on and with a base.
                 for base in 0..3u32 {
                     let mut cursor = Cursor::new(&bytes);
                     cursor.base = base.into();
@@ -388,7 +388,7 @@ mod tests {
                 assert_eq!(cursor.truncated, first + count > 160);
             }
         }
-        // What begins before the event is zero, where its end lies within it, too.
+        // A read that begins before the event is zero, even if its end is inside.
         let mut cursor = Cursor::new(&bytes);
         for at in [-1, -4, -8, -9, i64::MIN] {
             assert_eq!(cursor.bit_field(at, 4, 64), 0);

@@ -1,4 +1,4 @@
-//! Listings of instructions, and the page of the instruction table.
+//! Listings of instructions, and the reference page of the instruction table.
 
 use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
 use crate::{Hook, Program, Routine};
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 impl Program<'_> {
-    /// The listing of one entry's routines, or of all: a header line a routine, then address, source line (behind its
-    /// routine's first), instruction; `>` marks jump targets.
+    /// Lists the routines of one entry, or of all. Each routine has a header line; then follow address, source line (if
+    /// it changes) and instruction. `>` marks jump targets.
     ///
     /// ```text
     /// ; routine 3: 010 hook32, needs 8 bytes, a.trcfmt
@@ -77,8 +77,7 @@ impl Program<'_> {
     }
 }
 
-/// One instruction as listings show it: mnemonic, literal, operands. Strings of the pool are shown where the program
-/// is given.
+/// Lists one instruction: mnemonic, literal, operands. Strings of the pool are shown if the program is given.
 pub fn list_instr(instr: &Instr, program: Option<&Program<'_>>) -> String {
     let Some(op) = Op::from_u8(instr.op) else { return format!("?{}", instr.op) };
     let mut out = op.info().mnemonic.to_string();
@@ -132,13 +131,13 @@ fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program
     }
 }
 
-/// Takes back the blank before an operand that says nothing.
+/// Removes the blank before an operand that is not listed.
 fn unsaid(out: &mut String) -> fmt::Result {
     out.truncate(out.trim_end().len());
     Ok(())
 }
 
-/// The bits of a window in reading order, `first..end`, and how it is read.
+/// Lists a form: bits of the window in reading order, and how they are read.
 fn list_form(out: &mut String, form: u32) -> fmt::Result {
     let bits = form::bits(form);
     let order = if form & form::LITTLE != 0 { "le" } else { "be" };
@@ -159,7 +158,7 @@ fn list_form(out: &mut String, form: u32) -> fmt::Result {
     }
 }
 
-/// The instruction table as a page of markdown: `docs/bytecode.md`, and `tfbc ops`.
+/// Instruction table as a page of Markdown: `docs/bytecode.md` and `tfbc ops`.
 pub fn ops_page() -> String {
     let mut out = String::from(PAGE_HEAD);
     for op in Op::ALL {

@@ -113,7 +113,7 @@ pub const ERRNO_NAMES: &[(u16, &str)] = &[
     (127, "EOVERFLOW"),
 ];
 
-/// The name of an AIX error number.
+/// Name of an AIX error number.
 ///
 /// ```
 /// assert_eq!(tfbc_vm::errno_name(2), Some("ENOENT"));
@@ -124,7 +124,7 @@ pub fn errno_name(value: u64) -> Option<&'static str> {
     Some(ERRNO_NAMES[at].1)
 }
 
-/// The number of an AIX error name.
+/// Number of an AIX error name.
 pub fn errno_value(name: &[u8]) -> Option<u16> {
     ERRNO_NAMES.iter().find(|(_, known)| known.as_bytes() == name).map(|(value, _)| *value)
 }

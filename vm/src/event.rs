@@ -1,51 +1,51 @@
-/// One trace event as a template sees it.
+/// Trace event, as templates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'e> {
-    /// A hook's presented buffer: hook word and data, without fill, thread id and time stamp; big-endian. May be shorter
-    /// than its header says. A record's payload: the data words of all its slots, joined, in memory order.
+    /// Buffer of a hook: hook word and data, without fill, thread id and time stamp; big-endian. It may be shorter than
+    /// its header says. For a record: the payload, that is the joined data words of all its slots, in memory order.
     pub bytes: &'e [u8],
-    /// Whether the hook is a 64-bit one (`$HOOKENV` 64), or the record a combine.
+    /// True for a 64-bit hook (`$HOOKENV` 64) or a combine record.
     pub wide: bool,
-    /// What else a QNX record tells; `None` for an AIX hook.
+    /// Header of a QNX record; `None` for an AIX hook.
     pub record: Option<Record>,
-    /// Converted time in ns since the epoch of the trace's clock; events without a stamp carry the last known time.
+    /// Time in ns since the epoch of the trace's clock. An event without a stamp has the last known time.
     pub time_ns: u64,
-    /// Offset in the file of the event's first byte.
+    /// Offset of the event's first byte in the file.
     pub offset: u64,
 }
 
-/// What the header of a QNX record tells a template.
+/// Header fields of a QNX record that templates use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// The event number, 10 bits.
+    /// Event number, 10 bits.
     pub event: u16,
-    /// Whether the log is big-endian.
+    /// True if the log is big-endian.
     pub big_endian: bool,
 }
 
-/// What kind of event an entry of a program is for.
+/// Kind of event that an entry of a program formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Space {
     /// AIX hooks, by canonical id.
     Hook,
-    /// QNX records, by class and event: `class << 10 | event`.
+    /// QNX records by class and event: `class << 10 | event`.
     Record,
-    /// QNX records as lists of fields: for each its name, its raw value and what is shown, with [`Space::UNIT`] between
-    /// them and [`Space::FIELD`] behind. The raw value is a decimal number, a list of them as `[1, 2]`, a quote for a
-    /// text, or empty where the record ends before it.
+    /// QNX records as lists of fields: name, raw value and printed value, separated by [`Space::UNIT`] and ended by
+    /// [`Space::FIELD`]. The raw value is a decimal number, a list such as `[1, 2]`, a quote for a text, or empty if
+    /// the record ends before it.
     Fields,
 }
 
 impl Space {
     /// Every space, by number.
     pub const ALL: [Space; 3] = [Space::Hook, Space::Record, Space::Fields];
-    /// Between the parts of a field.
+    /// Separator between the parts of a field.
     pub const UNIT: u8 = 0x1f;
-    /// Behind a field.
+    /// End of a field.
     pub const FIELD: u8 = 0x1e;
 
-    /// The environments that an event of this space may have, in the order in which an entry's routines are stored.
+    /// Environments of this space, in the order in which an entry's routines are stored.
     pub const fn envs(self) -> [Env; 4] {
         match self {
             Space::Hook => [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64],
@@ -53,13 +53,13 @@ impl Space {
         }
     }
 
-    /// The id of a record.
+    /// Id of a record's class and event.
     pub const fn record_id(class: u8, event: u16) -> u16 {
         (class as u16 & 31) << 10 | event & 1023
     }
 }
 
-/// The environment a routine is compiled for.
+/// Environment that a routine is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Env {
     /// 32-bit hook.
@@ -93,7 +93,7 @@ impl Env {
         Env::WideBig,
     ];
 
-    /// The place among its space's four environments.
+    /// Index among the four environments of its space.
     pub const fn index(self) -> usize {
         self as usize & 3
     }
@@ -106,17 +106,17 @@ impl Env {
         }
     }
 
-    /// Whether numbers stand with their low byte first.
+    /// True if numbers are little-endian.
     pub const fn little_endian(self) -> bool {
         matches!(self, Env::SimpleLittle | Env::WideLittle)
     }
 
-    /// Whether the event is a combine record.
+    /// True for combine records.
     pub const fn combine(self) -> bool {
         matches!(self, Env::WideLittle | Env::WideBig)
     }
 
-    /// The name in listings.
+    /// Name in listings.
     pub const fn name(self) -> &'static str {
         match self {
             Env::Hook32 => "hook32",
@@ -130,14 +130,14 @@ impl Env {
         }
     }
 
-    /// Whether the hook is generic.
+    /// True for generic hooks.
     pub const fn generic(self) -> bool {
         matches!(self, Env::Generic32 | Env::Generic64)
     }
 }
 
 impl Event<'_> {
-    /// The hook word; missing bytes of it read as zero.
+    /// The hook word; missing bytes are zero.
     #[inline]
     fn header(&self) -> u64 {
         match (self.wide, self.bytes.first_chunk::<8>(), self.bytes.first_chunk::<4>()) {
@@ -153,7 +153,7 @@ impl Event<'_> {
         (0..if self.wide { 8 } else { 4 }).fold(0, |word, at| word << 8 | byte(at))
     }
 
-    /// The environment: of a hook, what the hook word tells, whose missing bytes read as zero.
+    /// Environment of the event. For a hook, the hook word decides; its missing bytes are zero.
     pub fn env(&self) -> Env {
         if let Some(record) = self.record {
             return match (self.wide, record.big_endian) {
@@ -171,7 +171,7 @@ impl Event<'_> {
         }
     }
 
-    /// The environment's place among its space's four.
+    /// Index among the four environments of its space.
     #[inline(always)]
     pub fn env_index(&self) -> usize {
         match self.record {
@@ -180,14 +180,14 @@ impl Event<'_> {
         }
     }
 
-    /// Whether the hook word says generic: word count 0, or flag 4000.
+    /// True if the hook word says generic: word count 0, or flag 4000.
     #[inline]
     pub fn is_generic(&self) -> bool {
         let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
         if self.wide { byte(0) & 0x40 != 0 } else { byte(1) & 7 == 0 }
     }
 
-    /// The canonical 16-bit hook id.
+    /// Canonical 16-bit hook id.
     #[inline]
     pub fn hook_id(&self) -> u16 {
         let at = if self.wide { 4 } else { 0 };
@@ -200,7 +200,7 @@ impl Event<'_> {
         [self.bytes.get(at).copied().unwrap_or(0), 0]
     }
 
-    /// `HT`: the hook type's 4 bits, or the 16 flags.
+    /// `HT`: the 4 bits of the hook type, or the 16 flags.
     pub fn hook_type(&self) -> u16 {
         if self.wide { (self.header() >> 48) as u16 } else { (self.header() >> 16 & 15) as u16 }
     }
@@ -210,7 +210,7 @@ impl Event<'_> {
         self.header() as u16
     }
 
-    /// `$HL`: bytes of hook data that the hook word announces.
+    /// `$HL`: bytes of hook data according to the hook word.
     pub fn hook_len(&self) -> u32 {
         match (self.wide, self.is_generic()) {
             (true, _) => (self.header() >> 32) as u16 as u32,

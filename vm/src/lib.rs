@@ -1,6 +1,6 @@
-//! The bytecode, its blob format, its verifier and its machine. Knows nothing of source text.
+//! Bytecode: blob format, verifier and machine. This package knows nothing about source text.
 //!
-//! [`Program::open`] checks a `.tfbc` blob; [`Machine::run`] prints one event with it. [`BlobBuilder`] writes blobs:
+//! [`Program::open`] verifies a `.tfbc` blob; [`Machine::run`] prints one event with it. [`BlobBuilder`] writes blobs:
 //!
 //! ```
 //! use tfbc_vm::*;

@@ -1,10 +1,10 @@
-//! Numbers as text, written into a buffer that the caller knows to be long enough: no branch on the number of digits
-//! where one can be avoided, and no allocation.
+//! Formatting of numbers into a buffer that the caller knows to be long enough, without allocation and, where possible,
+//! without branches on the number of digits.
 //!
-//! Every function takes the buffer and the offset to write at, and gives the offset behind what it wrote. A buffer
-//! that is too short loses the text; it never panics. `TextBuf::SLACK` covers every function here.
+//! Every function takes the buffer and an offset, and returns the offset after its output. If the buffer is too short,
+//! the output is lost; functions never panic. `TextBuf::SLACK` is enough for every function here.
 
-/// Decimal digits of 0 to 999, left-aligned, with their count in the last byte.
+/// Decimal digits of 0 to 999, left-aligned; the last byte is their number.
 static SMALL: [[u8; 4]; 1000] = small();
 
 const fn small() -> [[u8; 4]; 1000] {
@@ -22,7 +22,7 @@ const fn small() -> [[u8; 4]; 1000] {
     table
 }
 
-/// The same with leading zeros; the last byte counts for nothing.
+/// Decimal digits of 0 to 999 with leading zeros; the last byte is unused.
 static THREE: [[u8; 4]; 1000] = three();
 
 const fn three() -> [[u8; 4]; 1000] {
@@ -41,7 +41,7 @@ const fn three_digits(n: usize) -> [u8; 3] {
     [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
 }
 
-/// Stores a fixed number of bytes: one or two machine stores.
+/// Stores a fixed number of bytes, which compiles to one or two store instructions.
 #[inline(always)]
 pub(crate) fn store<const N: usize>(buf: &mut [u8], at: usize, bytes: [u8; N]) {
     if let Some(room) = buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
@@ -49,7 +49,7 @@ pub(crate) fn store<const N: usize>(buf: &mut [u8], at: usize, bytes: [u8; N]) {
     }
 }
 
-/// Stores a run of bytes.
+/// Stores a slice.
 #[inline]
 pub(crate) fn store_slice(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     if let Some(room) = buf.get_mut(at..at + bytes.len()) {
@@ -58,26 +58,26 @@ pub(crate) fn store_slice(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     at + bytes.len()
 }
 
-/// Eight decimal digits of a number below 10^8, one a byte, the first in the low byte.
+/// Eight decimal digits of a number below 10^8, one per byte, the first in the low byte.
 #[inline(always)]
 fn digits8(n: u32) -> u64 {
     let (high, low) = ((n / 10_000) as u64, (n % 10_000) as u64);
     let quads = high | low << 32;
-    // Splits both halves at once: by 100, then by 10, with multiplications that are exact below 10^4 and 10^2.
+    // Splits both halves at once, by 100 and then by 10. The multiplications are exact below 10^4 and 10^2.
     let hundreds = ((quads * 5243) >> 19) & 0x0000_007f_0000_007f;
     let pairs = hundreds | (quads - hundreds * 100) << 16;
     let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | (pairs - tens * 10) << 8
 }
 
-/// Exactly eight digits.
+/// Prints exactly eight digits.
 #[inline(always)]
 fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
     store(buf, at, (digits8(n) | ASCII_ZEROS).to_le_bytes());
     at + 8
 }
 
-/// A number below 10^8, without leading zeros.
+/// Prints a number below 10^8 without leading zeros.
 #[inline(always)]
 fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     if n < 1000 {
@@ -93,7 +93,7 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     put_three(buf, at, rest)
 }
 
-/// A number below 1000, without leading zeros.
+/// Prints a number below 1000 without leading zeros.
 #[inline(always)]
 fn put_first(buf: &mut [u8], at: usize, n: u32) -> usize {
     let digits = SMALL.get(n as usize).copied().unwrap_or_default();
@@ -101,23 +101,23 @@ fn put_first(buf: &mut [u8], at: usize, n: u32) -> usize {
     at + usize::from(digits[3])
 }
 
-/// Exactly three digits.
+/// Prints exactly three digits.
 #[inline(always)]
 fn put_three(buf: &mut [u8], at: usize, n: u32) -> usize {
     store(buf, at, THREE.get(n as usize).copied().unwrap_or_default());
     at + 3
 }
 
-/// Unsigned decimal of a number below [`LONG`].
+/// Prints a number below [`LONG`] as unsigned decimal.
 #[inline(always)]
 pub(crate) fn dec_short(buf: &mut [u8], at: usize, n: u64) -> usize {
     put_short(buf, at, n as u32)
 }
 
-/// Numbers from here on have more digits than are printed at once.
+/// Smallest number that is too long for the fast path.
 pub(crate) const LONG: u64 = 100_000_000;
 
-/// Unsigned decimal.
+/// Prints unsigned decimal.
 ///
 /// ```
 /// let mut buf = [0; 32];
@@ -134,7 +134,7 @@ fn dec_apart(buf: &mut [u8], at: usize, n: u64) -> usize {
     dec_long(buf, at, n)
 }
 
-/// Unsigned decimal of a number from [`LONG`] on.
+/// Prints a number from [`LONG`] on as unsigned decimal.
 #[inline(always)]
 pub(crate) fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
     const E8: u64 = LONG;
@@ -153,7 +153,7 @@ pub(crate) fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
     put8(buf, at, low)
 }
 
-/// Signed decimal of a 64-bit two's complement number.
+/// Prints a 64-bit two's complement number as signed decimal.
 #[inline(always)]
 pub fn int(buf: &mut [u8], at: usize, n: u64) -> usize {
     if (n as i64) < 0 {
@@ -163,7 +163,7 @@ pub fn int(buf: &mut [u8], at: usize, n: u64) -> usize {
     dec(buf, at, n)
 }
 
-/// Exactly `DIGITS` decimal digits, zero-padded; `n` is below 10^DIGITS.
+/// Prints exactly `DIGITS` decimal digits with leading zeros; `n` must be below 10^DIGITS.
 #[inline]
 pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usize {
     let mut text = [b'0'; DIGITS];
@@ -176,8 +176,9 @@ pub fn dec_padded<const DIGITS: usize>(buf: &mut [u8], at: usize, n: u64) -> usi
     at + DIGITS
 }
 
-/// Writes a number of units with a point before the last `DECIMALS` digits, right-aligned among blanks; false where no
-/// blank would be left before it, or more than eight digits stand before the point. `DECIMALS` is 3, 6 or 9, `WIDTH` at most 9 more.
+/// Prints a fixed-point number, right-aligned with blanks: `units` with a point before the last `DECIMALS` digits.
+/// Returns false if no blank would be left before it, or if it has more than eight digits before the point. `DECIMALS`
+/// is 3, 6 or 9; `WIDTH` is at most 9 more.
 ///
 /// ```
 /// let mut text = [0; 14];
@@ -207,7 +208,7 @@ pub fn fixed<const WIDTH: usize, const DECIMALS: usize>(text: &mut [u8; WIDTH], 
     true
 }
 
-/// A number of units with a point before the last `DECIMALS` digits, which are 3, 6 or 9.
+/// Prints a fixed-point number: `units` with a point before the last `DECIMALS` digits, which are 3, 6 or 9.
 ///
 /// ```
 /// let mut buf = [0; 32];
@@ -223,10 +224,10 @@ pub fn decimal<const DECIMALS: usize>(buf: &mut [u8], at: usize, units: u64) -> 
     point + 1 + DECIMALS
 }
 
-/// A point, and the digits of a fraction behind it.
+/// Prints a point and the digits of a fraction.
 #[inline(always)]
 fn put_fraction<const DECIMALS: usize>(buf: &mut [u8], point: usize, fraction: u32) {
-    // From the end: the byte before three digits is overwritten by those before them, or is the point.
+    // From the end: each store of three digits begins with a point, which the previous three digits overwrite.
     let mut rest = fraction;
     for three in (0..DECIMALS / 3).rev() {
         if let Some(digits) = POINT.get((rest % 1000) as usize) {
@@ -236,7 +237,7 @@ fn put_fraction<const DECIMALS: usize>(buf: &mut [u8], point: usize, fraction: u
     }
 }
 
-/// Writes a point and the last six digits of a number.
+/// Prints a point and the last six digits of a number.
 ///
 /// ```
 /// let mut text = [0; 7];
@@ -248,7 +249,7 @@ pub fn point6(text: &mut [u8; 7], n: u32) {
     put_fraction::<6>(text, 0, n);
 }
 
-/// Writes the last six digits of a number, and a byte after them that counts for nothing.
+/// Writes the last six digits of a number, and one more byte of no meaning.
 ///
 /// ```
 /// let mut text = [0; 7];
@@ -261,13 +262,13 @@ pub fn six(text: &mut [u8; 7], n: u32) {
     put_three(text, 3, n % 1000);
 }
 
-/// Writes a number below 10^8 and up to three bytes after it that count for nothing; gives its length.
+/// Writes a number below 10^8 and up to three more bytes of no meaning; returns its length.
 #[inline]
 pub fn decimal_short(text: &mut [u8], n: u64) -> usize {
     put_short(text, 0, n as u32)
 }
 
-/// A number below 10^8 with blanks before it.
+/// Eight characters with a number below 10^8, right-aligned.
 ///
 /// ```
 /// assert_eq!(&tfbc_vm::num::right_aligned(1024), b"    1024");
@@ -279,7 +280,7 @@ pub fn right_aligned(n: u32) -> [u8; 8] {
     ((digits | ASCII_ZEROS) ^ (ASCII_ZEROS ^ BLANKS) & blanks).to_le_bytes()
 }
 
-/// Decimal digits of 0 to 999 with blanks before them.
+/// Decimal digits of 0 to 999, right-aligned with blanks.
 static RIGHT: [[u8; 4]; 1000] = right();
 
 const fn right() -> [[u8; 4]; 1000] {
@@ -300,7 +301,7 @@ const fn right() -> [[u8; 4]; 1000] {
     table
 }
 
-/// Three decimal digits of 0 to 999 behind a point.
+/// Three decimal digits of 0 to 999 after a point.
 static POINT: [[u8; 4]; 1000] = point();
 
 const fn point() -> [[u8; 4]; 1000] {
@@ -317,12 +318,12 @@ const fn point() -> [[u8; 4]; 1000] {
 const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 const BLANKS: u64 = 0x2020_2020_2020_2020;
 
-/// How many characters the digit `A` is behind `:`, the one that follows `9`.
+/// Distance from `:`, the character after `9`, to `A`.
 const UPPER: u64 = 7;
-/// The same for `a`.
+/// Distance from `:` to `a`.
 const LOWER: u64 = 39;
 
-/// The eight hex digits of a number.
+/// Eight hex digits of a number.
 #[inline(always)]
 fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
@@ -331,7 +332,7 @@ fn hex8<const LETTERS: u64>(n: u32) -> [u8; 8] {
     hex8_by_words::<LETTERS>(n)
 }
 
-/// The sixteen hex digits of a number.
+/// Sixteen hex digits of a number.
 #[inline(always)]
 fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
@@ -340,7 +341,7 @@ fn hex16<const LETTERS: u64>(n: u64) -> [u8; 16] {
     bytemuck::cast([hex8_by_words::<LETTERS>((n >> 32) as u32), hex8_by_words::<LETTERS>(n as u32)])
 }
 
-/// The eight hex digits of a number, all at once in a word.
+/// Eight hex digits of a number, computed in parallel in one word.
 #[cfg(any(test, feature = "safe", not(target_arch = "x86_64")))]
 #[inline(always)]
 fn hex8_by_words<const LETTERS: u64>(n: u32) -> [u8; 8] {
@@ -352,7 +353,7 @@ fn hex8_by_words<const LETTERS: u64>(n: u32) -> [u8; 8] {
     (nibbles + 0x3030_3030_3030_3030 + letters * LETTERS).to_le_bytes()
 }
 
-/// The four hex digits of a number, upper case.
+/// Four hex digits of a number, upper case.
 ///
 /// ```
 /// assert_eq!(&tfbc_vm::num::hex4(0x1a0), b"01A0");
@@ -363,33 +364,33 @@ pub fn hex4(n: u16) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// The low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
+/// Prints the low `digits` hex digits of a number, upper case; more than 16 are zero-extended.
 #[inline(always)]
 pub fn hex(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<UPPER>(buf, at, n, digits)
 }
 
-/// Stores the sixteen hex digits of bytes, upper case; gives `digits`, how many of them are text.
+/// Stores sixteen hex digits of the bytes, upper case, of which the first `digits` count.
 #[inline(always)]
 pub(crate) fn hex_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize) -> usize {
     store(buf, at, hex16::<UPPER>(u64::from_be_bytes(bytes)));
     at + digits
 }
 
-/// The same in lower case.
+/// Stores sixteen hex digits of the bytes, lower case, of which the first `digits` count.
 #[inline(always)]
 pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize) -> usize {
     store(buf, at, hex16::<LOWER>(u64::from_be_bytes(bytes)));
     at + digits
 }
 
-/// The low `digits` hex digits of a number, lower case; more than 16 are zero-extended.
+/// Prints the low `digits` hex digits of a number, lower case; more than 16 are zero-extended.
 #[inline(always)]
 pub fn hex_low(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
     hex_digits::<LOWER>(buf, at, n, digits)
 }
 
-/// Lower-case hex digits of 0 to 255, left-aligned, with their count in the last byte.
+/// Lower-case hex digits of 0 to 255, left-aligned; the last byte is their number.
 static SMALL_HEX: [[u8; 4]; 256] = small_hex();
 
 const fn small_hex() -> [[u8; 4]; 256] {
@@ -404,7 +405,7 @@ const fn small_hex() -> [[u8; 4]; 256] {
     table
 }
 
-/// Lower-case hex without leading zeros.
+/// Prints lower-case hex without leading zeros.
 ///
 /// ```
 /// let mut buf = [0; 32];
@@ -424,7 +425,7 @@ pub fn hex_min(buf: &mut [u8], at: usize, n: u64) -> usize {
 
 #[inline(always)]
 fn hex_digits<const LETTERS: u64>(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
-    // The digits asked for come first; what is stored behind them is written over.
+    // The requested digits come first; extra digits after them are overwritten later.
     if digits == 8 {
         store(buf, at, hex8::<LETTERS>(n as u32));
     } else if digits < 8 {
@@ -445,7 +446,7 @@ fn hex_wide<const LETTERS: u64>(buf: &mut [u8], at: usize, n: u64, digits: usize
     end + 16
 }
 
-/// Hex in 4, 8 or 16 digits, as many as the number needs.
+/// Prints hex with 4, 8 or 16 digits, depending on the number.
 #[inline]
 pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
     let digits = match n {
@@ -456,7 +457,7 @@ pub fn hex_fit(buf: &mut [u8], at: usize, n: u64) -> usize {
     hex(buf, at, n, digits)
 }
 
-/// Every byte as two hex digits and two blanks.
+/// Each byte as two hex digits and two blanks.
 static PAIRS: [[u8; 4]; 256] = pairs();
 
 const fn pairs() -> [[u8; 4]; 256] {
@@ -471,8 +472,8 @@ const fn pairs() -> [[u8; 4]; 256] {
     table
 }
 
-/// Bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank behind each. Up to 32 bytes of room behind the text
-/// may be written over.
+/// Prints bytes as hex pairs of `WIDTH` characters: 2, or 3 with a blank after each pair. Up to 32 bytes after the text
+/// may be overwritten.
 pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
     if let Some(n) = buf.get_mut(at..).and_then(|room| crate::sse::hex_run::<WIDTH>(room, bytes)) {
@@ -484,7 +485,7 @@ pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8
 
 fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     let end = at + bytes.len() * WIDTH;
-    // Four bytes are stored for each, and the next pair's written over what was too many.
+    // Each store writes four bytes; the next store overwrites the excess.
     let Some(room) = buf.get_mut(at..end + 2) else { return end };
     let (chunks, rest) = bytes.as_chunks::<8>();
     let mut o = 0;
@@ -502,7 +503,7 @@ fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8])
     end
 }
 
-/// Eight octal digits of a number below 2^24, one a byte, the first in the low byte.
+/// Eight octal digits of a number below 2^24, one per byte, the first in the low byte.
 #[inline(always)]
 fn octal8(n: u64) -> u64 {
     let halves = n >> 12 | (n & 0xfff) << 32;
@@ -510,7 +511,7 @@ fn octal8(n: u64) -> u64 {
     pairs >> 3 & 0x0007_0007_0007_0007 | (pairs & 0x0007_0007_0007_0007) << 8
 }
 
-/// Octal, without a prefix.
+/// Prints octal without a prefix.
 ///
 /// ```
 /// let mut buf = [0; 64];
@@ -529,7 +530,7 @@ pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
     at + len
 }
 
-/// The low `count` bits as binary digits, 1 to 64. Up to 7 bytes of room behind them may be written over.
+/// Prints the low `count` bits as binary digits, 1 to 64. Up to 7 bytes after them may be overwritten.
 ///
 /// ```
 /// let mut buf = [0; 64];
@@ -539,12 +540,12 @@ pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
 #[inline(always)]
 pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // Each byte keeps another bit of those that are shown, the first the highest.
+    // Selects a different bit in each byte, the highest bit in the first byte.
     const BITS: u64 = 0x0102_0408_1020_4080;
     let mut rest = n << (64 - count.clamp(1, 64));
     for byte in 0..count.div_ceil(8) {
         let bits = ((rest >> 56) * ONES) & BITS;
-        // A bit that is set carries into its byte's highest.
+        // A set bit carries into the highest bit of its byte.
         let digits = (bits + (ONES * 0x80 - BITS)) >> 7 & ONES;
         store(buf, at + byte * 8, (digits | ASCII_ZEROS).to_le_bytes());
         rest <<= 8;
@@ -552,7 +553,7 @@ pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
     at + count
 }
 
-/// C's `%.4E`, with `NAN`, `INF` and `-INF`.
+/// Prints like C's `%.4E`, with `NAN`, `INF` and `-INF`.
 ///
 /// ```
 /// let mut buf = [0; 32];
@@ -563,7 +564,7 @@ pub fn float(buf: &mut [u8], at: usize, x: f64) -> usize {
     float_with(buf, at, x, 4)
 }
 
-/// C's `%.nE` of up to eight decimals, with `NAN`, `INF` and `-INF`.
+/// Prints like C's `%.nE` with up to eight decimals, and `NAN`, `INF` and `-INF`.
 pub(crate) fn float_with(buf: &mut [u8], at: usize, x: f64, n_decimals: usize) -> usize {
     use std::io::Write;
     if x.is_nan() {
@@ -579,7 +580,7 @@ pub(crate) fn float_with(buf: &mut [u8], at: usize, x: f64, n_decimals: usize) -
     let left = rest.len();
     debug_assert!(fits, "sign, digit, point, eight digits, E, sign and three digits are 16 bytes");
     let text = &text[..16 - left];
-    // Rust writes `1.5000E0`, C at least two digits and always a sign.
+    // Rust writes `1.5000E0`; C writes a sign and at least two digits in the exponent.
     let split = text.iter().position(|byte| *byte == b'E').unwrap_or(text.len());
     let (mantissa, exponent) = text.split_at(split);
     let (sign, digits) = match exponent.get(1..) {
@@ -593,7 +594,7 @@ pub(crate) fn float_with(buf: &mut [u8], at: usize, x: f64, n_decimals: usize) -
     store_slice(buf, at, digits)
 }
 
-/// Seconds since 1970 in GMT, as `Thu Oct 28 13:34:05 1999`: 24 characters, the day padded with a blank.
+/// Prints seconds since 1970 as GMT, such as `Thu Oct 28 13:34:05 1999`: 24 characters, the day padded with a blank.
 ///
 /// ```
 /// let mut buf = [0; 32];
@@ -621,9 +622,9 @@ pub fn time(buf: &mut [u8], at: usize, seconds: u32) -> usize {
     store_slice(buf, at, &text)
 }
 
-/// Year, month from 0, and day from 1, of a day since 1970 in the Gregorian calendar.
+/// Converts days since 1970 to year, month (from 0) and day (from 1) of the Gregorian calendar.
 fn civil(days: u32) -> (u32, u32, u32) {
-    // Counts years from 1 March, so that the leap day is a year's last.
+    // Counts years from 1 March, so that the leap day is the last day of a year.
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -644,7 +645,7 @@ mod tests {
         String::from_utf8(buf[..end].to_vec()).unwrap()
     }
 
-    /// Powers of two and ten with their neighbours, and a spread of others.
+    /// Powers of two and ten with their neighbours, and a spread of other numbers.
     fn numbers() -> impl Iterator<Item = u64> {
         let powers = (0..64).map(|k| 1u64 << k).chain((0..20).map(|k| 10u64.pow(k)));
         let near = powers.flat_map(|n| [n - 1, n, n.wrapping_add(1)]);

@@ -1,41 +1,41 @@
 use crate::{Event, Instr};
 
-/// What an observer sees before an instruction runs.
+/// State that an observer sees before an instruction runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'s> {
-    /// The running routine's number.
+    /// Index of the current routine.
     pub routine: u32,
-    /// The instruction's index in it.
+    /// Index of the instruction in it.
     pub pc: u32,
     /// The instruction.
     pub instr: &'s Instr,
     /// All registers.
     pub regs: &'s [u64],
-    /// The data pointer's byte; of no meaning while the routine reads at fixed offsets only.
+    /// Byte of the data pointer; meaningless while the routine only reads at fixed offsets.
     pub pointer: u64,
-    /// The data pointer's bit in that byte, 0 to 7.
+    /// Bit of the data pointer in that byte, 0 to 7.
     pub bit: u32,
-    /// The base pointer, in bytes; two's complement.
+    /// Base pointer in bytes, two's complement.
     pub base: u64,
     /// The event.
     pub event: &'s Event<'s>,
-    /// The event's text so far.
+    /// Text of the event so far.
     pub text: &'s [u8],
 }
 
 /// Watches a run instruction by instruction (`tfbc event --trace`).
 pub trait Observer {
-    /// Whether anything is watched; false lets the loop skip the call.
+    /// True if the observer needs calls; false removes them from the loop at compile time.
     const ACTIVE: bool = true;
 
     /// Called before every instruction.
     fn before(&mut self, step: Step<'_>);
 
-    /// Called behind the last one, with the event's whole text; of one that is skipped, nothing.
+    /// Called after the last instruction with the event's whole text, which is empty if the event is skipped.
     fn after(&mut self, _text: &[u8]) {}
 }
 
-/// Watches nothing and compiles to nothing.
+/// Observer that does nothing and has no cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

@@ -1,26 +1,26 @@
-//! The instruction table: the one place that says which instructions exist.
+//! The instruction table: the single definition of all instructions.
 //!
 //! An instruction is 32 bytes: opcode, literal length, four operand slots, and up to 16 bytes of literal text. Every
-//! instruction prints its literal first, then does its work; so a template's fixed text costs no instruction of its
-//! own. The compiler emits `plain` rows; the link pass makes `fused` rows from runs of plain ones.
+//! instruction prints its literal first, so fixed text of a template costs no extra instruction. The compiler emits
+//! `plain` rows; the link pass replaces runs of them by `fused` rows.
 //!
-//! A row names the number, the mnemonic, the operands, the part of the event that the instruction `reads`, the machine
-//! state that it `uses`, and the function that runs it (`by`). `effects` at the end says that it acts on more than the
-//! event's text. The opcodes, the encoder, the listing, the dispatch table, the verifier's walk over operands and
-//! `docs/bytecode.md` come from the rows.
+//! A row has the number, the mnemonic, the operands, the part of the event that the instruction `reads`, the machine
+//! state that it `uses`, and its handler (`by`). `effects` at the end means that it acts on more than the event's text.
+//! Opcodes, encoder, listing, dispatch table, the verifier's operand walk and `docs/bytecode.md` are generated from the
+//! rows.
 
 use bytemuck::{Pod, Zeroable};
 
-/// Registers of the machine.
+/// Number of registers.
 pub const N_REGS: usize = 1024;
 
-/// One instruction as it is stored (little-endian) and run.
+/// Instruction, as stored (little-endian) and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C)]
 pub struct Instr {
-    /// An [`Op`] by number.
+    /// Number of an [`Op`].
     pub op: u8,
-    /// Bytes of `lit` that are printed first, 0 to 16.
+    /// Length of the literal, 0 to 16.
     pub lit_len: u8,
     /// Operand slot a.
     pub a: u16,
@@ -30,11 +30,11 @@ pub struct Instr {
     pub c: u32,
     /// Operand slot d.
     pub d: u32,
-    /// The literal; bytes behind `lit_len` are zero.
+    /// Literal text; bytes after `lit_len` are zero.
     pub lit: [u8; 16],
 }
 
-/// An operand slot of an instruction.
+/// Operand slot of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// 16 bits.
@@ -47,137 +47,137 @@ pub enum Slot {
     D,
 }
 
-/// What an operand means: how it is printed and what the verifier asks of it.
+/// Type of an operand: determines its listing and its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A register that is written.
+    /// Register that is written.
     Dst,
-    /// A register that is read.
+    /// Register that is read.
     Src,
-    /// A register that a mark is written to: a place in the event's own text.
+    /// Register that a mark, a position in the event's own text, is written to.
     NewMark,
-    /// A register that a mark is read from.
+    /// Register that a mark is read from.
     Mark,
-    /// A number without further meaning.
+    /// Plain number.
     Num,
-    /// The low half of a 64-bit number; the high half is slot c.
+    /// Low half of a 64-bit number; the high half is in slot c.
     Wide,
-    /// Bytes, 1 to 16; a number keeps the low 8.
+    /// Number of bytes, 1 to 16; a number keeps the low 8.
     Width,
-    /// Bytes, 9 to 16.
+    /// Number of bytes, 9 to 16.
     WideWidth,
-    /// How the bits of a window are taken ([`form`]).
+    /// How bits are taken from a window ([`form`]).
     Form,
-    /// A fixed byte offset in the event of eight bytes, a window.
+    /// Fixed byte offset of a window, eight bytes of the event.
     Window,
-    /// An instruction of the same routine, where the form is that of a checked field; else 0.
+    /// Instruction of the same routine if the form is that of a checked field; otherwise 0.
     Short,
-    /// Bits, 1 to 64.
+    /// Number of bits, 1 to 64.
     Bits,
-    /// A bit's number, 0 to 63.
+    /// Bit number, 0 to 63.
     Bit,
-    /// A fixed byte offset in the event.
+    /// Fixed byte offset in the event.
     Off,
-    /// A fixed bit offset in the event.
+    /// Fixed bit offset in the event.
     BitOff,
-    /// Bytes of text, any number.
+    /// Number of text bytes, without limit.
     Len,
-    /// 0 or 1: a soft blank after every byte, or all turns of a loop.
+    /// Flag: a soft blank after every byte, or all iterations of a loop.
     Soft,
-    /// Hex digits, 1 to 32.
+    /// Number of hex digits, 1 to 32.
     Digits,
-    /// The first hex digits of the number that the form takes, from 1 on.
+    /// Number of leading hex digits to print of the form's number, at least 1.
     FirstDigits,
-    /// Bytes of the literal that go again where the event is too short.
+    /// Number of literal bytes to remove if the event is too short.
     Back,
-    /// A run of the string pool: offset here, length in slot c.
+    /// Run of the string pool: offset here, length in slot c.
     Str,
-    /// An instruction of the same routine.
+    /// Instruction of the same routine.
     Target,
-    /// A switch table of numbers.
+    /// Switch table by number.
     Table,
-    /// A switch table of texts.
+    /// Switch table by text.
     TextTable,
-    /// A table of numbers whose targets are texts.
+    /// Table by number whose targets are texts.
     CaseTexts,
     /// Short texts by index (word offset).
     Lits,
     /// BITFLAGS entries.
     Flags,
-    /// Texts by nibbles (word offset).
+    /// Texts by nibble (word offset).
     Nibbles,
-    /// A routine.
+    /// Index of a routine.
     Routine,
-    /// A number that the event or its surroundings tell ([`EnvValue`]).
+    /// Number from the event or its context ([`EnvValue`]).
     Value,
-    /// A text that the surroundings tell ([`EnvText`]).
+    /// Text from the context ([`EnvText`]).
     Name,
 }
 
-/// One row of the table.
+/// Row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct OpInfo {
-    /// The instruction's name in listings.
+    /// Name in listings.
     pub mnemonic: &'static str,
-    /// What it does.
+    /// Description of its effect.
     pub doc: &'static str,
-    /// Whether only the link pass makes it.
+    /// True if only the link pass creates it.
     pub fused: bool,
-    /// The operands, in the order in which they are listed.
+    /// Operands, in listing order.
     pub operands: &'static [(&'static str, Slot, Kind)],
-    /// The part of the event that it reads.
+    /// Part of the event that it reads.
     pub reads: Reads,
-    /// The machine state that it needs.
+    /// Machine state that it needs.
     pub uses: StateUse,
     /// True if it acts on more than the event's text: it sets or ends a timer, or stops the report.
     pub has_effects: bool,
 }
 
-/// Part of an event that an instruction reads. `Next…` begins at the data pointer, the others at a fixed place.
+/// Part of an event that an instruction reads. `Next…` begins at the data pointer, the others at a fixed offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reads {
     /// Nothing of the event.
     Nothing,
-    /// As many bytes as the [`Kind::Width`] or [`Kind::WideWidth`] operand says, at the [`Kind::Off`] operand.
+    /// Bytes at the [`Kind::Off`] operand; the [`Kind::Width`] or [`Kind::WideWidth`] operand is their number.
     Bytes,
-    /// As many bits as the [`Kind::Bits`] operand says, at the [`Kind::BitOff`] operand.
+    /// Bits at the [`Kind::BitOff`] operand; the [`Kind::Bits`] operand is their number.
     Bits,
-    /// A data word, or nothing if the event does not hold all of it.
+    /// A data word, or nothing if the event does not contain all of it.
     Word,
     /// The bits that the [`Kind::Form`] operand takes from the [`Kind::Window`] operand.
     Window,
-    /// Text at the [`Kind::Off`] operand, at most as long as the first [`Kind::Len`] or [`Kind::Width`] operand says.
+    /// Text at the [`Kind::Off`] operand; the first [`Kind::Len`] or [`Kind::Width`] operand is its maximum length.
     Text,
     /// Text up to a NUL, at slot b.
     String,
-    /// As many bytes as the width operand says.
+    /// Bytes; the width operand is their number.
     NextBytes,
-    /// As many bits as the [`Kind::Bits`] operand says.
+    /// Bits; the [`Kind::Bits`] operand is their number.
     NextBits,
-    /// Text, at most as long as the first [`Kind::Len`] operand says.
+    /// Text; the first [`Kind::Len`] operand is its maximum length.
     NextText,
-    /// Text, at most as long as the [`Kind::Src`] operand says.
+    /// Text; the [`Kind::Src`] operand is its maximum length.
     NextTextBy,
-    /// A length, and as many bytes of text after it.
+    /// A length, followed by that many bytes of text.
     NextCounted,
     /// Text up to a NUL.
     NextString,
-    /// Text up to a NUL, but not the last bytes, of which slot b tells the number.
+    /// Text up to a NUL, without the last bytes, whose number is in slot b.
     NextName,
-    /// As many words of 4 bytes as slot b says.
+    /// Words of 4 bytes; slot b is their number.
     NextWords,
-    /// As many bytes as the [`Kind::Src`] operand says.
+    /// Bytes; the [`Kind::Src`] operand is their number.
     NextDump,
-    /// The part of the header that the [`Kind::Value`] operand names.
+    /// Part of the header selected by the [`Kind::Value`] operand.
     Value,
-    /// The part of the header that the [`Kind::Name`] operand names.
+    /// Part of the header selected by the [`Kind::Name`] operand.
     Name,
     /// The hook id.
     HookId,
 }
 
-/// Machine state that an instruction needs, besides the event's bytes at fixed places and the registers that its routine
-/// has written. Each value includes those before it.
+/// Machine state that an instruction needs, besides the event's bytes at fixed offsets and registers written by its
+/// routine. Each value includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StateUse {
     /// No other state.
@@ -191,7 +191,7 @@ pub enum StateUse {
 }
 
 impl StateUse {
-    /// The value with the number in the two low bits.
+    /// Value of the two low bits.
     #[inline(always)]
     pub(crate) const fn from_bits(bits: u8) -> StateUse {
         match bits & 3 {
@@ -203,66 +203,66 @@ impl StateUse {
     }
 }
 
-/// How a number is taken from a window, the eight bytes of an event at a fixed place: they are read in the record's
-/// byte order, moved left and then right, so that the bits that are wanted remain.
+/// Encoding of how a number is taken from a window, that is eight bytes of an event at a fixed offset. The window is
+/// read in the given byte order, shifted left and then right, so that the wanted bits remain.
 pub mod form {
-    /// Bits of the move to the left.
+    /// Mask of the left shift.
     pub const LEFT: u32 = 0x3f;
-    /// From this bit on: bits of the move to the right.
+    /// Lowest bit of the right shift.
     pub const RIGHT: u32 = 8;
-    /// The bytes are little-endian.
+    /// Flag: the bytes are little-endian.
     pub const LITTLE: u32 = 1 << 16;
-    /// From this bit on: what is done where the event does not hold the number whole: one of the three below.
+    /// Lowest bit of the mode: what happens if the event does not contain the whole number.
     pub const MODE: u32 = 17;
-    /// Missing bytes are zeros and mark the event truncated, as in `load`.
+    /// Mode: missing bytes are zeros and mark the event as truncated, as in `load`.
     pub const LOAD: u32 = 0;
-    /// The number is 0, as in `word`.
+    /// Mode: the number is 0, as in `word`.
     pub const WORD: u32 = 1;
-    /// The routine goes on elsewhere, as in `reach`.
+    /// Mode: jumps to another instruction, as in `reach`.
     pub const FIELD: u32 = 2;
-    /// From this bit on: where in the window the number ends, 1 to 8.
+    /// Lowest bit of the number's end in the window, 1 to 8.
     pub const END: u32 = 20;
-    /// From this bit on: how many of the literal's last bytes go again where the routine goes on elsewhere.
+    /// Lowest bit of the number of literal bytes to remove if mode [`FIELD`] jumps.
     pub const BACK: u32 = 24;
-    /// From this bit on: how many of the instructions that follow are run with this one; they have its opcode.
+    /// Lowest bit of the number of following instructions that run with this one; they have the same opcode.
     pub const MORE: u32 = 29;
-    /// The most that are.
+    /// Maximum number of these.
     pub const MAX_MORE: u32 = 3;
 
-    /// What is done where the event does not hold the number whole.
+    /// Mode: what happens if the event does not contain the whole number.
     pub const fn mode(form: u32) -> u32 {
         form >> MODE & 3
     }
 
-    /// Bytes from the window's start to the number's end.
+    /// Number of bytes from the start of the window to the end of the number.
     pub const fn end(form: u32) -> u32 {
         form >> END & 15
     }
 
-    /// Bytes of the literal that go again.
+    /// Number of literal bytes to remove.
     pub const fn back(form: u32) -> u32 {
         form >> BACK & 31
     }
 
-    /// Instructions that are run with this one.
+    /// Number of following instructions that run with this one.
     pub const fn more(form: u32) -> u32 {
         form >> MORE
     }
 
-    /// Bits of the window that the form takes, counted from the first byte's highest bit, or its lowest in a little-endian
-    /// window.
+    /// Bits of the window that the form takes, counted from the highest bit of the first byte, or from its lowest bit
+    /// in a little-endian window.
     pub const fn bits(form: u32) -> std::ops::Range<u32> {
         let (left, count) = (form & LEFT, 64 - (form >> RIGHT & 63));
         let first = if form & LITTLE != 0 { 64u32.saturating_sub(left + count) } else { left };
         first..first + count
     }
 
-    /// Hex digits of the number that the form takes, 0 to 16.
+    /// Number of hex digits of the form's number, 0 to 16.
     pub const fn n_digits(form: u32) -> u32 {
         (64 - (form >> RIGHT & 63)) / 4
     }
 
-    /// Whether instructions of an opcode are run together.
+    /// True if instructions with this opcode can run together.
     pub const fn together(op: super::Op) -> bool {
         matches!(op, super::Op::HexFullAt | super::Op::HexLowFullAt)
     }
@@ -275,9 +275,9 @@ macro_rules! for_each_op {
             0 Print = "print" fused {} reads Nothing, uses Nothing, by print;
             /// Prints a run of the string pool.
             1 Lit = "lit" plain { text: B Str } reads Nothing, uses Nothing, by slow_ops::lit;
-            /// Prints a soft blank: it goes again when a line end, a tab or text with a leading blank follows.
+            /// Prints a soft blank, which is removed if a line end, a tab or text with a leading blank follows.
             2 Soft = "soft" plain {} reads Nothing, uses Nothing, by soft;
-            /// Takes back a soft blank that stands last.
+            /// Removes a soft blank at the end of the text.
             3 SoftDrop = "soft.drop" plain {} reads Nothing, uses Nothing, by soft_drop;
             /// Ends the line and prints the margin of the next one.
             4 Newline = "nl" plain {} reads Nothing, uses Event, by slow_ops::newline;
@@ -288,13 +288,14 @@ macro_rules! for_each_op {
             6 Const = "const" plain { dst: A Dst, value: B Wide } reads Nothing, uses Nothing, by const_;
             /// Copies `src` to `dst`.
             7 Move = "move" plain { dst: A Dst, src: B Src } reads Nothing, uses Nothing, by move_;
-            /// Sets `dst` to a number that the event or its surroundings tell.
+            /// Sets `dst` to a number from the event or its context.
             8 Env = "env" plain { dst: A Dst, what: B Value } reads Value, uses Event, by env;
-            /// Reads `width` big-endian bytes at a fixed offset, zero-extended. Bytes past the event's end read as zero and mark it truncated.
+            /// Reads `width` big-endian bytes at a fixed offset, zero-extended. Bytes after the event's end are zero
+            /// and mark it as truncated.
             9 Load = "load" plain { dst: A Dst, at: B Off, width: C Width } reads Bytes, uses Nothing, by load<MODE, ORDER>;
             /// Reads `count` bits at a fixed bit offset, the first bit most significant.
             10 LoadBits = "load.bits" plain { dst: A Dst, at: B BitOff, count: C Bits } reads Bits, uses Nothing, by load_bits;
-            /// Reads a data word at a fixed offset: 0 where the event does not hold it whole, without a mark.
+            /// Reads a data word at a fixed offset: 0 if the event does not contain all of it, without marking it.
             11 Word = "word" plain { dst: A Dst, at: B Off, width: C Width } reads Word, uses Nothing, by word;
             /// Rounds the data pointer up to a byte, reads `width` bytes there and moves past them.
             12 Take = "take" plain { dst: A Dst, width: C Width } reads NextBytes, uses Pointer, by take;
@@ -304,13 +305,13 @@ macro_rules! for_each_op {
             14 LoadLe = "load.le" plain { dst: A Dst, at: B Off, width: C Width } reads Bytes, uses Nothing, by load_le<MODE, ORDER>;
             /// Reads `width` little-endian bytes at the data pointer, as `take` does.
             15 TakeLe = "take.le" plain { dst: A Dst, width: C Width } reads NextBytes, uses Pointer, by take_le;
-            /// Goes on at `short` where the event has fewer than `end` bytes.
+            /// Continues at `short` if the event has fewer than `end` bytes.
             16 Reach = "reach" plain { end: B Num, short: D Target } reads Nothing, uses Nothing, by reach;
-            /// Goes on at `short` where the event has fewer than `bytes` bytes from the data pointer on.
+            /// Continues at `short` if the event has fewer than `bytes` bytes after the data pointer.
             17 TakeReach = "take.reach" plain { bytes: B Num, short: D Target } reads Nothing, uses Pointer, by take_reach;
-            /// Extends the low `count` bits of `src` by their sign.
+            /// Sign-extends the low `count` bits of `src`.
             18 Sext = "sext" plain { dst: A Dst, src: B Src, count: C Bits } reads Nothing, uses Nothing, by sext_;
-            /// Takes `count` bits of `src` from bit `low` up, bit 0 the least significant.
+            /// Takes `count` bits of `src`, starting at bit `low`; bit 0 is the least significant.
             19 Bits = "bits" plain { dst: A Dst, src: B Src, low: C Bit, count: D Bits } reads Nothing, uses Nothing, by bits;
             /// Adds, wrapping at 64 bits.
             20 Add = "add" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by add;
@@ -318,20 +319,20 @@ macro_rules! for_each_op {
             21 Sub = "sub" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by sub;
             /// Multiplies, wrapping at 64 bits.
             22 Mul = "mul" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by mul;
-            /// Divides signed numbers toward zero; by zero gives 0 and is counted.
+            /// Divides signed numbers, rounding toward zero; division by zero gives 0 and is counted.
             23 Div = "div" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by slow_ops::div;
             /// Bitwise and.
             24 And = "and" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by and;
-            /// 1 where both are equal, else 0.
+            /// 1 if both are equal, otherwise 0.
             25 Equal = "equal" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by equal;
-            /// 1 where they differ, else 0.
+            /// 1 if they differ, otherwise 0.
             26 Differ = "differ" plain { dst: A Dst, left: B Src, right: C Src } reads Nothing, uses Nothing, by differ;
 
             /// Sets the data pointer to a byte and bit.
             27 PtrSet = "ptr.set" plain { bytes: B Num, bits: C Num } reads Nothing, uses Pointer, by ptr_set;
             /// Moves the data pointer forward.
             28 PtrAdd = "ptr.add" plain { bytes: B Num, bits: C Num } reads Nothing, uses Pointer, by ptr_add;
-            /// Moves the data pointer back, not below the first bit.
+            /// Moves the data pointer back, at most to the first bit.
             29 PtrBack = "ptr.back" plain { bytes: B Num } reads Nothing, uses Pointer, by ptr_back;
             /// Rounds the data pointer down to a byte.
             30 PtrFloor = "ptr.floor" plain {} reads Nothing, uses Pointer, by ptr_floor;
@@ -339,7 +340,7 @@ macro_rules! for_each_op {
             31 PtrCeil = "ptr.ceil" plain {} reads Nothing, uses Pointer, by ptr_ceil;
             /// Sets `dst` to the data pointer's byte.
             32 PtrGet = "ptr.get" plain { dst: A Dst } reads Nothing, uses Pointer, by ptr_get;
-            /// Sets the data pointer to byte `src`; a negative number is 0.
+            /// Sets the data pointer to byte `src`; a negative number counts as 0.
             33 PtrTo = "ptr.to" plain { src: B Src } reads Nothing, uses Pointer, by ptr_to;
             /// Sets `dst` to the base pointer.
             34 BaseGet = "base.get" plain { dst: A Dst } reads Nothing, uses Pointer, by base_get;
@@ -348,7 +349,7 @@ macro_rules! for_each_op {
 
             /// Prints the low digits of `src` in hex, zero-padded.
             36 PutHex = "put.hex" plain { src: B Src, digits: C Digits } reads Nothing, uses Nothing, by put_hex;
-            /// Prints `src` in 4, 8 or 16 hex digits, as many as it needs.
+            /// Prints `src` in hex with 4, 8 or 16 digits, depending on its value.
             37 PutHexFit = "put.hexfit" plain { src: B Src } reads Nothing, uses Nothing, by put_hex_fit;
             /// Prints `src` as unsigned decimal.
             38 PutDec = "put.dec" plain { src: B Src } reads Nothing, uses Nothing, by put_dec;
@@ -358,23 +359,23 @@ macro_rules! for_each_op {
             40 PutHexLow = "put.hexlow" plain { src: B Src, digits: C Digits } reads Nothing, uses Nothing, by put_hex_low;
             /// Prints `src` in lower-case hex, without leading zeros.
             41 PutHexMin = "put.hexmin" plain { src: B Src } reads Nothing, uses Nothing, by put_hex_min;
-            /// Prints `0x` and `src` as `put.hexmin` does.
+            /// Prints `0x` and `src` like `put.hexmin`.
             42 PutHexC = "put.hexc" plain { src: B Src } reads Nothing, uses Nothing, by put_hexc;
-            /// Prints `src` in octal behind a `0`; zero as `0`.
+            /// Prints `0` and `src` in octal; zero as `0`.
             43 PutOctC = "put.octc" plain { src: B Src } reads Nothing, uses Nothing, by put_octc;
-            /// Prints `src` as the ASCII character that it is; where it is none that prints, as `0x` and `put.hexmin` do.
+            /// Prints `src` as an ASCII character if that is printable, otherwise like `put.hexc`.
             44 PutAscii = "put.ascii" plain { src: B Src } reads Nothing, uses Nothing, by put_ascii_;
             /// Prints `src` in octal.
             45 PutOct = "put.oct" plain { src: B Src } reads Nothing, uses Nothing, by put_oct;
             /// Prints the low bits of `src` as binary digits.
             46 PutBin = "put.bin" plain { src: B Src, count: C Bits } reads Nothing, uses Nothing, by put_bin;
-            /// Prints `src` as the bits of a 4- or 8-byte float, in C's `%.4E`, or with `decimals` if that is not 0.
+            /// Prints `src` as a 4- or 8-byte float like C's `%.4E`, or with `decimals` decimals if that is not 0.
             47 PutFloat = "put.float" plain { src: B Src, width: C Width, decimals: D Bit } reads Nothing, uses Nothing, by slow_ops::put_float;
-            /// Prints the AIX error name of the low `width` bytes of `src`; as signed decimal where there is none.
+            /// Prints the AIX error name for the low `width` bytes of `src`, or signed decimal if there is none.
             48 PutErrno = "put.errno" plain { src: B Src, width: C Width } reads Nothing, uses Nothing, by slow_ops::put_errno;
             /// Prints the low 32 bits of `src`, seconds since 1970, as GMT date and time.
             49 PutTime = "put.time" plain { src: B Src } reads Nothing, uses Nothing, by slow_ops::put_time;
-            /// Prints the executable's path of process `src`.
+            /// Prints the path of the executable of process `src`.
             50 PutPath = "put.path" plain { src: B Src } reads Nothing, uses Context, by slow_ops::put_path;
             /// Prints the low `len` bytes of `src` as text, padded to `pad`.
             51 PutChars = "put.chars" plain { src: B Src, len: C Width, pad: D Len } reads Nothing, uses Nothing, by slow_ops::put_chars;
@@ -386,59 +387,65 @@ macro_rules! for_each_op {
             54 TakeCounted = "take.counted" plain { width: C Width } reads NextCounted, uses Pointer, by slow_ops::take_counted;
             /// Prints `src` bytes of text at the data pointer and moves past them.
             55 TextBy = "text.by" plain { src: B Src } reads NextTextBy, uses Pointer, by slow_ops::text_by;
-            /// Prints the text at the data pointer up to a NUL or the event's end, unprintable bytes as escapes, and moves behind the NUL.
+            /// Prints the text at the data pointer up to a NUL or the event's end, with escapes for unprintable bytes,
+            /// and moves past the NUL.
             56 TakeString = "take.string" plain {} reads NextString, uses Pointer, by slow_ops::take_string;
-            /// Moves behind the NUL of the text at the data pointer.
+            /// Moves past the NUL of the text at the data pointer.
             57 PassString = "pass.string" plain {} reads NextString, uses Pointer, by slow_ops::pass_string;
-            /// Prints up to `len` bytes of text at the data pointer, ending at a NUL, unprintable bytes as escapes, and moves past `len` bytes.
+            /// Prints up to `len` bytes of text at the data pointer, ending at a NUL, with escapes for unprintable
+            /// bytes, and moves past `len` bytes.
             58 TakeEscaped = "take.escaped" plain { len: B Len } reads NextText, uses Pointer, by slow_ops::take_escaped;
-            /// Prints up to `count` words of 4 bytes at the data pointer, as many as there are, as a quoted text and hex words, and moves past them.
+            /// Prints up to `count` words of 4 bytes at the data pointer as a quoted text and hex words, and moves past
+            /// them.
             59 TakeWords = "take.words" plain { count: B Num } reads NextWords, uses Pointer, by take_words;
-            /// Prints the text at the data pointer up to a NUL or `spare` bytes before the event's end, nothing where a byte of it does not print, and moves to the end.
+            /// Prints the text at the data pointer up to a NUL or `spare` bytes before the event's end, or nothing if a
+            /// byte is unprintable, and moves to the end.
             60 TakeName = "take.name" plain { spare: B Num } reads NextName, uses Pointer, by take_name;
             /// Prints `len` bytes at a fixed offset as hex digits.
             61 HexBytes = "hex.bytes" plain { at: B Off, len: C WideWidth } reads Bytes, uses Nothing, by slow_ops::hex_bytes;
             /// Prints `len` bytes at the data pointer as hex digits and moves past them.
             62 TakeHexBytes = "take.hexbytes" plain { len: C WideWidth } reads NextBytes, uses Pointer, by slow_ops::take_hex_bytes;
-            /// Prints a text that the surroundings tell.
+            /// Prints a text from the context.
             63 PutName = "put.name" plain { what: B Name } reads Name, uses Context, by slow_ops::put_name;
 
-            /// Goes on at `to`.
+            /// Continues at `to`.
             64 Jump = "jump" plain { to: D Target } reads Nothing, uses Nothing, by jump;
-            /// Goes on at `to` where `src` is 0.
+            /// Continues at `to` if `src` is 0.
             65 JumpZero = "jump.zero" plain { src: B Src, to: D Target } reads Nothing, uses Nothing, by jump_zero;
-            /// Goes on at `to` where `src` is `value`.
+            /// Continues at `to` if `src` equals `value`.
             66 JumpEqual = "jump.equal" plain { src: A Src, value: B Num, to: D Target } reads Nothing, uses Nothing, by jump_equal;
-            /// Goes on at `to` where `src` is not `value`.
+            /// Continues at `to` if `src` does not equal `value`.
             67 JumpDiffer = "jump.differ" plain { src: A Src, value: B Num, to: D Target } reads Nothing, uses Nothing, by jump_differ;
-            /// Goes on at `to`, further back or ahead, for the price of a loop's turn.
+            /// Continues at `to`, in either direction, at the cost of a loop iteration.
             68 Back = "back" plain { to: D Target } reads Nothing, uses Nothing, by back;
-            /// Goes on where the table sends `src`.
+            /// Continues at the target that the table has for `src`.
             69 Switch = "switch" plain { src: B Src, table: C Table } reads Nothing, uses Nothing, by switch;
-            /// Turns the hex digits printed since `mark` to lower case.
+            /// Converts hex digits printed since `mark` to lower case.
             70 Lower = "lower" plain { mark: B Mark } reads Nothing, uses Event, by slow_ops::lower;
-            /// Notes in `dst` where the event's text ends, for `switch.text` and `lower`; no other instruction reads it.
+            /// Stores the end of the event's text in `dst`, for `switch.text` and `lower`; no other instruction reads
+            /// it.
             71 Mark = "mark" plain { dst: A NewMark } reads Nothing, uses Event, by slow_ops::mark;
-            /// Takes back the text printed since `mark` and goes on where the table sends it.
+            /// Removes the text printed since `mark` and continues at the target that the table has for it.
             72 SwitchText = "switch.text" plain { mark: B Mark, table: C TextTable } reads Nothing, uses Event, by switch_text;
-            /// Prints the text with index `src`, or the default behind the last.
+            /// Prints the text with index `src`, or the default if there is none.
             73 SwitchLit = "switch.lit" plain { src: B Src, table: C Lits } reads Nothing, uses Nothing, by switch_lit;
-            /// Prints the text with index `src`; where it is empty, `src` as `put.hexc` does.
+            /// Prints the text with index `src`; if it is empty, `src` like `put.hexc`.
             74 SwitchLitHex = "switch.lit.hex" plain { src: B Src, table: C Lits } reads Nothing, uses Nothing, by switch_lit_hex;
             /// Prints the text that the table has for `src`.
             75 PutCase = "put.case" plain { src: B Src, table: C CaseTexts } reads Nothing, uses Nothing, by put_case;
-            /// Prints the texts of the BITFLAGS entries that `src` meets.
+            /// Prints the texts of the BITFLAGS entries that match `src`.
             76 Flags = "flags" plain { src: B Src, table: C Flags } reads Nothing, uses Nothing, by slow_ops::flags;
-            /// 1 where `src` meets an entry that prints text, else 0.
+            /// 1 if `src` matches an entry that prints text, otherwise 0.
             77 FlagsAny = "flags.any" plain { dst: A Dst, src: B Src, table: C Flags } reads Nothing, uses Nothing, by flags_any;
-            /// Prints the texts of the entries that `src` meets, each behind a blank but the very first.
+            /// Prints the texts of the entries that match `src`, separated by blanks.
             78 FlagsList = "flags.list" plain { src: B Src, table: C Flags } reads Nothing, uses Nothing, by slow_ops::flags_list;
-            /// Prints the texts of the nibbles of `src`, low nibble first, or the table's own where there are none; `soft`: they end in soft blanks.
+            /// Prints the texts of the nibbles of `src`, low nibble first, or the default text if there are none; with
+            /// `soft` they end in soft blanks.
             79 Nibbles = "nibbles" plain { src: B Src, table: C Nibbles, soft: A Soft } reads Nothing, uses Nothing, by nibbles;
-            /// Starts `src` turns with `turn` counting down, or goes on at `exit` when there are none, or the event is truncated and
-            /// `all` is 0.
+            /// Starts `src` iterations, counted down in `turn`. Continues at `exit` if there are none, or if the event
+            /// is truncated and `all` is 0.
             80 Loop = "loop" plain { turn: A Dst, src: B Src, exit: D Target, all: C Soft } reads Nothing, uses Nothing, by loop_;
-            /// Goes back to `top` while turns are left, and the event is not truncated or `all` is 1.
+            /// Goes back to `top` if iterations are left and the event is not truncated or `all` is 1.
             81 LoopNext = "loop.next" plain { turn: A Dst, top: D Target, all: C Soft } reads Nothing, uses Nothing, by loop_next;
             /// Prints `src` bytes at the data pointer as hex pairs: `LOOP src { X0 }`, or `X1` with soft blanks.
             82 Dump = "dump" plain { src: B Src, soft: A Soft } reads NextDump, uses Pointer, by dump;
@@ -448,17 +455,17 @@ macro_rules! for_each_op {
             84 Ret = "ret" plain {} reads Nothing, uses Context, by ret;
             /// Ends the event.
             85 End = "end" plain {} reads Nothing, uses Nothing, by end;
-            /// Ends the event and drops it.
+            /// Ends the event and drops its output.
             86 Skip = "skip" plain {} reads Nothing, uses Nothing, by skip;
-            /// Lets no later event be read.
+            /// Stops the report after this event.
             87 Stop = "stop" plain {} reads Nothing, uses Nothing, by slow_ops::stop, effects;
-            /// Marks the event truncated.
+            /// Marks the event as truncated.
             88 Cut = "cut" plain {} reads Nothing, uses Nothing, by slow_ops::cut;
             /// Prints the `$ERROR` message.
             89 Error = "error" plain {} reads HookId, uses Context, by slow_ops::error;
             /// Stores the event's time under a pair of numbers.
             90 TimerStart = "timer.start" plain { first: B Src, second: C Src } reads Nothing, uses Context, by slow_ops::timer_start, effects;
-            /// Prints the time since the pair was stored, in brackets, and forgets it.
+            /// Prints the time since the pair was stored, in brackets, and removes it.
             91 TimerEnd = "timer.end" plain { first: B Src, second: C Src } reads Nothing, uses Context, by slow_ops::timer_end, effects;
 
             /// Takes a number from a window.
@@ -467,9 +474,9 @@ macro_rules! for_each_op {
             93 HexAt = "hex.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_at<MODE, ORDER>;
             /// `get` and `put.hexlow`.
             94 HexLowAt = "hexlow.at" fused { digits: A Digits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_low_at<MODE, ORDER>;
-            /// `hex.at` of a number that has as many digits, and begins with a byte.
+            /// `hex.at` for a number that has all printed digits and begins at a byte boundary.
             95 HexFullAt = "hex.full.at" fused { digits: A FirstDigits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_full_at<MODE, ORDER>;
-            /// `hexlow.at` of a number that has as many digits, and begins with a byte.
+            /// `hexlow.at` for a number that has all printed digits and begins at a byte boundary.
             96 HexLowFullAt = "hexlow.full.at" fused { digits: A FirstDigits, at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hex_low_full_at<MODE, ORDER>;
             /// `get` and `put.hexc`.
             97 HexCAt = "hexc.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_at<MODE, ORDER>;
@@ -479,7 +486,7 @@ macro_rules! for_each_op {
             99 OctCAt = "octc.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by octc_at<MODE, ORDER>;
             /// `get` and `put.dec`.
             100 DecAt = "dec.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by dec_at<MODE, ORDER>;
-            /// `get`, extended by its sign, and `put.int`.
+            /// `get` with sign extension and `put.int`.
             101 IntAt = "int.at" fused { at: B Window, form: C Form, short: D Short } reads Window, uses Nothing, by int_at<MODE, ORDER>;
             /// `get` and `switch.lit`.
             102 LitAt = "lit.at" fused { at: A Window, table: B Lits, form: C Form, short: D Short } reads Window, uses Nothing, by lit_at<MODE, ORDER>;
@@ -495,13 +502,13 @@ macro_rules! for_each_op {
             107 NibblesAt = "nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short } reads Window, uses Nothing, by nibbles_at<MODE, ORDER>;
             /// `get`, `put.hexc` and `nibbles` without soft blanks.
             108 HexCNibblesAt = "hexc.nibbles.at" fused { at: A Window, table: B Nibbles, form: C Form, short: D Short } reads Window, uses Nothing, by hexc_nibbles_at<MODE, ORDER>;
-            /// `get` and `jump.equal`; goes on at `to` where the event is too short, too.
+            /// `get` and `jump.equal`; also continues at `to` if the event is too short.
             109 JumpEqualAt = "jump.equal.at" fused { at: A Window, value: B Num, form: C Form, to: D Target } reads Window, uses Nothing, by jump_equal_at<MODE, ORDER>;
-            /// `get` and `jump.differ`; goes on at `to` where the event is too short, too.
+            /// `get` and `jump.differ`; also continues at `to` if the event is too short.
             110 JumpDifferAt = "jump.differ.at" fused { at: A Window, value: B Num, form: C Form, to: D Target } reads Window, uses Nothing, by jump_differ_at<MODE, ORDER>;
             /// `reach`, `ptr.set` and `take.string`.
             111 StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target } reads String, uses Nothing, by string_at;
-            /// `mark`, `text` of a field of up to 16 bytes, and `switch.text`.
+            /// `mark`, `text` for a field of up to 16 bytes, and `switch.text`.
             112 SwitchTextAt = "switch.text.at" fused { at: B Off, table: C TextTable, len: D Width } reads Text, uses Nothing, by switch_text_at;
         }
     };
@@ -560,8 +567,8 @@ macro_rules! has_effects {
 
 for_each_op!(define_ops);
 
-/// Numbers of instructions that were removed after a release. A number is never used again: an old blob would run another
-/// instruction under it.
+/// Numbers of instructions removed after a release. They are never reused, because an old blob would run the wrong
+/// instruction.
 pub const RETIRED: &[u8] = &[];
 
 const _: () = {
@@ -575,13 +582,13 @@ const _: () = {
 pub(crate) use for_each_op;
 
 impl Instr {
-    /// An instruction without literal and with zero operands.
+    /// Instruction without literal and with zero operands.
     pub const fn new(op: Op) -> Instr {
         Instr { op: op as u8, lit_len: 0, a: 0, b: 0, c: 0, d: 0, lit: [0; 16] }
     }
 
-    /// An instruction with its operands in the table's order. Missing ones are 0; the halves of a [`Kind::Wide`]
-    /// number, and what shares a slot pair, are set by [`Instr::with`].
+    /// Instruction with operands in the table's order; missing ones are 0. Use [`Instr::with`] for the high half of a
+    /// [`Kind::Wide`] number and for other operands without a slot of their own.
     pub fn of(op: Op, operands: &[u32]) -> Instr {
         let mut instr = Instr::new(op);
         for ((_, slot, _), value) in op.info().operands.iter().zip(operands) {
@@ -590,7 +597,7 @@ impl Instr {
         instr
     }
 
-    /// The instruction with one slot set; slot a keeps the low 16 bits.
+    /// Copy with one slot set; slot a keeps the low 16 bits.
     #[must_use]
     pub const fn with(mut self, slot: Slot, value: u32) -> Instr {
         match slot {
@@ -602,7 +609,7 @@ impl Instr {
         self
     }
 
-    /// One slot's value.
+    /// Value of one slot.
     pub const fn slot(&self, slot: Slot) -> u32 {
         match slot {
             Slot::A => self.a as u32,
@@ -612,12 +619,12 @@ impl Instr {
         }
     }
 
-    /// The literal that is printed first.
+    /// Literal that is printed first.
     pub fn literal(&self) -> &[u8] {
         &self.lit[..(self.lit_len as usize).min(16)]
     }
 
-    /// The 64-bit number in slots b and c.
+    /// 64-bit number in slots b and c.
     pub const fn wide(&self) -> u64 {
         self.b as u64 | (self.c as u64) << 32
     }
@@ -631,15 +638,15 @@ macro_rules! named {
         pub enum $type { $($(#[doc = $doc])* $name,)* }
 
         impl $type {
-            /// Every value, by number.
+            /// Every value, in numeric order.
             pub const ALL: &[$type] = &[$($type::$name),*];
 
-            /// The name in listings: a macro's, without `$`.
+            /// Name in listings: that of the macro, without `$`.
             pub const fn name(self) -> &'static str {
                 match self { $($type::$name => $text,)* }
             }
 
-            /// The value with a number.
+            /// Value with a given number.
             #[inline]
             pub const fn from_u32(number: u32) -> Option<$type> {
                 $(if number == $type::$name as u32 { return Some($type::$name); })*
@@ -650,7 +657,7 @@ macro_rules! named {
 }
 
 named! {
-    /// Numbers that the event or its surroundings tell.
+    /// Numbers from the event or its context.
     EnvValue {
         /// `$TRACEENV`
         TraceEnv = "TRACEENV",
@@ -694,7 +701,7 @@ named! {
 }
 
 impl EnvValue {
-    /// Whether the event itself tells it.
+    /// True if the event itself contains it, without context.
     pub(crate) const fn is_of_event(self) -> bool {
         use EnvValue::{EventNumber, HookData, HookLen, HookType, LogIndex, LogIndex0, PayloadLen, RelLine};
         matches!(self, HookData | HookLen | HookType | RelLine | LogIndex | LogIndex0 | PayloadLen | EventNumber)
@@ -702,7 +709,7 @@ impl EnvValue {
 }
 
 named! {
-    /// Texts that the surroundings tell.
+    /// Texts from the context.
     EnvText {
         /// `$SVC`
         Svc = "SVC",

@@ -6,14 +6,14 @@ use crate::verify::{self, Orders, Proofs};
 use crate::{BlobError, Env, Instr, Place, Space};
 use std::sync::Arc;
 
-/// A checked program: the ways to one are [`Program::open`], which verifies all of it, and [`Program::open_lazily`],
-/// which leaves each routine to be verified before its first run. Immutable, shared between threads.
+/// Verified program. [`Program::open`] verifies all of it; [`Program::open_lazily`] verifies each routine before its
+/// first run. Immutable and shared between threads.
 #[derive(Debug, Clone)]
 pub struct Program<'b> {
     sections: Sections<'b>,
-    /// What has been verified so far; `None`: everything.
+    /// Verification results so far; `None` if everything was verified.
     proofs: Option<Arc<Proofs>>,
-    /// What events begin with, four for each hook; none where routines are still to be verified.
+    /// Start data of routines, four per hook; empty for a lazily opened program.
     starts: Box<[Start]>,
     pub(crate) settings: RunSettings,
 }
@@ -23,14 +23,14 @@ const _: () = {
     shared::<Program<'_>>();
 };
 
-/// The settings of a dialect that act when an event is printed.
+/// Settings of the dialect that act at run time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunSettings {
-    /// Timers print µs below this many, ms from there.
+    /// Timers print ms from this many µs on, µs below.
     pub msec_from_usec: u64,
-    /// Whether a timer's key includes the thread.
+    /// True if the key of a timer includes the thread.
     pub timer_by_thread: bool,
-    /// Whether error names are printed.
+    /// True if error numbers print as names.
     pub errno_names: bool,
 }
 
@@ -49,7 +49,7 @@ impl RunSettings {
     }
 }
 
-/// The text column of a hook's text.
+/// Text column of a hook's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Level {
@@ -70,10 +70,10 @@ impl Level {
     pub const ALL: [Level; 5] = [Level::Appl, Level::Svc, Level::Kern, Level::Int, Level::Zero];
 }
 
-/// What a program knows of one hook id, or of one class and event of QNX.
+/// Entry of a program: an AIX hook id, or a QNX class and event.
 #[derive(Debug, Clone, Copy)]
 pub struct Hook<'p> {
-    /// What the id counts.
+    /// Space of the id.
     pub space: Space,
     /// The canonical 16-bit id, or `class << 10 | event`.
     pub id: u16,
@@ -83,11 +83,11 @@ pub struct Hook<'p> {
     pub level: Level,
     /// The label without its `@`.
     pub label: &'p [u8],
-    /// Whether the label is listed only.
+    /// True if the label is listed but not printed.
     pub hidden: bool,
-    /// Whether this is one of the stanzas that every program holds for the reserved hooks, and the files gave none.
+    /// True for the built-in stanza of a reserved hook that no file redefines.
     pub builtin: bool,
-    /// Whether running the hook may start or end a timer, or stop the report: then it runs even when filtered out.
+    /// True if the hook may start or end a timer, or stop the report. Such a hook runs even if it is filtered out.
     pub has_effects: bool,
     /// Name of the source.
     pub source: &'p [u8],
@@ -97,56 +97,56 @@ pub struct Hook<'p> {
     pub index: u32,
 }
 
-/// One routine, for looking at. Of a program that was opened lazily its instructions may break any rule.
+/// Routine, for listings. In a lazily opened program its instructions may break any rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Routine<'p> {
-    /// Its number.
+    /// Its index.
     pub index: u32,
     /// The stanza's id or function's name with its environment, such as `010 hook32`.
     pub name: &'p [u8],
     /// Its instructions.
     pub code: &'p [Instr],
-    /// Where each stands in the source.
+    /// Source position of each instruction.
     pub places: &'p [Place],
     /// Event bytes that its fixed reads need.
     pub need: u32,
-    /// Whether it is called, or an event's own.
+    /// True if other routines call it, false for an event's own.
     pub called: bool,
 }
 
-/// Shapes of routines that are told apart.
+/// Number of routine shapes that are distinguished.
 pub(crate) const SHAPES: usize = 64;
 
-/// What an event's run begins with: a part of its routine's row (rule V12).
+/// Data needed to start a routine, taken from its row (rule V12).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     start: u32,
     body: u32,
     /// Event bytes that the routine's fixed reads need.
     pub need: u32,
-    /// Registers to be zeroed.
+    /// Number of registers to zero.
     pub zeroed: u16,
-    /// The byte orders of its numbers.
+    /// Byte orders of its numbers.
     pub orders: Orders,
-    /// The state that it uses, and in the higher bits its shape.
+    /// State use in the two low bits, shape in the others.
     uses_and_shape: u8,
 }
 
 impl Start {
-    /// The start of a sound routine.
+    /// Start data of a sound routine.
     fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
         let RoutineRow { start, body, need, zeroed, shape, .. } = sections.routines[routine as usize];
         let (orders, uses) = proofs.facts(routine);
         Start { start, body, need, zeroed, orders, uses_and_shape: uses as u8 | shape << 2 }
     }
 
-    /// The state that the routine uses.
+    /// State used by the routine.
     #[inline(always)]
     pub fn uses(&self) -> StateUse {
         StateUse::from_bits(self.uses_and_shape)
     }
 
-    /// Its shape, of [`SHAPES`].
+    /// Shape of the routine, below [`SHAPES`].
     #[inline(always)]
     pub fn shape(&self) -> u8 {
         self.uses_and_shape >> 2
@@ -184,17 +184,17 @@ impl Start {
 #[derive(Debug, Clone, Copy)]
 pub struct PreparedEntry<'r> {
     pub(crate) program: &'r Program<'r>,
-    /// The instructions from the routine's first one on.
+    /// Instructions, beginning with the routine's first one.
     pub(crate) code: &'r [Instr],
-    /// The number of the routine's shape, of [`SHAPES`].
+    /// Shape of the routine, below [`SHAPES`].
     pub(crate) shape: u8,
-    /// How many instructions are the routine's body.
+    /// Number of instructions in the routine's body.
     pub(crate) body: u32,
     /// Event bytes that its fixed reads need.
     pub(crate) need: u32,
-    /// As of [`Program::beginning`].
+    /// Index of the entry's start data ([`Program::beginning`]).
     pub(crate) beginning: u32,
-    /// Registers to be zeroed.
+    /// Number of registers to zero.
     pub(crate) zeroed: u16,
     pub(crate) orders: Orders,
     pub(crate) uses: StateUse,
@@ -229,11 +229,11 @@ impl<'r> PreparedEntry<'r> {
 }
 
 impl<'b> Program<'b> {
-    /// Checks a blob and gives its program, which borrows the bytes. A slice that begins on a multiple of 8 is used
-    /// in place, any other is copied.
+    /// Opens and verifies a blob; the program borrows its bytes. Bytes at an address that is a multiple of 8 are used
+    /// in place, others are copied.
     ///
     /// # Errors
-    /// The first thing found wrong, with its offset or the verifier's rule.
+    /// The first problem found, with its offset or the broken rule.
     pub fn open(bytes: &'b [u8]) -> Result<Self, BlobError> {
         let sections = blob::open(bytes, true)?;
         let proofs = verify::verify(&sections)?;
@@ -242,15 +242,15 @@ impl<'b> Program<'b> {
         Ok(Self::new(sections, None, starts))
     }
 
-    /// The same without reading more than header, section table and the rows of routines, hooks and sources: the time it
-    /// takes does not grow with the code. Each routine is verified, with all that it calls, before it runs for the first
-    /// time. One that is refused then never runs: its events print `[refused]` and count as
+    /// Opens a blob without verifying its code: only header, section table and the rows of routines, hooks and sources
+    /// are read, so the time does not grow with the code. Each routine is verified, with its callees, before its first
+    /// run. A refused routine never runs: its events print `[refused]` and count as
     /// [`refused`](crate::Outcome::refused).
     ///
-    /// The checksum is not looked at: bytes that were altered and keep the rules print other text.
+    /// The checksum is not verified: altered bytes that satisfy the rules print other text.
     ///
     /// # Errors
-    /// What is wrong with header, section table or rows.
+    /// A problem with the header, the section table or the rows.
     pub fn open_lazily(bytes: &'b [u8]) -> Result<Self, BlobError> {
         let sections = blob::open(bytes, false)?;
         verify::check_rows(&sections)?;
@@ -263,23 +263,23 @@ impl<'b> Program<'b> {
         Program { sections, proofs, starts, settings }
     }
 
-    /// The hook with a canonical id.
+    /// Hook with a canonical id.
     pub fn hook(&self, id: u16) -> Option<Hook<'_>> {
         self.entry(Space::Hook, id)
     }
 
-    /// What prints the records of a class and event.
+    /// Entry for records of a class and event.
     pub fn record(&self, class: u8, event: u16) -> Option<Hook<'_>> {
         self.entry(Space::Record, Space::record_id(class, event))
     }
 
-    /// The entry of a space with an id.
+    /// Entry with an id in a space.
     pub fn entry(&self, space: Space, id: u16) -> Option<Hook<'_>> {
         let index = self.sections.hooks.binary_search_by_key(&(space, id), |hook| (hook.space(), hook.id)).ok()?;
         Some(self.hook_at(index))
     }
 
-    /// The entry with an index ([`Hook::index`]).
+    /// Entry with an index ([`Hook::index`]).
     pub fn entry_at(&self, index: u32) -> Option<Hook<'_>> {
         ((index as usize) < self.sections.hooks.len()).then(|| self.hook_at(index as usize))
     }
@@ -311,19 +311,19 @@ impl<'b> Program<'b> {
         }
     }
 
-    /// All routines, by number.
+    /// All routines, by index.
     pub fn routines(&self) -> impl Iterator<Item = Routine<'_>> {
         (0..self.sections.routines.len() as u32).map(|index| self.routine_at(index))
     }
 
-    /// The routine that an event of a hook and environment runs; `None` for an environment of another space.
+    /// Routine of a hook in an environment; `None` if the environment belongs to another space.
     pub fn routine_of(&self, hook: &Hook<'_>, env: Env) -> Option<Routine<'_>> {
         let row = self.sections.hooks.get(hook.index as usize)?;
         let fits = row.space().envs().contains(&env);
         fits.then(|| self.routine_at(row.routines[env.index()]))
     }
 
-    /// The routine with a number. The verifier has checked the numbers that instructions and hooks hold.
+    /// Routine with an index. The verifier checked the indices in instructions and hooks.
     pub(crate) fn routine_at(&self, index: u32) -> Routine<'_> {
         let row = &self.sections.routines[index as usize];
         let range = row.start as usize..row.start as usize + row.len as usize;
@@ -337,8 +337,8 @@ impl<'b> Program<'b> {
         }
     }
 
-    /// A routine's instructions, and how many of them are its body. The verifier has checked the rows, and the numbers
-    /// that name them.
+    /// Instructions of a routine, and the length of its body. The verifier checked the rows and the indices that refer
+    /// to them.
     #[inline]
     pub(crate) fn code_of(&self, index: u32) -> (&[Instr], usize) {
         let Some(row) = self.sections.routines.get(index as usize) else { return (&[], 0) };
@@ -346,21 +346,20 @@ impl<'b> Program<'b> {
         (code, row.body as usize)
     }
 
-    /// The place of an event's beginning: that of a hook, in one of its environments.
+    /// Index of the start data for a hook in an environment.
     #[inline(always)]
     pub(crate) fn beginning(hook: u32, env: usize) -> usize {
         hook as usize * 4 + (env & 3)
     }
 
-    /// What an event begins with, by its [`beginning`](Program::beginning); `None` for a hook that the program does not
-    /// have, and where routines are still to be verified.
+    /// Start data by index ([`beginning`](Program::beginning)); `None` for an unknown hook, and for a lazily opened
+    /// program.
     #[inline(always)]
     pub(crate) fn start(&self, beginning: usize) -> Option<&Start> {
         self.starts.get(beginning)
     }
 
-    /// The same where [`Program::start`] has none; `None` for a hook that the program does not have, and for a routine that
-    /// is refused (rule P1).
+    /// Start data for a lazily opened program; `None` for an unknown hook or a refused routine (rule P1).
     #[inline(never)]
     pub(crate) fn start_lazily(&self, beginning: usize) -> Option<Start> {
         let routine = self.sections.hooks.get(beginning / 4)?.routines[beginning % 4];
@@ -368,26 +367,25 @@ impl<'b> Program<'b> {
         proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
 
-    /// The instructions from a routine's first one on, and how many of them are its body.
+    /// Instructions from a routine's first one to the end of the section, and the length of its body.
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
         (unchecked!(Rows: behind(&self.sections.code, start.start as usize)), start.body as usize)
     }
 
-    /// What the events of a hook begin with in the environment with an index among those of its space
-    /// ([`Event::env_index`](crate::Event::env_index)); `None` for a hook that the program does not have, or one whose
-    /// routine is refused.
+    /// Resolves the routine of a hook in an environment, given by its index in the space
+    /// ([`Event::env_index`](crate::Event::env_index)). Returns `None` for an unknown hook or a refused routine.
     pub fn begin(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
         let beginning = Program::beginning(hook, env);
         Some(PreparedEntry::of(self, beginning, &self.proved(beginning)?))
     }
 
-    /// What an event begins with, of a routine that is proved now where it was not before.
+    /// Start data by index; verifies the routine if that has not happened.
     pub(crate) fn proved(&self, beginning: usize) -> Option<Start> {
         self.start(beginning).copied().or_else(|| self.start_lazily(beginning))
     }
 
-    /// The routine of an event's beginning; 0 for a hook that the program does not have.
+    /// Index of the routine for a start data index; 0 for an unknown hook.
     pub(crate) fn routine_in(&self, beginning: usize) -> u32 {
         self.sections.hooks.get(beginning / 4).map_or(0, |hook| hook.routines[beginning % 4])
     }
@@ -397,17 +395,17 @@ impl<'b> Program<'b> {
         self.sections.sources.iter().map(|row| self.string(row.name))
     }
 
-    /// The name of a source, empty for an unknown one.
+    /// Name of a source; empty for an unknown one.
     pub fn source_name(&self, index: u16) -> &[u8] {
         self.sections.sources.get(index as usize).map_or(b"", |row| self.string(row.name))
     }
 
-    /// The dialect that the program was compiled for: `NAME=VALUE` lines of what differs from the default.
+    /// Dialect that the program was compiled for: `NAME=VALUE` lines of the settings that differ from the default.
     pub fn dialect(&self) -> &[u8] {
         self.sections.dialect
     }
 
-    /// A run of the string pool; the verifier has checked those that rows hold.
+    /// Text of the string pool. The verifier checked the strings in rows.
     pub(crate) fn string(&self, [offset, len]: [u32; 2]) -> &[u8] {
         self.strings().get(offset as usize..offset as usize + len as usize).unwrap_or(b"")
     }
@@ -416,12 +414,12 @@ impl<'b> Program<'b> {
         self.sections.strings
     }
 
-    /// Whether a routine may run (rule P1).
+    /// True if a routine may run (rule P1).
     pub(crate) fn is_sound(&self, routine: u32) -> bool {
         self.proofs.as_ref().is_none_or(|proofs| proofs.sound(&self.sections, routine))
     }
 
-    /// Whether there is a hook with an index.
+    /// True if there is a hook with the index.
     pub(crate) fn has_hook(&self, index: usize) -> bool {
         index < self.sections.hooks.len()
     }
@@ -439,7 +437,7 @@ impl<'b> Program<'b> {
         &self.sections.words
     }
 
-    /// A table's kind and words, by the number that an instruction has.
+    /// Kind and words of a table, by the index in an instruction.
     #[inline]
     pub(crate) fn table(&self, index: u32) -> (TableKind, &[u64]) {
         let row = unchecked!(Tables: row_at(&self.sections.tables, index as usize));

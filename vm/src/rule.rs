@@ -1,4 +1,4 @@
-//! The rules, in one table: errors, unchecked calls and the table in `docs/blob.md` name them.
+//! Table of the verifier's rules. Errors, unchecked calls and `docs/blob.md` refer to them.
 
 use std::fmt;
 
@@ -22,60 +22,60 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Every opcode is known, and a literal has at most 16 bytes.
+    /// Every opcode is known, and literals have at most 16 bytes.
     Opcodes = 1;
     /// Every register is below 1024.
     Registers = 2;
-    /// Every jump stays in its routine; the end of its body is a target too, unless the routine is called.
+    /// Every jump stays in its routine; the end of the body is a target too, unless the routine is called.
     Targets = 3;
-    /// Only `loop.next` and `back` jump back, `loop.next` to the instruction after a `loop`.
+    /// Only `loop.next` and `back` jump backwards; `loop.next` jumps to the instruction after a `loop`.
     Loops = 4;
     /// A called routine ends with `ret`, `end` or `skip`; code after a body ends with `back`, `end` or `skip`; only called routines contain `ret`.
     Ends = 5;
-    /// Every fixed read lies within the event bytes that the routine says it needs.
+    /// Every fixed read is within the event bytes that the routine declares as needed.
     FixedReads = 6;
-    /// Every string lies in the pool.
+    /// Every string is inside the string pool.
     Strings = 7;
-    /// Every table is of the kind its instruction asks for and well formed.
+    /// Every table is well formed and of the kind that its instruction needs.
     Tables = 8;
-    /// The targets of a table keep V3 and V4.
+    /// The targets of a table satisfy V3 and V4.
     TableTargets = 9;
     /// Every width, bit count and digit count is in its range, every name known; a number that is printed with all its digits begins with a byte, and no more digits are printed than it has.
     Operands = 10;
-    /// A call goes to a called routine with a lower number that needs no more event bytes, at most 64 deep.
+    /// A call goes to a called routine with a lower number that needs no more event bytes; calls are at most 64 deep.
     Calls = 11;
     /// The rows of routines, hooks, tables and sources point inside their sections; routines and tables follow one another; no body is empty; a hook's routines are not called ones.
     Rows = 12;
-    /// The instructions that are run with one have its opcode, and are with it in the body or after it.
+    /// Instructions that run together have the same opcode and are all in the body, or all after it.
     RunTogether = 13;
     /// A register is read only after the same event has written it, on every path; or its routine says that it is zeroed.
     Initialized = 14;
-    /// `switch.text` and `lower` read marks alone, and no other instruction reads one.
+    /// `switch.text` and `lower` read only marks, and no other instruction reads a mark.
     Marks = 15;
     /// Timers and `stop` are in routines of AIX hooks whose row says that they have effects (flag 4), and in routines that those call; rows of QNX never say so.
     Effects = 16;
 }
 
 impl Rule {
-    /// The rule's number.
+    /// Number of the rule.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The rule with a number.
+    /// Rule with a given number.
     pub fn from_number(number: u8) -> Option<Rule> {
         Rule::ALL.iter().copied().find(|rule| rule.number() == number)
     }
 }
 
-/// `V` and the number.
+/// Writes `V` and the number.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "V{}", self.number())
     }
 }
 
-/// The rules as a table of Markdown: a part of `docs/blob.md`.
+/// Rules as a Markdown table, part of `docs/blob.md`.
 pub fn rules_table() -> String {
     let rows = Rule::ALL.iter().map(|rule| format!("| {rule} | {} |\n", rule.text().trim()));
     format!("| rule | |\n| --- | --- |\n{}", rows.collect::<String>())

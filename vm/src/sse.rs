@@ -1,9 +1,9 @@
-//! Formatting by SSE2, which every x86-64 processor has, and by SSSE3 where the processor has that.
+//! Number formatting with SSE2, which every x86-64 processor has, and with SSSE3 if available.
 #![expect(unsafe_code, reason = "the compiler asks for it where a function says which instructions it uses")]
 
 use std::arch::x86_64::*;
 
-/// The hex digits of eight bytes, the lowest first; `LETTERS` is how far `A` or `a` stands behind `:`.
+/// Hex digits of eight bytes, lowest byte first. `LETTERS` is the distance from `:` to `A` or `a`.
 #[inline(always)]
 pub(crate) fn hex<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     // SAFETY: SSE2 is part of x86-64.
@@ -25,7 +25,7 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
-/// A bit for each of sixteen bytes that is below 0x20 or above 0x7e, the first in the lowest.
+/// Bit mask of the bytes below 0x20 or above 0x7e; bit 0 is the first byte.
 #[inline(always)]
 pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
     // SAFETY: SSE2 is part of x86-64.
@@ -37,13 +37,13 @@ pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
 fn unprintable_of(bytes: &[u8; 16]) -> u32 {
     // SAFETY: sixteen bytes are read.
     let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    // From 0x20 on as the lowest signed numbers.
+    // Maps 0x20 to the lowest signed number.
     let moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x60));
     _mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8(i8::MIN + 0x5e))) as u32
 }
 
-/// Bytes as hex pairs of `WIDTH` characters, as [`crate::num::hex_run`] prints them, sixteen at a time: gives how many
-/// bytes that were. `None` for a processor without SSSE3, or where the text's room ends.
+/// Prints bytes as hex like [`crate::num::hex_run`], sixteen at a time. Returns how many bytes were printed, or `None`
+/// if the processor has no SSSE3 or the buffer is too short.
 pub(crate) fn hex_run<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Option<usize> {
     let (sixteens, _) = bytes.as_chunks::<16>();
     if sixteens.is_empty() || !is_x86_feature_detected!("ssse3") {
@@ -87,8 +87,8 @@ fn pairs<const WIDTH: usize>(room: &mut [u8], sixteens: &[[u8; 16]]) {
     }
 }
 
-/// Which digit stands where in 48 characters of pairs with a blank behind each; 128 for none. The middle characters take
-/// theirs from both halves of the 32 digits.
+/// Shuffle masks that spread 32 digits to 48 characters, with a blank after each pair; 128 selects no digit. The middle
+/// 16 characters take digits from both halves.
 const SPREAD: [[u8; 16]; 4] = {
     let mut spread = [[128; 16]; 4];
     let mut at = 0;
@@ -109,7 +109,7 @@ const SPREAD: [[u8; 16]; 4] = {
     spread
 };
 
-/// The blanks of the same.
+/// Blanks of the 48 characters.
 const BLANKS: [[u8; 16]; 3] = {
     let mut blanks = [[0; 16]; 3];
     let mut at = 2;

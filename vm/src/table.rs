@@ -1,9 +1,9 @@
-//! Switch tables: from a value to an instruction in a time that does not grow with the number of cases.
+//! Switch tables: lookup of a jump target in constant time for any number of cases.
 //!
-//! A table is a run of 64-bit words. Values that lie close together make a *dense* table; others, and texts by their
-//! hash, a two-level *perfect hash*: a key mixed with the table's multiplier picks a bucket, the product with the
-//! bucket's own multiplier a slot, and the slot's key decides. Multipliers are tried until every key has a slot, so no
-//! set of keys is a bad one for all of them.
+//! A table is a run of 64-bit words. Values close together make a *dense* table. Other values, and texts by their hash,
+//! make a two-level *perfect hash*: the key, mixed with the table's multiplier, selects a bucket, and its product with
+//! the bucket's multiplier a slot; then the slot's key is compared. Multipliers are tried until every key has a slot,
+//! so no set of keys is bad for all of them.
 //!
 //! ```text
 //! dense   base, count, default, target × count
@@ -12,21 +12,21 @@
 //! flags   (mask, field, yes, no, bits) an entry; yes and no as string, bits: 1 yes soft, 2 no soft
 //! ```
 
-/// The largest dense table for `n` cases.
+/// Maximum number of entries in a dense table for `n` cases.
 const fn dense_limit(n: usize) -> u64 {
     n as u64 * 8 + 64
 }
 
-/// Words before a hash table's buckets.
+/// Number of words before the buckets of a hash table.
 pub(crate) const HASH_HEAD: usize = 4;
 
-/// Words of one BITFLAGS entry.
+/// Number of words of a BITFLAGS entry.
 pub(crate) const FLAG_WORDS: usize = 5;
 
-/// In the count of a list of short texts: they have up to 31 bytes, instead of 15.
+/// Flag in the count of a list of short texts: texts have up to 31 bytes instead of 15.
 pub const LONG_TEXTS: u64 = 1 << 63;
 
-/// What a table's words hold.
+/// Kind of a table's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum TableKind {
@@ -41,7 +41,7 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// The kind with a number.
+    /// Kind with a given number.
     pub const fn from_u32(number: u32) -> Option<TableKind> {
         match number {
             0 => Some(TableKind::Dense),
@@ -53,31 +53,31 @@ impl TableKind {
     }
 }
 
-/// FNV-1a of a text, from a table's multiplier on: the key under which a text table files it.
+/// FNV-1a hash of a text, seeded with the table's multiplier: the key in a text table.
 fn text_hash(text: &[u8], multiplier: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ multiplier;
     text.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// A key with all its bits at work in the upper ones.
+/// Mixes the bits of a key into the upper ones.
 #[inline]
 fn mix(key: u64, multiplier: u64) -> u64 {
     let product = key.wrapping_mul(multiplier);
     product ^ product >> 32
 }
 
-/// Packs a run of the string pool into a table word.
+/// Packs offset and length of a string into a table word.
 pub const fn pack_str(offset: u32, len: u32) -> u64 {
     (offset as u64) << 32 | len as u64
 }
 
-/// A word of [`pack_str`] as offset and length.
+/// Unpacks a word of [`pack_str`] to offset and length.
 pub const fn unpack_str(word: u64) -> (usize, usize) {
     ((word >> 32) as usize, word as u32 as usize)
 }
 
-/// The words of a switch on numbers. Keys are distinct; `default` is the target of every other value. Targets are
-/// instructions, or packed strings.
+/// Words of a switch on numbers. Keys must be distinct; `default` is the target of all other values. Targets are
+/// instructions or packed strings.
 pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>) {
     let base = cases.iter().map(|(key, _)| *key).min().unwrap_or(0);
     let last = cases.iter().map(|(key, _)| *key).max().unwrap_or(0);
@@ -95,7 +95,7 @@ pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>)
     (TableKind::Hash, hash_table(cases.len(), 2, default, row))
 }
 
-/// The words of a switch on texts: distinct texts, their packed strings and targets.
+/// Words of a switch on texts, given as text, packed string and target. Texts must be distinct.
 pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
     let row = |at: usize, multiplier: u64| {
         let (text, string, target) = cases[at];
@@ -104,9 +104,9 @@ pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<
     (TableKind::Text, hash_table(cases.len(), 3, default.into(), row))
 }
 
-/// A table of `n` rows of `width` words; `row` gives them, key first, for a multiplier.
+/// Hash table with `n` rows of `width` words. `row` returns the words of a row, key first, for a multiplier.
 fn hash_table(n: usize, width: usize, default: u64, row: impl Fn(usize, u64) -> Vec<u64>) -> Vec<u64> {
-    // A fixed seed: the same source gives the same blob.
+    // The seed is fixed, so that the same source always gives the same blob.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut slot_bits = (n * 2).next_power_of_two().trailing_zeros().max(1);
     let bucket_bits = n.div_ceil(4).next_power_of_two().trailing_zeros().max(1);
@@ -155,14 +155,14 @@ fn try_hash(rows: &[Vec<u64>], width: usize, head: [u64; HASH_HEAD], random: &mu
     for slot in &slots {
         match slot {
             Some(at) => words.extend(&rows[*at]),
-            // Key 0 in an empty slot is harmless: it leads to the default.
+            // Key 0 in an empty slot is harmless: its target is the default.
             None => words.extend([0, default, 0].iter().take(width)),
         }
     }
     Some(words)
 }
 
-/// Puts a bucket's members into free slots, or leaves the slots as they were.
+/// Puts the members of a bucket into free slots. Returns false, without changes, if a slot is taken.
 fn place(members: &[usize], mixed: &[u64], seed: u64, shift: u64, slots: &mut [Option<usize>]) -> bool {
     let slot_of = |member: usize| (mixed[member].wrapping_mul(seed) >> shift) as usize;
     for (done, member) in members.iter().enumerate() {
@@ -176,7 +176,7 @@ fn place(members: &[usize], mixed: &[u64], seed: u64, shift: u64, slots: &mut [O
     true
 }
 
-/// The slot of a key in a hash table's words, as the offset of its first word.
+/// Offset of the first word of a key's slot in a hash table.
 #[inline]
 fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
     let [multiplier, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
@@ -187,7 +187,7 @@ fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
     Some(HASH_HEAD + n_buckets + slot * width)
 }
 
-/// Where a number table sends a value.
+/// Target of a value in a number table.
 #[inline]
 pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<u64> {
     if kind == TableKind::Dense {
@@ -200,7 +200,7 @@ pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<
     Some(if key == value { target } else { words[3] })
 }
 
-/// Where a text table sends a text.
+/// Target of a text in a text table.
 pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u64> {
     let hash = text_hash(text, *words.first()?);
     let slot = hash_slot(words, hash, 3)?;
@@ -210,17 +210,17 @@ pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u6
     Some(if key == hash && known == text { target } else { words[3] })
 }
 
-/// What rules V8 and V9 ask of a table, settled once for all instructions that name it.
+/// Facts about a table for rules V8 and V9, computed once for all instructions that use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TableFacts {
     pub kind: TableKind,
-    /// The least and the greatest target, the default's included.
+    /// Lowest and highest target, including the default.
     pub targets: (u64, u64),
-    /// Whether every target is a run of the string pool.
+    /// True if every target is a valid string.
     pub texts: bool,
 }
 
-/// The facts of a table, or `None` where the words are not those of a table of that kind (rule V8).
+/// Checks a table by rule V8 and returns its facts; `None` if its words are malformed.
 pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<TableFacts> {
     let held = |word: u64| {
         let (offset, len) = unpack_str(word);
@@ -255,7 +255,7 @@ pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Ta
     })
 }
 
-/// Every target of a table that keeps rule V8, the default's included.
+/// All targets of a well-formed table, including the default.
 pub(crate) fn targets(kind: TableKind, words: &[u64]) -> impl Iterator<Item = u64> {
     let (default, first, step) = match kind {
         TableKind::Dense => (2, 3, 1),

@@ -1,6 +1,6 @@
-/// A growing run of report text.
+/// Growing buffer of report text.
 ///
-/// The bytes behind the end are kept initialised, so that short runs are appended by fixed-size stores.
+/// The bytes after the text are always initialised, so that short texts can be appended with fixed-size stores.
 ///
 /// ```
 /// let mut text = tfbc_vm::TextBuf::new();
@@ -10,14 +10,14 @@
 /// ```
 #[derive(Debug, Clone)]
 pub struct TextBuf {
-    /// Initialised room, never less than [`TextBuf::SLACK`]; text stands in `buf[..len]`.
+    /// Initialised bytes; at least [`TextBuf::SLACK`] more than the text, which is `buf[..len]`.
     pub(crate) buf: Vec<u8>,
     pub(crate) len: usize,
-    /// The room without the slack.
+    /// Length of `buf` without the slack.
     pub(crate) end: usize,
 }
 
-/// Bytes of columns that are printed with an event's text.
+/// Maximum number of column bytes that are printed together with an event's text.
 pub const COLUMNS: usize = 416;
 
 impl Default for TextBuf {
@@ -27,11 +27,11 @@ impl Default for TextBuf {
 }
 
 impl TextBuf {
-    /// Room that every single instruction may use without asking: a literal and a number.
+    /// Room that an instruction may use without a check: for columns, a literal and a number.
     pub(crate) const SLACK: usize = 512;
-    /// The room of an empty text.
+    /// Initial size of the buffer.
     const FIRST: usize = 4096;
-    /// Bytes of [`TextBuf::spare`].
+    /// Size of [`TextBuf::spare`].
     pub const SPARE: usize = 160;
 
     /// An empty text.
@@ -44,32 +44,32 @@ impl TextBuf {
         &self.buf[..self.len]
     }
 
-    /// Bytes of text.
+    /// Length of the text in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no text.
+    /// True if there is no text.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes that the text may come to without more memory.
+    /// Allocated size in bytes.
     pub fn capacity(&self) -> usize {
         self.buf.len()
     }
 
-    /// Forgets the text and keeps the room.
+    /// Removes the text and keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Cuts the text to `len` bytes; longer texts stay.
+    /// Shortens the text to `len` bytes, if it is longer.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Makes room for `n` bytes and the slack behind them.
+    /// Makes room for `n` bytes plus the slack.
     #[inline]
     pub(crate) fn room(&mut self, n: usize) {
         if self.len + n > self.end {
@@ -92,7 +92,7 @@ impl TextBuf {
         self.len += bytes.len();
     }
 
-    /// Room behind the text, for [`TextBuf::advance`] to take what was written there.
+    /// Room after the text. Write to it, then call [`TextBuf::advance`].
     #[inline]
     pub fn spare(&mut self) -> &mut [u8; Self::SPARE] {
         self.room(0);

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// The running timers of one report: `starttimer`'s times by key.
+/// Running timers of one report: start times by key.
 #[derive(Debug, Clone)]
 pub struct Timers {
     started: HashMap<[u64; 3], u64>,
@@ -15,20 +15,21 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Timers kept at once where nothing else is said. Keys come from event data; a start beyond this many is not kept.
+    /// Default limit on running timers. Keys come from event data, so their number must be bounded; a start above the
+    /// limit is dropped.
     pub const MAX: usize = 1 << 20;
 
-    /// No timer runs.
+    /// No running timers, with the default limit.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No timer runs, and at most so many will.
+    /// No running timers, with a limit of `max`.
     pub fn with_max(max: usize) -> Self {
         Self { started: HashMap::new(), max, n_lost: 0 }
     }
 
-    /// Starts that were not kept.
+    /// Number of dropped starts.
     pub fn n_lost(&self) -> u64 {
         self.n_lost
     }
@@ -42,7 +43,7 @@ impl Timers {
         }
     }
 
-    /// Ends a timer: the ns since its start, 0 for a time that lies before it.
+    /// Ends a timer. Returns the ns since its start, 0 if the start is later.
     pub(crate) fn end(&mut self, key: [u64; 3], time_ns: u64) -> Option<u64> {
         self.started.remove(&key).map(|start| time_ns.saturating_sub(start))
     }

@@ -1,4 +1,4 @@
-//! A blob in the making merges what is equal, and nothing else; what goes into it comes out of its program.
+//! The builder merges equal content and nothing else, and programs contain what was added.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn equal_routines_are_stored_once_whatever_their_names() {
     assert_eq!(add("second", CALLED, &[RET, RET], &lines([1, 2])), 1);
     assert_eq!(add("third", CALLED, &[RET, RET], &lines([1, 2])), 1);
     assert_eq!(add("", CALLED, &[RET], &lines([1])), 0);
-    // Another place, instruction, need, body.
+    // Differs in place, instruction, need or body.
     assert_eq!(add("", CALLED, &[RET, RET], &lines([1, 3])), 2);
     assert_eq!(add("", CALLED, &[RET, Instr::new(Op::End)], &lines([1, 2])), 3);
     assert_eq!(add("", RoutineRow { need: 8, ..CALLED }, &[RET, RET], &lines([1, 2])), 4);
@@ -72,14 +72,14 @@ fn what_went_in_comes_out() {
     assert!(program.hook(0x0110).is_none());
 }
 
-/// A hook with one routine.
+/// Hook with one routine.
 fn hook(blob: &mut BlobBuilder, id: u16, code: &[Instr]) {
     let routine =
         blob.routine(RoutineRow::default(), code, &vec![Place { line: id.into(), ..Place::default() }; code.len()]);
     blob.hook(HookRow { id, routines: [routine; 4], ..HookRow::default() });
 }
 
-/// Where the shape of a routine stands in a blob: the third section holds rows of 28 bytes.
+/// Offset of a routine's shape in a blob: the third section contains rows of 28 bytes.
 fn shape_at(blob: &[u8], routine: usize) -> usize {
     let at = 32 + 2 * 16 + 4;
     let section = u32::from_le_bytes(blob[at..at + 4].try_into().unwrap()) as usize;
@@ -123,7 +123,7 @@ fn each_space_has_its_own_entries_with_their_flags() {
     blob.source("test", b"");
     let routine = blob.routine(RoutineRow::default(), &[Instr::new(Op::End)], &lines([1]));
     for (n, space) in Space::ALL.into_iter().enumerate() {
-        // Flag 4 is for AIX hooks.
+        // Flag 4 is only for AIX hooks.
         for flags in 0..if space == Space::Hook { 8 } else { 4 - n as u8 } {
             let row = HookRow { id: u16::from(flags) << 4, flags: flags | (space as u8) << 3, ..HookRow::default() };
             blob.hook(HookRow { routines: [routine; 4], ..row });

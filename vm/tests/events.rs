@@ -1,5 +1,5 @@
-//! What an event's first bytes tell: id, type, data, announced length and environment, of 32- and 64-bit hooks, whole
-//! and cut, and of records.
+//! Fields of an event's header (id, type, data, length, environment) for 32- and 64-bit hooks, whole and cut, and for
+//! records.
 
 use tfbc_vm::{Env, Event, Record, Space};
 
@@ -7,7 +7,7 @@ fn hook(bytes: &[u8], wide: bool) -> Event<'_> {
     Event { bytes, wide, record: None, time_ns: 0, offset: 0 }
 }
 
-/// Id, type, data, announced length, environment.
+/// (id, type, data, announced length, environment).
 fn told(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
     let event = hook(bytes, wide);
     (event.hook_id(), event.hook_type(), event.hook_data(), event.hook_len(), event.env())
@@ -15,11 +15,11 @@ fn told(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
 
 #[test]
 fn a_32_bit_hook_word_is_id_type_and_data() {
-    // The type's low three bits count words, its own included.
+    // The low three bits of the type count words, including the hook word.
     assert_eq!(told(&[0x12, 0x3a, 0x45, 0x67], false), (0x1230, 10, 0x4567, 4, Env::Hook32));
     assert_eq!(told(&[0x12, 0x3f, 0x45, 0x67], false), (0x1230, 15, 0x4567, 24, Env::Hook32));
     assert_eq!(told(&[0x12, 0x39, 0x45, 0x67, 9], false), (0x1230, 9, 0x4567, 0, Env::Hook32));
-    // No words: a generic hook, whose data is the length.
+    // No words means a generic hook, whose data is the length.
     assert_eq!(told(&[0x12, 0x38, 0x01, 0x02], false), (0x1230, 8, 0x0102, 0x0102, Env::Generic32));
     assert_eq!(told(&[0x12, 0x30, 0x01, 0x02], false), (0x1230, 0, 0x0102, 0x0102, Env::Generic32));
 }
@@ -79,6 +79,6 @@ fn ids_of_records_are_class_and_event() {
     assert_eq!(Space::record_id(0, 0), 0);
     assert_eq!(Space::record_id(6, 65), 6 << 10 | 65);
     assert_eq!(Space::record_id(31, 1023), 0x7fff);
-    // Five bits and ten.
+    // Five bits of class and ten of event.
     assert_eq!(Space::record_id(33, 1024 + 5), 1 << 10 | 5);
 }

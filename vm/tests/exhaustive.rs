@@ -1,6 +1,6 @@
-//! Every program of up to three instructions over a reduced instruction set: the verifier accepts what keeps its rules,
-//! as a model tells that walks every way through the program, and what it accepts runs as a plain interpreter says, in
-//! both loops.
+//! All programs of up to three instructions over a reduced instruction set. The verifier must accept exactly those that
+//! a model accepts, which follows every path; accepted programs must print the same as a simple interpreter, in both
+//! loops.
 
 use std::collections::BTreeSet;
 use tfbc_vm::{
@@ -8,26 +8,26 @@ use tfbc_vm::{
     Rule, Slot, TextBuf, Timers,
 };
 
-/// Registers that a program may name, beside those that do not exist.
+/// Number of registers that a program may name, besides invalid ones.
 const N: usize = 2;
-/// Event bytes that each program says it needs.
+/// Event bytes that each program declares as needed.
 const NEED: u32 = 4;
-/// The called routine that is there beside the program: it reads register 0, and writes register 1.
+/// Called routine next to the program: reads register 0 and writes register 1.
 const CALLEE: u32 = 0;
-/// The number of the program's own routine.
+/// Index of the program's own routine.
 const OWN: u32 = 1;
 const TEXT: &[u8] = b"text";
 const LIMITS: Limits = Limits { turns: 7, steps: 1 << 20, text: 1 << 10 };
 
-/// What one instruction is made of.
+/// Building block of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Atom {
     Unknown,
     Const(u32),
     Put(u32),
-    /// At an offset, four bytes wide.
+    /// Four bytes at an offset.
     Load(u32),
-    /// With a length.
+    /// Text of a length.
     Lit(u32),
     Jump(u32),
     JumpZero(u32),
@@ -35,7 +35,7 @@ enum Atom {
     Loop(u32),
     LoopNext(u32),
     Back(u32),
-    /// By the table with a number; there are two.
+    /// Switch by one of two tables.
     Switch(u32),
     Call(u32),
     Ret,
@@ -44,10 +44,10 @@ enum Atom {
 
 use Atom::*;
 
-/// The targets of the tables: the default and that of 0.
+/// Targets of the tables: for the default and for 0.
 const TABLES: [[u32; 2]; 2] = [[1, 2], [3, 3]];
 
-/// Every atom of a program of `len` instructions.
+/// All atoms for a program of `len` instructions.
 fn atoms(len: u32) -> Vec<Atom> {
     let mut all = vec![Unknown, Const(0), Const(1), Const(1024), Put(0), Put(1), Load(0), Load(1)];
     all.extend([Lit(4), Lit(1000), Switch(0), Switch(1), Switch(2), Call(CALLEE), Call(OWN), Ret, End]);
@@ -76,7 +76,7 @@ fn instr(atom: Atom) -> Instr {
     }
 }
 
-/// A program: its instructions, how many are its body, whether it is called.
+/// Program: instructions, length of the body, and if it is called.
 #[derive(Debug, Clone)]
 struct Code {
     atoms: Vec<Atom>,
@@ -84,22 +84,22 @@ struct Code {
     called: bool,
 }
 
-/// What a program breaks of what the machine relies on.
+/// Property that a program violates.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
-    /// Something that an instruction says of itself.
+    /// An operand of an instruction.
     Said,
-    /// Where it goes.
+    /// A jump target.
     Goes,
-    /// What it reads.
+    /// A register that is read.
     Reads,
 }
 
-/// The registers that are written, as bits.
+/// Set of written registers, as bits.
 type Written = u8;
 
 impl Code {
-    /// Where an instruction may go on, with the registers that are written then.
+    /// Successors of an instruction, with the registers written then.
     fn ways(&self, pc: usize, written: Written) -> Vec<(usize, Written)> {
         let next = pc + 1;
         match self.atoms[pc] {
@@ -115,7 +115,7 @@ impl Code {
         }
     }
 
-    /// The registers that an instruction reads.
+    /// Registers that an instruction reads.
     fn reads(&self, pc: usize) -> Written {
         match self.atoms[pc] {
             Put(src) => 1 << src,
@@ -125,7 +125,7 @@ impl Code {
         }
     }
 
-    /// Whether an instruction, run or not, says only what is.
+    /// True if the operands of an instruction are valid, even if it never runs.
     fn says_what_is(&self, atom: Atom) -> bool {
         match atom {
             Unknown => false,
@@ -139,8 +139,8 @@ impl Code {
         }
     }
 
-    /// Whether an instruction, run or not, goes where it may: ahead, to an instruction or an event's end, or back at a
-    /// loop's end to its start.
+    /// True if the jump targets of an instruction are valid, even if it never runs: forward to an instruction or an
+    /// event's end, or back from a loop's end to its start.
     fn goes_where_it_may(&self, pc: usize) -> bool {
         let len = self.atoms.len();
         let is_place = |to: usize| to < len || (to == self.body && !self.called);
@@ -157,7 +157,7 @@ impl Code {
         }
     }
 
-    /// Whether what stands behind the last instruction is never run, or an event's end.
+    /// True if control never falls off the last instruction, except at an event's end.
     fn ends(&self) -> bool {
         let last = *self.atoms.last().expect("no program is empty");
         let whole = self.body == self.atoms.len();
@@ -168,7 +168,7 @@ impl Code {
         }
     }
 
-    /// What the program breaks, if anything.
+    /// Property that the program violates, if any.
     fn fault(&self) -> Option<Fault> {
         if !self.atoms.iter().all(|atom| self.says_what_is(*atom)) {
             return Some(Fault::Said);
@@ -176,7 +176,7 @@ impl Code {
         if !(0..self.atoms.len()).all(|pc| self.goes_where_it_may(pc)) || !self.ends() {
             return Some(Fault::Goes);
         }
-        // A called routine may read what its caller has written.
+        // A called routine may read registers that its caller wrote.
         let begin = if self.called { Written::MAX } else { 0 };
         let (mut known, mut open) = (BTreeSet::new(), vec![(0, begin)]);
         while let Some((pc, written)) = open.pop() {
@@ -212,7 +212,7 @@ impl Code {
         blob.finish()
     }
 
-    /// What a plain interpreter prints for an event.
+    /// Output of a simple interpreter for an event.
     fn printed(&self, event: &[u8]) -> String {
         let (mut regs, mut text, mut turns, mut pc, mut cut) = ([0u64; N], String::new(), LIMITS.turns, 0, false);
         let mut limited = false;
@@ -274,7 +274,7 @@ impl Code {
     }
 }
 
-/// What a program prints of an event; of a run the second time as the first.
+/// Output of a program for an event; a second run must print the same.
 fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
     let event = Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 };
     let mut timers = Timers::new();
@@ -288,7 +288,7 @@ fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
     first.1
 }
 
-/// Numbers of programs: accepted, and refused for each reason.
+/// Number of programs accepted, and refused for each reason.
 #[derive(Debug, Default)]
 struct Seen {
     accepted: usize,
@@ -304,7 +304,7 @@ fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Seen) {
     let fault = code.fault();
     match (&verdict, &fault) {
         (Ok(_), None) => seen.accepted += 1,
-        // What else it breaks may be found first.
+        // Another violation may be found first.
         (Err(BlobError::Instr { .. }), Some(Fault::Said)) => seen.said += 1,
         (
             Err(BlobError::Instr { rule: Rule::Targets | Rule::Loops | Rule::Ends | Rule::TableTargets, .. }),
@@ -325,7 +325,7 @@ fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Seen) {
     }
 }
 
-/// Every program of a length.
+/// All programs of a length.
 fn sweep(len: usize) -> Seen {
     let (all, mut seen) = (atoms(len as u32), Seen::default());
     let mut machines = [Machine::new(LIMITS), Machine::checked(LIMITS)];
@@ -337,7 +337,7 @@ fn sweep(len: usize) -> Seen {
                 check(&Code { atoms: atoms.clone(), body, called }, &mut machines, &mut seen);
             }
         }
-        // The next one, as one counts.
+        // Next program, counting like an odometer.
         let Some(at) = digits.iter().position(|digit| *digit + 1 < all.len()) else { return seen };
         digits[..at].fill(0);
         digits[at] += 1;

@@ -1,4 +1,4 @@
-//! Programs that were made to reach beyond their event: into the text of others, into memory, or past the limits.
+//! Programs that try to reach beyond their event: into the text of others, into memory, or past the limits.
 
 mod common;
 
@@ -11,7 +11,7 @@ use tfbc_vm::{
 
 const FIRST: u16 = 0x0100;
 
-/// A blob whose hook 010 runs `code`. Registers 0 to 7 are zeroed, and the routine needs 8 bytes.
+/// Blob whose hook 010 runs `code`. Registers 0 to 7 are zeroed, and the routine needs 8 bytes.
 fn blob(make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -28,7 +28,7 @@ fn event(bytes: &[u8]) -> Event<'_> {
 
 const EIGHT: &[u8] = &[1, 0x0a, 0, 0, 0, 0, 0, 5];
 
-/// The text and outcome of an event after `before`, which must stay as it is.
+/// Text and outcome of an event after `before`, which must not change.
 fn print_after(before: &[u8], blob: &[u8], limits: Limits) -> (Vec<u8>, Outcome) {
     let program = Program::open(blob).expect("code that keeps the rules");
     let ways = [(false, false), (true, false), (false, true)].map(|(checked, watched)| {
@@ -76,7 +76,7 @@ fn v15_a_mark_is_no_number() {
 
 #[test]
 fn v15_a_number_is_no_mark() {
-    // Register 0 is zeroed: as a mark, it was the start of the whole report.
+    // A zeroed register, used as a mark, would refer to the start of the whole report.
     assert_eq!(refused(|_| vec![Instr::of(Op::Lower, &[0])]), Some(15));
     assert_eq!(refused(|blob| vec![Instr::of(Op::SwitchText, &[0, any_text(blob, 1)])]), Some(15));
     let big = Instr::of(Op::Const, &[9, u32::MAX]);
@@ -85,7 +85,7 @@ fn v15_a_number_is_no_mark() {
 
 #[test]
 fn a_mark_reaches_no_text_before_its_event() {
-    // A line end takes the blanks before an empty text away: the text is shorter than at the event's start.
+    // A line end removes the blanks before an empty text, so the text becomes shorter than at the event's start.
     let make = |blob: &mut BlobBuilder| {
         vec![
             Instr::of(Op::Mark, &[0]),
@@ -131,7 +131,7 @@ fn flags_end_at_the_text_limit() {
 
 #[test]
 fn straight_code_ends_at_the_limit_of_steps() {
-    // Each instruction looks through 60,000 entries, and none jumps.
+    // Each instruction scans 60,000 entries, and none jumps.
     let blob = blob(|blob| {
         let table = blob.table(TableKind::Flags, &[1, 2, 0, 0, 0].repeat(60_000));
         let mut code = vec![Instr::of(Op::FlagsAny, &[1, 0, table]); 1000];
@@ -202,7 +202,7 @@ fn a_base_moves_fused_texts_as_it_moves_others() {
         assert_eq!(of(&plain).replace("\\x01", "\x01"), expected, "base {to}");
         assert_eq!(of(&fused), of(&plain), "base {to}");
     }
-    // The data pointer is at 4: what is reached depends on the base.
+    // The data pointer is at 4, so the result depends on the base.
     for (to, reaches) in [(0, true), (8, false), (-4, true), (-5, false), (i64::MIN, false), (i64::MAX, false)] {
         let [constant, set] = base(to);
         let at = Instr::of(Op::PtrSet, &[4]);
@@ -213,7 +213,7 @@ fn a_base_moves_fused_texts_as_it_moves_others() {
 
 #[test]
 fn a_limited_event_tells_the_same_to_who_watches() {
-    // The second of two numbers that are printed in one go lies past the event's end, and past the limit.
+    // The second of two numbers that run together is past the event's end and past the limit.
     let number = |at: u32, more: u32| {
         Instr::of(Op::HexFullAt, &[8, at, 4 << form::END | 32 << form::RIGHT | more << form::MORE])
     };
@@ -243,7 +243,7 @@ fn a_run_keeps_its_program() {
 
 #[test]
 fn a_report_may_lower_the_limit_of_steps() {
-    // A loop of 100 turns, two instructions each.
+    // A loop of 100 iterations, two instructions each.
     let blob = blob(|_| {
         vec![
             Instr::of(Op::Const, &[0, 100]),

@@ -1,4 +1,4 @@
-//! Programs that are opened lazily: what the verifier refuses never runs, and all else runs as if opened whole.
+//! Lazily opened programs: refused routines never run, and all others run as if the whole program was verified.
 
 mod common;
 
@@ -8,7 +8,7 @@ use tfbc_vm::{
     TextBuf, Timers,
 };
 
-/// A blob with a hook for each code, from id 010 on, and a called routine 0.
+/// Blob with a hook per code, from id 010 on, and a called routine 0.
 fn blob(codes: &[Vec<Instr>]) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -23,7 +23,7 @@ fn blob(codes: &[Vec<Instr>]) -> Vec<u8> {
     blob.finish()
 }
 
-/// What the hook with an index prints for a 64-bit event.
+/// Output of the hook with an index for a 64-bit event.
 fn run(program: &Program<'_>, hook: u32) -> (String, Outcome) {
     let event = Event { bytes: &[7; 16], wide: true, record: None, time_ns: 0, offset: 0 };
     let (mut timers, mut out) = (Timers::new(), TextBuf::new());
@@ -48,7 +48,7 @@ fn what_is_refused_prints_that_and_the_rest_runs() {
         }
         assert!(!run(&program, 3).1.refused);
     }
-    // Four hooks; there are no more.
+    // There are only four hooks.
     for hook in [4, 9] {
         assert_eq!(run(&program, hook), ("\n".to_owned(), Outcome::default()));
     }
@@ -57,7 +57,7 @@ fn what_is_refused_prints_that_and_the_rest_runs() {
 
 #[test]
 fn routines_that_share_callees_are_each_checked_once() {
-    // Each calls the one below twice: 2^40 paths.
+    // Each routine calls the one before it twice: 2^40 paths.
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let called = |line| (RoutineRow { called: 1, ..RoutineRow::default() }, Place { line, ..Place::default() });
@@ -72,7 +72,7 @@ fn routines_that_share_callees_are_each_checked_once() {
     }
     let bytes = blob.finish();
     let program = Program::open_lazily(&bytes).unwrap();
-    // Calls nest 64 deep at most.
+    // Calls may be nested 64 deep.
     let refused = |hook: u32| {
         let listing = program.disassemble(program.entry_at(hook).as_ref());
         listing.contains("refused by the verifier")
@@ -112,7 +112,7 @@ fn altered_code_is_refused_where_it_stands_or_runs_as_it_would_whole() {
                 }
                 n_run += u32::from(!outcome.refused);
             }
-            // What is refused as a whole is refused somewhere.
+            // A blob that is refused as a whole has a refused routine.
             let refused_one = program.disassemble(None).contains("refused by the verifier");
             assert_eq!(refused_one, checked.is_err(), "byte {at}, flip {flip}");
         }

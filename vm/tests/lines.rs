@@ -1,4 +1,4 @@
-//! Lines, limits and dumps of an event: what stands before and behind its text, and where it is cut.
+//! Lines, limits and dumps of an event: columns, margins, and truncation.
 
 mod common;
 
@@ -10,7 +10,7 @@ use tfbc_vm::{
     Program, Record, RoutineRow, Slot, Space, Step, TextBuf, Timers, Unobserved,
 };
 
-/// How an event is printed.
+/// Parameters for printing an event.
 #[derive(Clone, Copy)]
 struct How {
     bytes: &'static [u8],
@@ -37,7 +37,7 @@ fn blob(make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> Vec<u8> {
     blob.finish()
 }
 
-/// What hook 010 prints behind `columns`, by the fast loop, the checked one, and with somebody who watches.
+/// Output of hook 010 after `columns`, in the fast loop, in the checked loop, and observed.
 fn print(how: How, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String, Outcome) {
     let bytes = blob(make);
     let program = Program::open(&bytes).expect("code that keeps the rules");
@@ -60,7 +60,7 @@ fn print(how: How, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String
     (text.strip_prefix("before\n").expect("the line before stays").to_owned(), outcome)
 }
 
-/// The same of some instructions.
+/// Output of a few instructions after `columns`.
 fn of(how: How, code: &[Instr]) -> String {
     print(how, |_| code.to_vec()).0
 }
@@ -78,12 +78,12 @@ fn margins_go_where_no_text_follows_them() {
     for first in [0, 1, 3, 40, 300] {
         let how = How { layout: Layout { first, further: 4 }, ..How::default() };
         let margin = " ".repeat(first.into());
-        // With the machine's state changed, and not.
+        // With and without a changed machine state.
         for rest in [&[][..], &[STOP]] {
             let of = |code: &[Instr]| of(how, &[code, rest].concat());
             assert_eq!(of(&[printed("text")]), format!(" 1 columns{margin}text\n"));
             assert_eq!(of(&[printed("")]), " 1 columns\n");
-            // Blanks that are printed are text.
+            // Printed blanks are text.
             assert_eq!(of(&[printed("  ")]), format!(" 1 columns{margin}  \n"));
             assert_eq!(of(&[printed("a"), NEWLINE, printed("b")]), format!(" 1 columns{margin}a\n    b\n"));
             assert_eq!(of(&[NEWLINE, printed("b")]), " 1 columns\n    b\n");
@@ -107,7 +107,7 @@ fn an_event_that_is_skipped_leaves_nothing() {
         assert_eq!((text.as_str(), outcome.skipped, outcome.limited), ("", true, false));
         assert_eq!(outcome.stop, code.len() > 1);
     }
-    // Nor what is longer than the limit.
+    // The margin does not count, even if it is longer than the limit.
     let (text, outcome) = print(limits(2), |_| vec![printed("text"), SOFT, Instr::new(Op::Skip)]);
     assert_eq!((text.as_str(), outcome.limited), (" 1 columnste [limit]\n", true));
 }
@@ -123,7 +123,7 @@ fn text_is_cut_at_its_limit() {
         assert_eq!(of(4, &[printed("text")]), " 1 columnstext\n");
         assert_eq!(of(3, &[printed("text")]), " 1 columnstex [limit]\n");
         assert_eq!(of(0, &[printed("text")]), " 1 columns [limit]\n");
-        // Padding is text, whatever its length.
+        // Padding is text of any length.
         let text = |pad| Instr::of(Op::Text, &[0, 1, pad]);
         assert_eq!(of(9, &[text(9)]), format!(" 1 columns{}\n", " ".repeat(9)));
         for pad in [10, 100, u32::MAX] {
@@ -135,7 +135,7 @@ fn text_is_cut_at_its_limit() {
 
 #[test]
 fn a_soft_blank_at_the_limit_goes_where_the_event_ends_there() {
-    // No turn is left, and the blank stands last.
+    // No iteration is left, and a soft blank is at the end.
     let how = How { limits: Limits { turns: 0, text: 9, ..Limits::default() }, ..How::default() };
     let call = Instr::of(Op::Call, &[0]);
     assert_eq!(of(how, &[printed("text"), SOFT, call]), " 1 columnstext [limit]\n");
@@ -144,7 +144,7 @@ fn a_soft_blank_at_the_limit_goes_where_the_event_ends_there() {
     assert_eq!(of(How { limits: Limits::default(), ..how }, &[printed("text "), call]), " 1 columnstext called\n");
 }
 
-/// Goes on behind the selector's text, whatever it is.
+/// Continues after the selector's text, whatever it is.
 fn selected(length: u32) -> impl FnOnce(&mut BlobBuilder) -> Vec<Instr> {
     move |blob| {
         let [text, _] = blob.string(&vec![b's'; length as usize]);
@@ -164,10 +164,10 @@ fn the_text_of_a_selector_does_not_count() {
         let (text, outcome) = print(how(3), selected(length));
         assert_eq!((text.as_str(), outcome.limited), (" 1 columnstex [limit]\n", true), "{length}");
     }
-    // But for what no event can be as long as.
+    // Except for text longer than any event.
     let (text, outcome) = print(how(3), selected((1 << 20) + 10));
     assert_eq!((text.as_str(), outcome.limited), (" 1 columnssss [limit]\n", true));
-    // An event that ends within it.
+    // An event that ends inside of it.
     let code = [Instr::of(Op::Mark, &[1]), printed("selector")];
     assert_eq!(of(how(3), &code), " 1 columnssel [limit]\n");
     assert_eq!(of(how(8), &code), " 1 columnsselector\n");
@@ -187,7 +187,7 @@ fn dump(how: How, count: u64, soft: bool) -> (String, Outcome) {
     (text.strip_prefix(" 1 columns").expect("columns").to_owned(), outcome)
 }
 
-/// Bytes from the third one on in hex; the byte behind the last is zero, and the last that is printed.
+/// Bytes from the third one on in hex. The byte after the end is zero, and the last one printed.
 fn pairs(bytes: &[u8], count: u64, soft: bool) -> (String, bool) {
     let count = if (count as i64) < 0 { 0 } else { count };
     let held = bytes.get(2..).unwrap_or(&[]);
@@ -215,11 +215,11 @@ fn dumps_end_behind_the_first_byte_that_is_missing() {
             }
         }
     }
-    // Nothing where the event has been cut before.
+    // Nothing is printed if the event was already cut.
     let code =
         [Instr::of(Op::Const, &[0, 5]), Instr::of(Op::Take, &[1, 1]), Instr::of(Op::Dump, &[0, 0]), printed("|")];
     assert_eq!(of(How::default(), &code), " 1 columns|\n");
-    // A soft blank stands behind the last byte, and goes.
+    // The soft blank after the last byte is removed.
     let code = [Instr::of(Op::Const, &[0, 2]), Instr::of(Op::Dump, &[0, 1]), Instr::new(Op::SoftDrop), printed("|")];
     assert_eq!(of(How { bytes: DUMPED, ..How::default() }, &code), " 1 columns00 01|\n");
     let code =
@@ -262,7 +262,7 @@ fn each_byte_of_a_dump_is_a_turn() {
             assert_eq!((text, outcome.limited), (expected, turns < n_turns), "{turns} turns, {count} bytes");
         }
     }
-    // Turns that a dump took are gone.
+    // Iterations used by a dump are gone.
     let how = How { bytes: DUMPED, limits: Limits { turns: 6, ..Limits::default() }, ..How::default() };
     let twice = [Instr::of(Op::Const, &[0, 4]), Instr::of(Op::Dump, &[0, 0]), Instr::of(Op::Dump, &[0, 0])];
     assert_eq!(of(how, &twice), " 1 columns0001A2B3C4D5 [limit]\n");
@@ -364,7 +364,7 @@ fn surroundings_are_told_as_numbers() {
 
 #[test]
 fn timers_are_told_apart_by_both_numbers_and_where_asked_by_thread() {
-    // A start with the numbers 1 and 2, then an end with others.
+    // A start with the key 1 and 2, then an end with another key.
     let elapsed = |dialect: &str, numbers: [u32; 2], tids: [u64; 2]| {
         let mut blob = BlobBuilder::new();
         blob.dialect(dialect);
@@ -414,7 +414,7 @@ fn words_that_do_not_fit_at_once_are_printed_as_others() {
         assert_eq!(words(n as u32, text), expected(&text[..n * 4], shown), "{n} words");
     }
     assert_eq!(words(u32::MAX, text), expected(text, std::str::from_utf8(text).expect("letters")));
-    // A line end prints; a NUL ends the text; a word with a byte that does not print goes, and ends it.
+    // A line end is printed; a NUL ends the text; a word with an unprintable byte is left out and ends it.
     assert_eq!(words(2, b"ab\ncdefg"), expected(b"ab\ncdefg", "ab\ncdefg"));
     assert_eq!(words(2, b"\nb\0cdefgmore"), expected(b"\nb\0cdefg", "\nb"));
     assert_eq!(words(1, b"\nbcdefghmore"), expected(b"\nbcd", "\nbcd"));
@@ -446,7 +446,7 @@ fn soft_blanks_of_flags_stand_before_what_follows() {
     }
 }
 
-/// What an event prints behind a text and columns, which are written with it, or before it; and whether it ended as most do.
+/// Output of an event after a text and columns, which are written with it or before it; and true if it ended normally.
 fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_once: bool) -> (Vec<u8>, bool) {
     let bytes = blob(|_| vec![printed("text"), Instr::of(Op::Const, &[0, 7]), Instr::of(Op::PutHex, &[0, 16])]);
     let program = Program::open(&bytes).expect("sound code");
@@ -472,7 +472,7 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
 
 #[test]
 fn columns_that_are_written_with_an_event_stand_as_those_before_it() {
-    // The text's room ends, and grows, anywhere about here.
+    // The buffer is full, and grows, somewhere near here.
     for before in (0..8).chain(3500..4200) {
         for columns in [&[b'c'; COLUMNS][..], b"010 ", b""] {
             for (first, max_text) in [(0, 1 << 20), (19, 1 << 20), (32, 30), (33, 1 << 20), (300, 310), (19, 20)] {

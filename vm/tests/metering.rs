@@ -1,4 +1,4 @@
-//! What an event may cost: whatever a routine does over and over is counted, and ends at the limit.
+//! Cost limits: every repeated action of a routine is counted and ends at the limit.
 
 use tfbc_vm::table::{TableKind, number_table, pack_str};
 use tfbc_vm::{
@@ -8,10 +8,9 @@ use tfbc_vm::{
 
 const LIMITS: Limits = Limits { turns: u32::MAX, steps: 50_000, text: 1 << 22 };
 
-/// A blob whose hook 010 runs `body` over and over: instructions made with the numbers of a table of 4,096 BITFLAGS
-/// entries that no value meets, and of a called routine that runs a hundred instructions. Behind that table stands one
-/// with a text of 4,096 bytes for 0, and one of 64 for all else. Register 0 holds the greatest 32-bit number, register 1
-/// holds 0.
+/// Blob whose hook 010 runs `body` repeatedly. `body` is made from the indices of a table with 4,096 BITFLAGS entries
+/// that no value matches, and of a called routine with a hundred instructions. The next table has a text of 4,096 bytes
+/// for 0 and one of 64 bytes for other values. Register 0 contains the highest 32-bit number, register 1 contains 0.
 fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -34,7 +33,7 @@ fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     blob.finish()
 }
 
-/// Runs the hook behind 4,096 bytes of columns; gives how many instructions ran.
+/// Runs the hook after 4,096 bytes of columns. Returns the number of instructions that ran.
 fn run(blob: &[u8], machine: &mut Machine) -> (u64, Outcome) {
     let bytes: Vec<u8> = [&[0x01, 0x0a, 0, 0][..], &[b'x'; 60_000], &[1, 0], &[b'y'; 100], &[0], &[b'z'; 100]].concat();
     let mut n_run = 0;
@@ -58,7 +57,7 @@ fn run_observed(blob: &[u8], machine: &mut Machine, bytes: &[u8], observer: &mut
     machine.run_observed(&program, 0, job, observer)
 }
 
-/// Instructions run until the limit, where each turn costs `cost` steps and has `len` instructions.
+/// Expected number of instructions up to the limit, if an iteration costs `cost` steps and has `len` instructions.
 #[track_caller]
 fn count(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let blob = endless(body);
@@ -69,7 +68,7 @@ fn count(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> 
     blob
 }
 
-/// The same; where nobody looks on, and the event is short, the loop ends as well.
+/// Checks the limit observed and, for a short event, unobserved.
 #[track_caller]
 fn check(cost: u64, len: u64, body: impl Fn(u32, u32) -> Vec<Instr>) {
     let blob = count(cost, len, body);
@@ -105,14 +104,14 @@ fn entries_of_flags_count() {
 
 #[test]
 fn text_that_is_looked_through_counts() {
-    // 32 bytes a step.
+    // 32 bytes cost a step.
     check(60_000 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4]), Instr::new(Op::PassString)]);
     check(60_000 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4]), Instr::of(Op::TakeName, &[0])]);
 }
 
 #[test]
 fn text_that_is_copied_counts() {
-    // What fits the room of every instruction does not.
+    // A text that fits into the room of an instruction costs no step.
     count(2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 64, 0])]);
     count(200 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 200, 0])]);
     count(60_000 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 60_000, 0])]);
@@ -120,12 +119,12 @@ fn text_that_is_copied_counts() {
     count(4096 / 32 + 2, 2, |table, _| vec![Instr::of(Op::PutCase, &[1, table + 1])]);
     count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_006, 0, 4])]);
     count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_107, 0, 4])]);
-    // The escape of the last byte is text, too, but not text that is looked through.
+    // The escape of the last byte is printed text but not scanned text.
     count(60_001 / 32 + 2, 2, |_, _| vec![Instr::of(Op::StringAt, &[4, 0, 4])]);
     count(64 / 32 + 2, 2, |_, _| vec![Instr::of(Op::PutBin, &[1, 64])]);
     // `"`, 48 bytes, `" (`, twelve numbers of ten digits with blanks between, `)`.
     count(184 / 32 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[4, 0]), Instr::of(Op::TakeWords, &[12])]);
-    // It is looked through, and copied.
+    // Charged for scanning and for copying.
     count(1 + 1 + 3, 3, |_, _| vec![Instr::of(Op::PtrSet, &[60_107, 0]), Instr::of(Op::TakeName, &[37])]);
 }
 
@@ -133,7 +132,7 @@ fn text_that_is_copied_counts() {
 fn text_that_goes_again_counts() {
     let mark = Instr::of(Op::Mark, &[3]);
     let lit = Instr::of(Op::Lit, &[0]).with(Slot::C, 4096);
-    // Printed, and looked for in a table, which costs a step for each 8 bytes.
+    // Charged for printing, and for the table lookup: a step per 8 bytes.
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     blob.string(&[b'A'; 4096]);
@@ -153,7 +152,7 @@ fn text_that_goes_again_counts() {
     let (n_run, outcome) = run(&blob.finish(), &mut Machine::new(LIMITS));
     assert!(outcome.limited);
     assert!(n_run.abs_diff(u64::from(LIMITS.steps) / (128 + 512 + 5) * 4) <= 12, "{n_run} instructions");
-    // Turned to lower case over and over.
+    // Repeated conversion to lower case.
     check(128 + 128 + 4, 4, |table, _| vec![mark, Instr::of(Op::PutCase, &[1, table + 1]), Instr::of(Op::Lower, &[3])]);
 }
 

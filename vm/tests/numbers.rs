@@ -1,9 +1,8 @@
-//! Numbers are printed as the plain definitions of `std::fmt` have them: every 16-bit value, the edges of all others,
-//! and a spread of them.
+//! Numbers print like `std::fmt`: all 16-bit values, edge cases of the others, and a spread of them.
 
 use tfbc_vm::num;
 
-/// What is printed at a place of a buffer that holds something else already.
+/// Output at an offset of a buffer with other content.
 fn text(put: impl FnOnce(&mut [u8], usize) -> usize) -> String {
     let mut buf = [b'#'; 128];
     let end = put(&mut buf, 3);
@@ -43,7 +42,7 @@ fn decimals_with_leading_zeros() {
 
 #[test]
 fn decimals_of_every_length_in_a_row() {
-    // Every number is printed over what the one before left in the buffer.
+    // Every number overwrites the previous one in the buffer.
     let mut buf = [0; 4096];
     let numbers: Vec<u64> = (0..20).map(|k| 10u64.pow(k)).chain((0..20).rev().map(|k| 10u64.pow(k) - 1)).collect();
     let end = numbers.iter().fold(0, |at, &n| num::dec(&mut buf, at, n));

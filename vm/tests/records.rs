@@ -1,4 +1,4 @@
-//! What the machine does with QNX records: either byte order, checked reads, texts.
+//! QNX records: both byte orders, checked reads, texts.
 
 use tfbc_vm::{
     BlobBuilder, Context, Env, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, Record,
@@ -16,7 +16,7 @@ fn blob(code: &[Instr], need: u32) -> Vec<u8> {
     blob.finish()
 }
 
-/// Text and outcome of a payload, by the fast loop and the checked one.
+/// Text and outcome for a payload, in the fast and the checked loop.
 fn run(code: &[Instr], need: u32, payload: &[u8], wide: bool) -> (String, Outcome) {
     let blob = blob(code, need);
     let program = Program::open(&blob).unwrap();
@@ -98,7 +98,7 @@ fn strings_are_escaped_and_passed() {
     let string = Instr::new(Op::TakeString);
     assert_eq!(text(&[string], payload), "a\\tb\\n\\r\\x01\\x7f\u{e4}");
     assert_eq!(text(&[Instr::new(Op::PassString), string], payload), "rest");
-    // Without a NUL the pointer is behind the payload's end.
+    // Without a NUL the pointer is after the end of the payload.
     let code = [string, Instr::of(Op::TakeReach, &[0, 3]), Instr::of(Op::PutDec, &[0])];
     assert_eq!(text(&code, b"abc"), "abc");
     assert_eq!(text(&[Instr::of(Op::TakeEscaped, &[4]), string], b"a\0bcd"), "ad");
@@ -130,7 +130,7 @@ fn comparisons_and_jumps() {
     assert_eq!((text(&code(Op::Equal), &[]), text(&code(Op::Differ), &[])), ("=7".into(), String::new()));
 }
 
-/// What the first four bytes of a window print, laid out behind a label; `None` where that is not done.
+/// Output of the first four bytes of a window, flattened, after a label; `None` if the routine cannot be flattened.
 fn straight(code: &[Instr], payload: &[u8]) -> Option<String> {
     let blob = blob(code, 8);
     let program = Program::open(&blob).unwrap();

@@ -1,4 +1,4 @@
-//! A run goes from event to event: what one leaves, the next one does not see.
+//! Runs over several events: no state passes from one event to the next.
 
 mod common;
 
@@ -11,7 +11,7 @@ use tfbc_vm::{
 const FIRST: u16 = 0x0100;
 const SECOND: u16 = 0x0110;
 
-/// A blob of two hooks, and a routine 0 that may be called.
+/// Blob with two hooks and a routine 0 that may be called.
 fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -26,7 +26,7 @@ fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
     blob.finish()
 }
 
-/// Leaves as much as an event can.
+/// Changes as much state as an event can.
 fn leaves() -> Vec<Instr> {
     let mut code = vec![
         Instr::of(Op::PtrSet, &[5, 3]),
@@ -39,14 +39,14 @@ fn leaves() -> Vec<Instr> {
         Instr::new(Op::Stop),
         Instr::of(Op::Call, &[0]),
         Instr::of(Op::Mark, &[3]),
-        // It ends in the routine that is called, whose steps are counted anew.
+        // Ends in the called routine, whose steps are counted separately.
         Instr::new(Op::End),
     ];
     code.insert(2, Instr::of(Op::Const, &[2, 0]));
     code
 }
 
-/// What may be looked at, one by one.
+/// Instructions that read state, one by one.
 fn looks() -> Vec<Vec<Instr>> {
     let shown = |instr: Instr| vec![instr, Instr::of(Op::PutHex, &[0, 16])];
     let mut all: Vec<Vec<Instr>> = vec![
@@ -97,7 +97,7 @@ fn looks() -> Vec<Vec<Instr>> {
     all
 }
 
-/// An event of a hook, with what stands around it.
+/// Event of a hook with its context.
 fn surrounded((id, bytes): (u16, &'static [u8])) -> (Event<'static>, Context<'static>, Layout) {
     let first = id == FIRST;
     let event = Event { bytes, wide: false, record: None, time_ns: 5, offset: if first { 1000 } else { 20 } };
@@ -122,7 +122,7 @@ fn print(
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
 
-/// The same of an event that was looked up.
+/// Event whose entry was prepared, with its context.
 fn print_begun<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
     let (event, context, layout) = surrounded(of);
     let mut out = TextBuf::new();
@@ -136,8 +136,8 @@ fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> PreparedEn
     program.begin(hook, surrounded(of).0.env_index()).expect("a routine that is sound")
 }
 
-/// What the second hook prints of some bytes: for somebody who watches, and is shown everything; first of all; behind
-/// the first hook; and looked up before that.
+/// Output of the second hook for some bytes: observed, as the first event, after the first hook, and with an entry
+/// prepared before that.
 fn printed(
     second: &[Instr],
     zeroed: u16,
@@ -240,7 +240,7 @@ fn events_that_were_looked_up_are_of_their_own_programs() {
             texts.push(print_begun(&mut run, look_up(program, of(id)), of(id)).0);
         }
         assert_eq!(texts, [" 282two\n", " 282one\n", " two\n", " one\n"]);
-        // A hook that the program does not have.
+        // Unknown hook.
         assert!(two.begin(u32::MAX, 0).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Where an event's text ends that reaches its limit.
+//! End of a text that reaches its limit.
 
 mod common;
 
@@ -8,7 +8,7 @@ use tfbc_vm::{
     TextBuf, Timers,
 };
 
-/// What code prints under a text limit, by both loops.
+/// Output of code under a text limit, in both loops.
 fn run(code: &[Instr], text: u32) -> (String, Outcome) {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");

@@ -1,4 +1,4 @@
-//! What instructions print beyond plain numbers: texts of tables, of the event, and of its surroundings. Each by all loops.
+//! Instructions that print text from tables, the event or its context, each in all loops.
 
 mod common;
 
@@ -10,11 +10,11 @@ use tfbc_vm::{
     Program, RoutineRow, Step, TextBuf, Timers, Unobserved, form,
 };
 
-/// A form that takes all eight bytes of a window.
+/// Form that takes all eight bytes of a window.
 const WHOLE: u32 = 8 << form::END;
 
-/// What the events print, one by one, of hook 010 whose code is made with a blob: by the fast loop, the checked one, and
-/// with somebody who watches.
+/// Output of hook 010 for each event: in the fast loop, in the checked loop, and observed. `code` builds the code with
+/// the blob.
 fn print_all(
     dialect: &str,
     make: impl Fn(&mut BlobBuilder) -> Vec<Instr>,
@@ -25,7 +25,7 @@ fn print_all(
         let mut blob = BlobBuilder::new();
         blob.dialect(dialect);
         blob.source("test", b"");
-        // No list stands first of all.
+        // Makes sure that no list is at offset 0.
         blob.words(&[u64::MAX]);
         let code = make(&mut blob);
         let row = RoutineRow { zeroed: 8, need, ..RoutineRow::default() };
@@ -33,7 +33,7 @@ fn print_all(
         blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], tab_origin: 3, ..HookRow::default() });
         blob.finish()
     });
-    // With no longer events than the rules ask for.
+    // With the shortest events that the rules allow.
     let program = &blobs.iter().find_map(|blob| Program::open(blob).ok()).expect("code that keeps the rules");
     let runs = [(false, false), (true, false), (false, true)].map(|(checked, watched)| {
         let limits = Limits::default();
@@ -63,27 +63,27 @@ fn event(bytes: &[u8]) -> Event<'_> {
     Event { bytes, wide: false, record: None, time_ns: 0, offset: 0x1234 }
 }
 
-/// What is printed of some bytes.
+/// Output for some bytes.
 fn of_bytes(bytes: &[u8], make: impl Fn(&mut BlobBuilder) -> Vec<Instr>) -> (String, Outcome) {
     print_all("", make, &[event(bytes)], &Context::EMPTY).remove(0)
 }
 
-/// What instructions print that stand alone.
+/// Output of instructions without an event.
 fn of(bytes: &[u8], code: &[Instr]) -> String {
     of_bytes(bytes, |_| code.to_vec()).0
 }
 
-/// What an instruction prints of a register with a value, the first of its operands that is read.
+/// Output of an instruction for a value in the register that it reads.
 fn of_value(value: u64, make: impl Fn(&mut BlobBuilder) -> Instr) -> String {
     of_bytes(&value.to_be_bytes(), |blob| vec![Instr::of(Op::Get, &[0, 0, WHOLE]), make(blob)]).0
 }
 
-/// What an instruction prints of the event's first eight bytes.
+/// Output of an instruction for the event's first eight bytes.
 fn of_window(value: u64, op: Op, table: impl Fn(&mut BlobBuilder) -> u32) -> String {
     of_bytes(&value.to_be_bytes(), |blob| vec![Instr::of(op, &[0, table(blob), WHOLE])]).0
 }
 
-/// A text in words: its bytes, zeros, and its length in the last byte.
+/// Text packed in words: its bytes, zeros, and its length in the last byte.
 fn packed(text: &str, n_words: usize) -> Vec<u64> {
     let mut bytes = vec![0; n_words * 8];
     bytes[..text.len()].copy_from_slice(text.as_bytes());
@@ -161,7 +161,7 @@ fn nibbles_end_in_a_soft_blank_where_they_print_any() {
             ]
         }
     };
-    // The five blanks up to the tab stop are none that go again.
+    // The five blanks up to the tab stop are not soft.
     assert_eq!(of_bytes(&5u64.to_be_bytes(), code("five ")).0, "     five");
     assert_eq!(of_bytes(&4u64.to_be_bytes(), code("five ")).0, "     ");
 }
@@ -190,7 +190,7 @@ fn texts_of_a_table_are_found_by_number() {
     }
 }
 
-/// Goes on by a field of the event: prints the text that it is, if it is one of these.
+/// Switches on a text field of the event, and prints it if it is one of these.
 fn by_text(len: u32, select: impl Fn(u32) -> Vec<Instr>) -> impl Fn(&mut BlobBuilder) -> Vec<Instr> {
     const TEXTS: [&str; 5] = ["", "READ", "a.b", "sixteen letters.", "READS"];
     move |blob| {
@@ -253,8 +253,8 @@ fn a_field_that_selects_is_what_it_would_print() {
     assert!(whole.iter().chain(&cut).all(|wanted| found.contains(wanted)), "{found:?}");
 }
 
-/// `read` for bit 0, `write` or `no write` for bit 1, `mode 2` where bits 4 to 7 are 2; a soft blank behind `write` and
-/// behind `other`.
+/// Prints `read` for bit 0, `write` or `no write` for bit 1, `mode 2` if bits 4 to 7 are 2; `write` and `other` have
+/// soft blanks.
 fn flags(blob: &mut BlobBuilder) -> u32 {
     let mut string = |text: &[u8]| {
         let [offset, len] = blob.string(text);
@@ -379,7 +379,7 @@ fn timers_tell_the_time_between_two_events() {
     assert_eq!([4_999_999, 5_000_000].map(|ns| elapsed("msec=5000\n", ns)), ["[4999 usec]", "[5 msec]"]);
 }
 
-/// The escapes of a string up to its NUL, and how many bytes that is.
+/// Expected escapes of a string up to its NUL, and its length.
 fn escaped(bytes: &[u8]) -> (String, usize) {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let mut text = Vec::new();
@@ -402,7 +402,7 @@ fn strings_at_fixed_places_end_at_a_nul_or_with_the_event() {
     for len in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13, 18, 19, 20, 66, 67, 68, 90, 378, 379, 380, 420] {
         for special in (3..len).filter(|at| len < 30 || at % 7 == 2 || *at + 9 > len) {
             for (byte, fill) in [0, b'\t', b'\n', 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff].into_iter().flat_map(|byte| {
-                // Odd and even ones, and those with the high bit.
+                // Odd and even ones, and those with the high bit set.
                 [b'~', b'a', 0xe4, 0xff].map(|fill| (byte, fill))
             }) {
                 for behind in [fill, 0, b'\r'] {
@@ -435,7 +435,7 @@ fn surroundings_are_named() {
     assert_eq!(name(EnvText::Svc, &bytes, false), "kread");
     assert_eq!(name(EnvText::ExecPath, &bytes, false), "/bin/cat");
     assert_eq!(name(EnvText::LogFile, &bytes, false), "trc");
-    // As the report's columns show them.
+    // As in the report's columns.
     assert_eq!(name(EnvText::TraceId, &bytes, false), "123");
     assert_eq!(name(EnvText::TraceId, &bytes, true), "4567");
     assert_eq!(name(EnvText::TraceId, &[0, 0, 0, 0, 0x45, 0x60, 0, 0], true), "456");
@@ -454,7 +454,7 @@ fn surroundings_are_named() {
 
 #[test]
 fn tabs_go_to_stops_of_the_line() {
-    // The hook's text begins in column 3 of its stops.
+    // The text of the hook begins in column 3 of its tab stops.
     for (before, blanks) in [("", 5), ("a", 4), ("abcd", 1), ("abcde", 8), ("abcdefghijklm", 8)] {
         let expected = format!("{before}{}|", " ".repeat(blanks));
         assert_eq!(of(&[], &[printed(before), Instr::new(Op::Tab), printed("|")]), expected);

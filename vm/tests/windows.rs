@@ -1,4 +1,4 @@
-//! Numbers of an event at fixed places, in either byte order, and what is printed where the event ends before them.
+//! Numbers at fixed offsets in both byte orders, also if the event ends before them.
 
 mod common;
 
@@ -8,7 +8,7 @@ use tfbc_vm::{
     Step, TextBuf, Timers, Unobserved, form,
 };
 
-/// What hook 010 prints of some bytes: by the fast loop, the checked one, and with somebody who watches.
+/// Output of hook 010 for some bytes: in the fast loop, in the checked loop, and observed.
 fn print(code: &[Instr], bytes: &[u8]) -> (String, Outcome) {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -35,7 +35,7 @@ fn print(code: &[Instr], bytes: &[u8]) -> (String, Outcome) {
     texts.into_iter().next().expect("three")
 }
 
-/// A number within a window.
+/// Number within a window.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     start: u32,
@@ -52,7 +52,7 @@ impl Number {
         left | (64 - 8 * width) << form::RIGHT | order | mode << form::MODE | (start + width) << form::END
     }
 
-    /// What the event tells; `None` where it does not hold all of a checked field. And whether that marks it truncated.
+    /// Expected value, `None` for a checked field that is cut; and true if the event is marked as truncated.
     fn value(self, bytes: &[u8]) -> (Option<u64>, bool) {
         let (start, end) = (self.start as usize, (self.start + self.width) as usize);
         let mut field: Vec<u8> = (start..end).map(|at| bytes.get(at).copied().unwrap_or(0)).collect();
@@ -69,7 +69,7 @@ impl Number {
     }
 }
 
-/// All numbers that lie in a window.
+/// All numbers in a window.
 fn numbers() -> impl Iterator<Item = Number> {
     let places = (0..8).flat_map(|start| (1..=8 - start).map(move |width| (start, width)));
     places.flat_map(|(start, width)| {
@@ -82,14 +82,14 @@ fn numbers() -> impl Iterator<Item = Number> {
 
 const BYTES: [u8; 10] = [0x81, 0x92, 0xa3, 0x04, 0xb5, 0xc6, 0xd7, 0x88, 0x99, 0xaa];
 
-/// `=` and the number as an instruction prints it, then `|`; a checked field that is cut takes back the `=`.
+/// Prints `=`, the number and `|`. A cut checked field removes the `=`.
 fn check(number: Number, op: Op, shown: impl Fn(u64) -> String, digits: Option<u32>) {
     let mut form = number.form();
     let checked = number.mode == form::FIELD;
     if checked {
         form |= 1 << form::BACK;
     }
-    // The instruction and the one behind it; the second one is where a checked field goes.
+    // The instruction and the next one, which is also the target for a missing field.
     let short = if checked { 2 } else { 0 };
     let operands = [0, form, short];
     let instr = match digits {
@@ -138,7 +138,7 @@ fn a_routine_may_read_both_orders() {
     }
 }
 
-/// The same of windows that do not begin with the event.
+/// Checks windows that do not begin with the event.
 fn print_far(code: &[Instr], bytes: &[u8]) -> String {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");

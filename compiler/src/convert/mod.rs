@@ -1,7 +1,7 @@
-//! From one language into the other: event definitions of QNX into stanzas of AIX, and back, as far as the meaning carries over.
+//! Translates format files between the two languages, as far as possible.
 //!
-//! A record's payload stands for a hook's data, from data word 1 on. Hook `1000 + 400 * class + event` (hex) stands for an
-//! event, so that what is converted twice has its ids again.
+//! The payload of a record corresponds to the data of a hook, from data word 1. An event corresponds to hook `1000 +
+//! 400 * class + event` (hex), so that translating back restores the ids.
 
 mod to_trcfmt;
 mod to_xml;
@@ -14,14 +14,14 @@ use crate::{Language, Options, has_errors, settings};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::{Arena, Diagnostic, Source, SourceId, Sources, Span, format, trcfmt};
 
-/// What the other language has no word for, and has to be told.
+/// Choices that the target language needs but the source language does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvertOptions {
-    /// Bytes of a word of the hooks, 4 or 8.
+    /// Word size of the hooks in bytes, 4 or 8.
     pub word: u8,
-    /// The class of events that are made of hooks whose id stands for no event.
+    /// Class of the events for hooks whose id corresponds to no event.
     pub class: u8,
-    /// The number of the first of these in that class; the others follow.
+    /// Number of the first such event; the others follow.
     pub first_event: u16,
 }
 
@@ -31,18 +31,18 @@ impl Default for ConvertOptions {
     }
 }
 
-/// Format files in the other language.
+/// Result of a translation.
 #[derive(Debug, Clone)]
 pub struct Converted {
-    /// The new source; `None` where there is an error in the files, or files of both languages were given.
+    /// New source; `None` if the files have errors or are of both languages.
     pub text: Option<Vec<u8>>,
-    /// Errors of the files; of a conversion, what does not carry over (`V01`) or is shown otherwise (`V02`).
+    /// Errors of the files, or a list of parts that cannot be translated (`V01`) or are shown differently (`V02`).
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the new source is XML.
+    /// True if the new source is XML.
     pub is_xml: bool,
 }
 
-/// Converts a file set, of one language, into the other.
+/// Translates a set of files of one language into the other.
 ///
 /// ```
 /// use tfbc_compiler::{ConvertOptions, Options, convert};
@@ -64,7 +64,7 @@ pub fn convert(sources: &Sources, options: &Options, convert: ConvertOptions) ->
         _ => None,
     };
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
-    // A datakey of several events says all of it for each.
+    // A datakey with several events reports each problem once per event.
     diagnostics.dedup();
     let laid_out = |text: Vec<u8>| {
         let source = Source::new("converted", text);
@@ -120,33 +120,33 @@ fn from_trcfmt(
     Some(text)
 }
 
-/// What is lost, by place.
+/// Problems of a translation.
 #[derive(Default)]
 struct Losses {
     found: Vec<Diagnostic>,
 }
 
 impl Losses {
-    /// What the other language cannot say.
+    /// Reports a part that cannot be translated.
     fn left_out(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
         self.found.push(Diagnostic::warning(&NOT_CARRIED, source, span, text));
     }
 
-    /// What is there, and looks or acts otherwise.
+    /// Reports a part that is shown differently.
     fn otherwise(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
         self.found.push(Diagnostic::warning(&OTHERWISE_SHOWN, source, span, text));
     }
 }
 
-/// The first hook that stands for an event.
+/// First hook that corresponds to an event.
 const FIRST_HOOK: u32 = 0x1000;
 
-/// The hook that stands for an event.
+/// Hook that corresponds to an event.
 fn hook_of(class: u8, event: u16) -> u32 {
     FIRST_HOOK + (u32::from(class) << 10) + u32::from(event & 0x3ff)
 }
 
-/// The event that a hook stands for.
+/// Event that a hook corresponds to.
 fn event_of(hook: u16) -> Option<(u8, u16)> {
     let n = u32::from(hook).checked_sub(FIRST_HOOK)?;
     (n < 32 << 10).then_some(((n >> 10) as u8, (n & 0x3ff) as u16))

@@ -1,7 +1,7 @@
-//! Event definitions as stanzas: one for each event, which shows its datakeys in their order.
+//! Translates event definitions to stanzas: one per event, with its datakeys in order.
 //!
-//! Fields become `"label:" CODE`. What is tested (masks, enums, conditions) is read into a macro first. Each text but the
-//! first brings its own blank, which takes the place of the soft blank before it.
+//! A field becomes `"label:" CODE`. Values that are tested (masks, enums, conditions) are first read into a macro. Each
+//! text except the first begins with a blank, which replaces the soft blank before it.
 
 use super::{Losses, hook_of};
 use crate::datakey::{Condition, Definition, Enum, EventPlan, Field, Key, Model, Search, Shape, Show, Test};
@@ -10,12 +10,12 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use tfbc_grammar::SourceId;
 
-/// Braces that may stand in each other.
+/// Limit on nested braces.
 const MAX_DEPTH: usize = 40;
-/// Arrays up to this count are written out; longer ones are a `LOOP`.
+/// Arrays up to this count are unrolled; longer ones become a `LOOP`.
 const MAX_UNROLLED: u64 = 8;
 
-/// The stanzas of a model.
+/// Stanzas of a model.
 pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
     let mut out = b"# Made of event definitions of QNX. The payload stands in the hook's data, from word 1 on.\n\
         # tfbc: hex=lower\n"
@@ -27,12 +27,12 @@ pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
     out
 }
 
-/// Macro names that are taken.
+/// Macro names in use.
 #[derive(Default)]
 struct Names(HashSet<String>);
 
 impl Names {
-    /// A macro's name for a label.
+    /// Makes a unique macro name from a label.
     fn of(&mut self, label: &[u8]) -> String {
         let plain = |byte: &u8| if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' };
         let mut name: String = label.iter().take(40).map(plain).collect();
@@ -50,26 +50,26 @@ impl Names {
     }
 }
 
-/// One event on its way.
+/// Translation of one event.
 struct Stanza<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     losses: &'m mut Losses,
     names: Names,
-    /// Each is a line of the stanza, without the `\` at its end.
+    /// Lines of the stanza, without the `\` at their ends.
     lines: Vec<Vec<u8>>,
 }
 
-/// How the texts of a field's enums are told apart from one another.
+/// Parameters for printing the enum texts of a field.
 #[derive(Clone, Copy)]
 struct Texts<'s> {
-    /// The value that is tested, such as `$state%X2`.
+    /// Expression that is tested, such as `$state%X2`.
     tested: &'s str,
-    /// What shows the value, such as `$state%U2`.
+    /// Expression that prints the value, such as `$state%U2`.
     shown: &'s str,
-    /// Whether the value stands before the texts.
+    /// True if the value is printed before the texts.
     with_value: bool,
-    /// A macro that is 1 where a text has been shown, in case it matters.
+    /// Macro that is 1 after a text was printed, if that must be known.
     any: Option<&'s str>,
 }
 
@@ -113,7 +113,7 @@ impl<'m> Stanza<'m> {
         &self.model.definitions[key.definition]
     }
 
-    /// Reads the fields that conditions test, and gives their macros by key and field.
+    /// Reads the fields that conditions test into macros. Returns the macros by key and field.
     fn condition_fields(&mut self) -> Vec<((usize, usize), String)> {
         let mut found: Vec<((usize, usize), String)> = Vec::new();
         for condition in self.plan.keys.iter().flat_map(|key| &key.conditions) {
@@ -125,13 +125,13 @@ impl<'m> Stanza<'m> {
             let definition = self.definition(key);
             let field = &definition.fields[place.1];
             if !key.conditions.is_empty() {
-                let text = "a condition on a field that has conditions itself is tested whether they hold or not";
+                let text = "the condition ignores the conditions of the field that it tests";
                 self.losses.otherwise(definition.source, definition.span, text);
             }
             let before = &definition.fields[..place.1];
             let skip: u64 = before.iter().map(|field| field.shape.len()).fold(0, u64::saturating_add);
             if before.iter().any(|field| field.shape == Shape::Text) {
-                let text = "a field behind a text of unknown length cannot be tested";
+                let text = "a field after a text of unknown length cannot be tested";
                 self.losses.left_out(definition.source, field.span, text);
             }
             let name = self.names.of(&field.label);
@@ -143,7 +143,7 @@ impl<'m> Stanza<'m> {
         found
     }
 
-    /// Opens a case for each condition, and gives what closes them.
+    /// Opens a case per condition. Returns the text that closes them.
     fn open_conditions(&mut self, line: &mut Vec<u8>, key: &Key, tests: &[((usize, usize), String)]) -> String {
         let mut close = String::new();
         for Condition { field, test, .. } in &key.conditions {
@@ -162,7 +162,7 @@ impl<'m> Stanza<'m> {
         close
     }
 
-    /// The fields of a datakey, from its own offset.
+    /// Writes the fields of a datakey, from its own offset.
     fn key(&mut self, line: &mut Vec<u8>, key: &Key, before: Before<'_>) {
         let definition = &self.model.definitions[key.definition];
         line.extend_from_slice(seek(key.offsets).as_bytes());
@@ -182,7 +182,7 @@ impl<'m> Stanza<'m> {
             let rest = &definition.fields[at + 1..];
             if field.shape == Shape::Text && !rest.is_empty() {
                 let span = rest[0].span.to(rest[rest.len() - 1].span);
-                let text = "fields behind a text of unknown length: a stanza cannot find them";
+                let text = "a stanza cannot locate fields after a text of unknown length";
                 self.losses.left_out(definition.source, span, text);
                 break;
             }
@@ -229,7 +229,7 @@ impl<'m> Stanza<'m> {
         }
     }
 
-    /// Says how a number looks in a stanza, where that differs.
+    /// Reports numbers that look different in a stanza.
     fn look(&mut self, source: SourceId, field: &Field) {
         let text = match field.show {
             Show::Hex => "hex digits are padded with zeros to the field's width",
@@ -275,7 +275,7 @@ impl<'m> Stanza<'m> {
         }
     }
 
-    /// What a field's enums say of its value.
+    /// Writes the enum texts of a field.
     fn enums(
         &mut self,
         line: &mut Vec<u8>,
@@ -296,11 +296,11 @@ impl<'m> Stanza<'m> {
         }
         let texts = Texts { tested, shown, with_value, any: any.as_deref() };
         if !self.rest(line, field, &field.enums, texts, 0) {
-            self.losses.left_out(source, field.span, "too many enums behind one another with `!`");
+            self.losses.left_out(source, field.span, "too many consecutive enums with `!`");
         }
     }
 
-    /// The enums from one on; whether all of them could be said.
+    /// Writes the enums from the first of `enums` on. Returns false if they are nested too deeply.
     fn rest(&mut self, line: &mut Vec<u8>, field: &Field, enums: &[Enum], texts: Texts<'_>, depth: usize) -> bool {
         if depth > MAX_DEPTH {
             return false;
@@ -312,7 +312,7 @@ impl<'m> Stanza<'m> {
         let ends = field.search == Search::Value;
         match first.test {
             Test::Value { bits: Some(_), not: false } if ends => {
-                // Values that stand together are one switch.
+                // Consecutive values become one switch.
                 let n = enums.iter().take_while(|next| matches!(next.test, Test::Value { not: false, .. })).count();
                 let (values, rest) = enums.split_at(n);
                 let mut seen = HashSet::new();
@@ -351,7 +351,7 @@ impl<'m> Stanza<'m> {
         }
     }
 
-    /// A test that does not end the search.
+    /// Writes a test that does not end the search.
     fn one_test(&mut self, line: &mut Vec<u8>, test: Test, text: &[u8], texts: Texts<'_>) {
         match test {
             Test::Value { bits: None, not } | Test::Mask { bits: None, not } if !not => {}
@@ -369,7 +369,7 @@ impl<'m> Stanza<'m> {
         }
     }
 
-    /// What follows where no value has ended the search.
+    /// Writes the output for values that no `value` enum matched.
     fn otherwise(&mut self, line: &mut Vec<u8>, field: &Field, texts: Texts<'_>) {
         let mut items = match (&field.default, texts.with_value) {
             (Some(text), _) => self.items(text, Texts { any: None, ..texts }, false),
@@ -383,12 +383,12 @@ impl<'m> Stanza<'m> {
         line.extend(items);
     }
 
-    /// A case's body that shows an enum's text.
+    /// Body of a case that prints an enum's text.
     fn shown_text(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
         body(&self.items(text, texts, goes_on))
     }
 
-    /// Items that show an enum's text behind what was shown before it.
+    /// Items that print an enum's text after earlier output.
     fn items(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
         let mut out = Vec::new();
         let blank: &[u8] = if texts.with_value { b" " } else { b"" };
@@ -405,16 +405,16 @@ impl<'m> Stanza<'m> {
 
 const UNPRINTABLE: &str = "bytes that are not printable are shown as `.`";
 
-/// What stands before a datakey's first text.
+/// Output before the first text of a datakey.
 #[derive(Clone, Copy)]
 enum Before<'s> {
     Nothing,
     Blank,
-    /// A blank where this macro is 1.
+    /// A blank if this macro is 1.
     Perhaps(&'s str),
 }
 
-/// Formatted text into bytes.
+/// Writes formatted text to a byte buffer.
 struct Text<'b>(&'b mut Vec<u8>);
 
 impl Write for Text<'_> {
@@ -424,20 +424,20 @@ impl Write for Text<'_> {
     }
 }
 
-/// A text as string literals: `"` stands in back quotes.
+/// String literals for a text. A `"` is put in backquotes.
 fn quoted(text: &[u8]) -> Vec<u8> {
     let clean: Vec<u8> = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
     let parts: Vec<Vec<u8>> = clean.split(|byte| *byte == b'"').map(|part| [b"\"", part, b"\""].concat()).collect();
     parts.join(&b" `\"` "[..])
 }
 
-/// Items as a case's body: in braces, but for one string.
+/// Items as the body of a case: in braces unless they are a single string.
 fn body(items: &[u8]) -> Vec<u8> {
     let is_one_string = items.len() > 1 && items[0] == b'"' && !items[1..items.len() - 1].contains(&b'"');
     if is_one_string { items.to_vec() } else { [b"{ ", items, b" }"].concat() }
 }
 
-/// Moves to an offset of the payload, in simple records and wide ones.
+/// Moves the data pointer to an offset of the payload, which may differ in wide records.
 fn seek([simple, wide]: [u64; 2]) -> String {
     let skip = |offset: u64| if offset == 0 { String::new() } else { format!(" O{}", offset.min(u32::MAX.into())) };
     if simple == wide {
@@ -446,7 +446,7 @@ fn seek([simple, wide]: [u64; 2]) -> String {
     format!("W1 $GENERIC, 1 {{{} }}, \\* {{{} }}", skip(wide), skip(simple))
 }
 
-/// Bytes of a number.
+/// Width of a number in bytes.
 fn width(field: &Field) -> u8 {
     match field.shape {
         Shape::Number { bytes, .. } | Shape::Array { bytes, .. } => bytes,
@@ -454,7 +454,7 @@ fn width(field: &Field) -> u8 {
     }
 }
 
-/// The code that shows a number.
+/// Code that prints a number.
 fn code(field: &Field) -> String {
     let (Shape::Number { bytes, signed } | Shape::Array { bytes, signed, .. }) = field.shape else {
         return String::from("A1");
@@ -469,19 +469,19 @@ fn code(field: &Field) -> String {
     format!("{letter}{bytes}")
 }
 
-/// The cast that shows a number that was read into a macro: unsigned behind a mask.
+/// Cast that prints a number from a macro; unsigned if the field has a mask.
 fn shown_as(field: &Field) -> String {
     let code = code(field);
     if field.mask.is_some() { code.replace('D', "U") } else { code }
 }
 
-/// `{{ $name = … }}`, with the field's mask.
+/// `{{ $name = … }}` with the field's mask.
 fn read_into(name: &str, field: &Field) -> String {
     let read = format!("U{}", width(field));
     match field.mask {
         None => format!("{{{{ ${name} = {read} }}}}"),
         Some(mask) if mask == 0 || mask & 1 == 1 => format!("{{{{ ${name} = {read} & {mask:#x} }}}}"),
-        // A division has a sign.
+        // The shift must be a bit range, because division is signed.
         Some(mask) if mask >> 63 == 1 => {
             let (low, mask) = (mask.trailing_zeros(), mask >> mask.trailing_zeros());
             format!("{{{{ ${name} = {read} }}}} {{{{ ${name} = ${name}%W{low}.63 & {mask:#x} }}}}")
@@ -490,7 +490,7 @@ fn read_into(name: &str, field: &Field) -> String {
     }
 }
 
-/// What stands before and behind the body of a case that a test chooses.
+/// Text before and after the body of the case for a test.
 fn case(tested: &str, test: Test) -> (String, &'static str) {
     let (selector, bits, not) = match test {
         Test::Value { bits, not } => (tested.to_owned(), bits, not),
@@ -503,7 +503,7 @@ fn case(tested: &str, test: Test) -> (String, &'static str) {
     match (bits, not) {
         (Some(bits), false) => (format!("{selector}, {bits:#x} "), ""),
         (Some(bits), true) => (format!("{selector}, {bits:#x} \"\", \\* "), ""),
-        // No value has that literal.
+        // No value equals the literal, so the test is constant.
         (None, false) => ("$WORDSIZE, 0 ".to_owned(), ""),
         (None, true) => ("$WORDSIZE, \\* ".to_owned(), ""),
     }

@@ -1,5 +1,5 @@
-//! Stanzas as event definitions: each number or text that a stanza reads at a place known beforehand becomes a field, labelled
-//! by the text before it; a switch becomes its enums, and what a case reads, a datakey with a condition.
+//! Translates stanzas to event definitions. Each number or text at a known offset becomes a field, labelled by the text
+//! before it. A switch becomes enums, and fields inside of a case become a datakey with a condition.
 
 use super::{ConvertOptions, Losses, event_of};
 use crate::names::{Meaning, Names, Unit};
@@ -10,10 +10,10 @@ use std::fmt::Write;
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{SourceId, Span};
 
-/// Functions may call functions.
+/// Limit on nested function calls.
 const MAX_CALLS: u32 = 10;
 
-/// The definitions of a file set.
+/// Event definitions for a set of files.
 pub(super) fn convert(units: &[Unit<'_>], names: &Names<'_>, options: ConvertOptions, losses: &mut Losses) -> Vec<u8> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<eventdefinitions>\n");
     let mut taken: HashSet<(u8, u16)> = HashSet::new();
@@ -43,18 +43,18 @@ pub(super) fn convert(units: &[Unit<'_>], names: &Names<'_>, options: ConvertOpt
     out.into_bytes()
 }
 
-/// The event that a hook of four digits stands for.
+/// Event that a four-digit hook id corresponds to.
 fn own_event(stanza: &Stanza<'_>) -> Option<(u8, u16)> {
     event_of(stanza.id.node.0).filter(|_| stanza.id.span.end - stanza.id.span.start == 4)
 }
 
-/// The hook as it is written.
+/// Hook id as written.
 fn hook_name(stanza: &Stanza<'_>) -> String {
     let id = stanza.id.node.0;
     if stanza.id.span.end - stanza.id.span.start == 4 { format!("{id:04X}") } else { format!("{:03X}", id >> 4) }
 }
 
-/// What a field shows of its bytes.
+/// Type and output format of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shown {
     bytes: u32,
@@ -65,7 +65,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// A number as a field shows it.
+    /// Formats a number as the field prints it.
     fn of(self, value: u64) -> String {
         match self.show {
             'x' => format!("{value:#x}"),
@@ -79,20 +79,20 @@ impl Shown {
     }
 }
 
-/// A number of the payload that a macro stands for.
+/// Number in the payload that a macro refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// Bytes from the payload's start.
+    /// Bytes from the start of the payload.
     offset: u64,
     shown: Shown,
-    /// A bitmask, as XML has it: the bits are moved down to the mask's lowest.
+    /// Bitmask with the meaning of XML: the masked bits are shifted down.
     mask: Option<u64>,
 }
 
-/// `<enum …>`: its attributes but name and string, and the string.
+/// `<enum …>`: attributes except name and string, and the string.
 type EnumOut = (String, String);
 
-/// A field on its way.
+/// Field under construction.
 #[derive(Debug, Clone)]
 struct FieldOut {
     label: String,
@@ -100,25 +100,25 @@ struct FieldOut {
     enums: Vec<EnumOut>,
 }
 
-/// A datakey on its way.
+/// Datakey under construction.
 #[derive(Debug, Clone)]
 struct KeyOut {
     fields: Vec<FieldOut>,
     /// Attributes of `<condition …>`.
     conditions: Vec<String>,
-    /// Whether a text stands in place of a number that has one.
+    /// True if an enum's text replaces the number.
     text_alone: bool,
 }
 
-/// One stanza on its way.
+/// Translation of one stanza.
 struct Making<'u, 'l> {
     unit: &'u Unit<'u>,
     names: &'u Names<'u>,
     options: ConvertOptions,
     losses: &'l mut Losses,
-    /// Bytes from data word 1; `None` where that depends on the event.
+    /// Offset from data word 1 in bytes; `None` if it depends on the event.
     pointer: Option<i64>,
-    /// Text that was printed and names no field yet.
+    /// Printed text that may become the label of the next field.
     pending: String,
     pending_span: Option<Span>,
     macros: HashMap<Vec<u8>, Place>,
@@ -135,7 +135,7 @@ impl<'u, 'l> Making<'u, 'l> {
             names,
             options,
             losses,
-            // The subhook, two bytes, is no part of a payload.
+            // The two bytes of the subhook are not part of a payload.
             pointer: Some(-2),
             pending: String::new(),
             pending_span: None,
@@ -181,7 +181,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Item::Switch(node) => self.switch(node),
             Item::Bitflags(node) => self.bitflags(node),
             Item::Loop(node) => {
-                self.left_out(node.span, "a loop: what it repeats is left out");
+                self.left_out(node.span, "loops are left out");
                 self.pointer = None;
             }
             Item::Timer(node) => self.left_out(node.span, "event definitions have no timers"),
@@ -202,33 +202,33 @@ impl<'u, 'l> Making<'u, 'l> {
             self.pending.push(' ');
         }
         self.pending.push_str(&String::from_utf8_lossy(bytes));
-        // What a called function prints may stand before the call.
+        // A function may print text that precedes its call in the source.
         let joined = |before: Span| if before.start <= span.start { before.to(span) } else { span };
         self.pending_span = Some(self.pending_span.map_or(span, joined));
     }
 
-    /// Text that stands before no field.
+    /// Reports pending text is not the label of a field.
     fn drop_text(&mut self) {
         let text = std::mem::take(&mut self.pending);
         if let (Some(span), true) = (self.pending_span.take(), text.chars().any(char::is_alphanumeric)) {
-            self.left_out(span, "text that labels no field");
+            self.left_out(span, "text is not the label of a field");
         }
     }
 
-    /// The label of a field that does not come about.
+    /// Drops the label of a field that could not be translated.
     fn forget_text(&mut self) {
         self.pending.clear();
         self.pending_span = None;
     }
 
-    /// The label of the next field: the text before it, as far as it can be one.
+    /// Label of the next field, made from the text before it.
     fn label(&mut self, name: Option<&[u8]>, shown: Shown) -> String {
         let text = std::mem::take(&mut self.pending);
         self.pending_span = None;
         let text = text.replace('%', " ");
         let text = text.rsplit([',', ';', '(', '[', '{']).next().unwrap_or_default();
         let text = text.trim_matches(|char: char| char.is_whitespace() || "=:-.)]}".contains(char));
-        // `"flags=0x" X4`: event definitions have a prefix of their own.
+        // `"flags=0x" X4`: the prefix is removed, because event definitions print their own.
         let prefix = if shown.show == 'o' { "0" } else { "0x" };
         let text = text.strip_suffix(prefix).filter(|text| text.ends_with(['=', ':'])).unwrap_or(text);
         let text = text.trim_end_matches(['=', ':']);
@@ -261,7 +261,7 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     fn go(&mut self, to: Move) {
-        // The hook word, and in 64-bit hooks the second half of it, stand before the payload.
+        // Offset 0 of the event is the hook word, which precedes the payload; in 64-bit hooks it has two halves.
         let start = i64::from(self.options.word);
         let now = self.pointer;
         self.pointer = match to {
@@ -273,24 +273,24 @@ impl<'u, 'l> Making<'u, 'l> {
         };
     }
 
-    /// Takes bytes at the pointer; `None`, said already, where they have no place.
+    /// Takes bytes at the pointer. Returns `None`, after reporting it, if their offset is unknown.
     fn take(&mut self, shown: Shown, span: Span) -> Option<Place> {
         let at = self.pointer;
         self.pointer = at.map(|at| at + i64::from(shown.bytes));
         match at {
             Some(at) if at >= 0 => Some(Place { offset: at as u64, shown, mask: None }),
             Some(_) => {
-                self.left_out(span, "this is read from the hook word, which is no part of a payload");
+                self.left_out(span, "this is read from the hook word, which is not part of a payload");
                 None
             }
             None => {
-                self.left_out(span, "where this is read depends on the event");
+                self.left_out(span, "the position of this read depends on the event");
                 None
             }
         }
     }
 
-    /// What a number's code shows; `None`, said already, where no field can.
+    /// Type of a field for a number's code. Returns `None`, after reporting it, if no field can print it.
     fn number(&mut self, code: Code, span: Span) -> Option<Shown> {
         let of = |sign, show, bytes| Shown { bytes, sign, show };
         let shown = match code {
@@ -358,7 +358,7 @@ impl<'u, 'l> Making<'u, 'l> {
         }
     }
 
-    /// Puts a field behind the others.
+    /// Appends a field to the last datakey, or to a new one.
     fn field(&mut self, field: FieldOut, text_alone: bool) {
         let follows = |key: &KeyOut| {
             let last = &key.fields[key.fields.len() - 1];
@@ -376,7 +376,7 @@ impl<'u, 'l> Making<'u, 'l> {
         }
     }
 
-    /// Where a macro's value stands, as its cast shows it.
+    /// Number that a macro refers to, with the format of its cast.
     fn place(&mut self, node: &MacroRef<'_>) -> Option<Place> {
         let place = match self.names.meaning(node.name) {
             Meaning::User => self.macros.get(node.name).copied(),
@@ -391,7 +391,7 @@ impl<'u, 'l> Making<'u, 'l> {
             _ => None,
         };
         let Some(mut place) = place else {
-            self.left_out(node.span, "a value that is no number of the payload");
+            self.left_out(node.span, "value is not a number of the payload");
             return None;
         };
         match node.cast.map(|cast| cast.node) {
@@ -407,7 +407,7 @@ impl<'u, 'l> Making<'u, 'l> {
                     Some(_) => None,
                 };
                 let Some(mask) = mask else {
-                    self.left_out(node.span, "bits that the number does not have, or bits of bits");
+                    self.left_out(node.span, "bits outside of the number, or bits of a range of bits");
                     return None;
                 };
                 place.mask = Some(mask);
@@ -425,7 +425,7 @@ impl<'u, 'l> Making<'u, 'l> {
         Some(place)
     }
 
-    /// A number of which the lowest bytes are shown.
+    /// Narrows a number to its lowest bytes.
     fn narrowed(&mut self, mut place: Place, shown: Shown, span: Span) -> Option<Place> {
         if place.mask.is_none() && shown.bytes <= place.shown.bytes {
             place.offset += u64::from(place.shown.bytes - shown.bytes);
@@ -433,7 +433,7 @@ impl<'u, 'l> Making<'u, 'l> {
             return Some(place);
         }
         if place.mask.is_some_and(|mask| mask >> mask.trailing_zeros() > number::low_mask(shown.bytes * 8)) {
-            self.left_out(span, "the lowest bytes of some bits");
+            self.left_out(span, "cast takes the lowest bytes of a range of bits");
             return None;
         }
         (place.shown.sign, place.shown.show) = (shown.sign, shown.show);
@@ -450,7 +450,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Meaning::Predefined(
                 Predefined::Stop | Predefined::Break | Predefined::Skip | Predefined::Error | Predefined::Text(_),
             ) => {
-                self.left_out(node.span, "event definitions have nothing of that kind");
+                self.left_out(node.span, "event definitions have no equivalent");
                 return;
             }
             _ => {}
@@ -479,7 +479,7 @@ impl<'u, 'l> Making<'u, 'l> {
         }
     }
 
-    /// The number of the payload that an expression is.
+    /// Number of the payload that an expression refers to.
     fn value(&mut self, value: &Expr<'_>) -> Option<Place> {
         match value {
             Expr::Code(code) => {
@@ -494,7 +494,7 @@ impl<'u, 'l> Making<'u, 'l> {
                         Some(Place { mask: Some(mask.node), ..place })
                     }
                     (BinaryOp::And, Expr::Const(mask), None) if mask.node != 0 => {
-                        // Only a division by its lowest bit makes this what XML has.
+                        // Without the division by the lowest bit, XML would shift the value but trcfmt would not.
                         Some(Place { mask: Some(mask.node), shown: Shown { show: '/', ..place.shown }, ..place })
                     }
                     (BinaryOp::Div, Expr::Const(by), Some(mask))
@@ -503,13 +503,13 @@ impl<'u, 'l> Making<'u, 'l> {
                         Some(Place { shown: Shown { show: 'd', sign: 'u', ..place.shown }, ..place })
                     }
                     _ => {
-                        self.left_out(value.span(), "arithmetic");
+                        self.left_out(value.span(), "event definitions have no arithmetic");
                         None
                     }
                 }
             }
             Expr::Const(_) => {
-                self.left_out(value.span(), "a value that is no number of the payload");
+                self.left_out(value.span(), "value is not a number of the payload");
                 None
             }
         }
@@ -519,7 +519,7 @@ impl<'u, 'l> Making<'u, 'l> {
     fn call(&mut self, call: &Call<'_>) {
         let body = self.names.functions.get(call.name.node).map(|at| self.names.definitions[*at].function);
         let Some(function) = body.filter(|_| self.depth < MAX_CALLS) else {
-            return self.left_out(call.span, "a call");
+            return self.left_out(call.span, "call is nested too deep");
         };
         let places: Vec<Option<Place>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
         let outer = std::mem::take(&mut self.macros);
@@ -532,13 +532,13 @@ impl<'u, 'l> Making<'u, 'l> {
         self.macros = outer;
     }
 
-    /// The number that a switch, or BITFLAGS, tests.
+    /// Number that a switch or BITFLAGS tests.
     fn selector(&mut self, selector: &Selector<'_>) -> Option<(Place, Base)> {
         match selector {
             Selector::Code(code) => {
                 if let Code::Ascii { len, .. } = code.node {
                     self.pointer = self.pointer.map(|at| at + i64::from(len));
-                    self.left_out(code.span, "a switch on a text");
+                    self.left_out(code.span, "event definitions have no switch on a text");
                     return None;
                 }
                 let shown = self.number(code.node, code.span)?;
@@ -561,7 +561,7 @@ impl<'u, 'l> Making<'u, 'l> {
         };
         let found = self.selector(&switch.selector);
         let Some((mut place, base)) = found else {
-            // Its cases would be shown for all values.
+            // Without a selector, its cases would be printed for all values.
             self.forget_text();
             self.pointer = self.pointer.filter(|_| !switch.cases.iter().any(|case| moves(&case.body)));
             return;
@@ -571,7 +571,7 @@ impl<'u, 'l> Making<'u, 'l> {
             let bits = number::parse(mask.node, base).and_then(|mask| mask.pattern(place.shown.bytes * 8));
             let Some(bits) = bits.filter(|bits| *bits != 0 && place.mask.is_none()) else {
                 self.forget_text();
-                return self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+                return self.left_out(mask.span, "second mask on a value, or mask without bits");
             };
             place.mask = Some(bits);
             (place.shown.sign, place.shown.show) = ('u', 'x');
@@ -591,7 +591,7 @@ impl<'u, 'l> Making<'u, 'l> {
             }
             taken.extend(value);
         }
-        // The default is not for values whose case shows no text.
+        // The default must not apply to values whose case prints no text.
         if field.enums.iter().any(|(test, _)| test.starts_with("default")) {
             let silent =
                 taken.iter().filter(|value| !field.enums.iter().any(|(test, _)| *test == enum_of(Some(**value))));
@@ -617,7 +617,7 @@ impl<'u, 'l> Making<'u, 'l> {
         self.pointer = start.filter(|_| ends.iter().all(|end| *end == start));
     }
 
-    /// The label of the field that was shown last, where that is this number and nothing stands behind it.
+    /// Label of the last field, if it is this number and nothing was printed after it.
     fn just_shown(&self, place: Place) -> Option<String> {
         let key = self.keys.last().filter(|key| !key.text_alone && key.conditions == self.conditions)?;
         let field = key.fields.last().filter(|field| field.enums.is_empty() && self.pending.is_empty())?;
@@ -627,7 +627,7 @@ impl<'u, 'l> Making<'u, 'l> {
         same(field.place, place).then(|| field.label.clone())
     }
 
-    /// What a case reads, shown where its value is met.
+    /// Translates the fields inside of a case, with the case's value as a condition.
     fn case(&mut self, label: &str, value: Option<u64>, taken: &[u64], body: &Body<'_>) {
         let n_before = self.conditions.len();
         let name = escaped(label);
@@ -651,7 +651,7 @@ impl<'u, 'l> Making<'u, 'l> {
         self.conditions.truncate(n_before);
     }
 
-    /// A match value of a number, moved as its bitmask moves it: `None` inside for `\*`, outside where it never matches.
+    /// Match value after the shift of the bitmask. `Some(None)` for `\*`, `None` if it never matches.
     fn match_value(&mut self, value: &MatchValue<'_>, base: Base, place: Place, shift: u32) -> Option<Option<u64>> {
         match value {
             MatchValue::Any(_) => Some(None),
@@ -660,13 +660,13 @@ impl<'u, 'l> Making<'u, 'l> {
                 match bits {
                     Some(bits) if bits == bits >> shift << shift => Some(Some(bits >> shift)),
                     _ => {
-                        self.left_out(word.span, "a value that is no number of the field");
+                        self.left_out(word.span, "match value does not fit the field");
                         None
                     }
                 }
             }
             MatchValue::Quoted(text) => {
-                self.left_out(text.span, "a value that is no number of the field");
+                self.left_out(text.span, "match value does not fit the field");
                 None
             }
         }
@@ -678,7 +678,7 @@ impl<'u, 'l> Making<'u, 'l> {
             Selector::Code(_) => None,
         };
         let Some((place, base)) = self.selector(&flags.selector) else { return self.forget_text() };
-        // Without a cast, numbers are hex.
+        // Without a cast, numbers are hexadecimal.
         let base =
             if matches!(&flags.selector, Selector::Macro(node) if node.cast.is_some()) { base } else { Base::Hex };
         let label = self.label(name, place.shown);
@@ -690,7 +690,7 @@ impl<'u, 'l> Making<'u, 'l> {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
                     let Some(bits) = parse(flag).filter(|bits| *bits != 0) else {
-                        self.left_out(flag.span, "a flag that no value of the field has");
+                        self.left_out(flag.span, "flag does not fit the field");
                         continue;
                     };
                     let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
@@ -703,7 +703,7 @@ impl<'u, 'l> Making<'u, 'l> {
                 FlagEntry::Field { mask, field: value, text } => {
                     let (Some(bits), Some(wanted)) = (parse(mask), parse(value)) else { continue };
                     if bits == 0 || place.mask.is_some() || wanted & !bits != 0 {
-                        self.left_out(mask.span, "a mask of what is masked already, or of no bits");
+                        self.left_out(mask.span, "second mask on a value, or mask without bits");
                         continue;
                     }
                     if !fields.iter().any(|known| known.place.mask == Some(bits)) {
@@ -720,12 +720,12 @@ impl<'u, 'l> Making<'u, 'l> {
                 }
             }
         }
-        self.otherwise(flags.span, "blanks stand between the texts of flags, and without one the number is shown");
+        self.otherwise(flags.span, "texts of flags are separated by blanks; the number is shown if there are none");
         self.field(field, true);
         fields.into_iter().for_each(|field| self.field(field, true));
     }
 
-    /// The datakeys of one event.
+    /// Writes the datakeys of one event.
     fn write(self, out: &mut String, hook: &str, label: Option<Label<'_>>, (class, event): (u8, u16)) {
         let label = label.map_or(String::new(), |label| String::from_utf8_lossy(label.text.bytes).into_owned());
         let legal = |char: char| if matches!(char, '\0'..' ' | '\u{fffe}' | '\u{ffff}') { ' ' } else { char };
@@ -785,7 +785,7 @@ impl FieldOut {
     }
 }
 
-/// The base of a selector's match values.
+/// Base of a selector's match values.
 fn base(code: Option<Code>) -> Base {
     match code {
         Some(Code::Signed(_) | Code::Unsigned(_) | Code::Errno(_) | Code::Time(_) | Code::Path(_)) => Base::Decimal,
@@ -799,7 +799,7 @@ fn enum_of(value: Option<u64>) -> String {
     value.map_or(String::from("default"), |value| format!("value=\"{value:#x}\""))
 }
 
-/// The text of a case that is nothing else.
+/// Text of a case that only prints text.
 fn plain_text(body: &Body<'_>) -> Option<String> {
     let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
     match body {
@@ -817,17 +817,17 @@ fn plain_text(body: &Body<'_>) -> Option<String> {
     }
 }
 
-/// Whether a case may move the data pointer.
+/// True if the body may move the data pointer.
 fn moves(body: &Body<'_>) -> bool {
     plain_text(body).is_none()
 }
 
-/// A character, or `?` for one that XML cannot hold.
+/// Replaces a character that XML forbids by `?`.
 fn in_xml(char: char) -> char {
     if matches!(char, '\0'..' ' | '\u{fffe}' | '\u{ffff}') { '?' } else { char }
 }
 
-/// A text as an attribute holds it.
+/// Escapes a text for an attribute.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {

@@ -1,8 +1,8 @@
-//! What the syntax trees of XML files mean together: names resolved, literals typed, what is in error left out.
+//! Checks the XML files as a set: resolves names, types literals, and removes definitions with errors.
 //!
-//! First each datakey is checked by itself; then the conditions, which read fields of other datakeys of the same event,
-//! whatever file they stand in; then circles among them. A refused datakey keeps its good events and its labels until the
-//! end, so that what refers to them is not in error too.
+//! Each datakey is checked on its own first. Then come conditions, which read fields of other datakeys of the same
+//! event in any file, and cycles among them. A refused datakey keeps its events and labels until the end, so that
+//! references to them do not cause more errors.
 
 mod conditions;
 mod events;
@@ -28,31 +28,31 @@ pub(crate) struct XmlUnit<'ast> {
     pub dialect: Dialect,
 }
 
-/// Class and id of an event.
+/// (class, event id).
 type Event = (u8, u16);
 
-/// A datakey, or an event of an eventclass, of which conditions may know.
+/// A datakey or an event of an eventclass, before conditions are resolved.
 struct Entry<'ast> {
     source: SourceId,
     tag: Span,
     refused: bool,
-    /// The format as written; empty where it is in error.
+    /// Format as written; empty if it has an error.
     text: &'ast [u8],
-    /// `None` where the format is in error.
+    /// `None` if the format has an error.
     fields: Option<Vec<Field>>,
     offset: u64,
     wide_offset: Option<u64>,
     wide_default: WideOffset,
     show_masked_value: bool,
-    /// The events that are named without an error, each once.
+    /// Valid events, without duplicates.
     events: Vec<Event>,
-    /// The same with their start tags, of a datakey.
+    /// Events of a datakey with the spans of their start tags.
     event_tags: Vec<(Event, Span)>,
     conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
 }
 
 impl Entry<'_> {
-    /// Where the format begins in simple and in wide records of a class, in bytes.
+    /// Offsets of the format in simple and in wide records of a class, in bytes.
     fn offsets(&self, class: u8) -> [u64; 2] {
         let default = match self.wide_default {
             WideOffset::Class if class == events::USER => self.offset,
@@ -63,7 +63,7 @@ impl Entry<'_> {
     }
 }
 
-/// Checks all files together, in the order given.
+/// Checks all files, in the order given.
 pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
     let mut findings = Findings::default();
     let mut entries = Vec::new();
@@ -115,7 +115,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
     entry
 }
 
-/// Warns of a datakey whose wide records are silently read from elsewhere.
+/// Warns if wide records of a datakey are read from another offset than simple ones by default.
 fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
     let Some(offset) = datakey.offset.filter(|_| entry.wide_offset.is_none() && !entry.refused) else { return };
     let other = entry.events.iter().find(|(class, _)| entry.offsets(*class)[0] != entry.offsets(*class)[1]);
@@ -123,10 +123,10 @@ fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
     let [simple, wide] = entry.offsets(*class);
     let message = format!("wide records of class {class} are read from byte {wide}, simple ones from byte {simple}");
     let warning = Diagnostic::warning(&WIDE_OFFSET, entry.source, entry.tag, message);
-    let warning = warning.with_secondary(entry.source, offset.span, "of simple records alone");
+    let warning = warning.with_secondary(entry.source, offset.span, "only for simple records");
     let attribute = format!("wide_offset=\"{simple}\"");
     let fix = Fix::guess(format!("add `{attribute}`"), [Edit::insert(entry.tag.end, format!(" {attribute}"))]);
-    findings.add(warning.with_help(format!("say where wide records begin, such as `{attribute}`")).with_fix(fix));
+    findings.add(warning.with_help(format!("add the offset of wide records, such as `{attribute}`")).with_fix(fix));
 }
 
 fn check_class<'ast>(
@@ -157,7 +157,7 @@ fn check_class<'ast>(
     }
 }
 
-/// What stands of the entries, and what each event is shown by.
+/// Builds the model from the valid entries.
 fn model(entries: Vec<Entry>, by_event: &BTreeMap<Event, Vec<usize>>, conditions: &Conditions) -> Model {
     let mut n_standing = 0;
     let mut standing = |entry: &Entry| {

@@ -1,5 +1,5 @@
-//! What a field's enums print, settled at compile time as far as the value is known: values that an enum names become
-//! the cases of a switch, and only what masks say of the other values is left to be tested.
+//! Enum texts of a field, resolved at compile time as far as possible. Each value named by an enum becomes a case of a
+//! switch; only masks are left to test on other values.
 
 use super::model::{Field, Search, Shape, Test};
 use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Select, Slot, Switch, Value};
@@ -8,35 +8,35 @@ use std::collections::HashMap;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::BinaryOp;
 
-/// The most pairs of a value and a mask that are settled for one field.
+/// Limit on the pairs of a value and a mask that are resolved for one field.
 pub(crate) const MAX_PAIRS: usize = 1 << 18;
 
-/// The texts of one field.
+/// Enum texts of one field.
 pub(crate) struct Labels<'f> {
     field: &'f Field,
-    /// Every value that an enum names, with the enums that it meets.
+    /// Each value named by an enum, with the enums it matches.
     cases: Vec<(u64, Vec<usize>)>,
-    /// The enums that a value may meet that no enum names.
+    /// Enums that may match values that no enum names.
     others: Vec<Other<'f>>,
     default: Option<&'f [u8]>,
 }
 
-/// How a field is shown with its texts.
+/// Output parameters of a field with enum texts.
 pub(crate) struct Layout<'l> {
-    /// Where its value stands.
+    /// Slot of the field's value.
     pub value: Slot,
-    /// Whether the value itself comes before the texts; else the texts take its place where there are any.
+    /// True if the value is printed before the texts. Otherwise it is printed only if there are no texts.
     pub with_value: bool,
-    /// What shows the value itself.
+    /// Emits the code that prints the value.
     pub shown: &'l dyn Fn() -> Block,
     pub span: Span,
-    /// The probe of an enum by its tag, or of the default.
+    /// Coverage probe of an enum or default, given its tag.
     pub probe: &'l dyn Fn(Span) -> Option<Node>,
 }
 
-/// An enum as it acts on values that no enum names.
+/// Enum as it applies to values that no enum names.
 struct Other<'f> {
-    /// The bits that must all be set (or, with `not`, not all); 0 always is met.
+    /// Bits that must all be set or, with `not`, must not all be set. 0 always matches.
     mask: u64,
     not: bool,
     text: &'f [u8],
@@ -44,12 +44,12 @@ struct Other<'f> {
 }
 
 impl<'f> Labels<'f> {
-    /// The labels of a number; `None` where there are more than [`MAX_PAIRS`] pairs.
+    /// Resolves the enums of a number; `None` if there are more than [`MAX_PAIRS`] pairs.
     pub fn of(field: &'f Field) -> Option<Self> {
         debug_assert!(matches!(field.shape, Shape::Number { .. }));
         let default = field.default.as_deref();
         let mut by_value: HashMap<u64, Vec<usize>> = HashMap::new();
-        // The enums that values may meet which they do not name.
+        // Enums that match values other than the one they name.
         let mut loose = Vec::new();
         for (at, label) in field.enums.iter().enumerate() {
             match label.test {
@@ -95,7 +95,7 @@ impl<'f> Labels<'f> {
         Some(Labels { field, cases, others, default })
     }
 
-    /// What is shown of a field: with the value itself before the texts, or instead of them where there are none.
+    /// Code that prints the texts of a field, with its value if needed.
     pub fn block(&self, layout: &Layout<'_>) -> Block {
         let &Layout { value, with_value, shown, span, .. } = layout;
         let others = self.others(layout);
@@ -114,14 +114,14 @@ impl<'f> Labels<'f> {
         block
     }
 
-    /// What is shown of a value that meets these enums.
+    /// Code for a value that matches these enums.
     fn met(&self, met: &[usize], layout: &Layout<'_>) -> Block {
         let enums = met.iter().map(|at| &self.field.enums[*at]);
         let (tags, texts): (Vec<_>, Vec<_>) = enums.map(|met| (met.tag, &met.text[..])).unzip();
         self.or_default(&tags, &texts, layout)
     }
 
-    /// Texts of enums, or of the default where there are none.
+    /// Code for the texts of enums, or for the default if there are none.
     fn or_default(&self, tags: &[Span], texts: &[&[u8]], layout: &Layout<'_>) -> Block {
         let by_default = texts.is_empty() && self.default.is_some();
         let default_tag = [self.field.default_tag];
@@ -165,12 +165,12 @@ impl Layout<'_> {
 }
 
 impl Other<'_> {
-    /// What tells whether a value meets the enum, for its probe.
+    /// Emits the coverage probe of the enum, guarded by its test.
     fn probe(&self, layout: &Layout<'_>) -> Option<Node> {
         let probe = (layout.probe)(self.tag)?;
         let masked =
             Value::Binary(BinaryOp::And, Box::new(Value::Slot(layout.value)), Box::new(Value::Const(self.mask)));
-        // Every value has all bits of no mask.
+        // With a mask of 0 the comparison is always true.
         let on = Value::Compare { equal: !self.not, left: Box::new(masked), right: Box::new(Value::Const(self.mask)) };
         Some(Node { inst: Inst::If(If { on, then: vec![probe], otherwise: Block::new() }.into()), span: layout.span })
     }
@@ -183,7 +183,7 @@ impl Other<'_> {
     }
 }
 
-/// Whether a value meets a test.
+/// True if the value passes the test.
 fn meets(test: Test, value: u64) -> bool {
     match test {
         Test::Value { bits, not } => (bits == Some(value)) != not,

@@ -1,4 +1,4 @@
-//! Checked event definitions to IR: one entry an event for its text, one for its fields.
+//! Lowers checked event definitions to IR: per event one entry for its text and one for its fields.
 
 use super::enums::{Labels, Layout, MAX_PAIRS};
 use super::model::*;
@@ -10,16 +10,16 @@ use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Span};
 use tfbc_vm::{Level, Space};
 
-/// Arrays up to this count are laid out; longer ones become loops.
+/// Arrays up to this count are unrolled; longer ones become loops.
 const MAX_UNROLLED: u64 = 8;
 
-/// Lowers every event. One whose enums would take too much memory is reported and left out.
+/// Lowers every event. An event whose enums need too much memory is reported and left out.
 pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<Stanza>, Vec<Diagnostic>) {
     let (mut stanzas, mut diagnostics) = (Vec::new(), Vec::new());
     points(model, probes);
     for plan in &model.events {
         for space in [Space::Record, Space::Fields] {
-            // What a record prints is what is looked at.
+            // Coverage refers to the text entry only.
             probes.on = probes.wanted && space == Space::Record;
             match Lowering::new(model, plan, space, probes).stanza() {
                 Ok(stanza) => stanzas.push(stanza),
@@ -31,7 +31,7 @@ pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<Stanza>, Vec<Dia
     (stanzas, diagnostics)
 }
 
-/// Numbers the points of all definitions, in the order of the files.
+/// Numbers the coverage points of all definitions in file order, so that the numbers do not depend on events.
 fn points(model: &Model, probes: &mut Probes) {
     if !probes.wanted {
         return;
@@ -67,36 +67,36 @@ fn points(model: &Model, probes: &mut Probes) {
     }
 }
 
-/// One event on its way to IR.
+/// Lowering of one event.
 struct Lowering<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     space: Space,
     probes: &'m Probes,
-    /// What tells whether each key applies.
+    /// How to decide if each key applies.
     applies: Vec<Applies>,
     n_locals: u16,
     span: Span,
     block: Block,
 }
 
-/// What tells whether a key applies.
+/// How to decide if a key applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applies {
-    /// It always does.
+    /// The key has no condition.
     Always,
-    /// Its one condition, tested where it is shown.
+    /// The key has one condition, tested just before its fields.
     Tested,
-    /// A local, set before anything is shown.
+    /// The result is in a local, set before any output.
     Local(u16),
 }
 
-/// Room for what is too large.
+/// Boxed, because a diagnostic is large.
 type Lowered<T> = Result<T, Box<Diagnostic>>;
 
-/// The register that holds the value of the field being shown.
+/// Register of the current field's value.
 const VALUE: Slot = Slot::Row(0);
-/// The register that holds the outcome of one condition.
+/// Register of one condition's result.
 const HOLDS: Slot = Slot::Row(1);
 
 impl<'m> Lowering<'m> {
@@ -120,18 +120,18 @@ impl<'m> Lowering<'m> {
         Lowering { model, plan, space, probes, applies, n_locals, span: Span::default(), block: Block::new() }
     }
 
-    /// The probe of an element of a key's definition.
+    /// Coverage probe of an element in a key's definition.
     fn probe(&self, key: usize, kind: PointKind, tag: Span) -> Option<Node> {
         let point = self.probes.known(kind, self.definition(key).source, tag)?;
         Some(Node { inst: Inst::Probe(point), span: tag })
     }
 
-    /// The probes of a condition, for when it holds and when not.
+    /// Coverage probes of a condition: for true and for false.
     fn probes_of(&self, key: usize, condition: &Condition) -> [Block; 2] {
         [PointKind::Holds, PointKind::Fails].map(|kind| self.probe(key, kind, condition.tag).into_iter().collect())
     }
 
-    /// Tells by a value whether a condition holds, for its probes.
+    /// Emits the coverage probes of a condition, selected by `on`.
     fn probe_condition(&mut self, key: usize, condition: &Condition, on: Value) {
         let [then, otherwise] = self.probes_of(key, condition);
         if !then.is_empty() {
@@ -155,7 +155,7 @@ impl<'m> Lowering<'m> {
                     self.push(Inst::If(If { on, then: shown, otherwise: Block::new() }.into()));
                 }
                 (Applies::Tested, [condition @ Condition { field: Some((from, field)), test, .. }]) => {
-                    // Whether it is shown or not, the pointer is known behind it.
+                    // Both branches leave the data pointer at the same place, so that the emitter knows it afterwards.
                     let start = || Node { inst: Inst::Move(Move::Goto { bytes: 0, bits: 0 }), span: self.span };
                     let ([holds, fails], [_, short]) = (self.probes_of(key, condition), self.probes_of(key, condition));
                     let then = holds.into_iter().chain(shown).chain([start()]).collect();
@@ -200,7 +200,7 @@ impl<'m> Lowering<'m> {
         self.push(Inst::Text(text.to_vec()));
     }
 
-    /// What `fill` pushes, as a block of its own.
+    /// Collects the code pushed by `fill` into a block of its own.
     fn inside(&mut self, fill: impl FnOnce(&mut Self) -> Lowered<()>) -> Lowered<Block> {
         let outer = std::mem::take(&mut self.block);
         let filled = fill(self);
@@ -208,7 +208,7 @@ impl<'m> Lowering<'m> {
         filled.map(|()| inner)
     }
 
-    /// The keys that have locals, each behind those whose fields it reads.
+    /// Keys that have locals; each after the keys whose fields it reads.
     fn in_order(&self) -> Vec<usize> {
         let reads = |key: usize| {
             let fields = self.plan.keys[key].conditions.iter().filter_map(|condition| condition.field);
@@ -241,13 +241,13 @@ impl<'m> Lowering<'m> {
         matches!(self.applies[key], Applies::Local(_))
     }
 
-    /// Sets the local of a key to whether all its conditions hold.
+    /// Sets the local of a key to 1 if all its conditions are true.
     fn conditions(&mut self, key: usize) {
         let Applies::Local(local) = self.applies[key] else { return };
         let all = Slot::Local(local);
         let conditions = &self.plan.keys[key].conditions;
         if conditions.iter().any(|condition| condition.field.is_none()) {
-            // A field that no definition contributes: the local stays 0.
+            // No definition has the field: the condition is false and the local stays 0.
             for condition in conditions.iter().filter(|condition| condition.field.is_none()) {
                 self.probe_condition(key, condition, Value::Const(0));
             }
@@ -256,7 +256,7 @@ impl<'m> Lowering<'m> {
         if let [condition @ Condition { field: Some((from, field)), test, .. }] = &conditions[..]
             && self.applies[*from] == Applies::Always
         {
-            // Locals are 0 at first.
+            // Locals start at 0, so nothing is stored if the payload is too short.
             let body = self.condition(*from, *field, Inst::Assign(all, tested(*test)));
             self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
             return self.probe_condition(key, condition, Value::Slot(all));
@@ -279,7 +279,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Reads a field and tests it as `test` does; leaves where the payload does not hold it.
+    /// Reads a field and runs `test` on it. Leaves the guarded block if the payload is too short.
     fn condition(&mut self, key: usize, field: usize, test: Inst) -> Block {
         let outer = std::mem::take(&mut self.block);
         self.seek(key);
@@ -294,7 +294,7 @@ impl<'m> Lowering<'m> {
         std::mem::replace(&mut self.block, outer)
     }
 
-    /// Goes to the place where a key's first field stands.
+    /// Moves the data pointer to the first field of a key.
     fn seek(&mut self, key: usize) {
         let [simple, wide] = self.plan.keys[key].offsets;
         let goto = |bytes: u64| Inst::Move(Move::Goto { bytes: bytes.min(u32::MAX.into()) as u32, bits: 0 });
@@ -305,7 +305,7 @@ impl<'m> Lowering<'m> {
         self.push(Inst::ByForm(ByForm { simple: block(simple), wide: block(wide) }.into()));
     }
 
-    /// Moves past a field.
+    /// Moves the data pointer past a field.
     fn pass(&mut self, shape: Shape) {
         match shape {
             Shape::Text => {
@@ -316,7 +316,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Drops the event where no key applies.
+    /// Skips the event if no key applies.
     fn skip_unless_any(&mut self) {
         let local = |applies: &Applies| if let Applies::Local(local) = applies { Some(*local) } else { None };
         let locals: Option<Vec<u16>> = self.applies.iter().map(local).collect();
@@ -330,9 +330,9 @@ impl<'m> Lowering<'m> {
         self.push(Inst::If(If { on: Value::Slot(HOLDS), then: Block::new(), otherwise: skip }.into()));
     }
 
-    /// Shows a key's fields.
+    /// Emits the fields of a key.
     fn key(&mut self, key: usize) -> Lowered<()> {
-        // Behind a key that is always shown the blank is certain.
+        // After a key that is always printed, the blank before the next one is certain.
         let shown = |keys: std::ops::Range<usize>| self.applies[keys].contains(&Applies::Always);
         let (blank, soft) = (shown(0..key), !shown(0..key + 1));
         let body = self.inside(|inside| {
@@ -375,7 +375,7 @@ impl<'m> Lowering<'m> {
             Shape::Array { count, bytes, signed } => {
                 let how = Shown { show: field.show, bytes, signed };
                 if self.space == Space::Fields {
-                    // The pointer goes back to show the same items again.
+                    // Moves the pointer back, to print the same elements a second time.
                     let raw = Shown { show: Show::Decimal, ..how };
                     self.array(raw, count, b", ");
                     self.text(&[Space::UNIT]);
@@ -396,7 +396,7 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// A text is its own raw value: a quote stands for it.
+    /// Emits a text field. A text is its own raw value, which the field record marks by a quote.
     fn text_field(&mut self, inst: Inst) {
         if self.space == Space::Fields {
             self.text(&[b'"', Space::UNIT]);
@@ -453,7 +453,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// How a number appears.
+/// Output form of a number.
 #[derive(Clone, Copy)]
 struct Shown {
     show: Show,
@@ -471,7 +471,7 @@ impl Shown {
         Value::Read(Read::Bytes { size: Size::Bytes(self.bytes), signed: self.is_signed() })
     }
 
-    /// The number that the value's register holds as a bit pattern.
+    /// The number in the value register, sign-extended if it prints signed.
     fn held(self) -> Value {
         let value = Value::Slot(VALUE);
         if !self.is_signed() {
@@ -492,7 +492,7 @@ impl Shown {
     }
 }
 
-/// A field's bit pattern, read at the data pointer, behind its mask.
+/// Reads a field at the data pointer and applies its mask.
 fn masked(field: &Field) -> Value {
     let Shape::Number { bytes, .. } = field.shape else { return Value::Const(0) };
     let read = Value::Read(Read::Bytes { size: Size::Bytes(bytes), signed: false });
@@ -510,7 +510,7 @@ fn masked(field: &Field) -> Value {
     }
 }
 
-/// Whether the value that is held passes a test, 1 or 0.
+/// Result of a test on the value register: 1 or 0.
 fn tested(test: Test) -> Value {
     let value = Value::Slot(VALUE);
     let compare = |left, bits, not: bool| Value::Compare {
@@ -535,7 +535,8 @@ fn tested(test: Test) -> Value {
     }
 }
 
-/// A value behind a mask, and the bits that it is compared with; both moved down where the mask is one run of bits.
+/// Masks a value for a comparison with `bits`. If the mask is one run of bits, both are shifted down, which needs one
+/// instruction less.
 fn of_mask(value: Value, mask: u64, bits: u64) -> (Value, u64) {
     let low = mask.trailing_zeros();
     let count = if mask == 0 { 0 } else { (mask >> low).trailing_ones() };
@@ -552,7 +553,7 @@ fn and(left: Value, right: Value) -> Value {
 
 fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
     let label = String::from_utf8_lossy(&field.label);
-    let text = format!("the enums of `{label}` are too many: values times masks above {MAX_PAIRS}");
+    let text = format!("field `{label}` has too many enums: values times masks exceed {MAX_PAIRS}");
     Diagnostic::error(&TOO_LARGE, definition.source, definition.span, text)
 }
 

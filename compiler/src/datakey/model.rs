@@ -1,14 +1,14 @@
-//! Event definitions after checking: names resolved, literals typed, what is refused left out. `check` makes it,
-//! `lower` reads it.
+//! Event definitions after checking: names are resolved, literals typed, definitions with errors removed. `check`
+//! builds the model and `lower` reads it.
 
 use tfbc_grammar::{SourceId, Span};
 
-/// The definitions of all XML files, and what each event is shown by.
+/// Definitions of all XML files, and the ones that apply to each event.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// Datakeys and eventclass entries that stand, in the order given.
+    /// Valid datakeys and eventclass entries, in file order.
     pub definitions: Vec<Definition>,
-    /// The events that they name, by class and id; class 13 is 5 already.
+    /// Events that they name, sorted by class and id. Class 13 is already replaced by 5.
     pub events: Vec<EventPlan>,
 }
 
@@ -16,52 +16,52 @@ pub(crate) struct Model {
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub source: SourceId,
-    /// The start tag.
+    /// Span of the start tag.
     pub span: Span,
-    /// The format as written, in the label of listings.
+    /// Format as written; the label in listings.
     pub format: Vec<u8>,
     pub fields: Vec<Field>,
     pub show_masked_value: bool,
-    /// The start tags of the events that a datakey names; none of an event of an eventclass.
+    /// Events of a datakey with the spans of their start tags. Empty for an event of an eventclass.
     pub event_tags: Vec<((u8, u16), Span)>,
 }
 
-/// One element of a format.
+/// One field of a format.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// The spec and label in the format.
+    /// Span of spec and label in the format.
     pub span: Span,
-    /// Runs of white space are one blank.
+    /// Label; each run of white space is one blank.
     pub label: Vec<u8>,
     pub shape: Shape,
     pub show: Show,
-    /// The bits that all bitmasks leave, as a pattern of the field's width.
+    /// Bits that remain after all bitmasks, as a pattern of the field's width.
     pub mask: Option<u64>,
     pub search: Search,
-    /// The start tags of the bitmasks.
+    /// Start tags of the bitmasks.
     pub bitmasks: Vec<Span>,
-    /// In document order, without `default`s.
+    /// Enums in document order, without `default`s.
     pub enums: Vec<Enum>,
     pub default: Option<Vec<u8>>,
-    /// The start tag of the default.
+    /// Start tag of the default.
     pub default_tag: Span,
 }
 
-/// What a field takes from the payload.
+/// Data that a field reads from the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// A number of 1, 2, 4 or 8 bytes.
+    /// Number of 1, 2, 4 or 8 bytes.
     Number { bytes: u8, signed: bool },
-    /// `count` numbers, at least 2.
+    /// Array of `count` numbers, at least 2.
     Array { bytes: u8, signed: bool, count: u64 },
     /// `count` bytes of text, at least 2: an array of size 1 and format `c`.
     Chars { count: u64 },
-    /// A text up to its NUL or the payload's end.
+    /// Text up to its NUL or the end of the payload.
     Text,
 }
 
 impl Shape {
-    /// Bytes that the payload must hold: of a text, its first.
+    /// Bytes that the payload must contain; for a text, only the first byte.
     pub fn len(self) -> u64 {
         match self {
             Shape::Number { bytes, .. } => bytes.into(),
@@ -72,73 +72,73 @@ impl Shape {
     }
 }
 
-/// How a number is shown.
+/// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
-    /// By the sign of its shape; unsigned behind a mask.
+    /// Signed if the shape is signed and there is no mask.
     Decimal,
     Hex,
     Octal,
     Char,
 }
 
-/// Which of the enums that a value meets are shown.
+/// Selects which matching enums are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Search {
-    /// Masks, up to the first `value` enum, which ends the search.
+    /// All matches up to the first `value` enum.
     #[default]
     Value,
-    /// All.
+    /// All matches.
     All,
 }
 
 /// One `enum` with a string.
 #[derive(Debug)]
 pub(crate) struct Enum {
-    /// The start tag.
+    /// Span of the start tag.
     pub tag: Span,
     pub test: Test,
     pub text: Vec<u8>,
 }
 
-/// A test of a field's value after its bitmask.
+/// Test on the value of a field after its bitmask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// Equal to `bits`; `None` is a literal that no value has.
+    /// Equal to `bits`; `None` is a literal outside of the field's range.
     Value { bits: Option<u64>, not: bool },
-    /// `value & mask == mask`; `None` likewise.
+    /// `value & bits == bits`; `None` is a literal outside of the field's range.
     Mask { bits: Option<u64>, not: bool },
-    /// `value & mask == bits`, of a condition with both.
+    /// `value & mask == bits`: a condition with both attributes.
     Both { mask: Option<u64>, bits: Option<u64>, not: bool },
 }
 
-/// What one event is shown by.
+/// Definitions that apply to one event.
 #[derive(Debug)]
 pub(crate) struct EventPlan {
     pub class: u8,
     pub id: u16,
-    /// In the order given.
+    /// In file order.
     pub keys: Vec<Key>,
 }
 
-/// A definition that applies to an event.
+/// Definition that applies to an event.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Index of [`Model::definitions`].
+    /// Index in [`Model::definitions`].
     pub definition: usize,
-    /// Bytes from the payload's start, in simple records and in wide ones.
+    /// Bytes from the start of the payload, in simple and in wide records.
     pub offsets: [u64; 2],
-    /// All must hold. Conditions that are ignored for this event are left out.
+    /// Conditions that must all be true. Conditions ignored for this event are left out.
     pub conditions: Vec<Condition>,
 }
 
-/// A condition with the field it reads. No circle of keys reads one another.
+/// Condition with the field it reads. Conditions never form a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Condition {
-    /// The key of the same event that contributes the field, and the field; `None` where that definition was refused:
-    /// the condition is false.
+    /// Index of the event's key that has the field, and index of the field. `None` if that definition was refused: the
+    /// condition is false.
     pub field: Option<(usize, usize)>,
     pub test: Test,
-    /// The start tag.
+    /// Span of the start tag.
     pub tag: Span,
 }

@@ -1,10 +1,10 @@
-//! The table as one reads it.
+//! Listing of the event table.
 
 use super::table::{Args, CALLS, CLASSES, EVENTS, KER_CALL, Release};
 use std::fmt::Write;
 
-/// Every row of the table, a line each, by class and number: event, label, IDE label, releases, and the arguments of
-/// simple and of wide records by name. Columns are separated by two blanks or more; `-` is nothing.
+/// Lists the rows of the table by class and number: event, label, IDE label, releases, and the argument names of simple
+/// and of wide records. Columns are separated by at least two blanks; `-` is an empty column.
 ///
 /// ```
 /// let listing = tfbc_compiler::events::listing();

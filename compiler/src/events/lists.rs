@@ -1,10 +1,10 @@
-//! The table as Rust source, for the reader of arguments in the package `tfbc`.
+//! The table as Rust source, for the decoder of arguments in the package `tfbc`.
 
 use super::lower::{EXIT, INTERRUPTED, WITH_64_BITS};
 use super::table::{Arg, Args, CLASSES, EventRow, KER_CALL, Letter, PROCESS, Release, THREAD, VTHREAD, call, event};
 use std::fmt::Write;
 
-/// Every event of a release's logs as a Rust expression: a slice of `Row`.
+/// Events in logs of a release, as a Rust expression: a slice of `Row`.
 ///
 /// ```
 /// use tfbc_compiler::events::{Release, lists};
@@ -24,7 +24,7 @@ pub fn lists(release: Release) -> String {
     out
 }
 
-/// A kernel call's record.
+/// Record of a kernel call.
 fn call_row(release: Release, number: u16) -> Option<String> {
     let row = call(release, number & 127)?;
     let record = number & (EXIT | INTERRUPTED);
@@ -39,7 +39,7 @@ fn call_row(release: Release, number: u16) -> Option<String> {
     let lists = if number & WITH_64_BITS == 0 {
         by_length(side.fast.or(side.wide), side.wide)
     } else {
-        // No record of 6.4 has such values: the first release that has them tells.
+        // No record of 6.4 has 64-bit values; the first release that does supplies the list.
         let is_known = |side: &super::table::Side| side.fast_64.is_some() || side.wide_64.is_some();
         let newer = Release::ALL.into_iter().filter(|_| release == Release::Qnx6_4 && !is_known(&side));
         let side = newer.filter_map(|newer| call(newer, row.number)).map(side_of).find(is_known).unwrap_or(side);
@@ -55,12 +55,12 @@ fn call_row(release: Release, number: u16) -> Option<String> {
     Some(format!("last: {number}, label: {label:?}, class_text: {class_text:?}, form: Form::{form}, lists: {lists}"))
 }
 
-/// True for an argument of 32 bits that is no pointer.
+/// True for a 32-bit argument that is not a pointer.
 fn is_plain_32(arg: &Arg) -> bool {
     matches!(arg.letter, Letter::Decimal | Letter::Hex | Letter::Text | Letter::MoreText)
 }
 
-/// Words of a record of two that a list shows.
+/// Number of words that a list prints of a record of two words.
 fn shown_of_two(args: Args) -> u64 {
     let mut shown = 0;
     for arg in args.unwrap_or_default() {
@@ -72,7 +72,7 @@ fn shown_of_two(args: Args) -> u64 {
     shown
 }
 
-/// An event of another class, at the first number of its row.
+/// Event of any other class, at the first number of its row.
 fn event_row(release: Release, class: u8, number: u16) -> Option<String> {
     let row = event(release, class, number)?;
     if number > row.number {
@@ -107,7 +107,7 @@ fn form(row: &EventRow) -> &'static str {
     }
 }
 
-/// The lists of records of up to two words and of longer ones.
+/// Lists for records of up to two words and for longer ones.
 fn by_length(short: Args, long: Args) -> String {
     format!("Lists::ByLength {{ short: {}, long: {} }}", list(short), list(long))
 }
@@ -116,7 +116,7 @@ fn list(args: Args) -> String {
     args.map_or("None".into(), |args| format!("Some({})", arguments(args)))
 }
 
-/// The arguments, with the words of a text made one argument.
+/// Arguments; the words of a text become one argument.
 fn arguments(args: &[Arg]) -> String {
     let mut out = String::from("&[");
     let mut rest = args;

@@ -1,7 +1,6 @@
-//! From the rows of the table to IR: what one event prints.
+//! Lowers rows of the event table to IR: the output of one event.
 //!
-//! Records are cut short in real life and in the hands of those who type them in, so every field asks for its bytes
-//! first: where they are missing, the line ends.
+//! Records may be cut short, so each field checks for its bytes first. If they are missing, the line ends.
 
 use super::Layout;
 use super::table::{Arg, Args, CallRow, EventRow, Letter, PROCESS, Release, THREAD, VTHREAD, call};
@@ -10,29 +9,29 @@ use crate::number::Number;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
 
-/// What one event prints, and what it is called.
+/// Output and label of one event.
 #[derive(Debug)]
 pub(super) struct Routine {
-    /// Text at the start of its lines.
+    /// Text at the start of the line.
     pub label: String,
-    /// Variables that `body` uses.
+    /// Number of variables that `body` uses.
     pub n_locals: u16,
     pub body: Block,
 }
 
-/// Columns up to the end of an argument's name where each has a line of its own.
+/// Column at which argument names end if each argument has a line of its own.
 const NAME_END: usize = 26;
 
-/// The registers of a routine's own variables.
+/// Registers of a routine's variables.
 const FIRST: Slot = Slot::Local(0);
 const SECOND: Slot = Slot::Local(1);
 
-/// A call's record: what is added to the call's number in the event number.
+/// Offsets from a call's number to the event numbers of its other records.
 pub(super) const EXIT: u16 = 128;
 pub(super) const INTERRUPTED: u16 = 256;
 pub(super) const WITH_64_BITS: u16 = 512;
 
-/// Collects the instructions of a block.
+/// Builder for a block.
 struct Printer {
     layout: Layout,
     block: Block,
@@ -43,14 +42,14 @@ impl Printer {
         Printer { layout, block: Vec::new() }
     }
 
-    /// The block that `print` makes.
+    /// Builds a nested block.
     fn nested(&self, print: impl FnOnce(&mut Printer)) -> Block {
         let mut inner = Printer::new(self.layout);
         print(&mut inner);
         inner.block
     }
 
-    /// A block that ends where a field is missing.
+    /// Block that ends at the first missing field.
     fn guarded(&mut self, print: impl FnOnce(&mut Printer)) {
         let body = self.nested(print);
         self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
@@ -86,7 +85,7 @@ impl Printer {
         self.push(Inst::Demand(bytes));
     }
 
-    /// The word at a place as `0x` and eight digits, behind a text.
+    /// Prints the word at offset `at` as `0x` and eight digits, after the text `before`.
     fn hex(&mut self, at: u32, before: &str) {
         self.go_to(at);
         self.demand(4);
@@ -94,7 +93,7 @@ impl Printer {
         self.put(WORD, How::HexLow(Size::Bytes(4)));
     }
 
-    /// The word at a place as signed decimal, behind a text.
+    /// Prints the word at offset `at` as signed decimal, after the text `before`.
     fn decimal(&mut self, at: u32, before: &str) {
         self.go_to(at);
         self.demand(4);
@@ -102,7 +101,7 @@ impl Printer {
         self.put(SIGNED_WORD, How::Int);
     }
 
-    /// C's `%#x`.
+    /// Prints like C's `%#x`.
     fn alternate_hex(&mut self, value: Value) {
         self.if_else(
             value.clone(),
@@ -115,14 +114,14 @@ impl Printer {
     }
 }
 
-/// The next word.
+/// Reads of the next word, half word or two words.
 const WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: false });
 const SIGNED_WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: true });
 const SIGNED_HALF: Value = Value::Read(Field::Bytes { size: Size::Bytes(2), signed: true });
 const TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: false });
 const SIGNED_TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: true });
 
-/// Whether arguments stand on the event's line or each on its own.
+/// Placement of arguments: on the event's line, or one line each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lines {
     One,
@@ -132,12 +131,12 @@ enum Lines {
 // Argument lists.
 
 impl Printer {
-    /// How the arguments of a combine stand.
+    /// Placement of the arguments of a combine event.
     fn list_lines(&self) -> Lines {
         if self.layout == Layout::Compat { Lines::Own } else { Lines::One }
     }
 
-    /// An argument list, while words last.
+    /// Prints an argument list, up to the first missing word.
     fn list(&mut self, args: &[Arg], lines: Lines) {
         self.guarded(|list| {
             let mut at = 0;
@@ -147,7 +146,7 @@ impl Printer {
                 let more = behind.iter().take_while(|arg| arg.letter == Letter::MoreText).count();
                 let text = matches!(arg.letter, Letter::Text | Letter::MoreText);
                 let n_words = if text { 1 + more as u64 } else { arg.letter.words() };
-                // Of a text, what is there is printed.
+                // A text prints even if only its first word is present.
                 list.demand(if text { 4 } else { n_words * 4 });
                 match lines {
                     Lines::One => list.text(format!(" {}:", arg.name)),
@@ -179,7 +178,7 @@ impl Printer {
         }
     }
 
-    /// The list of a record, by its form.
+    /// Prints the list of a simple or a combine record.
     fn arguments(&mut self, fast: Args, wide: Args) {
         let lines = self.list_lines();
         self.by_form(|simple| simple.known(fast, Lines::One), |combine| combine.known(wide, lines));
@@ -192,7 +191,7 @@ impl Printer {
 
 // Kernel calls.
 
-/// The record of a kernel call with an event number; `None` if 1.02 prints none.
+/// Routine of a kernel call's event number; `None` if traceprinter 1.02 does not print it.
 pub(super) fn ker_call(layout: Layout, number: u16) -> Option<Routine> {
     let record = number & (EXIT | INTERRUPTED);
     let row = call(Release::Qnx6_4, number & 127)?;
@@ -224,7 +223,7 @@ fn call_label(row: &CallRow, exit: bool) -> &'static str {
 }
 
 impl Printer {
-    /// A failed call's return value and errno, or what `print` prints. A word that is not there is no -1.
+    /// Prints the return value and errno of a failed call, otherwise runs `print`. A missing word does not count as -1.
     fn unless_failed(&mut self, print: impl FnOnce(&mut Printer)) {
         let (left, right) = (Box::new(WORD), Box::new(Value::Const(u32::MAX.into())));
         let failed = |failed: &mut Printer| {
@@ -238,7 +237,7 @@ impl Printer {
 
 // Everything else.
 
-/// The event of a row; `None` if 1.02 prints none.
+/// Routine of a row; `None` if traceprinter 1.02 does not print it.
 pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routine> {
     if row.since > Release::Qnx6_4 || row.label.is_none() {
         return None;
@@ -255,18 +254,18 @@ pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routi
     Some(Routine { label: heading(row, number), n_locals, body: printer.block })
 }
 
-/// The ways in which events are printed.
+/// Output forms of events.
 enum Kind {
     Buffer,
     Interrupt(Interrupt),
     User,
-    /// A thread's state.
+    /// State of a thread.
     State,
-    /// As label and argument list.
+    /// Label and argument list.
     Listed,
 }
 
-/// The records of interrupts whose layout is known.
+/// Interrupt records with a known layout.
 #[derive(Clone, Copy)]
 enum Interrupt {
     Entry,
@@ -293,7 +292,7 @@ impl Kind {
     }
 }
 
-/// What the lines of an event begin with in the layouts of 1.02: its class and label.
+/// Class and label at the start of a line, in the layouts of 1.02.
 fn heading(row: &EventRow, number: u16) -> String {
     const SYSTEM: u8 = 13;
     const COMM: u8 = 14;
@@ -326,7 +325,7 @@ impl Printer {
         if self.layout == Layout::CompatHeading {
             return;
         }
-        // A partition's name follows in the second word.
+        // The record has the partition's name from the second word on, even if it is simple.
         let always_list = row.name == "_NTO_TRACE_SYS_APS_NAME";
         if always_list {
             return self.known(row.wide, self.list_lines());
@@ -334,7 +333,7 @@ impl Printer {
         self.arguments(row.fast.or(row.wide), row.wide);
     }
 
-    /// Pid, tid and a blank, then what combines add, on the event's line.
+    /// Prints pid and tid, then the extra fields of combine events, on one line.
     fn state(&mut self) {
         if self.layout == Layout::CompatHeading {
             return;
@@ -360,7 +359,7 @@ impl Printer {
         self.guarded(|buffer| {
             buffer.demand(4);
             buffer.text(" sequence = ");
-            // The bits above are the buffer's index.
+            // The upper bits are the index of the buffer.
             buffer.put(Value::Bits { value: Box::new(WORD), low: 0, count: 11 }, How::Dec);
             buffer.decimal(4, ", num_events = ");
         });
@@ -379,7 +378,7 @@ impl Printer {
             },
             |combine| {
                 combine.text(" STR:\"");
-                // The printer of 6.4 makes the last byte a NUL.
+                // The printer of 6.4 overwrites the last byte with a NUL.
                 combine.push(Inst::NameText { spare: 1 });
                 combine.text("\"");
             },
@@ -421,7 +420,7 @@ impl Printer {
         }
     }
 
-    /// The sigevent behind the interrupt's number. Of a record that lost a slot, what is missing is 0.
+    /// Prints the sigevent after the interrupt's number. Words lost with a slot of the record read as 0.
     fn sigevent(&mut self) {
         let notify = |low, count| Value::Bits { value: Box::new(WORD), low, count };
         self.go_to(4);
@@ -461,7 +460,7 @@ impl Printer {
         self.go_to(0);
     }
 
-    /// ` code:value`, as C's `%#x` prints them.
+    /// Prints ` code:value`, each like C's `%#x`.
     fn code_and_value(&mut self) {
         self.go_to(12);
         self.text(" ");
@@ -496,7 +495,7 @@ impl Printer {
     }
 }
 
-/// A sigevent's code as C passes it on: 16 bits, extended by their sign to 32.
+/// Code of a sigevent as C passes it: 16 bits, sign-extended to 32.
 fn code() -> Value {
     Value::Low { value: Box::new(SIGNED_HALF), size: Size::Bytes(4), signed: false }
 }

@@ -1,8 +1,7 @@
-//! The built-in events of QNX's kernel: classes, events and kernel calls of 6.4, 7.1 and 8.0 with their arguments.
+//! Built-in events of QNX's kernel: classes, events and kernel calls of 6.4, 7.1 and 8.0, with their arguments.
 //!
-//! The table, `qnx-events.toml`, becomes static rows when this package is built. [`compile`] makes blobs of the one
-//! bytecode from those of 6.4, which print whole events as `traceprinter` 1.02 does; [`lists`] is the table for the
-//! default layout.
+//! The build script turns the table `qnx-events.toml` into static rows. [`compile`] makes blobs of the rows of 6.4,
+//! which print whole events like `traceprinter` 1.02. [`lists`] exports the table for the default layout.
 //!
 //! ```
 //! use tfbc_compiler::events::{Layout, compile};
@@ -32,24 +31,24 @@ use lower::Routine;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Level, Space};
 
-/// Part of an event's line that a blob prints. The entry's label begins the line, and the routine prints what follows.
+/// Part of an event's line that a blob prints. The label of the entry begins the line; the routine prints the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// What traceprinter 1.02 prints behind time and CPU, each argument of a combine on a line of its own. Events that
-    /// it prints nothing for have no entry.
+    /// Output of traceprinter 1.02 after time and CPU, with one line per argument of a combine event. Events that it
+    /// does not print have no entry.
     Compat,
-    /// The same with `-n`: on one line.
+    /// Output of traceprinter 1.02 with `-n`: one line per event.
     CompatOneLine,
-    /// Of that, class and event alone.
+    /// Class and event only, as traceprinter 1.02 prints them.
     CompatHeading,
 }
 
-/// The class names of the table by the number in records, in ascending order.
+/// Names of classes by their number in records, in ascending order.
 pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {
     table::CLASSES.iter().map(|class| (class.number, class.name))
 }
 
-/// The blob that prints the events of 6.4's logs: entries of [`Space::Record`].
+/// Blob that prints the events in logs of 6.4. Its entries are in [`Space::Record`].
 ///
 /// # Panics
 /// Never: a test compiles every layout.
@@ -123,7 +122,7 @@ mod tests {
             let blob = compile(layout);
             let program = tfbc_vm::Program::open(&blob).unwrap();
             assert!(program.entries(Space::Record).count() > 1024);
-            // Labels are stored in this room.
+            // Readers copy labels into buffers of this size.
             assert!(program.entries(Space::Record).all(|entry| entry.label.len() <= 44));
         }
     }

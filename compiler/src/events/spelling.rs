@@ -1,10 +1,11 @@
-//! Spellings of classes and events: names of QNX's header, with or without `_NTO_TRACE_`, and of traceprinter, in any case.
+//! Names of classes and events: those of QNX's header, with or without `_NTO_TRACE_`, and those of traceprinter. Case
+//! is ignored.
 
 use super::table::{CALLS, CLASSES, EVENTS, KER_CALL, Release, call, event};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The events that a name of a class stands for.
+/// Events that a class name selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The whole class.
@@ -25,7 +26,7 @@ pub enum Part {
     Event(u16),
 }
 
-/// Names of classes beside those of the table, in lower case and without `_nto_trace_`.
+/// Further names of classes, in lower case and without `_nto_trace_`.
 const CLASS_NAMES: [(&str, u8, Part); 20] = [
     ("process", 4, Part::Processes),
     ("thread", 4, Part::Threads),
@@ -49,13 +50,13 @@ const CLASS_NAMES: [(&str, u8, Part); 20] = [
     ("container", 5, Part::All),
 ];
 
-/// Every name of a class, as [`canonical`] gives it, with the class's number and the events that it stands for.
+/// All names of classes in [`canonical`] form, with number and selected events.
 pub fn class_spellings() -> impl Iterator<Item = (String, u8, Part)> {
     let table = CLASSES.iter().map(|class| (class.name.to_ascii_lowercase(), class.number, Part::All));
     table.chain(CLASS_NAMES.iter().map(|(name, class, part)| ((*name).to_owned(), *class, *part)))
 }
 
-/// A name of an event, as [`canonical`] gives it. Kernel calls are there by their entries.
+/// Name of an event in [`canonical`] form. A kernel call is listed by its entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventSpelling {
     /// The name.
@@ -66,11 +67,11 @@ pub struct EventSpelling {
     pub first: u16,
     /// The last event number.
     pub last: u16,
-    /// A bit for each release in whose logs the event has this name, from the oldest.
+    /// Bit per release whose logs use the name, oldest release first.
     pub releases: u8,
 }
 
-/// Every name of every event: of its constant, its aliases and its label.
+/// All names of all events: constants, aliases and labels.
 pub fn event_spellings() -> Vec<EventSpelling> {
     let mut all: Vec<EventSpelling> = Vec::new();
     let mut add = |names: &[&str], class: u8, numbers: (u16, u16), is_in: &dyn Fn(Release) -> bool| {
@@ -105,14 +106,14 @@ pub fn event_spellings() -> Vec<EventSpelling> {
     all
 }
 
-/// A name in lower case, without the beginning that all constants of QNX's header have.
+/// Lower-case name without the prefix common to the constants of QNX's header.
 pub fn canonical(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let start = ["_nto_trace_", "__ker_"].into_iter().find_map(|start| name.strip_prefix(start));
     start.unwrap_or(&name).to_owned()
 }
 
-/// The number of a class by any of its names.
+/// Number of a class, by any of its names.
 pub(crate) fn class_number(name: &str) -> Option<u8> {
     let name = canonical(name);
     class_spellings().find(|(known, ..)| *known == name).map(|(_, class, _)| class)
@@ -122,8 +123,8 @@ pub(crate) fn class_number(name: &str) -> Option<u8> {
 const CALL_RECORDS: [(&str, u16); 5] =
     [("enter", 0), ("exit", 128), ("int", 256), ("enter64", 512), ("exit64", 512 + 128)];
 
-/// All numbers of a class that a name stands for, in ascending order. The name of a kernel call may be followed by one of
-/// `:enter` (the default), `:exit`, `:int`, `:enter64` and `:exit64`.
+/// Event numbers of a class with this name, in ascending order. The name of a kernel call may have a suffix: `:enter`
+/// (the default), `:exit`, `:int`, `:enter64` or `:exit64`.
 pub(crate) fn event_numbers(class: u8, name: &str) -> Vec<u16> {
     static BY_NAME: OnceLock<HashMap<String, Vec<EventSpelling>>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| {
@@ -144,7 +145,7 @@ pub(crate) fn event_numbers(class: u8, name: &str) -> Vec<u16> {
     numbers
 }
 
-/// Labels of a class's events, each once, in the order of their numbers.
+/// Distinct labels of a class's events, in the order of their numbers.
 pub(crate) fn event_labels(class: u8) -> Vec<&'static str> {
     let mut labels: Vec<&'static str> = match class {
         KER_CALL => CALLS.iter().map(|row| row.label()).collect(),
@@ -201,7 +202,7 @@ mod tests {
             (2, "MSG_SENDV:enter64", &[523]),
             (2, "msg_sendv:EXIT64", &[651]),
             (2, "MSG_SENDV:into", &[]),
-            // 6.4 ends its table with it at another number than 7.1.
+            // 6.4 has this name at the end of its table, with another number than 7.1.
             (2, "__KER_BAD", &[100, 107]),
             (4, "_NTO_TRACE_THREADY", &[2]),
             (4, "thready", &[2]),

@@ -1,10 +1,10 @@
 //! The syntax tree of one file of event definitions.
 //!
-//! The tree says what stands in the file, with attributes decoded, numbers read and formats parsed. What has no
-//! attribute that it needs is left out of its lists, and the datakey or event around it is marked as refused. Names are
-//! not resolved: fields, classes and events are the compiler's work.
+//! The tree mirrors the file: attributes are decoded, numbers read, formats parsed. An element that lacks a required
+//! attribute is left out, and the datakey or event that contains it is marked as refused. Names of fields, classes and
+//! events are resolved by the compiler.
 //!
-//! Nodes are `Copy`, borrow from the arena (`'ast`) and hold no destructor. A `tag` is the place of a start tag's `<`
+//! Nodes are `Copy`, borrow from the arena (`'ast`) and have no destructor. A `tag` is the span of a start tag's `<`
 //! and name.
 
 pub use crate::trcfmt::ast::{Allow, Setting};
@@ -19,12 +19,12 @@ pub struct File<'ast> {
     pub allows: &'ast [Allow<'ast>],
     /// The root's children.
     pub items: &'ast [Item<'ast>],
-    /// Whether nothing of the file may be used, because it is no XML or not of this kind. Then it has no items.
+    /// True if the file cannot be used at all, because it is not XML or has another root. Then it has no items.
     pub refused: bool,
 }
 
 impl File<'_> {
-    /// Adds to an error about something in a datakey the place of that datakey, which is refused with it.
+    /// Adds a label for the enclosing datakey to an error inside it, because that datakey is refused too.
     pub fn name_refused(&self, diagnostic: &mut Diagnostic) {
         let place = diagnostic.primary.span;
         let n_before = self.items.partition_point(|item| item.tag().start <= place.start);
@@ -40,7 +40,7 @@ impl File<'_> {
 }
 
 impl Item<'_> {
-    /// Its start tag.
+    /// Span of the start tag.
     pub fn tag(&self) -> Span {
         match self {
             Item::Datakey(datakey) => datakey.tag,
@@ -59,29 +59,30 @@ pub enum Item<'ast> {
 }
 
 impl File<'_> {
-    /// Datakeys, and events of eventclasses.
+    /// Number of datakeys plus events of eventclasses, the unit of
+    /// [`SourceLimits::templates`](crate::SourceLimits::templates).
     pub fn n_templates(&self) -> usize {
         let n = |item: &Item<'_>| if let Item::EventClass(class) = item { class.events.len() } else { 1 };
         self.items.iter().map(n).sum()
     }
 }
 
-/// `<datakey format="…">` with what stands in it.
+/// `<datakey format="…">` with its children.
 #[derive(Debug, Clone, Copy)]
 pub struct Datakey<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// Whether it, or something in it, is in error.
+    /// True if the datakey or one of its children has an error.
     pub refused: bool,
-    /// `None` where it is missing or in error.
+    /// `None` if it is missing or has an error.
     pub format: Option<Format<'ast>>,
     /// Bytes from the payload's start.
     pub offset: Option<Spanned<u64>>,
     /// Bytes from the payload's start, for wide records.
     pub wide_offset: Option<Spanned<u64>>,
-    /// `show_masked_value`; true where it is not given.
+    /// `show_masked_value`; true by default.
     pub show_masked_value: bool,
-    /// The events that are named without an error, in document order.
+    /// The events without errors, in document order.
     pub events: &'ast [Event<'ast>],
     /// In document order.
     pub bitmasks: &'ast [Bitmask<'ast>],
@@ -96,7 +97,7 @@ pub struct Datakey<'ast> {
 pub struct Event<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// What goes when it is deleted: the element, and the blanks before it on its line.
+    /// The range that a fix deletes: the element and the blanks before it on its line.
     pub whole: Span,
     /// The class.
     pub class: Key<'ast>,
@@ -109,7 +110,7 @@ pub struct Event<'ast> {
 pub struct EventClass<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// The class; `None` where it is missing or in error.
+    /// The class; `None` if it is missing or has an error.
     pub id: Option<Key<'ast>>,
     /// In document order.
     pub events: &'ast [ClassEvent<'ast>],
@@ -120,44 +121,44 @@ pub struct EventClass<'ast> {
 pub struct ClassEvent<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// Whether it is in error.
+    /// True if it has an error.
     pub refused: bool,
-    /// The event's id in its class; `None` where it is missing or in error.
+    /// The event's id in its class; `None` if it is missing or has an error.
     pub id: Option<Key<'ast>>,
-    /// `None` where it is missing or in error.
+    /// `None` if it is missing or has an error.
     pub format: Option<Format<'ast>>,
 }
 
 /// A class or an event id: a number or a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Key<'ast> {
-    /// The value without blanks around it.
+    /// Span of the value without surrounding blanks.
     pub span: Span,
-    /// What it is.
+    /// Number or name.
     pub kind: KeyKind<'ast>,
 }
 
-/// How a class or an event id is written.
+/// Value of a class or an event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind<'ast> {
-    /// A number, not yet compared with what classes and ids there are.
+    /// A number; the compiler checks its range.
     Number(i128),
     /// A symbolic name such as `USER` or `__KER_MSG_SENDV:exit64`.
     Name(&'ast [u8]),
 }
 
-/// A number of 64 bits, -2^63 … 2^64-1, perhaps behind `!`.
+/// A 64-bit number, -2^63 … 2^64-1, with an optional `!` before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Literal {
-    /// Whether `!` stands before it.
+    /// True if `!` precedes the number.
     pub not: bool,
     /// The number.
     pub value: i128,
-    /// Number and `!`, without blanks around them.
+    /// Span of number and `!`, without surrounding blanks.
     pub span: Span,
 }
 
-/// The value of `name` or `key`: runs of white space are one blank, and none stands around it.
+/// Value of `name` or `key`, trimmed; each run of white space is one blank.
 pub type Name<'ast> = Spanned<&'ast [u8]>;
 
 /// `<bitmask name="…" value="…"/>`
@@ -165,7 +166,7 @@ pub type Name<'ast> = Spanned<&'ast [u8]>;
 pub struct Bitmask<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// The label of its field; needed where the format has several.
+    /// Label of the field it applies to; required if the format has several.
     pub name: Option<Name<'ast>>,
     /// The mask, never inverted.
     pub value: Literal,
@@ -176,24 +177,24 @@ pub struct Bitmask<'ast> {
 pub struct Enum<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// What goes when it is deleted: the element, and the blanks before it on its line.
+    /// The range that a fix deletes: the element and the blanks before it on its line.
     pub whole: Span,
-    /// The label of its field; needed where the format has several.
+    /// Label of the field it applies to; required if the format has several.
     pub name: Option<Name<'ast>>,
-    /// What it stands for.
+    /// Values that it matches.
     pub test: EnumTest,
-    /// The text to show; never empty.
+    /// Text to print; never empty.
     pub text: &'ast [u8],
 }
 
-/// What an enum stands for.
+/// Values that an enum matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnumTest {
-    /// Values that are equal.
+    /// The value equal to the literal.
     Value(Literal),
-    /// Values that have all these bits.
+    /// Values that have all these bits set.
     Mask(Literal),
-    /// What no other enum matches.
+    /// Values that no other enum matches.
     Default,
 }
 
@@ -202,50 +203,50 @@ pub enum EnumTest {
 pub struct Condition<'ast> {
     /// Its start tag.
     pub tag: Span,
-    /// Label of a field of another datakey. Without a `name`, the datakey's only label, at the place of the tag.
+    /// Label of a field of another datakey. If `name` is missing: the datakey's only label, with the span of the tag.
     pub name: Name<'ast>,
-    /// Present where `mask` is not.
+    /// At least one of `value` and `mask` is present.
     pub value: Option<Literal>,
-    /// Present where `value` is not.
+    /// At least one of `value` and `mask` is present.
     pub mask: Option<Literal>,
 }
 
 /// A format without an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Format<'ast> {
-    /// The attribute's value, without its quotes.
+    /// Span of the attribute's value, without its quotes.
     pub span: Span,
-    /// The value, decoded.
+    /// The decoded value.
     pub text: &'ast [u8],
-    /// At least one; no two labels are the same.
+    /// At least one field; labels are unique.
     pub fields: &'ast [Field<'ast>],
 }
 
 /// `%spec label`
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'ast> {
-    /// From `%` to the label's end.
+    /// Span from `%` to the end of the label.
     pub span: Span,
-    /// The parts that are written.
+    /// The parsed spec.
     pub spec: Spec,
-    /// Runs of white space are one blank.
+    /// Label; each run of white space is one blank.
     pub label: Name<'ast>,
 }
 
-/// The parts of a spec, those that are left out `None`. At least one is there.
+/// Parts of a spec; at least one is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    /// 1, 2, 4 or 8 bytes.
+    /// Size in bytes: 1, 2, 4 or 8.
     pub size: Option<u8>,
-    /// The sign.
+    /// `s` or `u`.
     pub sign: Option<Sign>,
-    /// How many: above 1 only in an `sformat`, 0 only as `%1s0`, `%1u0` or `%10`.
+    /// Number of elements: above 1 only in an `sformat`, 0 (text up to its NUL) only as `%1s0`, `%1u0` or `%10`.
     pub count: Option<u64>,
-    /// How it is shown.
+    /// Output format.
     pub show: Option<Show>,
 }
 
-/// Whether a number has a sign.
+/// Signedness of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// `s`
@@ -254,7 +255,7 @@ pub enum Sign {
     Unsigned,
 }
 
-/// How a number is shown.
+/// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
     /// `d`

@@ -1,21 +1,21 @@
-//! The codes of event definitions: `X01` to `X39` are errors, `X40` to `X79` warnings. `X80` to `X99` are the compiler's.
+//! Codes of event definitions: `X01` to `X39` are errors, `X40` to `X79` warnings. The compiler has `X80` to `X99`.
 
 crate::declare_codes! {
-    /// A file of event definitions is larger than 16 MiB, or than `--max-xml` says. Such a file is not read at all.
+    /// The file is larger than 16 MiB, or than the limit given by `--max-xml`. It is not read at all.
     ///
-    /// Split it: `-t` takes several files.
+    /// Split it: `-t` accepts several files.
     TOO_LARGE = "X01", error, "event definitions too large";
-    /// Event definitions are UTF-8; UTF-16 with its byte order mark; or US-ASCII, ISO-8859-1 or windows-1252, if the declaration
-    /// names it. The file declares another encoding, is UTF-16 without a mark, or has bytes that its encoding does not have.
-    /// Nothing of it is used.
+    /// Event definitions are UTF-8, UTF-16 with a byte order mark, or US-ASCII, ISO-8859-1 or windows-1252 if the
+    /// declaration says so. The file declares another encoding, is UTF-16 without a mark, or has bytes that are invalid
+    /// in its encoding. It is not used at all.
     ///
     /// ```text
     /// <?xml version="1.0" encoding="KOI8-R"?>
     /// <eventdefinitions/>
     /// ```
     ENCODING = "X02", error, "bad encoding";
-    /// The file is not well-formed XML, so nothing of it is used. The message says what was met; often the mistake is before the
-    /// place: a missing quote, `>` or end tag.
+    /// The file is not well-formed XML and is not used at all. The mistake is often before the reported place: a
+    /// missing quote, `>` or end tag.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -25,17 +25,18 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NOT_WELL_FORMED = "X03", error, "not well-formed";
-    /// Elements nest deeper than 64, or than `--max-nesting` says, or one has more than 64 attributes. Nothing of the file is used.
+    /// Elements are nested deeper than 64, or than the limit given by `--max-nesting`, or an element has more than 64
+    /// attributes. The file is not used at all.
     LIMIT = "X04", error, "nesting or attributes beyond the limit";
-    /// A DOCTYPE that declares entities is refused, and the file with it. One that declares none is ignored.
+    /// A file whose DOCTYPE declares entities is refused. A DOCTYPE without entities is ignored.
     ///
     /// ```text
     /// <!DOCTYPE eventdefinitions [<!ENTITY user "6">]>
     /// <eventdefinitions/>
     /// ```
     ENTITIES = "X05", error, "DOCTYPE declares entities";
-    /// The root element of event definitions is `eventdefinitions`; `eventdefinition` and `eventformatting` are taken too. A file
-    /// with another, or with none, is something else, and nothing of it is used.
+    /// The root element of event definitions is `eventdefinitions`; `eventdefinition` and `eventformatting` are
+    /// accepted too. A file with another root element, or without one, is not used at all.
     ///
     /// ```text
     /// <events>
@@ -43,8 +44,8 @@ crate::declare_codes! {
     /// </events>
     /// ```
     UNKNOWN_ROOT = "X06", error, "unknown root element";
-    /// An element lacks an attribute that it needs: `datakey` its `format`; `event` its `class` and `id`; `eventclass` its `id`;
-    /// `event` in an eventclass its `id` and `sformat`; `bitmask` its `value`; `condition` its `name`,
+    /// An element lacks a required attribute. `datakey` needs `format`; `event` needs `class` and `id`; `eventclass`
+    /// needs `id`; `event` in an eventclass needs `id` and `sformat`; `bitmask` needs `value`; `condition` needs `name`
     /// if the format of its datakey has several labels.
     ///
     /// ```text
@@ -55,10 +56,11 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     ///
-    /// QNX's own older samples name a class and its events without numbers. Without them nothing says which events are meant.
+    /// Older samples by QNX name a class and its events without numbers. Without numbers, the events are not known.
     MISSING_ATTRIBUTE = "X07", error, "missing attribute";
-    /// A number is decimal, or hexadecimal behind `0x`, with `-` before it if negative, and fits in 64 bits. Blanks may stand
-    /// around it. `+5` and `0X5` are none. `!` may stand before it only in `value` and `mask` of enums and conditions.
+    /// A number is decimal, or hexadecimal after `0x`, with `-` before it if it is negative, and fits in 64 bits.
+    /// Blanks around it are allowed; `+5` and `0X5` are not. `!` is allowed before it only in `value` and `mask` of
+    /// enums and conditions.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -66,7 +68,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     BAD_NUMBER = "X08", error, "not a number";
-    /// `show_masked_value` is `true` or `false`, in any case.
+    /// `show_masked_value` is `true` or `false`, in upper or lower case.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -76,7 +78,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     BAD_BOOLEAN = "X09", error, "neither true nor false";
-    /// Offsets count bytes from the payload's start, so they cannot be negative.
+    /// Offsets count bytes from the start of the payload, so they cannot be negative.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -84,7 +86,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NEGATIVE_OFFSET = "X10", error, "negative offset";
-    /// A datakey names at least one event: without any it applies to nothing.
+    /// A datakey without an event applies to nothing.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -92,8 +94,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NO_EVENT = "X11", error, "datakey without event";
-    /// A format is a sequence of `%spec label`. A spec is a size (1, 2, 4 or 8 bytes), a sign (`s` or `u`), a count and a format
-    /// (`d`, `x`, `o` or `c`), in that order; parts may be left out, but not all. A blank follows it.
+    /// A format is a sequence of `%spec label`. A spec is a size (1, 2, 4 or 8 bytes), a sign (`s` or `u`), a count and
+    /// a format (`d`, `x`, `o` or `c`), in this order. At least one part is present, and a blank follows.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -101,7 +103,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     FORMAT = "X12", error, "bad format";
-    /// Each field of a format has a label of its own. Two labels are the same also where they differ in white space alone.
+    /// Each field of a format needs a label of its own. Labels that differ only in white space are the same.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -109,7 +111,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     LABEL = "X13", error, "empty or repeated label";
-    /// Only an attribute that is spelt `sformat` may hold arrays, that is counts above 1.
+    /// Arrays, that is counts above 1, are only allowed in an attribute spelt `sformat`.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -117,7 +119,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     ARRAY = "X14", error, "array in `format`";
-    /// A count of 0 means a text up to its NUL, so it needs the size 1 and no format: `%1s0` or `%1u0`.
+    /// A count of 0 means a text up to its NUL. It needs size 1 and no format: `%1s0` or `%1u0`.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -125,7 +127,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     COUNT = "X15", error, "count of 0";
-    /// An enum has a `value` or a `mask`, not both, and a `string`; or it has a `default` alone.
+    /// An enum has either `value` or `mask`, and a `string`; or it has only `default`.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -147,7 +149,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     EMPTY_TEXT = "X17", error, "empty text of an enum";
-    /// A condition has a `value`, a `mask`, or both.
+    /// A condition needs a `value`, a `mask`, or both.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -158,15 +160,15 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     CONDITION = "X18", error, "condition without test";
-    /// A comment that begins with `tfbc:` sets an option for its file and must read `<!-- tfbc: NAME=VALUE -->`; or it allows
-    /// warnings, and reads `<!-- tfbc: allow=CODE -->`, or several codes with commas between.
+    /// A comment that begins with `tfbc:` sets an option for its file, as `<!-- tfbc: NAME=VALUE -->`, or allows
+    /// warnings, as `<!-- tfbc: allow=CODE -->` or `<!-- tfbc: allow=CODE,CODE -->`.
     ///
     /// ```text
     /// <!-- tfbc: bare-s -->
     /// <eventdefinitions/>
     /// ```
     SETTING = "X19", error, "bad setting";
-    /// An element that is not known where it stands. It is ignored, with all that it holds. Names are case-sensitive.
+    /// The element is not known at this place. It is ignored with everything inside it. Names are case-sensitive.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -174,7 +176,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     UNKNOWN_ELEMENT = "X40", warning, "unknown element";
-    /// An attribute that its element does not know. It is ignored. Names are case-sensitive.
+    /// The element does not have this attribute. It is ignored. Names are case-sensitive.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -182,14 +184,14 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     UNKNOWN_ATTRIBUTE = "X41", warning, "unknown attribute";
-    /// A DOCTYPE that declares no entities is ignored: nothing is checked against it.
+    /// A DOCTYPE without entities is ignored; the file is not validated against it.
     ///
     /// ```text
     /// <!DOCTYPE eventdefinitions>
     /// <eventdefinitions/>
     /// ```
     DOCTYPE = "X42", warning, "DOCTYPE ignored";
-    /// Event definitions hold no text between their tags. It is ignored.
+    /// Event definitions have no text between their tags. It is ignored.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -197,7 +199,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     TEXT = "X43", warning, "text between elements";
-    /// `key` is an older spelling of `name`; where both are given, `name` counts.
+    /// `key` is an older spelling of `name`. If both are given, `name` is used.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -208,8 +210,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NAME_AND_KEY = "X44", warning, "name and key";
-    /// A datakey's format is spelt `format`, and that of an event in an eventclass `sformat`. The other spelling is accepted;
-    /// where both are given, the right one counts. Only in an `sformat` may a field be an array.
+    /// The format of a datakey is spelt `format`, that of an event in an eventclass `sformat`. The other spelling is
+    /// accepted; if both are given, the right one is used. Arrays are only allowed in an `sformat`.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -225,8 +227,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     LEADING_ZEROS = "X46", warning, "leading zeros";
-    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element in the root. Behind it, only
-    /// `<!-- tfbc: allow=CODE -->` has one: right before an element, for that element.
+    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element inside the root. After it,
+    /// only `<!-- tfbc: allow=CODE -->` has one: directly before an element, for that element.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -234,8 +236,8 @@ crate::declare_codes! {
     ///   <!-- tfbc: bare-s=number -->
     /// </eventdefinitions>
     /// ```
-    LATE_SETTING = "X47", warning, "setting behind an element";
-    /// An eventclass that holds no event defines nothing.
+    LATE_SETTING = "X47", warning, "setting after an element";
+    /// The eventclass contains no event, so it defines nothing.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -243,7 +245,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     EMPTY_CLASS = "X48", warning, "eventclass without event";
-    /// `!` before both the `value` and the `mask` of a condition: the two cancel each other.
+    /// `!` precedes both the `value` and the `mask` of a condition: they cancel each other.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -254,8 +256,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     DOUBLE_NOT = "X49", warning, "two inversions";
-    /// A byte order mark says which encoding the file is in, and the declaration names another. The mark counts. In the
-    /// example, `␟` is the mark of UTF-8.
+    /// The byte order mark and the declaration name different encodings. The mark is used. In the example, `␟` is the
+    /// mark of UTF-8.
     ///
     /// ```text
     /// ␟<?xml version="1.0" encoding="ISO-8859-1"?>

@@ -1,4 +1,4 @@
-//! Encodings of event definitions, and how a file says which one it is in: by a byte order mark, or in its declaration.
+//! Encodings of event definitions, given by the byte order mark or by the XML declaration.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,19 +17,19 @@ const UTF16BE_MARK: &[u8] = b"\xfe\xff";
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
     Utf8,
-    /// UTF-16 with its mark, low byte first.
+    /// Little-endian UTF-16 with a byte order mark.
     Utf16Le,
-    /// UTF-16 with its mark, high byte first.
+    /// Big-endian UTF-16 with a byte order mark.
     Utf16Be,
-    /// Bytes up to 0x7f.
+    /// US-ASCII: bytes up to 0x7f.
     UsAscii,
-    /// Each byte is the character with its number.
+    /// Latin-1: each byte is the Unicode character with that number.
     Iso8859_1,
     /// Windows' Western European code page.
     Windows1252,
 }
 
-/// Reason why bytes cannot be decoded, and their place.
+/// Undecodable bytes: their range and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EncodingError {
     pub place: Range<usize>,
@@ -37,13 +37,14 @@ pub(crate) struct EncodingError {
 }
 
 impl Encoding {
-    /// The encoding that a byte order mark tells, and the mark's length.
+    /// The encoding named by the byte order mark, and the length of the mark.
     fn of_mark(bytes: &[u8]) -> Option<(Self, usize)> {
         let marks = [(UTF8_MARK, Self::Utf8), (UTF16LE_MARK, Self::Utf16Le), (UTF16BE_MARK, Self::Utf16Be)];
         marks.iter().find(|(mark, _)| bytes.starts_with(mark)).map(|(mark, encoding)| (*encoding, mark.len()))
     }
 
-    /// True if a declaration may name the encoding so. UTF-16 needs its mark, and its name need not tell the byte order.
+    /// True if a declaration may use this name for the encoding. The name of UTF-16 may omit the byte order, because
+    /// the mark gives it.
     pub(crate) fn is_named(self, name: &str) -> bool {
         let names: &[&str] = match self {
             Self::Utf8 => &["UTF-8", "UTF8"],
@@ -56,7 +57,7 @@ impl Encoding {
         names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// The usual name.
+    /// Usual name, as messages print it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -67,7 +68,7 @@ impl Encoding {
         }
     }
 
-    /// A text in UTF-8 as bytes of this encoding. Characters that it does not have become references such as `&#8364;`.
+    /// Encodes UTF-8 text. Characters outside the encoding become references such as `&#8364;`.
     pub fn encode(self, text: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(text);
         let narrow = |last: char| {
@@ -94,10 +95,10 @@ impl Encoding {
     }
 }
 
-/// The text of a file, and its encoding. A mark of UTF-8 is kept; bytes that are UTF-8 already are borrowed.
+/// Decodes a file. A UTF-8 byte order mark is kept; bytes that are UTF-8 already are borrowed.
 ///
 /// # Errors
-/// The encoding is not known, or the bytes are not in it.
+/// The encoding is unknown, or the bytes are invalid in it.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Encoding, Cow<'_, str>), EncodingError> {
     let mark = Encoding::of_mark(bytes);
     let (encoding, len) = match mark {
@@ -109,7 +110,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Encoding, Cow<'_, str>), EncodingE
         Encoding::Utf8 | Encoding::UsAscii => return utf8(encoding, bytes).map(|text| (encoding, text)),
         Encoding::Iso8859_1 => encoding_rs::mem::decode_latin1(content),
         Encoding::Windows1252 => {
-            // The library takes these five, as web pages do, for control characters.
+            // encoding_rs follows the web and maps these five undefined bytes to control characters.
             let unknown = content.iter().position(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
             if let Some(at) = unknown {
                 return Err(no_character(encoding, bytes, at));
@@ -146,7 +147,7 @@ fn declared_encoding(bytes: &[u8]) -> Result<Encoding, EncodingError> {
     Err(EncodingError { place, message })
 }
 
-/// The place of the encoding's name in the declaration. Whether the declaration is well-formed is checked elsewhere.
+/// Range of the encoding's name in the declaration. Well-formedness is checked by [`Xml`](super::xml::Xml).
 fn declared(bytes: &[u8]) -> Option<Range<usize>> {
     let rest = bytes.strip_prefix(b"<?xml").filter(|rest| rest.first().is_some_and(|byte| blank(*byte)))?;
     let rest = &rest[..rest.windows(2).position(|end| end == b"?>")?];
@@ -178,7 +179,7 @@ fn no_character(encoding: Encoding, bytes: &[u8], at: usize) -> EncodingError {
     EncodingError { place: at..at + 1, message }
 }
 
-/// Finds what keeps bytes behind a mark from being UTF-16.
+/// Finds the invalid unit in UTF-16 bytes, which begin after the mark at `start`.
 fn bad_utf16(encoding: Encoding, bytes: &[u8], start: usize) -> EncodingError {
     let unit = |pair: &[u8]| match (encoding, pair) {
         (Encoding::Utf16Be, [high, low]) => u16::from_be_bytes([*high, *low]),
@@ -190,7 +191,7 @@ fn bad_utf16(encoding: Encoding, bytes: &[u8], start: usize) -> EncodingError {
         match decoded {
             Ok(c) => at += 2 * c.len_utf16(),
             Err(error) => {
-                let message = format!("half of a surrogate pair, 0x{:04x}, stands alone", error.unpaired_surrogate());
+                let message = format!("unpaired surrogate 0x{:04x}", error.unpaired_surrogate());
                 return EncodingError { place: at..at + 2, message };
             }
         }
@@ -245,7 +246,7 @@ mod tests {
     fn errors_name_the_problem_and_its_place() {
         assert_eq!(text(b"<\0a\0"), "0: UTF-16 without byte order mark");
         assert_eq!(text(b"<?xml version='1.0' encoding='utf-16'?>"), "30: UTF-16 without byte order mark");
-        assert_eq!(text(b"\xff\xfe<\0\x3d\xd8<\0"), "4: half of a surrogate pair, 0xd83d, stands alone");
+        assert_eq!(text(b"\xff\xfe<\0\x3d\xd8<\0"), "4: unpaired surrogate 0xd83d");
         assert_eq!(text(b"\xff\xfe<\0a"), "4: UTF-16 file has an odd number of bytes");
         assert_eq!(text(b"<?xml version='1.0' encoding='ascii'?>\n\xe9"), "39: byte 0xe9 is not US-ASCII here");
     }

@@ -1,4 +1,4 @@
-//! Formats: `%spec label` in a row, from text to fields.
+//! Formats of fields, `%spec label %spec label …`: lexer, and errors of the grammar.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::xml::{Attribute, Tag, Value};
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, CodeInfo, Diagnostic, Span, Spanned};
 
-/// What a format is made of between its specs.
+/// Tokens between specs.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 enum TextToken {
     #[token("%")]
@@ -23,7 +23,7 @@ enum TextToken {
     Text,
 }
 
-/// A piece of a spec, up to the blank behind it.
+/// Tokens of a spec, up to the blank that ends it.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 enum SpecToken {
     #[regex("[0-9]+")]
@@ -42,25 +42,25 @@ enum SpecToken {
     Percent,
 }
 
-/// A token of the grammar.
+/// Token of the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     Percent,
     Size(u8),
-    /// Counts above 64 bits are as good as the largest.
+    /// Saturates at 64 bits: such a count is invalid anyway.
     Count(u64),
     Sign(Sign),
     Show(Show),
-    /// The white space behind a spec.
+    /// White space after a spec.
     Blank,
-    /// Text up to the next `%` or the end, without blanks around it.
+    /// Text up to the next `%` or the end, trimmed.
     Label,
-    /// What no spec can hold.
+    /// Character that no spec contains.
     Stray,
 }
 
 impl Token {
-    /// The token's name in listings.
+    /// Name in listings.
     pub fn name(self) -> &'static str {
         match self {
             Token::Percent => "%",
@@ -77,15 +77,15 @@ impl Token {
 
 enum Mode<'t> {
     Text(logos::Lexer<'t, TextToken>),
-    /// With whether nothing of the spec has been read.
+    /// The flag is true until a token of the spec has been read.
     Spec(logos::Lexer<'t, SpecToken>, bool),
 }
 
-/// The tokens of one format, with their places in it.
+/// Lexer of one format; yields tokens with their ranges in it.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
     mode: Option<Mode<'t>>,
-    /// A count that stands directly behind a size.
+    /// A count directly after a size: the digits `12` are size 1, count 2.
     count: Option<Range<usize>>,
 }
 
@@ -156,14 +156,14 @@ fn count(digits: &str) -> u64 {
     digits.parse().unwrap_or(u64::MAX)
 }
 
-/// A place in a text without the blanks around.
+/// Range without surrounding blanks.
 fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
     let slice = &text[place.clone()];
     let start = place.end - slice.trim_start_matches(is_blank).len();
     start..start.max(place.start + slice.trim_end_matches(is_blank).len())
 }
 
-/// Text without blanks around it, and each run of white space as one blank.
+/// Trims the text and replaces each run of white space by one blank.
 pub(crate) fn canonical(text: &str) -> String {
     let mut words = text.split(is_blank).filter(|word| !word.is_empty());
     let mut out = words.next().unwrap_or("").to_owned();
@@ -174,7 +174,7 @@ pub(crate) fn canonical(text: &str) -> String {
     out
 }
 
-/// A field as the grammar gives it, with places in the format.
+/// A field as the grammar returns it; ranges are offsets in the format.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub spec: Spec,
@@ -183,7 +183,7 @@ pub(crate) struct Parsed {
     pub start: usize,
 }
 
-/// Reads formats.
+/// Parser of formats, reused for all datakeys of a file.
 pub(crate) struct Formats<'ast, 's> {
     arena: &'ast Arena,
     reports: &'s Reports<'s>,
@@ -195,7 +195,7 @@ impl<'ast, 's> Formats<'ast, 's> {
         Self { arena, reports, grammar: FieldsParser::new() }
     }
 
-    /// Reads the format in an attribute of `tag`; `None` where it has errors, which are reported.
+    /// Parses the format in an attribute of `tag`. Reports errors and returns `None` if there are any.
     pub fn read(&self, tag: &Tag, attribute: &Attribute) -> Option<Format<'ast>> {
         let value = &attribute.value;
         let tokens = Lexer::new(&value.text).map(|(token, place)| Ok((place.start, token, place.end)));
@@ -226,12 +226,12 @@ impl<'ast, 's> Formats<'ast, 's> {
     }
 }
 
-/// What reports about one format need.
+/// Context for the errors of one format.
 struct Context<'c> {
     reports: &'c Reports<'c>,
     tag: &'c Tag<'c>,
     value: &'c Value<'c>,
-    /// Whether fields may be arrays.
+    /// True if fields may be arrays.
     arrays: bool,
 }
 
@@ -241,7 +241,7 @@ impl Context<'_> {
         error.with_secondary(self.reports.id(), place, label)
     }
 
-    /// Reports what the grammar lets pass; whether there is nothing of it.
+    /// Reports repeated labels and invalid counts, which the grammar accepts. Returns true if there are none.
     fn check(&self, fields: &[Field]) -> bool {
         let mut labels: HashMap<&[u8], Span> = HashMap::with_capacity(fields.len());
         let mut is_good = true;
@@ -254,7 +254,7 @@ impl Context<'_> {
                 report(error);
             }
             if let Some(first) = labels.insert(field.label.node, field.label.span) {
-                let message = format!("label `{}` stands twice in one format", excerpt(field.label.node));
+                let message = format!("label `{}` appears twice in one format", excerpt(field.label.node));
                 let error = self.error(&codes::LABEL, message, field.label.span, "again here");
                 report(error.with_secondary(self.reports.id(), first, "first here"));
             }
@@ -269,7 +269,7 @@ impl Context<'_> {
             Spec { count: Some(0), .. } => {
                 let message = format!("field `{label}` has a count of 0");
                 let error = self.error(&codes::COUNT, message, field.span, "count of 0");
-                Some(error.with_help("a text up to its NUL is `%1s0`, without a format behind it"))
+                Some(error.with_help("write `%1s0`, without a format, for a text up to its NUL"))
             }
             Spec { count: Some(2..), .. } if !self.arrays => {
                 let message = format!("field `{label}` is an array in a `format`");
@@ -280,7 +280,7 @@ impl Context<'_> {
         }
     }
 
-    /// Says what the grammar could not take.
+    /// Turns an error of the grammar into a diagnostic.
     fn explain(&self, error: &ParseError<usize, Token, ()>) -> Diagnostic {
         let text = &*self.value.text;
         let (token, place) = match error {
@@ -297,12 +297,12 @@ impl Context<'_> {
             return self.bad_spec(word, place.start - percent, whole);
         }
         if word == "%" {
-            let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing behind it");
-            return error.with_help("write such as `%4u1x label`; a label cannot hold `%`");
+            let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing after it");
+            return error.with_help("write for example `%4u1x label`; a label cannot hold `%`");
         }
         let message = format!("field `{}` has no label", excerpt(word.as_bytes()));
         let error = self.error(&codes::LABEL, message, whole, "no label");
-        error.with_help(format!("write such as `{word} label`"))
+        error.with_help(format!("write for example `{word} label`"))
     }
 
     fn before_first(&self, token: Option<Token>, place: Range<usize>) -> Diagnostic {
@@ -311,13 +311,13 @@ impl Context<'_> {
             Some(_) => ("text before the first `%` of a format", "text"),
         };
         let error = self.error(&codes::FORMAT, message.into(), self.value.place(place.start, place.end), label);
-        error.with_help("write such as `%4u1x label`")
+        error.with_help("write for example `%4u1x label`")
     }
 
-    /// `word` cannot go on as it does from `len` bytes on.
+    /// Error for the spec `word`, which is valid only up to byte `len`.
     fn bad_spec(&self, word: &str, len: usize, whole: Span) -> Diagnostic {
-        const HELP: &str = "a spec is a size (1, 2, 4 or 8), a sign (s or u), a count and a format (d, x, o or c); parts may be \
-                            left out, but not moved";
+        const HELP: &str = "write a size (1, 2, 4 or 8), a sign (s or u), a count and a format (d, x, o or c) in this order; any \
+                            part may be left out";
         let (good, rest) = word.split_at(len);
         let digits = good.trim_start_matches('%');
         let is_size = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) && rest.starts_with(['s', 'u']);
@@ -338,14 +338,15 @@ impl Context<'_> {
             return error.with_help(format!("write `{good} {rest}`"));
         }
         let message = match good.as_str() {
-            "%" => format!("`{rest}` is no spec"),
+            "%" => format!("`{rest}` is not a spec"),
             _ => format!("`{rest}` cannot follow `{good}` in a spec"),
         };
         self.error(&codes::FORMAT, message, whole, "spec").with_help(HELP)
     }
 }
 
-/// The spec that is meant by one with a format in the sign's place, such as `%4s1d` by `%4x1d`; `good` is `%4x`.
+/// Corrects a spec that has its format in the place of the sign: `%4x1d` to `%4s1d`. Here `good` is `%4x` and `rest` is
+/// `1d`.
 fn with_sign(good: &str, rest: &str) -> Option<String> {
     let size = good.trim_end_matches(['d', 'x', 'o', 'c']);
     let count = rest.trim_end_matches(['d', 'x', 'o', 'c']);

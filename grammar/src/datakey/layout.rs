@@ -1,4 +1,4 @@
-//! One canonical layout of event definitions.
+//! Canonical layout of event definitions.
 //!
 //! ```text
 //! <eventdefinitions>
@@ -9,8 +9,8 @@
 //! </eventdefinitions>
 //! ```
 //!
-//! A tag is one line, or, where it is too wide, a line for each attribute. Values of attributes, texts, comments,
-//! instructions and unknown elements are written as they are; a comment that stands behind something on its line stays there.
+//! A tag is one line, or has one line per attribute if it is too wide. Values, texts, comments, instructions and
+//! unknown elements are kept as they are. A comment after a tag stays on the tag's line.
 
 use std::ops::Range;
 
@@ -23,17 +23,17 @@ use super::parse::{ROOTS, parse_within};
 use crate::trcfmt::first_line_end;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
-/// Columns of a line.
+/// Maximum width of a line.
 const WIDTH: usize = 100;
-/// How much further in children stand.
+/// Indentation of children.
 const STEP: usize = 2;
-/// How much further in attributes stand that have lines of their own.
+/// Indentation of attributes that have lines of their own.
 const ATTRIBUTE_STEP: usize = 4;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Lays out event definitions: what to rewrite to bring them into the canonical form. What they mean stays the same, and so
-/// does every comment. What is no XML, or has another root, stays as it is.
+/// Returns the rewrites that bring event definitions into the canonical layout. Meaning and comments stay unchanged. A
+/// source that is not XML or has another root is not rewritten.
 ///
 /// ```
 /// use tfbc_grammar::{Source, SourceId, SourceLimits, datakey};
@@ -60,7 +60,7 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
     Formatted { rewrites: rewrites.unwrap_or_default(), diagnostics }
 }
 
-/// A piece of the document; white space between pieces is none.
+/// A piece of the document. White space between pieces is not a piece.
 struct Node<'s> {
     kind: Kind<'s>,
     place: Range<usize>,
@@ -71,15 +71,15 @@ enum Kind<'s> {
     Empty(BytesStart<'s>),
     End(String),
     Comment,
-    /// Text, an instruction, a declaration, or an element that is kept as it is.
+    /// Text, an instruction, a declaration, or an unknown element: kept as it is.
     Other,
 }
 
-/// The document's pieces; `None` where it is not well-formed.
+/// Splits the document into pieces; `None` if it is not well-formed.
 fn nodes(text: &str) -> Option<Vec<Node<'_>>> {
     let mut reader = Reader::from_str(text);
     let mut nodes: Vec<Node> = Vec::new();
-    // The last node is text that goes on with whatever text comes next.
+    // True if the last piece is text: adjacent text, CDATA and references are one piece.
     let mut in_text = false;
     loop {
         let start = reader.buffer_position() as usize;
@@ -128,7 +128,7 @@ fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
 }
 
 fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
-    // Blank lines before the first piece go.
+    // The line end of the first line that is not blank: blank lines before it are removed.
     let line_end = match first_line_end(text.trim_start_matches(is_blank).as_bytes()) {
         b"\r\n" => "\r\n",
         _ => "\n",
@@ -150,7 +150,7 @@ fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
             (Kind::Empty(tag), _) => writer.tag(tag, "/>", node.place.clone()),
             (Kind::End(name), _) => {
                 writer.depth = writer.depth.saturating_sub(1);
-                // No blank line stands before it.
+                // Suppresses a blank line before an end tag.
                 writer.after_start = true;
                 writer.put(node.place.clone(), &format!("</{name}>"), false);
             }
@@ -164,19 +164,19 @@ fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
 
 struct Writer<'s> {
     text: &'s str,
-    /// The offset of `text` in the source.
+    /// Offset of `text` in the source.
     base: usize,
     line_end: &'static str,
     depth: usize,
-    /// The end of what has been written.
+    /// Offset up to which the text is laid out.
     at: usize,
-    /// Whether no blank line may come next.
+    /// True if a blank line must not come next.
     after_start: bool,
     rewrites: Vec<Rewrite>,
 }
 
 impl Writer<'_> {
-    /// Writes a piece on a line of its own, or behind what is on the line if it stands so and may.
+    /// Writes a piece on a line of its own. If `may_stand_behind`, it stays on the line of the piece before it.
     fn put(&mut self, place: Range<usize>, piece: &str, may_stand_behind: bool) {
         let n_line_ends = self.text[self.at..place.start].matches('\n').count();
         let mut new = String::new();
@@ -215,7 +215,7 @@ impl Writer<'_> {
     }
 }
 
-/// An attribute with its value as it stands, in double quotes unless it holds some.
+/// An attribute with its value unchanged, in double quotes unless the value contains one.
 fn written(attribute: &Attribute) -> String {
     let value = &attribute.value;
     let quote = if value.contains('"') { '\'' } else { '"' };

@@ -1,4 +1,4 @@
-//! A listing of a file's tokens.
+//! Listing of a file's tokens.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use super::xml::{Attribute, Piece, Tag, Xml};
 use crate::reports::{Reports, excerpt};
 use crate::{Source, SourceId, SourceLimits, Span};
 
-/// Lists a file's tokens, one a line: line and column, name, text. Comments and white space are left out, and formats are
-/// cut further. The list ends where the file is not well-formed.
+/// Lists the tokens of a file, one per line: line and column, name, text. Comments and white space are left out;
+/// formats are split into their own tokens. The list ends at the first place that is not well-formed.
 ///
 /// ```
 /// let source = tfbc_grammar::Source::new("a.xml", "<datakey format=\"%x a\"/>");

@@ -1,4 +1,4 @@
-//! QNX's event definitions: XML that says how the payloads of events are shown.
+//! QNX event definitions: XML that describes how to print the payloads of events.
 //!
 //! ```text
 //! bytes ─xml→ elements ─parse→ File, and of each format: text ─lexer→ tokens ─grammar→ fields

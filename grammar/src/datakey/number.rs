@@ -1,37 +1,37 @@
-//! Numbers, as all attributes write them.
+//! Numbers in attributes.
 
-/// A number with what stands before it.
+/// A parsed number with its optional `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// Whether `!` stands before it.
+    /// True if `!` precedes the number.
     pub not: bool,
     /// -2^63 … 2^64-1.
     pub value: i128,
-    /// Whether a decimal number has leading zeros.
+    /// True if a decimal number has leading zeros.
     pub zeros: bool,
 }
 
-/// Why a text is no number.
+/// Reason why a text is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// Nothing but white space.
+    /// Empty or only white space.
     Empty,
     /// `+` before the number.
     Plus,
-    /// `0X` for `0x`.
+    /// `0X` instead of `0x`.
     UpperX,
-    /// The digits come to more than 64 bits.
+    /// More than 64 bits.
     TooLarge,
-    /// Anything else.
+    /// Any other invalid text.
     Form,
 }
 
-/// White space of XML.
+/// True for the white space of XML.
 pub(crate) const fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
-/// Reads `[!] [-] digits` or `[!] [-] 0xdigits`, with blanks around and behind `!`.
+/// Parses `[!] [-] digits` or `[!] [-] 0xdigits`, with optional blanks around and after `!`.
 pub(crate) fn number(text: &str) -> Result<Number, NumberError> {
     let text = text.trim_matches(is_blank);
     let (not, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim_start_matches(is_blank)));
@@ -48,7 +48,7 @@ pub(crate) fn number(text: &str) -> Result<Number, NumberError> {
     Ok(Number { not, value, zeros: base == 10 && digits.len() > 1 && digits.starts_with('0') })
 }
 
-/// What is wrong with a text of which `digits` should be digits.
+/// Classifies an invalid number; `digits` is the part that should be digits.
 fn fault(text: &str, digits: &str) -> NumberError {
     match digits {
         _ if text.is_empty() => NumberError::Empty,

@@ -1,7 +1,7 @@
-//! A whole file: from elements to the tree.
+//! Parses a whole file: from XML elements to the tree.
 //!
-//! An error is reported at the tag of its element, and refuses the datakey, or the event of an eventclass, that the element
-//! is or stands in. The rest of the file is read on.
+//! An error is reported at the tag of its element. It refuses the enclosing datakey, or the enclosing event of an
+//! eventclass; the rest of the file is still parsed.
 
 mod comments;
 mod fixes;
@@ -20,7 +20,7 @@ use fixes::{may_hold_array, near, write, zeros};
 
 pub(super) const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
 
-/// The known elements with the attributes of each.
+/// Known attributes, per element.
 const DATAKEY: &[&str] = &["format", "offset", "wide_offset", "show_masked_value", "sformat"];
 const EVENT: &[&str] = &["class", "id"];
 const BITMASK: &[&str] = &["name", "value", "key"];
@@ -29,10 +29,10 @@ const CONDITION: &[&str] = &["name", "value", "mask", "key"];
 const EVENT_CLASS: &[&str] = &["id", "name"];
 const CLASS_EVENT: &[&str] = &["id", "sformat", "format"];
 
-/// Parses a file of event definitions. The tree lives in `arena`; `id` names the source in the diagnostics.
+/// Parses a file of event definitions. The tree lives in `arena`; diagnostics refer to the source by `id`.
 ///
-/// What is in error is marked in the tree or left out of it, and the rest is not affected; but a file that is no XML or not
-/// of this kind is refused as a whole. Diagnostics come in the order of the source.
+/// Elements with errors are marked as refused or left out, without effect on the rest. A file that is not XML or has
+/// another root is refused as a whole. Diagnostics are in source order.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, datakey};
@@ -53,7 +53,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
     parse_within(arena, id, source, &SourceLimits::default())
 }
 
-/// The same within given limits. How many definitions there are is for the compiler to judge.
+/// Parses with the given limits. The compiler checks the number of definitions.
 pub fn parse_within<'ast>(
     arena: &'ast Arena,
     id: SourceId,
@@ -77,11 +77,11 @@ struct FileParser<'ast, 's> {
     formats: Formats<'ast, 's>,
     settings: Vec<Setting<'ast>>,
     allows: Vec<Allow<'ast>>,
-    /// Allows right before the piece that is read, behind the root's first child.
+    /// `allow=` comments before the next element; used only after the root's first child.
     before: Vec<Allow<'ast>>,
-    /// Where each open element begins, and how many of the allows there were before it.
+    /// Open elements: (offset of the start tag, number of `allows` before it).
     open: Vec<(u32, usize)>,
-    /// Whether the root has had a child.
+    /// True if the root has had a child.
     has_child: bool,
 }
 
@@ -138,7 +138,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn unknown_root(&self, place: Span, message: String) -> Fault {
-        const SKELETON: &str = "event definitions look like this: <eventdefinitions><datakey format=\"%4u1x label\">\
+        const SKELETON: &str = "write event definitions like this: <eventdefinitions><datakey format=\"%4u1x label\">\
                                 <event class=\"6\" id=\"65\"/></datakey></eventdefinitions>";
         Box::new(self.reports.error(&codes::UNKNOWN_ROOT, place, message).with_help(SKELETON))
     }
@@ -155,7 +155,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(items.into_bump_slice())
     }
 
-    /// The start tag of the next child; `None` at the end of the element.
+    /// Reads up to the next child and returns its start tag; `None` at the end of the element.
     fn child(&mut self) -> Result<Option<Tag<'s>>, Fault> {
         let mut has_warned = false;
         loop {
@@ -170,7 +170,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                     let text = excerpt(self.reports.source.slice(place));
                     let message = format!("text `{text}` between elements is ignored");
                     let warning = self.reports.warning(&codes::TEXT, place, message);
-                    self.reports.add(warning.with_help("write `<!-- … -->` around a comment"));
+                    self.reports.add(warning.with_help("put comments in `<!-- … -->`"));
                 }
                 Some(Piece::Text(_) | Piece::Doctype(_)) => {}
                 Some(Piece::Comment(text, place)) => self.comment(text, place),
@@ -178,7 +178,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Reads up to the end of an element, and warns of all that it holds.
+    /// Reads to the end of an element that has no children, and warns about any it contains.
     fn leaf(&mut self, parent: &str) -> Result<(), Fault> {
         while let Some(tag) = self.child()? {
             self.unknown_element(&tag, parent, &[])?;
@@ -186,7 +186,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(())
     }
 
-    /// Warns of an element and ignores what it holds.
+    /// Warns about an unknown element and skips it.
     fn unknown_element(&mut self, tag: &Tag, parent: &str, known: &[&str]) -> Result<(), Fault> {
         let name = excerpt(tag.name.as_bytes());
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
@@ -199,7 +199,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         skipped
     }
 
-    /// Reads up to the end of the element that was begun last.
+    /// Skips to the end of the innermost open element.
     fn skip(&mut self) -> Result<(), Fault> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -220,7 +220,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mut warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
             if let Some(known) = near(attribute.name, known) {
                 warning.help = Some(format!("did you mean `{known}`?"));
-                // Two attributes of one name are no XML.
+                // A rename must not create a second attribute of that name: that is not well-formed.
                 warning.fix = tag.get(known).is_none().then(|| write(attribute.name_span, known));
             }
             self.reports.add(warning);
@@ -231,7 +231,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.reports.error(code, tag.span, message)
     }
 
-    /// An error at a tag, with the place in it that is meant.
+    /// An error at a tag, with a label at `place` inside it.
     fn error_at(
         &self,
         code: &'static CodeInfo,
@@ -279,7 +279,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
         if !has_event {
             let error = self.error(&codes::NO_EVENT, tag, "`datakey` names no event");
-            self.reports.add(error.with_help("put such as `<event class=\"6\" id=\"65\"/>` into it"));
+            self.reports.add(error.with_help("add an event, for example `<event class=\"6\" id=\"65\"/>`"));
         }
         Ok(Datakey {
             tag: tag.span,
@@ -295,15 +295,15 @@ impl<'ast, 's> FileParser<'ast, 's> {
         })
     }
 
-    /// The element of a tag, when its end has been read, with the blanks before it on its line.
+    /// Range of an element whose end has been read, with the blanks before it on its line.
     fn whole(&self, tag: &Tag) -> Span {
         allow::with_blanks(self.reports.source, Span::new(tag.span.start, self.xml.offset()))
     }
 
     fn event(&mut self, tag: &Tag<'s>) -> Result<Option<Event<'ast>>, Fault> {
         self.warn_unknown(tag, EVENT);
-        let class = self.key(tag, "class", "`class=\"6\"` are user events");
-        let id = self.key(tag, "id", "`id=\"65\"`, say, is the 65 of the program's `trace_logf(65, …)`");
+        let class = self.key(tag, "class", "`class=\"6\"` is the class of user events");
+        let id = self.key(tag, "id", "`id=\"65\"` is the event of `trace_logf(65, …)`");
         self.leaf(tag.name)?;
         let whole = self.whole(tag);
         Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, whole, class, id }))
@@ -311,7 +311,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
         self.warn_unknown(tag, EVENT_CLASS);
-        let id = self.key(tag, "id", "`id=\"6\"` are user events; older samples of QNX leave it out");
+        let id = self.key(tag, "id", "`id=\"6\"` is the class of user events; older samples by QNX omit it");
         let mut events = self.arena.list();
         while let Some(child) = self.child()? {
             match child.name {
@@ -320,8 +320,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         }
         if events.is_empty() {
-            let warning = self.reports.warning(&codes::EMPTY_CLASS, tag.span, "`eventclass` holds no event");
-            self.reports.add(warning.with_help("put such as `<event id=\"65\" sformat=\"%4u1x label\"/>` into it"));
+            let warning = self.reports.warning(&codes::EMPTY_CLASS, tag.span, "`eventclass` contains no event");
+            self.reports
+                .add(warning.with_help("add an event, for example `<event id=\"65\" sformat=\"%4u1x label\"/>`"));
         }
         Ok(EventClass { tag: tag.span, id, events: events.into_bump_slice() })
     }
@@ -329,7 +330,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, Fault> {
         let n_errors = self.reports.n_errors();
         self.warn_unknown(tag, CLASS_EVENT);
-        let id = self.key(tag, "id", "such as `id=\"65\"`; older samples of QNX leave it out");
+        let id = self.key(tag, "id", "for example `id=\"65\"`; older samples by QNX omit it");
         let format = self.format(tag, "sformat", "format");
         let refused = self.reports.n_errors() != n_errors;
         self.leaf(tag.name)?;
@@ -340,14 +341,14 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.warn_unknown(tag, BITMASK);
         let name = self.name(tag);
         if tag.get("value").is_none() {
-            self.missing(tag, "value", "such as `value=\"0xff00\"`");
+            self.missing(tag, "value", "for example `value=\"0xff00\"`");
         }
         let value = self.number(tag, "value", false);
         self.leaf(tag.name)?;
         Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
     }
 
-    /// Reads a condition of a datakey with that format, `None` if the format is in error.
+    /// Parses a condition. `format` is that of its datakey, `None` if it has an error.
     fn condition(&mut self, tag: &Tag<'s>, format: Option<&Format<'ast>>) -> Result<Option<Condition<'ast>>, Fault> {
         self.warn_unknown(tag, CONDITION);
         let mut name = self.name(tag);
@@ -361,7 +362,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let is_good = self.reports.n_errors() == n_errors;
         if is_good && value.is_none() && mask.is_none() {
             let error = self.error(&codes::CONDITION, tag, "`condition` has neither `value` nor `mask`");
-            self.reports.add(error.with_help("write such as `value=\"1\"`, `mask=\"0x10\"` or both"));
+            self.reports.add(error.with_help("write for example `value=\"1\"`, `mask=\"0x10\"` or both"));
         }
         if let (Some(Literal { not: true, .. }), Some(Literal { not: true, span, .. })) = (value, mask) {
             let message = "`!` before both `value` and `mask` of a condition: they cancel each other";
@@ -371,10 +372,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
             marks.sort_unstable();
             let edits = marks.into_iter().map(|at| Edit::delete(Span::new(at, at + 1)));
             let fix = Fix::safe("delete both `!`", edits);
-            // A reference such as `&#33;` is longer than its character.
+            // Not in plain form if written as a reference such as `&#33;`, which is longer than its character.
             let source = self.reports.source;
             let is_plain = fix.edits.iter().all(|edit| source.slice(edit.span) == b"!");
-            let warning = warning.with_help("leave both out");
+            let warning = warning.with_help("delete both");
             self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         self.leaf(tag.name)?;
@@ -409,18 +410,18 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (Some(_), Some(mask)) => {
                 let message = "`enum` has both `value` and `mask`";
                 let error = self.error_at(&codes::ENUM, tag, mask.span, message, "beside `value`");
-                self.reports.add(error.with_help("use a `bitmask` for the mask, or leave one of them out"));
+                self.reports.add(error.with_help("use a `bitmask` for the mask, or delete one of them"));
                 None
             }
             (None, None) => {
                 let error = self.error(&codes::ENUM, tag, "`enum` has neither `value`, `mask` nor `default`");
-                self.reports.add(error.with_help("write such as `value=\"1\"`"));
+                self.reports.add(error.with_help("write for example `value=\"1\"`"));
                 None
             }
         };
         let Some(text) = text else {
             let error = self.error(&codes::ENUM, tag, "`enum` has no `string`");
-            self.reports.add(error.with_help("write such as `string=\"READY\"`"));
+            self.reports.add(error.with_help("write for example `string=\"READY\"`"));
             return None;
         };
         test.zip(self.text(tag, text))
@@ -437,19 +438,19 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn format(&self, tag: &Tag<'s>, right: &str, other: &str) -> Option<Format<'ast>> {
         let (used, message) = match (tag.get(right), tag.get(other)) {
             (None, None) => {
-                self.missing(tag, right, &format!("such as `{right}=\"%4u1x label\"`"));
+                self.missing(tag, right, &format!("for example `{right}=\"%4u1x label\"`"));
                 return None;
             }
             (Some(used), None) => return self.formats.read(tag, used),
             (Some(used), Some(_)) => {
-                (used, format!("`{}` has both `{right}` and `{other}`: `{right}` counts", tag.name))
+                (used, format!("`{}` has both `{right}` and `{other}`: `{right}` is used", tag.name))
             }
             (None, Some(used)) => (used, format!("the format of `{}` is spelt `{right}`, found `{other}`", tag.name)),
         };
         let place = tag.get(other).map_or(used.span, |other| other.span);
         let fix = match (tag.get(right), tag.get(other)) {
             (Some(_), Some(other)) => Some(self.delete(other)),
-            // An array stands in an `sformat` only.
+            // Renaming `sformat` to `format` would turn an array into an error.
             (None, Some(other)) if right == "sformat" || !may_hold_array(&other.value.text) => {
                 Some(Fix { safe: true, ..write(other.name_span, right) })
             }
@@ -479,20 +480,20 @@ impl<'ast, 's> FileParser<'ast, 's> {
         };
         if value.is_none() {
             let found = excerpt(text.as_bytes());
-            let message = format!("`{attribute}` is neither `true` nor `false`, found `{found}`");
+            let message = format!("`{attribute}` must be `true` or `false`, found `{found}`");
             self.reports.add(self.error_at(&codes::BAD_BOOLEAN, tag, place, message, ""));
         }
         value
     }
 
-    /// The number in an attribute; `None` where it is missing, or in error, which is reported.
+    /// Number of an attribute; `None` if it is missing or invalid. Invalid ones are reported.
     fn number(&self, tag: &Tag<'s>, attribute: &str, may_invert: bool) -> Option<Literal> {
         let attribute = tag.get(attribute)?;
         let (text, span) = attribute.value.trimmed();
         let number = match number(text) {
             Ok(number) if !number.not || may_invert => number,
             Ok(_) => {
-                let message = format!("`{}` of `{}` takes no `!`", attribute.name, tag.name);
+                let message = format!("`{}` of `{}` cannot have a `!`", attribute.name, tag.name);
                 self.reports.add(self.error_at(&codes::BAD_NUMBER, tag, span, message, ""));
                 return None;
             }
@@ -502,15 +503,15 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         };
         if number.zeros {
-            let message = format!("`{text}` is decimal: it is {}", number.value);
+            let message = format!("`{text}` is the decimal number {}", number.value);
             let warning = self.warning(&codes::LEADING_ZEROS, tag, span, message, "leading zeros");
-            let warning = warning.with_help("leave the zeros out, or write `0x` before hexadecimal digits");
+            let warning = warning.with_help("delete the zeros, or write `0x` before hexadecimal digits");
             let (start, len) = zeros(text);
             let place = Span::new(span.start + start as u32, span.start + (start + len) as u32);
-            // References such as `&#48;` are longer than their characters.
+            // The fix is only offered if no zero is a reference such as `&#48;`.
             let is_plain = self.reports.source.slice(place).iter().all(|byte| *byte == b'0');
             let is_plain = is_plain && span.len() as usize == text.len();
-            let fix = Fix::safe("leave the zeros out", [Edit::delete(place)]);
+            let fix = Fix::safe("delete the zeros", [Edit::delete(place)]);
             self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
         Some(Literal { not: number.not, value: number.value, span })
@@ -520,15 +521,15 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let (text, place) = attribute.value.trimmed();
         let (name, found) = (attribute.name, excerpt(text.as_bytes()));
         let message = match error {
-            NumberError::Empty => format!("`{name}` holds no number"),
+            NumberError::Empty => format!("`{name}` is empty, expected a number"),
             NumberError::TooLarge => format!("`{name}` does not fit in 64 bits, found `{found}`"),
             _ => format!("`{name}` is not a number, found `{found}`"),
         };
         let help = match error {
-            NumberError::Plus => Some("leave the `+` out"),
-            NumberError::UpperX => Some("write a small `x`"),
+            NumberError::Plus => Some("delete the `+`"),
+            NumberError::UpperX => Some("write a lower-case `x`"),
             NumberError::TooLarge => None,
-            _ => Some("a number is decimal, or hexadecimal behind `0x`"),
+            _ => Some("write a decimal number, or `0x` and a hexadecimal one"),
         };
         let error = self.error_at(&codes::BAD_NUMBER, tag, place, message, "");
         self.reports.add(match help {
@@ -537,7 +538,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         });
     }
 
-    /// A class or an event id, which must be there. A text that begins with a digit or a mark is a number.
+    /// Class or event id; reports it if it is missing. A text that begins with a letter or `_` is a name, any other a
+    /// number.
     fn key(&self, tag: &Tag<'s>, attribute: &str, hint: &str) -> Option<Key<'ast>> {
         let Some(found) = tag.get(attribute) else {
             self.missing(tag, attribute, hint);
@@ -551,20 +553,20 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Some(Key { span, kind: KeyKind::Number(number.value) })
     }
 
-    /// The label in `name` or `key`.
+    /// Label in `name` or its older spelling `key`.
     fn name(&self, tag: &Tag<'s>) -> Option<Name<'ast>> {
         let (name, key) = (tag.get("name"), tag.get("key"));
         if let (Some(_), Some(key)) = (name, key) {
-            let message = format!("`{}` has both `name` and `key`: `name` counts", tag.name);
+            let message = format!("`{}` has both `name` and `key`: `name` is used", tag.name);
             let warning = self.warning(&codes::NAME_AND_KEY, tag, key.span, message, "ignored");
-            self.reports.add(warning.with_help("leave `key` out").with_fix(self.delete(key)));
+            self.reports.add(warning.with_help("delete `key`").with_fix(self.delete(key)));
         }
         let (_, span) = name.or(key)?.value.trimmed();
         let label = canonical(&name.or(key)?.value.text);
         Some(Spanned::new(self.arena.slice(label.as_bytes()), span))
     }
 
-    /// The text of an enum, which cannot be empty.
+    /// Text of an enum; reports it if it is empty.
     fn text(&self, tag: &Tag, attribute: &Attribute) -> Option<&'ast [u8]> {
         let text: &Cow<str> = &attribute.value.text;
         if text.is_empty() {
@@ -576,7 +578,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 }
 
-/// Where a known element belongs.
+/// Help for a known element in the wrong parent.
 fn home(name: &str) -> Option<String> {
     let home = match name {
         "datakey" | "eventclass" => "`eventdefinitions`",
@@ -584,5 +586,5 @@ fn home(name: &str) -> Option<String> {
         "bitmask" | "enum" | "condition" => "`datakey`",
         _ => return None,
     };
-    Some(format!("`{name}` belongs directly into {home}"))
+    Some(format!("move `{name}` directly into {home}"))
 }

@@ -1,11 +1,11 @@
-//! A listing of a syntax tree: one node a line, indented, with its place.
+//! Listing of a syntax tree: a line per node, indented, with its position.
 
 use std::fmt::{Display, Write};
 
 use super::ast::*;
 use crate::{Source, Span};
 
-/// Lists a file's tree: a line holds the node's line and column, what it is, and what has no node of its own.
+/// Lists the tree of a file. Each line has the node's line and column, its kind, and its attributes.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, datakey};

@@ -1,8 +1,8 @@
-//! XML, through quick-xml: pieces of the document with their places in the source.
+//! XML pieces with their spans, on top of quick-xml.
 //!
-//! quick-xml cuts the document; what it does not check of well-formedness is checked here: names, characters, references,
-//! blanks between attributes, one root, nothing but white space around it. The limits are here too, so that whatever walks
-//! the pieces meets at most [`SourceLimits::nesting`] open elements of [`MAX_ATTRIBUTES`] attributes.
+//! quick-xml splits the document but does not check all of well-formedness. This module checks the rest: names,
+//! characters, references, blanks between attributes, a single root. It also enforces the limits, so that callers see
+//! at most [`SourceLimits::nesting`] open elements with at most [`MAX_ATTRIBUTES`] attributes each.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -21,41 +21,41 @@ use crate::limits;
 use crate::reports::{Reports, excerpt};
 use crate::{CodeInfo, Diagnostic, Source, SourceLimits, Span};
 
-/// The most attributes of an element.
+/// Limit on the attributes of an element.
 pub(crate) const MAX_ATTRIBUTES: usize = 64;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Why the document cannot be read on.
+/// Error that ends the document.
 pub(crate) type Fault = Box<Diagnostic>;
 
-/// A piece of the document. Instructions and white space between tags are left out.
+/// A piece of the document. Instructions and white space between tags are skipped.
 #[derive(Debug)]
 pub(crate) enum Piece<'s> {
-    /// A start tag; an empty element's is followed by [`Piece::End`] too.
+    /// A start tag. An empty element yields [`Piece::End`] right after it.
     Start(Tag<'s>),
-    /// The end of the element that was begun last.
+    /// End of the innermost open element.
     End,
-    /// Text that is not white space, without the white space around it.
+    /// Text without surrounding white space; never empty.
     Text(Span),
-    /// A comment: what stands between `<!--` and `-->`, and its place.
+    /// A comment: the text between `<!--` and `-->`, and the span of the whole comment.
     Comment(&'s str, Span),
-    /// A document type declaration without entities.
+    /// A document type declaration that declares no entities.
     Doctype(Span),
 }
 
 /// A start tag.
 #[derive(Debug)]
 pub(crate) struct Tag<'s> {
-    /// The name without a prefix.
+    /// Name without its namespace prefix.
     pub name: &'s str,
-    /// `<` and the name as it is written.
+    /// Span of `<` and the name as written.
     pub span: Span,
     pub attributes: Vec<Attribute<'s>>,
 }
 
 impl<'s> Tag<'s> {
-    /// The attribute of that name.
+    /// Finds an attribute by name.
     pub fn get(&self, name: &str) -> Option<&Attribute<'s>> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
@@ -64,27 +64,27 @@ impl<'s> Tag<'s> {
 /// `name="value"`
 #[derive(Debug)]
 pub(crate) struct Attribute<'s> {
-    /// The name without a prefix.
+    /// Name without its namespace prefix.
     pub name: &'s str,
-    /// The name as it is written.
+    /// Span of the name as written.
     pub name_span: Span,
-    /// The whole attribute.
+    /// Span of the whole attribute.
     pub span: Span,
     pub value: Value<'s>,
 }
 
-/// An attribute's value, decoded: references replaced, tabs and line ends as blanks.
+/// Decoded value of an attribute: references are replaced; tabs and line ends are blanks.
 #[derive(Debug)]
 pub(crate) struct Value<'s> {
     pub text: Cow<'s, str>,
-    /// What stands between the quotes.
+    /// Span between the quotes.
     pub span: Span,
-    /// Offsets in `text` from which on places shift, each with its offset in the source.
+    /// Points after which decoded and source offsets differ: (offset in `text`, offset in the source).
     shifts: SmallVec<[(u32, u32); 1]>,
 }
 
 impl Value<'_> {
-    /// Where a part of the text, given by offsets, stands in the source.
+    /// Maps a range of the decoded text to its span in the source.
     pub fn place(&self, start: usize, end: usize) -> Span {
         Span::new(self.offset(start as u32), self.offset(end as u32))
     }
@@ -95,7 +95,7 @@ impl Value<'_> {
         source + (at - decoded)
     }
 
-    /// The text without blanks around it, and its place.
+    /// The text without surrounding blanks, and its span.
     pub fn trimmed(&self) -> (&str, Span) {
         let text = self.text.trim_start_matches(is_blank);
         let start = self.text.len() - text.len();
@@ -104,34 +104,34 @@ impl Value<'_> {
     }
 }
 
-/// The document, read from its start.
+/// Reader over one document.
 pub(crate) struct Xml<'s> {
     reports: &'s Reports<'s>,
     max_nesting: usize,
     /// The document without its byte order mark.
     text: &'s str,
-    /// The offset of `text` in the source.
+    /// Offset of `text` in the source.
     base: u32,
     reader: Reader<&'s [u8]>,
-    /// The open elements' start tags.
+    /// Start tags of the open elements.
     open: SmallVec<[Span; 8]>,
-    /// Prefixes of names that open elements bind, each with the number of elements around its own.
+    /// Namespace prefixes in scope: (depth of the element that declares it, prefix).
     prefixes: SmallVec<[(usize, &'s str); 2]>,
     has_root: bool,
     has_doctype: bool,
 }
 
 impl<'s> Xml<'s> {
-    /// Begins a document.
+    /// Starts a document.
     ///
     /// # Errors
-    /// It is too large, or no UTF-8, or says that it is none, or holds a character that XML forbids.
+    /// The document is too large, not UTF-8, declares another encoding, or contains a character that XML forbids.
     pub fn new(reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, Fault> {
         let bytes = reports.source.bytes();
         if bytes.len() > limits.xml.min(SourceLimits::MAX_BYTES) {
             let message = format!("event definitions are larger than {}", limits::bytes(limits.xml));
             let error = reports.error(&codes::TOO_LARGE, Span::default(), message);
-            return Err(Box::new(error.with_help("split the file, or raise the limit by `--max-xml`")));
+            return Err(Box::new(error.with_help("split the file, or raise the limit with `--max-xml`")));
         }
         let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
         let text = valid_prefix(rest);
@@ -156,16 +156,16 @@ impl<'s> Xml<'s> {
             && let Err(EncodingError { place, message }) = decode(bytes)
         {
             let error = reports.error(&codes::ENCODING, Span::new(place.start as u32, place.end as u32), message);
-            return Err(Box::new(error.with_help("save the file as UTF-8 and declare that or nothing")));
+            return Err(Box::new(error.with_help("save the file as UTF-8 and declare UTF-8 or no encoding")));
         }
         xml.check_characters()?;
         Ok(xml)
     }
 
-    /// The next piece; `None` at the end.
+    /// Reads the next piece; `None` at the end.
     ///
     /// # Errors
-    /// The document is not well-formed, passes a limit, or declares entities.
+    /// The document is not well-formed, exceeds a limit, or declares entities.
     pub fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
         loop {
             let start = self.reader.buffer_position();
@@ -200,7 +200,7 @@ impl<'s> Xml<'s> {
         }
     }
 
-    /// The offset behind the piece that was read last.
+    /// Source offset after the last piece read.
     pub fn offset(&self) -> u32 {
         self.base + self.reader.buffer_position() as u32
     }
@@ -209,7 +209,7 @@ impl<'s> Xml<'s> {
         Span::new(self.base + start as u32, self.base + end as u32)
     }
 
-    /// The document's text at a place.
+    /// Text of the document at a span.
     fn slice(&self, span: Span) -> &'s str {
         &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
     }
@@ -228,22 +228,22 @@ impl<'s> Xml<'s> {
 
     fn start(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
         if self.open.is_empty() && self.has_root {
-            let error = self.ill_formed(Span::new(span.start, span.start + 1), "second root element");
+            let error = self.ill_formed(Span::new(span.start, span.start + 1), "document has a second root element");
             return Err(Box::new(error.with_help("move it into the first")));
         }
         let mut tag = self.tag(span)?;
         self.drop_prefixes(&mut tag)?;
         if self.open.len() >= self.max_nesting.min(SourceLimits::MAX_NESTING) {
-            let message = format!("elements nest deeper than {}", self.max_nesting);
+            let message = format!("elements are nested deeper than {}", self.max_nesting);
             let error = self.error(&codes::LIMIT, tag.span, message);
-            return Err(Box::new(error.with_help("`--max-nesting` raises the limit")));
+            return Err(Box::new(error.with_help("raise the limit with `--max-nesting`")));
         }
         self.has_root = true;
         self.open.push(tag.span);
         Ok(Piece::Start(tag))
     }
 
-    /// Takes the prefixes off names, and leaves out the attributes that are about namespaces and schemas.
+    /// Removes namespace prefixes from names, and drops the attributes that only concern namespaces and schemas.
     fn drop_prefixes(&mut self, tag: &mut Tag<'s>) -> Result<(), Fault> {
         let is_about =
             |name: &str| name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|start| name.starts_with(start));
@@ -259,7 +259,7 @@ impl<'s> Xml<'s> {
             let Attribute { name, name_span, .. } = tag.attributes[at];
             let name = self.local(name, name_span)?;
             if let Some(first) = tag.attributes[..at].iter().find(|other| other.name == name) {
-                let error = self.ill_formed(name_span, "the same attribute twice in one tag");
+                let error = self.ill_formed(name_span, "attribute appears twice in one tag");
                 return Err(Box::new(self.secondary(error, first.name_span, "first here")));
             }
             tag.attributes[at].name = name;
@@ -267,18 +267,18 @@ impl<'s> Xml<'s> {
         Ok(())
     }
 
-    /// A name without its prefix, which must be bound.
+    /// The name without its prefix, which must be declared.
     fn local(&self, name: &'s str, place: Span) -> Result<&'s str, Fault> {
         let Some((prefix, local)) = name.split_once(':') else { return Ok(name) };
         if prefix == "xml" || self.prefixes.iter().any(|(_, bound)| *bound == prefix) {
             return Ok(local);
         }
         let prefix = excerpt(prefix.as_bytes());
-        let error = self.ill_formed(place, format!("prefix `{prefix}` is not bound"));
-        Err(Box::new(error.with_help(format!("leave `{prefix}:` out, or bind it by `xmlns:{prefix}=\"…\"`"))))
+        let error = self.ill_formed(place, format!("namespace prefix `{prefix}` is not declared"));
+        Err(Box::new(error.with_help(format!("delete `{prefix}:`, or declare it with `xmlns:{prefix}=\"…\"`"))))
     }
 
-    /// Reads `<name …>` or `<name …/>`.
+    /// Parses `<name …>` or `<name …/>`.
     fn tag(&self, span: Span) -> Result<Tag<'s>, Fault> {
         let content = &self.slice(span)[1..];
         let content = content.strip_suffix('>').unwrap_or(content);
@@ -288,18 +288,18 @@ impl<'s> Xml<'s> {
         let name_span = Span::new(span.start, at + name.len() as u32);
         if let Some(lt) = content.find('<') {
             let error = self.ill_formed(Span::new(at + lt as u32, at + lt as u32 + 1), "`<` inside a tag");
-            let help = "a `>` or a closing quote is missing before it; in a value, write `&lt;`";
+            let help = "add the missing `>` or closing quote before it; in a value, write `&lt;`";
             return Err(Box::new(self.secondary(error.with_help(help), name_span, "the tag")));
         }
         if !is_name(name) {
-            let message = format!("`{}` is no name of an element", excerpt(name.as_bytes()));
+            let message = format!("`{}` is not a valid element name", excerpt(name.as_bytes()));
             let error = self.ill_formed(name_span, message);
-            return Err(Box::new(error.with_help("in text, write `&lt;` for `<`")));
+            return Err(Box::new(error.with_help("write `&lt;` for `<` in text")));
         }
         Ok(Tag { name, span: name_span, attributes: self.attributes(content, name.len(), at)? })
     }
 
-    /// Reads the attributes in a tag's content, which stands at `at` and begins with a name.
+    /// Parses the attributes of a tag. `content` starts at source offset `at` and begins with the tag's name.
     fn attributes(&self, content: &'s str, name_len: usize, at: u32) -> Result<Vec<Attribute<'s>>, Fault> {
         let mut list: Vec<Attribute> = Vec::new();
         for attribute in Attributes::new(content, name_len) {
@@ -310,10 +310,10 @@ impl<'s> Xml<'s> {
             let span = Span::new(at + start as u32, value_at + raw.len() as u32 + 1);
             let name_span = Span::new(span.start, span.start + name.len() as u32);
             if !content[..start].ends_with(is_blank) {
-                return Err(Box::new(self.ill_formed(name_span, "no blank before an attribute")));
+                return Err(Box::new(self.ill_formed(name_span, "attribute is not preceded by a blank")));
             }
             if !is_name(name) {
-                let message = format!("`{}` is no name of an attribute", excerpt(name.as_bytes()));
+                let message = format!("`{}` is not a valid attribute name", excerpt(name.as_bytes()));
                 return Err(Box::new(self.ill_formed(name_span, message)));
             }
             if list.len() == MAX_ATTRIBUTES {
@@ -325,7 +325,7 @@ impl<'s> Xml<'s> {
         Ok(list)
     }
 
-    /// Decodes a value that stands at `at`.
+    /// Decodes an attribute's value that starts at source offset `at`.
     fn value(&self, raw: &'s str, at: u32) -> Result<Value<'s>, Fault> {
         let span = Span::new(at, at + raw.len() as u32);
         let mut value = Value { text: Cow::Borrowed(raw), span, shifts: SmallVec::new() };
@@ -354,7 +354,8 @@ impl<'s> Xml<'s> {
         Ok(value)
     }
 
-    /// The character that the reference at the start of `text`, which stands at `at`, is for, and its length.
+    /// Decodes the reference at the start of `text`, which starts at source offset `at`. Returns the character and the
+    /// reference's length.
     fn decode(&self, text: &str, at: u32) -> Result<(char, usize), Fault> {
         let Some(len) = text.find(';').filter(|len| !text[1..*len].contains(|c| is_blank(c) || c == '&')) else {
             let error = self.ill_formed(Span::new(at, at + 1), "`&` without `;`");
@@ -366,8 +367,8 @@ impl<'s> Xml<'s> {
             None => resolve_xml_entity(name).and_then(|text| text.chars().next()),
         };
         let Some(found) = found else {
-            let message = format!("`&{};` stands for no character", excerpt(name.as_bytes()));
-            let help = "there are `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` and numbers such as `&#9;`";
+            let message = format!("`&{};` is not a known reference", excerpt(name.as_bytes()));
+            let help = "use `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` or a number such as `&#9;`";
             return Err(Box::new(self.ill_formed(span, message).with_help(help)));
         };
         Ok((found, len + 1))
@@ -379,16 +380,16 @@ impl<'s> Xml<'s> {
             Span::new(start, start)
         };
         Box::new(match error {
-            AttrError::ExpectedEq(position) => self
-                .ill_formed(place(position), "attribute without value")
-                .with_help("an attribute is written `name=\"value\"`"),
-            AttrError::ExpectedValue(position) => self.ill_formed(place(position), "no value behind `=`"),
-            AttrError::UnquotedValue(position) => self
-                .ill_formed(place(position), "value without quotes")
-                .with_help("an attribute is written `name=\"value\"`"),
+            AttrError::ExpectedEq(position) => {
+                self.ill_formed(place(position), "attribute without value").with_help("write `name=\"value\"`")
+            }
+            AttrError::ExpectedValue(position) => self.ill_formed(place(position), "no value after `=`"),
+            AttrError::UnquotedValue(position) => {
+                self.ill_formed(place(position), "value without quotes").with_help("write `name=\"value\"`")
+            }
             AttrError::ExpectedQuote(position, _) => self.ill_formed(place(position), "value without closing quote"),
             AttrError::Duplicated(second, first) => {
-                let error = self.ill_formed(place(second), "the same attribute twice in one tag");
+                let error = self.ill_formed(place(second), "attribute appears twice in one tag");
                 self.secondary(error, place(first), "first here")
             }
         })
@@ -416,10 +417,10 @@ impl<'s> Xml<'s> {
         self.inside(span)
     }
 
-    /// Checks that text stands in an element.
+    /// Returns an error if text is outside of the root element.
     fn inside(&self, span: Span) -> Result<Span, Fault> {
         if self.open.is_empty() {
-            let place = if self.has_root { "behind" } else { "before" };
+            let place = if self.has_root { "after" } else { "before" };
             return Err(Box::new(self.ill_formed(span, format!("text {place} the root element"))));
         }
         Ok(span)
@@ -430,7 +431,7 @@ impl<'s> Xml<'s> {
         let name = Span::new(span.start, span.start + "<!DOCTYPE".len() as u32);
         let is_well_placed = !self.has_root && !self.has_doctype;
         if !is_well_placed || !text.starts_with("<!DOCTYPE") || !text["<!DOCTYPE".len()..].starts_with(is_blank) {
-            return Err(Box::new(self.ill_formed(name, "DOCTYPE cannot stand here, or not in this form")));
+            return Err(Box::new(self.ill_formed(name, "DOCTYPE is misplaced or malformed")));
         }
         self.has_doctype = true;
         if let Err(stray) = well_formed_doctype(text) {
@@ -438,48 +439,49 @@ impl<'s> Xml<'s> {
             if stray.starts_with("<!ENTITY") {
                 let place = Span::new(at, at + "<!ENTITY".len() as u32);
                 let error = self.error(&codes::ENTITIES, name, "DOCTYPE declares entities");
-                let error = self.secondary(error, place, "declared here").with_help("write out what they stand for");
+                let error =
+                    self.secondary(error, place, "declared here").with_help("replace each reference by its text");
                 return Err(Box::new(error));
             }
             let place = Span::new(at, at + stray.chars().next().map_or(0, char::len_utf8) as u32);
-            return Err(Box::new(self.ill_formed(place, "DOCTYPE is not in XML's form")));
+            return Err(Box::new(self.ill_formed(place, "DOCTYPE is malformed")));
         }
         Ok(Piece::Doctype(name))
     }
 
-    /// Checks `<?name …?>`. The declaration at the document's start has been checked before.
+    /// Checks `<?name …?>`. The declaration at the start of the document was checked in [`Xml::new`].
     fn instruction(&self, span: Span) -> Result<(), Fault> {
         let text = self.slice(span);
         let inside = text.strip_prefix("<?").and_then(|rest| rest.strip_suffix("?>")).unwrap_or(text);
         let name = instruction_name(inside);
         if name.eq_ignore_ascii_case("xml") && span.start > self.base {
             let error = self.ill_formed(span, "XML declaration is not at the document's start");
-            return Err(Box::new(error.with_help("nothing can stand before it, not even a blank")));
+            return Err(Box::new(error.with_help("remove everything before it, including blanks")));
         }
         if !is_name(name) || (name != "xml" && name.eq_ignore_ascii_case("xml")) {
-            let message = format!("`{}` is no name of an instruction", excerpt(name.as_bytes()));
+            let message = format!("`{}` is not a valid instruction name", excerpt(name.as_bytes()));
             return Err(Box::new(self.ill_formed(span, message)));
         }
         Ok(())
     }
 
-    /// Checks what must hold at the end.
+    /// Checks that all elements are closed at the end.
     fn end(&self) -> Result<(), Fault> {
         let end = self.span(self.text.len(), self.text.len());
         if let Some(tag) = self.open.last() {
             let name = &self.slice(*tag)[1..];
-            let error = self.ill_formed(*tag, format!("element `{}` without end tag", excerpt(name.as_bytes())));
+            let error = self.ill_formed(*tag, format!("element `{}` has no end tag", excerpt(name.as_bytes())));
             return Err(Box::new(self.secondary(error, end, "the document ends here")));
         }
         Ok(())
     }
 
-    /// Checks `<?xml …?>` at the document's start.
+    /// Checks the `<?xml …?>` declaration.
     fn check_declaration(&self) -> Result<(), Fault> {
         let Some(rest) = self.text.strip_prefix("<?xml").filter(|rest| rest.starts_with(is_blank)) else {
             return Ok(());
         };
-        // Without its end, the reader reports it.
+        // An unclosed declaration is reported by the reader.
         let Some(len) = rest.find("?>") else { return Ok(()) };
         let content = &self.text[2.."<?xml".len() + len];
         let attributes = self.attributes(content, "xml".len(), self.base + 2)?;
@@ -492,8 +494,7 @@ impl<'s> Xml<'s> {
         }
         let further: Vec<&str> = attributes[1..].iter().map(|attribute| attribute.name).collect();
         if !matches!(further[..], [] | ["encoding"] | ["standalone"] | ["encoding", "standalone"]) {
-            let error =
-                self.ill_formed(whole, "XML declaration holds more than a version, an encoding and `standalone`");
+            let error = self.ill_formed(whole, "XML declaration has more than version, encoding and `standalone`");
             return Err(Box::new(error));
         }
         let declared = attributes.iter().find(|attribute| attribute.name == "encoding");
@@ -501,34 +502,36 @@ impl<'s> Xml<'s> {
             && !marked.is_named(&declared.value.text)
         {
             let name = excerpt(declared.value.text.as_bytes());
-            let message =
-                format!("declared encoding is `{name}`, but the byte order mark is of {0}: {0} it is", marked.name());
+            let message = format!(
+                "declared encoding is `{name}`, but the byte order mark says {0}, which is used",
+                marked.name()
+            );
             let warning = self.reports.warning(&codes::OTHER_MARK, declared.span, message);
-            let help = format!("declare `encoding=\"{}\"` or nothing", marked.name());
+            let help = format!("declare `encoding=\"{}\"` or no encoding", marked.name());
             self.reports.add(warning.with_help(help));
         }
         Ok(())
     }
 
-    /// The encoding that the file's byte order mark tells.
+    /// The encoding named by the byte order mark.
     fn marked_encoding(&self) -> Option<Encoding> {
         let utf16 = self.reports.source.encoding();
         let utf16 = utf16.filter(|encoding| matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be));
         utf16.or_else(|| (self.base > 0).then_some(Encoding::Utf8))
     }
 
-    /// Checks that the document holds only characters that XML knows.
+    /// Checks for characters that XML forbids.
     fn check_characters(&self) -> Result<(), Fault> {
         let control = self.text.bytes().position(|byte| byte < b' ' && !is_blank(char::from(byte)));
         let others = ["\u{fffe}", "\u{ffff}"].map(|bad| self.text.find(bad));
         let second_bom = self.text.starts_with('\u{feff}').then_some(0);
         let first = others.into_iter().chain([control, second_bom]).flatten().min();
         let Some((at, c)) = first.and_then(|at| Some((at, self.text[at..].chars().next()?))) else { return Ok(()) };
-        let message = format!("character U+{:04X} cannot stand here", u32::from(c));
+        let message = format!("character U+{:04X} is not allowed in XML", u32::from(c));
         Err(Box::new(self.ill_formed(self.span(at, at + c.len_utf8()), message)))
     }
 
-    /// Says what the reader met, which ended at or behind `span`.
+    /// Turns an error of quick-xml into a diagnostic; `span` is the piece that failed.
     fn explain(&self, error: &Error, span: Span) -> Fault {
         let at = self.span(0, (self.reader.error_position() as usize).min(self.text.len())).end;
         let place = Span::new(at, at);
@@ -549,10 +552,10 @@ impl<'s> Xml<'s> {
             }
             Error::IllFormed(IllFormedError::DoubleHyphenInComment) => {
                 let start = Span::new(span.start, span.start + "<!--".len() as u32);
-                self.ill_formed(start, "comment holds `--`").with_help("write `- -`")
+                self.ill_formed(start, "comment contains `--`").with_help("write `- -`")
             }
             Error::IllFormed(IllFormedError::MissingDoctypeName) => {
-                self.ill_formed(place, "DOCTYPE without the root element's name")
+                self.ill_formed(place, "DOCTYPE without the name of the root element")
             }
             Error::Syntax(error) => self.ill_formed(place, unclosed(*error)),
             other => self.ill_formed(place, format!("not well-formed: {other}")),
@@ -585,8 +588,7 @@ pub fn looks_like_xml(bytes: &[u8]) -> bool {
     first_character(bytes) == Some(b'<')
 }
 
-/// True if a source is event definitions: it looks like XML; or its name ends in `.xml`, and there is nothing in it that
-/// tells its language.
+/// True if a source is event definitions: it looks like XML, or it is blank and its name ends in `.xml`.
 ///
 /// ```
 /// use tfbc_grammar::{Source, datakey::is_xml};
@@ -602,7 +604,7 @@ pub fn is_xml(source: &Source) -> bool {
     }
 }
 
-/// The first character after a byte order mark that is no white space, if it is one of ASCII; another counts as 0xff.
+/// First character that is not white space, after any byte order mark. Returns 0xff for a character beyond ASCII.
 fn first_character(bytes: &[u8]) -> Option<u8> {
     let is_dark = |byte: &&u8| !is_blank(char::from(**byte));
     let units = |low: usize| {
@@ -621,7 +623,7 @@ fn first_character(bytes: &[u8]) -> Option<u8> {
     }
 }
 
-/// The longest prefix that is UTF-8.
+/// The longest prefix that is valid UTF-8.
 fn valid_prefix(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -629,12 +631,12 @@ fn valid_prefix(bytes: &[u8]) -> &str {
     }
 }
 
-/// Whether XML knows the character.
+/// True if XML allows the character.
 fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The character of `&#number;`.
+/// Character of the numeric reference `&#number;`.
 fn character(number: &str) -> Option<char> {
     let (digits, base) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
     let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
@@ -642,18 +644,18 @@ fn character(number: &str) -> Option<char> {
     char::from_u32(code).filter(|c| is_character(*c))
 }
 
-/// Whether a text is a name of XML. Beyond ASCII, every character counts as a letter.
+/// True if the text is a valid XML name. Every character beyond ASCII counts as a letter, which is laxer than XML.
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | ':') || !c.is_ascii();
     text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || matches!(c, '0'..='9' | '-' | '.'))
 }
 
-/// Where `part`, a slice of `whole`, begins in it.
+/// Offset of `part`, a slice of `whole`, in it.
 fn offset_in(whole: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
 }
 
-/// Checks that a text is one DOCTYPE without entities. An error is what stands from the first place on that cannot be there.
+/// Checks that the text is one DOCTYPE without entities. The error is the rest of the text from the first invalid byte.
 fn well_formed_doctype(text: &str) -> Result<(), &str> {
     let rest = text.trim_start_matches("<!DOCTYPE").trim_start_matches(is_blank);
     let (name, rest) = rest.split_at(rest.find(|c| is_blank(c) || matches!(c, '[' | '>')).unwrap_or(rest.len()));
@@ -674,7 +676,7 @@ fn well_formed_doctype(text: &str) -> Result<(), &str> {
     if rest == ">" { Ok(()) } else { Err(rest) }
 }
 
-/// What follows blanks and a literal.
+/// Skips blanks and a quoted literal.
 fn behind_literal(text: &str) -> Result<&str, &str> {
     let literal = text.trim_start_matches(is_blank);
     let quote = literal.chars().next().filter(|c| matches!(c, '"' | '\'') && literal.len() < text.len());
@@ -682,12 +684,12 @@ fn behind_literal(text: &str) -> Result<&str, &str> {
     inner.map(|(_, behind)| behind).ok_or(literal)
 }
 
-/// Name of an instruction, of the text between `<?` and `?>`.
+/// Name of an instruction, given the text between `<?` and `?>`.
 fn instruction_name(text: &str) -> &str {
     text.split(is_blank).next().unwrap_or("")
 }
 
-/// What follows the `]` of an internal subset. Its declarations are skipped, but for those of entities.
+/// Skips an internal subset up to and including its `]`. Declarations are skipped too; one of an entity is an error.
 fn behind_subset(mut rest: &str) -> Result<&str, &str> {
     loop {
         rest = rest.trim_start_matches(is_blank);
@@ -710,7 +712,8 @@ fn behind_subset(mut rest: &str) -> Result<&str, &str> {
     }
 }
 
-/// What follows the `>` of a declaration, whose literals may hold any character, and the rest of it none that is `forbidden`.
+/// Skips a declaration up to and including its `>`. Literals may contain any character; outside of them, `forbidden`
+/// ones are errors.
 fn behind_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, &'t str> {
     let mut rest = text;
     if !text.starts_with(is_blank) {

@@ -1,7 +1,7 @@
-//! What the grammar does with what it has recognised: builds nodes, and checks what a grammar cannot say.
+//! Actions of the grammar: they build nodes and check rules that the grammar cannot express.
 //!
-//! A check that fails reports and gives a stand-in, so that the rest of the stanza is still read; the stanza is then
-//! left out of the tree.
+//! A failed check reports an error and returns a placeholder, so that the rest of the stanza is still parsed. The
+//! stanza is then left out of the tree.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,22 +14,22 @@ use super::word;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Edit, Fix, Span, Spanned, codes};
 
-/// What the actions of one stanza share.
+/// State shared by the actions of one stanza.
 pub(crate) struct Actions<'ast, 's> {
     pub(super) arena: &'ast Arena,
     pub(super) reports: &'s Reports<'s>,
     aside: &'s Aside<'ast>,
     pub(super) line: Span,
-    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them.
+    /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them.
     pub(super) codes_anywhere: bool,
-    /// The physical line that was last searched for a remark.
+    /// Cache of the last physical line searched for a remark.
     pub(super) searched: Cell<PhysicalLine>,
-    /// The functions that are defined in the stanza so far, none inside another.
+    /// Outermost functions defined so far in the stanza.
     functions: RefCell<std::vec::Vec<Span>>,
 }
 
-/// Nodes of sequences that are still being read. They lie on each other as the sequences nest, and move into the arena
-/// when theirs is complete.
+/// Stacks for the nodes of unfinished sequences. A nested sequence grows on top of the outer one; a finished sequence
+/// moves into the arena.
 #[derive(Default)]
 pub(crate) struct Aside<'ast> {
     items: RefCell<std::vec::Vec<Item<'ast>>>,
@@ -38,7 +38,7 @@ pub(crate) struct Aside<'ast> {
 }
 
 impl Aside<'_> {
-    /// Forgets what a stanza with an error has left.
+    /// Drops the nodes left over from a stanza with an error.
     pub fn clear(&self) {
         self.items.borrow_mut().clear();
         self.cases.borrow_mut().clear();
@@ -46,18 +46,18 @@ impl Aside<'_> {
     }
 }
 
-/// Where the nodes of a sequence begin in [`Aside`].
+/// Start of a sequence on its stack in [`Aside`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Begun(usize);
 
-/// A stanza's head.
+/// Head of a stanza.
 pub(crate) struct Head {
     pub id: Spanned<HookId>,
     pub version: Spanned<(u32, u32)>,
     pub level: Option<Spanned<Level>>,
 }
 
-/// A BITFLAGS whose entries are being read.
+/// BITFLAGS whose entries are not complete yet.
 pub(crate) struct FlagList<'ast> {
     start: u32,
     end: u32,
@@ -66,7 +66,7 @@ pub(crate) struct FlagList<'ast> {
 }
 
 impl<'ast, 's> Actions<'ast, 's> {
-    /// The actions for the stanza at `line`.
+    /// Actions for the stanza at `line`.
     pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, line: Span) -> Self {
         aside.clear();
         Self {
@@ -84,7 +84,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.reports.source.slice(span)
     }
 
-    /// The bytes of a place, in the arena.
+    /// Copies the bytes at `span` into the arena.
     fn copy(&self, span: Span) -> &'ast [u8] {
         self.arena.slice(self.bytes(span))
     }
@@ -98,7 +98,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Stanza { span: self.line, id, version, level, label, body }
     }
 
-    /// An empty list that grows in the arena.
+    /// Empty list that grows in the arena.
     pub fn list<T>(&self) -> Vec<'ast, T> {
         self.arena.list()
     }
@@ -126,7 +126,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         cases
     }
 
-    /// Moves the nodes of one sequence into the arena.
+    /// Moves a finished sequence into the arena.
     fn take_from<T: Copy>(&self, aside: &RefCell<std::vec::Vec<T>>, Begun(start): Begun) -> &'ast [T] {
         let mut aside = aside.borrow_mut();
         let nodes = self.arena.slice(aside.get(start..).unwrap_or_default());
@@ -150,23 +150,23 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
         if !is_number(value.node) {
-            let message = format!("`&` is not followed by a mask, but by `{}`", excerpt(value.node));
+            let message = format!("expected a mask after `&`, found `{}`", excerpt(value.node));
             let error = self.reports.error(&codes::STRAY_AMPERSAND, mark, message);
-            self.reports.add(error.with_help("a mask is a number before the comma of a switch, such as `HT & 0x07,`"));
+            self.reports.add(error.with_help("write a number before the comma of the switch, such as `HT & 0x07,`"));
         }
         value
     }
 
-    /// A comma behind the last case of a switch.
+    /// Warns about a comma after the last case of a switch.
     pub fn trailing_comma(&self, comma: Span) {
         self.needless_comma(comma, Edit::delete(comma));
     }
 
-    /// A comma behind the last entry of BITFLAGS.
+    /// Warns about a comma after the last entry of BITFLAGS.
     pub fn trailing_flag_comma(&self, comma: Span) {
         let rest = self.bytes(Span::new(comma.end, self.line.end));
         let has_false = !matches!(self.aside.entries.borrow().last(), Some(FlagEntry::Flag { no: None, .. }));
-        // Without the comma, a string behind it would be the text for "false".
+        // Without the comma, a following string would become the text for "false".
         let edit = match next_byte(rest) {
             Some(b'"') if !has_false => Edit::replace(comma, " \"\""),
             _ => Edit::delete(comma),
@@ -176,14 +176,14 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     fn needless_comma(&self, comma: Span, edit: Edit) {
         let warning = self.reports.warning(&codes::TRAILING_COMMA, comma, "comma after the last entry");
-        let warning = warning.with_help("leave it out: a comma says that another one follows");
+        let warning = warning.with_help("delete it: a comma announces another entry");
         self.reports.add(warning.with_fix(Fix::safe("delete the comma", [edit])));
     }
 
-    /// A code or macro as a case's body.
+    /// Reports a code or macro as the body of a case.
     pub fn bare_body(&self, span: Span) -> Body<'ast> {
         let text = excerpt(self.bytes(span));
-        let message = format!("`{text}` cannot be a case's body without braces");
+        let message = format!("`{text}` needs braces as the body of a case");
         let error = self.reports.error(&codes::CASE_BODY, span, message);
         let error = error.with_help(format!("write `{{ {text} }}`, or `\"{text}\"` to print these letters"));
         let braces = [Edit::insert(span.start, "{ "), Edit::insert(span.end, " }")];
@@ -242,11 +242,11 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.field(flags, mask, field, text)
     }
 
-    /// An entry at `next` behind one that ends at `end`.
+    /// Warns about a missing comma between an entry that ends at `end` and the one at `next`.
     fn missing_comma(&self, end: u32, next: Span) {
         let warning = self.reports.warning(&codes::MISSING_COMMA, next, "no comma before this entry of BITFLAGS");
-        let fix = Fix::safe("put in the comma", [Edit::insert(end, ",")]);
-        self.reports.add(warning.with_help("entries are separated by commas").with_fix(fix));
+        let fix = Fix::safe("add the comma", [Edit::insert(end, ",")]);
+        self.reports.add(warning.with_help("separate entries by commas").with_fix(fix));
     }
 
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
@@ -261,7 +261,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         Text { bytes: self.copy(span), span, kind: TextKind::Word { soft } }
     }
 
-    /// Whether an item stands directly behind a word.
+    /// True if an item is directly adjacent to the end of the word.
     fn is_before_item(&self, word: Span) -> bool {
         let next = self.bytes(Span::new(word.end, word.end.saturating_add(2).min(self.line.end)));
         matches!(next, [b'$' | b'"' | b'`' | b'{', ..] | [b'\\', b'n' | b't'])
@@ -280,8 +280,8 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn illegal_code(&self, span: Span) -> Spanned<Code> {
         let word = self.bytes(span);
-        let message = format!("`{}` is no format code: its size is illegal", excerpt(word));
-        let error = self.reports.error(&codes::CODE_SIZE, span, message).with_label("illegal size");
+        let message = format!("`{}` is not a format code: its size is invalid", excerpt(word));
+        let error = self.reports.error(&codes::CODE_SIZE, span, message).with_label("invalid size");
         let sizes = word::legal_sizes(word.first().copied().unwrap_or(b' '));
         self.reports.add(error.with_help(format!("{sizes}; put the word in quotes to print it")));
         Spanned::new(Code::HexByte, span)
@@ -291,7 +291,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.macro_in(&Joined::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
     }
 
-    /// The macro at `range` of a text.
+    /// Parses the macro at `range` of a text.
     pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> &'ast MacroRef<'ast> {
         let bytes = &text.bytes()[range.clone()];
         let percent = bytes.iter().position(|b| *b == b'%');
@@ -308,14 +308,14 @@ impl<'ast, 's> Actions<'ast, 's> {
         Item::Assign(self.arena.alloc(Assign { name, value, span }))
     }
 
-    /// The name of a macro that is assigned or declared: it stands without a cast.
+    /// Name of a macro that is assigned or declared; a cast on it is an error.
     pub fn assigned_name(&self, span: Span) -> Name<'ast> {
         let node = self.macro_ref(span);
         if let Some(cast) = node.cast {
             let message = format!("`${}` is assigned or declared with a cast", excerpt(node.name));
             let span = Span::new(cast.span.start - 1, cast.span.end);
             let error = self.reports.error(&codes::CAST, span, message);
-            let error = error.with_help("casts belong where the value is used; leave it out here");
+            let error = error.with_help("delete the cast here, and cast the value where it is used");
             self.reports.add(error.with_fix(Fix::guess("delete the cast", [Edit::delete(span)])));
         }
         Spanned::new(node.name, span)
@@ -330,9 +330,10 @@ impl<'ast, 's> Actions<'ast, 's> {
     ) -> Item<'ast> {
         let mut functions = self.functions.borrow_mut();
         while let Some(inner) = functions.pop_if(|inner| inner.start > span.start) {
-            let error = self.reports.error(&codes::NESTED_FUNCTION, inner, "function is defined inside a function");
+            let error =
+                self.reports.error(&codes::NESTED_FUNCTION, inner, "function is defined inside another function");
             let error = error.with_secondary(self.reports.id(), name, "inside this one");
-            self.reports.add(error.with_help("define it before: functions are visible in every stanza"));
+            self.reports.add(error.with_help("move it out: functions are visible in every stanza"));
         }
         functions.push(name);
         let (name, params) = (self.value(name), params.into_bump_slice());
@@ -341,9 +342,9 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn param(&self, span: Span) -> Name<'ast> {
         if self.bytes(span).contains(&b'.') {
-            let message = format!("`{}` is no parameter name", excerpt(self.bytes(span)));
+            let message = format!("`{}` is not a parameter name", excerpt(self.bytes(span)));
             let error = self.reports.error(&codes::PARAMETER, span, message);
-            self.reports.add(error.with_help("names are made of letters, digits and `_`"));
+            self.reports.add(error.with_help("use only letters, digits and `_`"));
         }
         self.value(span)
     }
@@ -358,13 +359,13 @@ impl<'ast, 's> Actions<'ast, 's> {
         Item::Call(self.arena.alloc(Call { name, arguments, span }))
     }
 
-    /// An argument: a code, a macro or a number, without parentheses.
+    /// Checks an argument: it must be a code, macro or number without parentheses.
     pub fn argument(&self, argument: Spanned<Expr<'ast>>) -> Expr<'ast> {
         let is_simple = !matches!(argument.node, Expr::Binary { .. }) && argument.node.span() == argument.span;
         if !is_simple {
             let message = "argument is neither a format code nor a macro nor a number";
             let error = self.reports.error(&codes::ARGUMENT, argument.span, message).with_label("an expression");
-            self.reports.add(error.with_help("assign it first, such as `{{ $x = $D1 + 1 }}`, and give `$x`"));
+            self.reports.add(error.with_help("assign it first, such as `{{ $x = $D1 + 1 }}`, and pass `$x`"));
         }
         argument.node
     }
@@ -376,20 +377,20 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn position_in_expr(&self, span: Span) -> Expr<'ast> {
         let message = format!("`{}` moves the data pointer and has no value", excerpt(self.bytes(span)));
         let error = self.reports.error(&codes::POSITION_VALUE, span, message);
-        self.reports.add(error.with_help("put it before, as an item of its own"));
+        self.reports.add(error.with_help("move it before the expression, as an item of its own"));
         Expr::Const(Spanned::new(0, span))
     }
 
     pub fn large_constant(&self, span: Span) -> Expr<'ast> {
         let error = self.reports.error(&codes::CONSTANT, span, "constant does not fit in 64 bits");
-        self.reports.add(error.with_help("the largest is 0xFFFFFFFFFFFFFFFF"));
+        self.reports.add(error.with_help("use at most 0xFFFFFFFFFFFFFFFF"));
         Expr::Const(Spanned::new(0, span))
     }
 
     pub fn bad_constant(&self, span: Span) -> Expr<'ast> {
-        let message = format!("`{}` is no constant", excerpt(self.bytes(span)));
+        let message = format!("`{}` is not a constant", excerpt(self.bytes(span)));
         let error = self.reports.error(&codes::CONSTANT, span, message);
-        self.reports.add(error.with_help("constants are decimal, `0x` hexadecimal or, with a leading `o`, octal"));
+        self.reports.add(error.with_help("write decimal digits, `0x` and hexadecimal digits, or `o` and octal digits"));
         Expr::Const(Spanned::new(0, span))
     }
 }
@@ -402,7 +403,7 @@ fn label(text: Text<'_>) -> Label<'_> {
     Label { text: Text { kind, ..text }, hidden: text.bytes.starts_with(b"@") }
 }
 
-/// The first byte that is neither blank nor part of a join.
+/// The next byte that is neither blank nor part of a continuation.
 fn next_byte(mut text: &[u8]) -> Option<u8> {
     loop {
         match text.first()? {
@@ -423,7 +424,7 @@ fn body_span(body: &Body) -> Span {
     }
 }
 
-/// Whether a mask is a number in any base: digits, hexadecimal digits, `0x…`, `o…`, with a sign perhaps.
+/// True if the word is a number in any base, with an optional sign.
 fn is_number(word: &[u8]) -> bool {
     let word = word.strip_prefix(b"-").unwrap_or(word);
     let digits = match word {

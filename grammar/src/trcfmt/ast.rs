@@ -1,54 +1,54 @@
-//! The syntax tree of one trcfmt file.
+//! Syntax tree of one trcfmt file.
 //!
-//! The tree says what stands in the source, with lexical questions settled (continuations joined, words classified,
-//! sizes checked, soft blanks of bare words decided). Names are not resolved and match values not typed: that needs
-//! the whole file set and the selector, and is the compiler's work.
+//! The tree mirrors the source after lexical analysis: continued lines are joined, words classified, sizes checked, and
+//! soft blanks after bare words decided. Names are not resolved and match values are not typed: that needs the whole
+//! file set and the selector's type, so the compiler does it.
 //!
-//! Nodes are `Copy`, borrow from the arena (`'ast`) and hold no destructor.
+//! Nodes are `Copy`, borrow from the arena (`'ast`) and have no destructor.
 
 use crate::{Span, Spanned};
 
-/// One file: its stanzas in source order, those with errors left out.
+/// One file: its valid stanzas in source order.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'ast> {
     /// `# tfbc: NAME=VALUE` comment lines before the first stanza.
     pub settings: &'ast [Setting<'ast>],
     /// `# tfbc: allow=CODE` comment lines.
     pub allows: &'ast [Allow<'ast>],
-    /// The stanzas that parsed.
+    /// Stanzas without errors.
     pub stanzas: &'ast [Stanza<'ast>],
-    /// Stanzas that did not parse: what refers to them stays quiet.
+    /// Stanzas with errors. References to them are not reported again.
     pub broken: &'ast [Broken],
-    /// Names of the functions defined in stanzas that did not parse, as far as they could be read.
+    /// Names of functions defined in broken stanzas, as far as they are readable.
     pub broken_functions: &'ast [&'ast [u8]],
 }
 
-/// A stanza that did not parse.
+/// A stanza with a syntax error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken {
     /// The whole logical line, without its line end.
     pub span: Span,
-    /// The event id, if it could be read.
+    /// The event id, if it is readable.
     pub id: Option<HookId>,
 }
 
-/// A `NAME=VALUE` of a dialect comment.
+/// `NAME=VALUE` of a `# tfbc:` comment.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'ast> {
-    /// Left of `=`.
+    /// Text before `=`.
     pub name: Spanned<&'ast [u8]>,
-    /// Right of `=`, without blanks around it.
+    /// Text after `=`, trimmed.
     pub value: Spanned<&'ast [u8]>,
 }
 
-/// Warnings that a comment allows.
+/// Codes that a comment allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Allow<'ast> {
-    /// The codes, as they are written; at least one.
+    /// The codes as written; at least one.
     pub codes: &'ast [Spanned<&'ast [u8]>],
-    /// The stanza or element that it is about; `None`: the whole file.
+    /// Stanza or element that the comment applies to; `None` for the whole file.
     pub scope: Option<Span>,
-    /// What goes when the comment is deleted: the comment, and the line that it stands on alone.
+    /// The range that a fix deletes: the comment, with its line if nothing else is on it.
     pub whole: Span,
 }
 
@@ -63,17 +63,17 @@ pub struct Stanza<'ast> {
     pub span: Span,
     /// The event id.
     pub id: Spanned<HookId>,
-    /// Version and release, compared as a pair.
+    /// Version and release; compared as a pair.
     pub version: Spanned<(u32, u32)>,
-    /// `L=`, when it stands there.
+    /// The `L=` field, if present.
     pub level: Option<Spanned<Level>>,
-    /// The event label, when there is one.
+    /// The event label, if present.
     pub label: Option<Label<'ast>>,
-    /// What follows.
+    /// Items after the label.
     pub body: Descriptor<'ast>,
 }
 
-/// The text column in which a stanza's text begins.
+/// Text column in which the output of a stanza begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
     /// `L=APPL`, column 1.
@@ -88,12 +88,12 @@ pub enum Level {
     Zero,
 }
 
-/// A stanza's label.
+/// Label of a stanza.
 #[derive(Debug, Clone, Copy)]
 pub struct Label<'ast> {
-    /// The text as written, with a leading `@` if it has one.
+    /// The text as written, including a leading `@`.
     pub text: Text<'ast>,
-    /// Whether it begins with `@`: listed by `-j`, not printed.
+    /// True if it begins with `@`: listed by `-j`, but not printed.
     pub hidden: bool,
 }
 
@@ -103,27 +103,27 @@ pub type Descriptor<'ast> = &'ast [Item<'ast>];
 /// A quoted string or a bare word.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'ast> {
-    /// The bytes to print: no quotes, continuations joined.
+    /// Bytes to print, without quotes and with continued lines joined.
     pub bytes: &'ast [u8],
-    /// Where it stands, quotes included.
+    /// Span, including the quotes.
     pub span: Span,
-    /// How it was written.
+    /// Form in the source.
     pub kind: TextKind,
 }
 
-/// How a text was written.
+/// Form of a text in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKind {
-    /// `"text"`: exact, no soft blank.
+    /// `"text"`: printed exactly, without a soft blank.
     Quoted,
-    /// A bare word; `soft` says whether a soft blank follows (no item stands directly behind it).
+    /// A bare word.
     Word {
-        /// Whether a soft blank follows the word.
+        /// True if a soft blank follows: no item is directly adjacent to the word.
         soft: bool,
     },
 }
 
-/// One item of a descriptor. There are many: what is large stands apart.
+/// One item of a descriptor. Large nodes are behind a reference, because items are numerous.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'ast> {
     /// `"text"` or a bare word.
@@ -134,11 +134,11 @@ pub enum Item<'ast> {
     Newline(Span),
     /// `\t`
     Tab(Span),
-    /// A code that moves the data pointer.
+    /// Code that moves the data pointer.
     Move(Spanned<Move>),
-    /// A code that prints.
+    /// Code that prints.
     Code(Spanned<Code>),
-    /// `$name` or `$name%cast`: a value, a text, an action or a subroutine, as the name resolves.
+    /// `$name` or `$name%cast`. The name may be a value, a text, an action or a subroutine; the compiler resolves it.
     Macro(&'ast MacroRef<'ast>),
     /// `{{ $name = EXPR }}`
     Assign(&'ast Assign<'ast>),
@@ -159,7 +159,7 @@ pub enum Item<'ast> {
 }
 
 impl Item<'_> {
-    /// Where the item stands.
+    /// Span of the whole item.
     pub fn span(&self) -> Span {
         match self {
             Item::Text(text) => text.span,
@@ -180,97 +180,97 @@ impl Item<'_> {
     }
 }
 
-/// A backquoted string, cut into its own text and what is expanded in it.
+/// A backquoted string, split into text, codes and macros.
 #[derive(Debug, Clone, Copy)]
 pub struct Backquoted<'ast> {
-    /// The parts in order; neighbouring texts are joined.
+    /// Parts in order; adjacent texts are merged.
     pub parts: &'ast [Part<'ast>],
-    /// Where it stands, quotes included.
+    /// Span, including the quotes.
     pub span: Span,
 }
 
-/// A part of a backquoted string. Codes and macros print without their soft blank here.
+/// Part of a backquoted string. Codes and macros print without a soft blank here.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'ast> {
-    /// Text of the string's own, blanks included.
+    /// Literal text.
     Text(Spanned<&'ast [u8]>),
-    /// A word that is a printing code.
+    /// Word that is a printing code.
     Code(Spanned<Code>),
-    /// A word that is a position code: it acts.
+    /// Word that is a position code: it moves the data pointer.
     Move(Spanned<Move>),
-    /// `$name` with its cast; subroutines and actions act.
+    /// `$name` with its cast; subroutines and actions run.
     Macro(&'ast MacroRef<'ast>),
 }
 
-/// A name without its `$`, with its place (the `$` included where there is one).
+/// A name without `$`; the span includes the `$`.
 pub type Name<'ast> = Spanned<&'ast [u8]>;
 
 /// `$name[%cast]`
 #[derive(Debug, Clone, Copy)]
 pub struct MacroRef<'ast> {
-    /// The name without `$`.
+    /// Name without `$`.
     pub name: &'ast [u8],
-    /// The cast behind `%`.
+    /// Cast after `%`.
     pub cast: Option<Spanned<Cast<'ast>>>,
-    /// Where it stands, `$` and cast included.
+    /// Span, including `$` and cast.
     pub span: Span,
 }
 
-/// What stands behind `%`.
+/// Cast after `%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cast<'ast> {
-    /// A printing code of section 6 but `HB` and `HT`; `%X0` is [`Code::HexByte`].
+    /// A printing code other than `HB` and `HT`; `%X0` is [`Code::HexByte`].
     Code(Code),
-    /// `%Wm.n`: bits `low` to `high`, bit 0 the least significant; the parser has checked 0 ≤ low ≤ high ≤ 63.
+    /// `%Wm.n`: bits `low` to `high`, bit 0 is the least significant. The parser guarantees 0 ≤ low ≤ high ≤ 63.
     Bits {
         /// First bit.
         low: u8,
         /// Last bit, inclusive.
         high: u8,
     },
-    /// `%W` alone or any other letters (`%HB` too): prints as an uncast user macro, with a warning.
+    /// `%W` alone or any other letters, `%HB` included. Prints like a user macro without a cast, with a warning.
     Unknown(&'ast [u8]),
 }
 
-/// The size of a field.
+/// Size of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u8),
-    /// The hook's word: 4 or 8 bytes.
+    /// Word of the hook: 4 or 8 bytes.
     Word,
 }
 
-/// A code that moves the data pointer. Sums saturate at `u32::MAX`; the pointer itself saturates at 2^31 bytes.
+/// Code that moves the data pointer. Counts saturate at `u32::MAX`, the pointer itself at 2^31 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
-    /// `Gm.n`: go to byte m, bit n.
+    /// `Gm.n`: goes to byte m, bit n.
     Goto {
         /// m
         bytes: u32,
         /// n, may exceed 7
         bits: u32,
     },
-    /// `Om.n`: advance m bytes, n bits.
+    /// `Om.n`: skips m bytes and n bits.
     Omit {
         /// m
         bytes: u32,
         /// n, may exceed 7
         bits: u32,
     },
-    /// `Rm`: back m bytes; `R0` rounds down to a byte.
+    /// `Rm`: goes back m bytes; `R0` rounds down to a whole byte.
     Reverse {
         /// m
         bytes: u32,
     },
-    /// `Wm`: go to word m of the buffer.
+    /// `Wm`: goes to word m of the buffer.
     Word {
         /// m
         words: u32,
     },
 }
 
-/// A code that prints. Sizes are legal ones: the parser has refused the others.
+/// Code that prints. The parser guarantees valid sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// `Am.n`: text of up to m bytes, padded to n. `Am` has `width` 0.
@@ -289,7 +289,7 @@ pub enum Code {
     },
     /// `X0`: one byte as two hex digits, no soft blank.
     HexByte,
-    /// `Xm`, 1 to 16 bytes or a word.
+    /// `Xm`: 1 to 16 bytes or a word.
     Hex(Size),
     /// `Dm`
     Signed(Size),
@@ -297,7 +297,7 @@ pub enum Code {
     Unsigned(Size),
     /// `om`
     Octal(Size),
-    /// `F4`, `F8`: a size in bytes.
+    /// `F4`, `F8`: size in bytes.
     Float(u8),
     /// `HB`
     HookBytes,
@@ -314,24 +314,24 @@ pub enum Code {
 /// `{{ $name = EXPR }}`
 #[derive(Debug, Clone, Copy)]
 pub struct Assign<'ast> {
-    /// The macro.
+    /// Macro that is assigned.
     pub name: Name<'ast>,
-    /// Its value.
+    /// Assigned value.
     pub value: &'ast Expr<'ast>,
-    /// Where it stands, braces included.
+    /// Span, including the braces.
     pub span: Span,
 }
 
 /// An arithmetic expression on 64-bit values.
 #[derive(Debug, Clone, Copy)]
 pub enum Expr<'ast> {
-    /// A format code: reads at the data pointer and moves it.
+    /// Format code: reads at the data pointer and advances it.
     Code(Spanned<Code>),
-    /// A macro, perhaps cast.
+    /// Macro, with or without a cast.
     Macro(&'ast MacroRef<'ast>),
-    /// A constant; one above 2^64 - 1 has been refused.
+    /// Constant; the parser refuses values above 2^64 - 1.
     Const(Spanned<u64>),
-    /// `left op right`; parentheses leave no node.
+    /// `left op right`. Parentheses have no node of their own.
     Binary {
         /// The operator.
         op: Spanned<BinaryOp>,
@@ -343,7 +343,7 @@ pub enum Expr<'ast> {
 }
 
 impl Expr<'_> {
-    /// Where the expression stands.
+    /// Span of the expression, without parentheses around it.
     pub fn span(&self) -> Span {
         match self {
             Expr::Code(node) => node.span,
@@ -354,7 +354,7 @@ impl Expr<'_> {
     }
 }
 
-/// An operator; precedence as in C: `*` `/`, then `+` `-`, then `&`.
+/// Operator. Precedence as in C: `*` `/`, then `+` `-`, then `&`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BinaryOp {
     /// `+`, wrapping
@@ -363,23 +363,23 @@ pub enum BinaryOp {
     Sub,
     /// `*`, wrapping
     Mul,
-    /// `/`, toward zero; by zero gives 0
+    /// `/`, rounds toward zero; division by zero gives 0
     Div,
     /// `&`
     And,
 }
 
-/// What a switch, loop or BITFLAGS reads: a code or a macro (a function parameter is a macro by its form).
+/// Input of a switch, loop or BITFLAGS: a code or a macro. A function parameter has the form of a macro.
 #[derive(Debug, Clone, Copy)]
 pub enum Selector<'ast> {
-    /// A format code; the pointer advances.
+    /// Format code; advances the data pointer.
     Code(Spanned<Code>),
-    /// A macro with or without cast.
+    /// Macro, with or without a cast.
     Macro(&'ast MacroRef<'ast>),
 }
 
 impl Selector<'_> {
-    /// Where it stands.
+    /// Span of the selector.
     pub fn span(&self) -> Span {
         match self {
             Selector::Code(node) => node.span,
@@ -391,38 +391,38 @@ impl Selector<'_> {
 /// `selector [& mask] , case , … case`
 #[derive(Debug, Clone, Copy)]
 pub struct Switch<'ast> {
-    /// What is compared.
+    /// Value that is compared.
     pub selector: Selector<'ast>,
     /// `& mask`, typed like a match value.
     pub mask: Option<Value<'ast>>,
-    /// The cases in order, at least one.
+    /// Cases in order; at least one.
     pub cases: &'ast [Case<'ast>],
-    /// From the selector to the last case.
+    /// Span from the selector to the last case.
     pub span: Span,
 }
 
 /// `matchvalue body`
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'ast> {
-    /// What the selector is compared with.
+    /// Value that the selector must have.
     pub value: MatchValue<'ast>,
-    /// What a match prints.
+    /// Items printed on a match.
     pub body: Body<'ast>,
 }
 
-/// A match value, not yet typed.
+/// Match value; its type depends on the selector and is not known yet.
 #[derive(Debug, Clone, Copy)]
 pub enum MatchValue<'ast> {
     /// `\*`
     Any(Span),
-    /// A bare word: a number or a name, as the selector asks.
+    /// Bare word: a number or a name, depending on the selector.
     Word(Value<'ast>),
     /// A quoted string.
     Quoted(Text<'ast>),
 }
 
 impl MatchValue<'_> {
-    /// Where it stands.
+    /// Span of the value.
     pub fn span(&self) -> Span {
         match self {
             MatchValue::Any(span) => *span,
@@ -432,15 +432,15 @@ impl MatchValue<'_> {
     }
 }
 
-/// The raw bytes of a word in value position (`0x1F`, `-1`, `ENOENT`, `o17`, `B0`).
+/// Raw bytes of a word in the position of a value, such as `0x1F`, `-1`, `ENOENT`, `o17`, `B0`.
 pub type Value<'ast> = Spanned<&'ast [u8]>;
 
-/// A case's body.
+/// Body of a case.
 #[derive(Debug, Clone, Copy)]
 pub enum Body<'ast> {
-    /// A string or one bare word.
+    /// String or bare word.
     Text(Text<'ast>),
-    /// A backquoted string.
+    /// Backquoted string.
     Backquoted(Backquoted<'ast>),
     /// `{ descriptor }`
     Group(Group<'ast>),
@@ -449,31 +449,31 @@ pub enum Body<'ast> {
 /// `{ descriptor }`
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'ast> {
-    /// The items between the braces.
+    /// Items between the braces.
     pub items: Descriptor<'ast>,
-    /// The braces and what is between.
+    /// Span, including the braces.
     pub span: Span,
 }
 
 /// `LOOP count { descriptor }`
 #[derive(Debug, Clone, Copy)]
 pub struct Loop<'ast> {
-    /// How often.
+    /// Number of iterations.
     pub count: Selector<'ast>,
-    /// What is repeated.
+    /// Repeated items.
     pub body: Group<'ast>,
-    /// From `LOOP` to the closing brace.
+    /// Span from `LOOP` to the closing brace.
     pub span: Span,
 }
 
 /// `BITFLAGS selector, entry, …`
 #[derive(Debug, Clone, Copy)]
 pub struct Bitflags<'ast> {
-    /// What is tested.
+    /// Value whose bits are tested.
     pub selector: Selector<'ast>,
-    /// The entries in order, at least one.
+    /// Entries in order; at least one.
     pub entries: &'ast [FlagEntry<'ast>],
-    /// From `BITFLAGS` to the last entry.
+    /// Span from `BITFLAGS` to the last entry.
     pub span: Span,
 }
 
@@ -482,20 +482,20 @@ pub struct Bitflags<'ast> {
 pub enum FlagEntry<'ast> {
     /// `flag "true" ["false"]`
     Flag {
-        /// All these bits must be set.
+        /// Bits that must all be set.
         flag: Value<'ast>,
-        /// Printed when they are.
+        /// Text if they are.
         yes: Text<'ast>,
-        /// Printed when they are not.
+        /// Text if they are not.
         no: Option<Text<'ast>>,
     },
     /// `& mask field "text"`
     Field {
-        /// The bits compared.
+        /// Bits that are compared.
         mask: Value<'ast>,
-        /// What they must be.
+        /// Value that these bits must have.
         field: Value<'ast>,
-        /// Printed when they are.
+        /// Text if they have it.
         text: Text<'ast>,
     },
 }
@@ -505,11 +505,11 @@ pub enum FlagEntry<'ast> {
 pub struct Function<'ast> {
     /// The function's name.
     pub name: Name<'ast>,
-    /// Parameter names, written without `$`.
+    /// Names of the parameters, written without `$`.
     pub params: &'ast [Name<'ast>],
-    /// What a call prints.
+    /// Items printed by a call.
     pub body: Descriptor<'ast>,
-    /// The braces and what is between.
+    /// Span, including the braces.
     pub span: Span,
 }
 
@@ -518,9 +518,9 @@ pub struct Function<'ast> {
 pub struct Call<'ast> {
     /// The function's name.
     pub name: Name<'ast>,
-    /// Codes, macros or numbers only: the parser has refused other expressions.
+    /// Codes, macros or numbers; the parser refuses other expressions.
     pub arguments: &'ast [Expr<'ast>],
-    /// From the name to the closing parenthesis.
+    /// Span from the name to the closing parenthesis.
     pub span: Span,
 }
 
@@ -533,15 +533,15 @@ pub struct Timer<'ast> {
     pub first: &'ast Expr<'ast>,
     /// Second half of the key.
     pub second: &'ast Expr<'ast>,
-    /// From the keyword to the closing parenthesis.
+    /// Span from the keyword to the closing parenthesis.
     pub span: Span,
 }
 
-/// What a timer item does.
+/// Action of a timer item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerAction {
-    /// Stores the event's time under the pair.
+    /// Stores the time of the event under the key.
     Start,
-    /// Prints the time since, in brackets, and forgets it.
+    /// Prints the time since the start, in brackets, and forgets it.
     End,
 }

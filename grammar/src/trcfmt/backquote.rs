@@ -1,4 +1,4 @@
-//! Backquoted strings: cut into their own text and what is expanded in them.
+//! Backquoted strings: splits them into text, codes and macros.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::word::{self, CodeWord};
 use crate::{Span, Spanned, codes};
 
 impl<'ast> Actions<'ast, '_> {
-    /// The backquoted string at `span`, quotes included.
+    /// Parses the backquoted string at `span`, quotes included.
     pub fn backquoted(&self, span: Span) -> Backquoted<'ast> {
         let inner = Span::new(span.start + 1, span.end - 1);
         self.lint_escapes(inner, b"n");
@@ -45,7 +45,7 @@ impl<'ast> Actions<'ast, '_> {
         parts.into_bump_slice()
     }
 
-    /// What a token expands to; `None` when it is text.
+    /// Expansion of a token; `None` if it is text.
     fn part(&self, text: &Joined, token: Result<QuoteToken, ()>, range: Range<usize>) -> Option<Part<'ast>> {
         match token {
             Ok(QuoteToken::Word) => self.code(text, range),
@@ -57,7 +57,7 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    /// The code at `range`; `None` if it is text.
+    /// The format code at `range`; `None` if it is text.
     fn code(&self, text: &Joined, range: Range<usize>) -> Option<Part<'ast>> {
         match word::code(&text.bytes()[range.clone()])? {
             CodeWord::Prints(code) => Some(Part::Code(Spanned::new(code, text.span(range)))),
@@ -66,10 +66,10 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    /// A `%` directly behind a macro always begins a cast.
+    /// Reports a `%` after a macro that begins no valid cast: it is never text there.
     fn require_cast(&self, text: &Joined, at: usize) {
         if text.bytes().get(at) == Some(&b'%') {
-            let error = self.reports.error(&codes::CAST, text.span(at..at + 1), "`%` behind a macro begins no cast");
+            let error = self.reports.error(&codes::CAST, text.span(at..at + 1), "`%` after a macro begins no cast");
             self.reports.add(error.with_help("put the `%` in a string of its own to print it"));
         }
     }
@@ -82,7 +82,7 @@ impl<'ast> Actions<'ast, '_> {
     }
 }
 
-/// Places of a word's codes that no letter, digit or `_` touches.
+/// Ranges of the format codes in a word that are not adjacent to a letter, digit or `_`.
 fn codes_in(word: &[u8]) -> Vec<Range<usize>> {
     let n_touching = |from: usize| {
         let is_touching = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
@@ -96,7 +96,7 @@ fn codes_in(word: &[u8]) -> Vec<Range<usize>> {
             at += 1;
             continue;
         }
-        // A code may go on with a dot and digits.
+        // A bit-position code such as `B0.3` has a dot and more digits.
         let more = if word.get(end) == Some(&b'.') { n_touching(end + 1) } else { 0 };
         let is_longer = more > 0 && word::code(&word[at..end + 1 + more]).is_some();
         let end = if is_longer { end + 1 + more } else { end };

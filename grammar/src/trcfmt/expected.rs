@@ -1,7 +1,7 @@
-//! The parser's complaint, rewritten for people.
+//! Error messages for syntax errors.
 //!
-//! The parser knows the token that it could not take, and the list of those it could. What stands before, and which
-//! braces are open, often tells more: most of this file looks for the mistake that was probably made.
+//! The parser only knows the unexpected token and the list of valid ones. Earlier tokens and open braces often reveal
+//! more: most of this file guesses the mistake that was probably made.
 
 use lalrpop_util::ParseError;
 
@@ -11,7 +11,7 @@ use super::token::Token;
 use crate::reports::{Reports, excerpt};
 use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
 
-/// Turns the error that ended a stanza's parse into a diagnostic.
+/// Turns the error that ended the parse of a stanza into a diagnostic.
 pub(crate) fn explain<'s>(
     reports: &Reports<'s>,
     lexer: &Lexer<'s>,
@@ -19,8 +19,8 @@ pub(crate) fn explain<'s>(
 ) -> Diagnostic {
     match error {
         ParseError::User { error: Fatal::Nesting(span, max) } => reports
-            .error(&codes::NESTING, span, format!("braces and parentheses nest deeper than {max}"))
-            .with_help("move inner parts to functions; `--max-nesting` raises the limit"),
+            .error(&codes::NESTING, span, format!("braces and parentheses are nested deeper than {max}"))
+            .with_help("move inner parts to functions, or raise the limit with `--max-nesting`"),
         ParseError::User { error: Fatal::Operators(span) } => reports
             .error(&codes::OPERATORS, span, format!("expression has more than {MAX_OPERATORS} operators"))
             .with_help("assign parts of it to macros"),
@@ -40,7 +40,7 @@ pub(crate) fn explain<'s>(
     }
 }
 
-/// What the parser met: a token, or the end of the stanza.
+/// Token that the parser did not accept; `None` at the end of the stanza.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     token: Option<Token>,
@@ -51,7 +51,7 @@ struct Complaint<'c, 's> {
     reports: &'c Reports<'s>,
     lexer: &'c Lexer<'s>,
     found: Found,
-    /// The tokens that could be taken, by their names in the grammar, between double quotes.
+    /// Names of the accepted tokens in the grammar, in double quotes.
     expected: Vec<String>,
 }
 
@@ -96,12 +96,12 @@ impl Complaint<'_, '_> {
         self.expected.iter().any(|expected| expected.trim_matches('"') == name)
     }
 
-    /// Whether an item could stand here.
+    /// True if an item is accepted here.
     fn wants_item(&self) -> bool {
         self.wants("newline")
     }
 
-    /// The token before the one that was found, and the one before that.
+    /// The two tokens before the unexpected one, nearest first.
     fn before(&self) -> [(Token, Span); 2] {
         let [first, second, third] = self.lexer.recent();
         if self.found.token.is_some() { [second, first] } else { [third, second] }
@@ -111,43 +111,43 @@ impl Complaint<'_, '_> {
         if let Some(diagnostic) = self.unclosed_bracket() {
             return diagnostic;
         }
-        let message = format!("stanza ends where {} is expected", self.wanted());
+        let message = format!("stanza ends, expected {}", self.wanted());
         let error = self.error(&codes::UNEXPECTED, message).with_label("the stanza ends here");
-        error.with_help("end the line with `\\` where the stanza goes on in the next line")
+        error.with_help("end the line with `\\` if the stanza continues on the next line")
     }
 
-    /// The innermost brace or parenthesis that is open; `{{` counts as one.
+    /// Reports the innermost open bracket; `{{` is reported as one.
     fn unclosed_bracket(&self) -> Option<Diagnostic> {
         let open = self.lexer.innermost()?;
         let span = if open.follows_brace { Span::new(open.span.start - 1, open.span.end) } else { open.span };
         let message = format!("`{}` is not closed", self.text(span));
         let error = self.reports.error(&codes::BRACKET, span, message).with_label("opened here");
-        Some(error.with_secondary(self.reports.id(), self.found.span, "its end is missing before this"))
+        Some(error.with_secondary(self.reports.id(), self.found.span, "expected its end before this"))
     }
 
     fn bad_hook_id(&self) -> Diagnostic {
         let word = self.reports.source.slice(self.found.span);
         let text = self.found_text();
         if hook_id(word) == Err(IdFault::Subhook) {
-            let message = format!("`{text}` is no event id: a 4-digit id below 1000 ends in 0");
-            let help = "write the 3 digits of the hook, with or without a 0 behind them";
+            let message = format!("`{text}` is not an event id: a 4-digit id below 1000 must end in 0");
+            let help = "write the 3 digits of the hook, with or without a 0 after them";
             return self.error(&codes::HOOK_ID, message).with_help(help);
         }
-        let error = self.error(&codes::HOOK_ID, format!("stanza begins with `{text}`, which is no event id"));
-        error.with_help("an event id is 3 or 4 hexadecimal digits; to continue a stanza, end the line before with `\\`")
+        let error = self.error(&codes::HOOK_ID, format!("stanza begins with `{text}`, which is not an event id"));
+        error.with_help("write 3 or 4 hexadecimal digits; to continue a stanza, end the previous line with `\\`")
     }
 
     fn bad_version(&self) -> Diagnostic {
         let message = format!("expected version and release such as `1.0`, found `{}`", self.found_text());
-        let help = "write two decimal numbers below 2^32 with a dot between, behind the event id";
+        let help = "write two decimal numbers below 2^32, separated by a dot, after the event id";
         self.error(&codes::VERSION, message).with_help(help)
     }
 
     fn bad_level(&self) -> Diagnostic {
         let text = self.found_text();
-        const LEVELS: &str = "the levels are `APPL`, `SVC`, `KERN`, `INT` and `0`";
+        const LEVELS: &str = "use one of the levels `APPL`, `SVC`, `KERN`, `INT` and `0`";
         let levels = ["L=APPL", "L=SVC", "L=KERN", "L=INT"];
-        let error = self.error(&codes::LEVEL, format!("`{text}` names no level"));
+        let error = self.error(&codes::LEVEL, format!("`{text}` is not a level"));
         match levels.iter().find(|level| level.eq_ignore_ascii_case(&text)) {
             Some(level) => {
                 let title = format!("write `{level}`");
@@ -164,7 +164,7 @@ impl Complaint<'_, '_> {
         let quote = Span::new(start, start + 1);
         let message = format!("string has no closing `{}` in its stanza", self.text(quote));
         let error = self.reports.error(&codes::UNCLOSED, quote, message).with_label("begins here");
-        error.with_help("a string goes on in the next line only behind a `\\` at line end")
+        error.with_help("add the closing quote, or end the line with `\\` to continue the string")
     }
 
     fn stray_byte(&self) -> Diagnostic {
@@ -172,17 +172,17 @@ impl Complaint<'_, '_> {
         let bytes = self.reports.source.slice(Span::new(self.found.span.start, self.lexer.end()));
         match bytes.first() {
             Some(b'%') if matches!(before, Token::Macro) && place.end == self.found.span.start => {
-                let error = self.error(&codes::CAST, "`%` behind a macro begins no cast");
-                error.with_help("a cast is letters and digits, such as `%U4`; put the `%` in quotes to print it")
+                let error = self.error(&codes::CAST, "`%` after a macro begins no cast");
+                error.with_help("write a cast such as `%U4`, or put the `%` in quotes to print it")
             }
             Some(b'$') => self.error(&codes::STRAY_BYTE, "`$` is not followed by a name").with_help(QUOTE_HELP),
             Some(b'\\') => {
                 let next = Span::new(self.found.span.start, (self.found.span.start + 2).min(self.lexer.end()));
-                let error = self.error(&codes::STRAY_BYTE, format!("`{}` is no escape", self.text(next)));
-                error.with_help("outside quotes there are `\\n`, `\\t`, `\\*` and `\\` at line end")
+                let error = self.error(&codes::STRAY_BYTE, format!("`{}` is not an escape", self.text(next)));
+                error.with_help("use `\\n`, `\\t`, `\\*` or, at line end, `\\`")
             }
             _ if self.lexer.is_in_expression() => {
-                let message = format!("`{}` has no place in an expression", self.found_text());
+                let message = format!("`{}` is not allowed in an expression", self.found_text());
                 self.error(&codes::STRAY_BYTE, message).with_help(OPERATORS_HELP)
             }
             _ => {
@@ -192,14 +192,14 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// `&` belongs to BITFLAGS, to the mask of a switch and to expressions.
+    /// Reports a misplaced `&`. It is valid in BITFLAGS, in the mask of a switch and in expressions.
     fn stray_ampersand(&self) -> Option<Diagnostic> {
         let [(before, place), (second, second_place)] = self.before();
         let is_selector = |token| matches!(token, Token::Code(_) | Token::IllegalCode | Token::Macro);
         let in_text = !self.lexer.is_in_expression();
         let is_ampersand = matches!(self.found.token, Some(Token::Ampersand));
         let (span, message) = if is_ampersand && in_text && !self.wants("constant") {
-            (self.found.span, "`&` where no mask can stand")
+            (self.found.span, "`&` is not allowed here")
         } else if matches!(before, Token::Ampersand) && is_selector(second) && self.wants("word") {
             (place, "`&` is not followed by a mask")
         } else if matches!(second, Token::Ampersand) && self.expected.len() == 1 && self.wants(",") {
@@ -223,16 +223,16 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// A closing brace or parenthesis comes before what it should close is complete.
+    /// Reports a closing bracket before its content is complete.
     fn closing_early(&self) -> Diagnostic {
         if self.wants("} before }") && !self.wants("}") && !self.wants("=") {
             let error = self.error(&codes::BRACKET, "`{{` is closed by a single `}`");
-            return error.with_help("write `}}`, without a blank between");
+            return error.with_help("write `}}` without a blank");
         }
         if self.wants("backquoted string") { self.case_body() } else { self.unexpected() }
     }
 
-    /// A word of C at the parenthesis that was found, or at the innermost open one: `if (`, `printf(`.
+    /// Reports a keyword of C before the current or innermost open parenthesis: `if (`, `printf(`.
     fn foreign_word(&self) -> Option<Diagnostic> {
         let paren = match self.found.token {
             Some(Token::OpenParen) => self.found.span,
@@ -248,25 +248,27 @@ impl Complaint<'_, '_> {
 
     fn lone_brace(&self) -> Diagnostic {
         let [(before, place), (second, second_place)] = self.before();
-        let error = self.error(&codes::BRACKET, "`{` begins neither an assignment nor a case's body");
+        let error = self.error(&codes::BRACKET, "`{` begins neither an assignment nor the body of a case");
         let text = self.text(place);
         let ends_case = matches!(second, Token::Quoted | Token::Backquoted | Token::Word | Token::CloseBrace);
         let may_precede = ends_case || matches!(second, Token::Macro | Token::Code(_));
         match before {
-            Token::OpenBraces => error.with_help("a body's braces hold those of an assignment: `{ {{ $name = … }} }`"),
+            Token::OpenBraces => {
+                error.with_help("put the assignment inside the braces of the body: `{ {{ $name = … }} }`")
+            }
             Token::Number | Token::Word if may_precede => {
-                let fix = Fix::guess("put in the comma", [Edit::insert(second_place.end, ",")]);
-                let help = format!("a comma is missing before a case's match value: write `, {text} {{ … }}`");
+                let fix = Fix::guess("add the comma", [Edit::insert(second_place.end, ",")]);
+                let help = format!("add a comma before the match value: `, {text} {{ … }}`");
                 error.with_help(help).with_fix(fix)
             }
             Token::Macro | Token::Code(_) => {
-                let help = format!("a comma and a match value are missing before a case's body: `{text}, 1 {{ … }}`");
+                let help = format!("add a comma and a match value before the body: `{text}, 1 {{ … }}`");
                 error.with_help(help)
             }
             Token::Quoted if matches!(second, Token::Number | Token::Word | Token::Any) => {
-                error.with_help(format!("a case has one body: move the text into the braces: `{{ {text} … }}`"))
+                error.with_help(format!("move the text into the braces: `{{ {text} … }}`"))
             }
-            _ => error.with_help("write `{{ $name = … }}`; a body's braces stand behind a match value or a LOOP count"),
+            _ => error.with_help("write `{{ $name = … }}`; braces of a body follow a match value or a LOOP count"),
         }
     }
 
@@ -276,7 +278,7 @@ impl Complaint<'_, '_> {
         let error = self.error(&codes::BRACKET, "`(` begins no call here");
         if is_word && place.end < self.found.span.start {
             let fix = Fix::guess("delete the blank", [Edit::delete(Span::new(place.end, self.found.span.start))]);
-            error.with_help(format!("a call is written without a blank: `{}(`", self.text(place))).with_fix(fix)
+            error.with_help(format!("write the call without a blank: `{}(`", self.text(place))).with_fix(fix)
         } else if matches!(before, Token::FunctionName) {
             self.case_body()
         } else {
@@ -287,32 +289,33 @@ impl Complaint<'_, '_> {
     fn stray_comma(&self) -> Diagnostic {
         let [(before, place), _] = self.before();
         if matches!(before, Token::Move(_)) {
-            let message = format!("`{}` moves the data pointer and selects nothing", self.text(place));
+            let message = format!("`{}` moves the data pointer and cannot select", self.text(place));
             return self
                 .reports
                 .error(&codes::POSITION_VALUE, place, message)
-                .with_help("a switch begins with a code that reads, or with a macro");
+                .with_help("begin a switch with a code that reads, or with a macro");
         }
-        let error = self.error(&codes::STRAY_COMMA, "comma behind what selects nothing");
-        error.with_help("a comma follows a switch's selector or case; a case's text of several words needs quotes")
+        let error = self.error(&codes::STRAY_COMMA, "comma after an item that cannot select");
+        error
+            .with_help("use commas after the selector and the cases of a switch; put a text of several words in quotes")
     }
 
     fn wildcard(&self) -> Diagnostic {
-        let error = self.error(&codes::UNEXPECTED, "`\\*` stands where no match value can stand");
-        error.with_help("`\\*` begins a case of a switch, after a comma: `, \\*`; put it in quotes to print it")
+        let error = self.error(&codes::UNEXPECTED, "`\\*` is only allowed as a match value");
+        error.with_help("write `, \\*` to begin a case of a switch, or put it in quotes to print it")
     }
 
     fn case_body(&self) -> Diagnostic {
         let (text, span) = (self.found_text(), self.found.span);
         match self.found.token {
             Some(Token::Loop | Token::Bitflags | Token::StartTimer | Token::EndTimer | Token::FunctionName) => {
-                let message = format!("`{text}` cannot be a case's body without braces");
+                let message = format!("`{text}` needs braces as the body of a case");
                 self.reports.error(&codes::CASE_BODY, span, message).with_help(format!("write `{{ {text} … }}`"))
             }
             _ => {
                 let error =
-                    self.error(&codes::CASE_BODY, format!("expected a case's body, found {}", self.found_name()));
-                error.with_help("a body is a string, one bare word, or items in braces")
+                    self.error(&codes::CASE_BODY, format!("expected the body of a case, found {}", self.found_name()));
+                error.with_help("write a string, one bare word, or items in braces")
             }
         }
     }
@@ -342,24 +345,24 @@ impl Complaint<'_, '_> {
             return Some(help.into());
         }
         match self.found.token? {
-            Token::Name if self.wants("macro") => Some(format!("a macro is written with `$`: `${text}`")),
-            Token::Minus if self.wants("constant") => Some("there is no unary minus: write `0 - …`".into()),
-            Token::Quoted if self.wants("constant") => Some("expressions are numbers; text stands outside".into()),
+            Token::Name if self.wants("macro") => Some(format!("write macros with `$`: `${text}`")),
+            Token::Minus if self.wants("constant") => Some("write `0 - …`: there is no unary minus".into()),
+            Token::Quoted if self.wants("constant") => Some("move the text out of the expression".into()),
             Token::Number if self.wants("macro") && self.wants("format code") => {
                 Some(format!("assign it first: `{{{{ $n = {text} }}}}`, and use `$n`"))
             }
-            Token::Macro if self.wants("name") => Some("parameters are written without `$`".into()),
+            Token::Macro if self.wants("name") => Some("write parameters without `$`".into()),
             Token::Code(_) | Token::Loop | Token::Bitflags if self.wants("string") => {
                 Some(format!("put it in quotes to print these letters: `\"{text}\"`"))
             }
             Token::Word if self.wants("function name") => {
-                Some("assignments are `{{ $name = … }}`, functions `{{ name(param) … }}`".into())
+                Some("write `{{ $name = … }}` for an assignment, `{{ name(param) … }}` for a function".into())
             }
             _ => None,
         }
     }
 
-    /// What was found, for a message.
+    /// Name of the unexpected token, for a message.
     fn found_name(&self) -> String {
         match self.found.token {
             None => "the end of the stanza".into(),
@@ -370,16 +373,16 @@ impl Complaint<'_, '_> {
         }
     }
 
-    /// What could be taken, for a message.
+    /// Name of the expected tokens, for a message.
     fn wanted(&self) -> &'static str {
         let wanted = [
             (self.wants("event id"), "an event id"),
             (self.wants("version"), "a version such as `1.0`"),
             (self.wants_item(), "an item"),
             (self.wants("wildcard"), "a match value"),
-            (self.wants("backquoted string"), "a case's body"),
+            (self.wants("backquoted string"), "the body of a case"),
             (self.wants("string"), "a text"),
-            (self.wants("constant") && self.wants("name"), "a parameter's name"),
+            (self.wants("constant") && self.wants("name"), "the name of a parameter"),
             (self.wants("constant"), "a format code, a macro or a constant"),
             (self.wants("macro") && self.wants("function name"), "`$name =` or `name(`"),
             (self.wants("macro"), "a format code or a macro"),
@@ -401,19 +404,19 @@ impl Complaint<'_, '_> {
     }
 }
 
-/// Help for words of C that trcfmt does not have.
+/// Help for keywords of C that trcfmt does not have.
 pub fn foreign_word(word: &[u8]) -> Option<&'static str> {
     Some(match &word.to_ascii_lowercase()[..] {
         b"if" | b"else" | b"elif" | b"switch" | b"case" => {
-            "a switch chooses by a value: `$D1%U4, 0 \"off\", 1 { \"on \" X4 }, \\* \"other\"`"
+            "use a switch: `$D1%U4, 0 \"off\", 1 { \"on \" X4 }, \\* \"other\"`"
         }
-        b"while" | b"for" => "a loop is a LOOP, a count and a body: `LOOP $D1 { X4 }`",
-        b"printf" => "texts and codes print in their order: `\"pid=\" $D1%U4`",
+        b"while" | b"for" => "use LOOP with a count and a body: `LOOP $D1 { X4 }`",
+        b"printf" => "write texts and codes in the order of the output: `\"pid=\" $D1%U4`",
         _ => return None,
     })
 }
 
 const QUOTE_HELP: &str = "put it in quotes to print it";
-const OPERATORS_HELP: &str = "the operators are `+ - * / &`";
-const MASK_HELP: &str = "a mask is a number between a switch's selector and its comma, such as `HT & 0x07,`; \
+const OPERATORS_HELP: &str = "use the operators `+ - * / &`";
+const MASK_HELP: &str = "write a mask between a selector and its comma, such as `HT & 0x07,`; \
     put the `&` in quotes to print it";

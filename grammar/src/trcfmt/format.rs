@@ -1,15 +1,14 @@
-//! One canonical layout of a format file.
+//! Canonical layout of a format file.
 //!
-//! Stanzas are laid out from their tokens (`layout`), which stay as they are, so that the layout of a layout is the same.
-//! Comments stay in their place, one blank line stays of several, and a stanza with an error stays byte for byte.
+//! Stanzas are laid out from their tokens (see `layout`). Tokens never change, so a second run changes nothing.
+//! Comments stay in place, several blank lines become one, and a stanza with an error is kept byte for byte.
 
 use super::layout;
 use super::lines::{LineKind, LogicalLine, is_blank, is_update, logical_lines};
 use super::parse::parse_within;
 use crate::{Arena, Formatted, Rewrite, Severity, Source, SourceId, SourceLimits, Span};
 
-/// Lays out a format file: what to rewrite to bring it into the canonical form. What it means stays the same, and so does
-/// every comment.
+/// Returns the rewrites that bring a format file into the canonical layout. Meaning and comments stay unchanged.
 ///
 /// ```
 /// use tfbc_grammar::{Source, SourceId, SourceLimits, trcfmt};
@@ -31,8 +30,8 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
     Formatted { rewrites, diagnostics }
 }
 
-/// What to rewrite in a format file, with the layout of each stanza, without its last line end, from somebody who keeps
-/// them. A stanza for which there is none stays as it is.
+/// Returns the rewrites of a format file, with the layout of stanzas from a caller that caches them. `stanza` returns a
+/// layout without its last line end, or `None` to keep the stanza as it is.
 pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<Vec<u8>>) -> Vec<Rewrite> {
     let line_end = line_end(source);
     let is_update = is_update(source);
@@ -41,7 +40,7 @@ pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<
         let text = match line.kind {
             LineKind::Stanza if is_update => stanza(&line).map(|layout| [b"+ ", &layout[..]].concat()),
             LineKind::Stanza => stanza(&line),
-            // What stands before the `\` may end in another.
+            // Trimming must not bring another `\` to the end of the comment.
             LineKind::Comment => line.dangling.is_none().then(|| writer.comment(&line)),
             LineKind::Blank | LineKind::Deletion | LineKind::Unknown => None,
         };
@@ -51,7 +50,7 @@ pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<
     writer.rewrites
 }
 
-/// The layout of a stanza that is the whole of a source; `None` where it has an error.
+/// Layout of a source that consists of one stanza; `None` if it has an error.
 pub fn format_stanza(source: &Source, line_end: &[u8]) -> Option<Vec<u8>> {
     let arena = Arena::new();
     let (file, diagnostics) = parse_within(&arena, SourceId(0), source, &SourceLimits::default());
@@ -61,13 +60,13 @@ pub fn format_stanza(source: &Source, line_end: &[u8]) -> Option<Vec<u8>> {
     Some(layout::stanza(source, whole, stanza, line_end))
 }
 
-/// The line end of a file: that of the first line that is not blank, since those before it go.
+/// Line end of a file: that of its first line that is not blank, because blank lines at the start are removed.
 pub fn line_end(source: &Source) -> &'static [u8] {
     let first = logical_lines(source).find(|line| line.kind != LineKind::Blank);
     first_line_end(&source.bytes()[first.map_or(0, |line| line.span.start as usize)..])
 }
 
-/// The first line end in some bytes, `\n` where there is none.
+/// The first line end in `bytes`; `\n` if there is none.
 pub fn first_line_end(bytes: &[u8]) -> &'static [u8] {
     match bytes.iter().position(|byte| *byte == b'\n') {
         Some(at) if bytes[..at].ends_with(b"\r") => b"\r\n",
@@ -79,14 +78,14 @@ struct Writer<'s> {
     source: &'s Source,
     line_end: &'static [u8],
     rewrites: Vec<Rewrite>,
-    /// The blank lines behind what has been written.
+    /// Blank lines read but not yet written.
     blank: Option<Span>,
-    /// Whether anything stands before.
+    /// True if a line was written.
     begun: bool,
 }
 
 impl Writer<'_> {
-    /// Takes in a line and its layout.
+    /// Writes a line; `text` is its layout.
     fn line(&mut self, line: &LogicalLine, text: Option<Vec<u8>>) {
         let whole = Span::new(line.start, line.end);
         if line.kind == LineKind::Blank {
@@ -103,8 +102,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A comment without the blanks around it; one that is continued as it is. A `\r` at its end goes with the blanks, since
-    /// it would make a line end of another kind, unless a `\` stands before it, which would join the next line.
+    /// Trims a comment. A continued comment is kept as it is. A `\r` before the line end is trimmed too, because it
+    /// would change the kind of line end; but not after a `\`, which would join the next line.
     fn comment(&self, line: &LogicalLine) -> Vec<u8> {
         let text = self.source.slice(line.span);
         let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(0);
@@ -114,7 +113,7 @@ impl Writer<'_> {
         if stays { text } else { trimmed }.to_vec()
     }
 
-    /// A text with its line end. A `\r` at its end is no part of that.
+    /// Adds a line end. A text that ends in `\r` gets `\r\n`, so that the `\r` stays part of the text.
     fn ended(&self, mut text: Vec<u8>) -> Vec<u8> {
         text.extend_from_slice(if text.ends_with(b"\r") { b"\r\n" } else { self.line_end });
         text
@@ -126,7 +125,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Blank lines at the end of the file go.
+    /// Removes blank lines at the end of the file.
     fn finish(&mut self) {
         if let Some(blank) = self.blank.take() {
             self.replace(blank, Vec::new());

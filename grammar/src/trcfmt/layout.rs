@@ -1,7 +1,7 @@
-//! The layout of one stanza: where its lines end, and where there are blanks.
+//! Layout of one stanza: line ends and blanks.
 //!
-//! Tokens are written as they are. Two things decide, and none of them depends on the lines of the source: which tokens
-//! stand directly behind each other for a reason, such as `stat=$stat`, and how wide a part is on one line.
+//! Tokens are written unchanged. Two properties decide, and neither depends on the lines of the source: which tokens
+//! must stay adjacent, such as `stat=$stat`, and the width of a part on one line.
 //!
 //! ```text
 //! 10B 1.0 L=KERN "LVM" \
@@ -13,9 +13,9 @@
 //!     BITFLAGS $D2, 0x1 "READ " "", 0x2 "WRITE " ""
 //! ```
 //!
-//! A stanza that fits on one line is one line. In others, the head has a line of its own; items fill lines, texts with the
-//! value behind them; assignments stand apart from what prints, functions alone; behind `\n` a line begins. What is too
-//! wide for a line is opened: a case, an entry, or the items between braces a line.
+//! A stanza that fits on one line is one line. Otherwise the head has a line of its own, and items fill lines; a text
+//! stays with the value after it. Assignments are separated from items that print, a function has lines of its own, and
+//! a line ends after `\n`. Parts that are too wide are split: one case, entry or item per line.
 
 use std::ops::Range;
 
@@ -24,20 +24,20 @@ use super::lexer::Lexer;
 use super::token::Token;
 use crate::{Source, Span};
 
-/// Columns of a line.
+/// Maximum width of a line.
 const WIDTH: usize = 100;
-/// Columns of a line that is continued: a blank and a `\` follow.
+/// Maximum width of a continued line: a blank and a `\` follow.
 const CONTINUED: usize = WIDTH - 2;
-/// How much further in a part's lines stand.
+/// Indentation per level.
 const STEP: usize = 4;
-/// Lines do not begin further in, however deep braces nest.
+/// Maximum indentation, for deeply nested braces.
 const MAX_INDENT: usize = 48;
-/// Values are padded to the widest of their switch or BITFLAGS, unless it is wider than this.
+/// Values of a switch or BITFLAGS are padded to the widest, unless it is wider than this.
 const MAX_PADDED: usize = 20;
-/// The width of a string that has a line end in it: it fits nowhere.
+/// Width of a string that contains a line end: it fits on no line.
 const NEVER_FITS: usize = 1 << 16;
 
-/// The stanza at `line` in its canonical layout, without its last line end.
+/// Canonical layout of the stanza at `line`, without the last line end.
 pub(super) fn stanza(source: &Source, line: Span, stanza: &Stanza, line_end: &[u8]) -> Vec<u8> {
     let pieces = pieces(source.bytes(), line, stanza);
     let mut layout = Layout { source, line_end, pieces, out: Vec::new(), column: 0, next: 0 };
@@ -45,17 +45,17 @@ pub(super) fn stanza(source: &Source, line: Span, stanza: &Stanza, line_end: &[u
     layout.out
 }
 
-/// A token with what comes before it.
+/// A token with the space before it.
 struct Piece {
     span: Span,
-    /// Whether a blank stands before it, so that a line may end there.
+    /// True if a blank precedes it: only there may a line end.
     blank: bool,
-    /// Where it begins when all stands on one line.
+    /// Column, if the whole stanza were on one line.
     at: usize,
     width: usize,
 }
 
-/// The stanza's tokens.
+/// Tokens of the stanza with their blanks.
 fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<Piece> {
     let tokens =
         Lexer::new(bytes, line).map_while(Result::ok).map(|(start, token, end)| (token, Span::new(start, end)));
@@ -65,7 +65,7 @@ fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<Piece> {
     let mut n_open = 0usize;
     for (index, (token, span)) in tokens.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| tokens[before].0);
-        // Arguments stand together, such as `starttimer(0x101,$TID)`.
+        // Arguments have no blanks between them, as in `starttimer(0x101,$TID)`.
         let is_argument = n_open > 0 && before == Some(Token::Comma);
         let is_apart = before.is_some_and(|before| is_apart(before, *token)) && !is_argument;
         let blank = is_apart && joined.binary_search(&span.start).is_err();
@@ -81,7 +81,7 @@ fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<Piece> {
     pieces
 }
 
-/// Whether a blank stands between two tokens, as far as these alone can tell.
+/// True if a blank separates two tokens, judged by their kinds alone.
 fn is_apart(before: Token, token: Token) -> bool {
     let is_begun = matches!(before, Token::OpenBrace | Token::OpenBraces);
     let is_empty = is_begun && matches!(token, Token::CloseBrace | Token::CloseBraces);
@@ -91,7 +91,7 @@ fn is_apart(before: Token, token: Token) -> bool {
     !(is_empty || is_called || is_inside)
 }
 
-/// Columns of a token: characters of UTF-8, other bytes one each.
+/// Width of a token in columns. Each UTF-8 character counts as one, each other byte too.
 fn width(bytes: &[u8]) -> usize {
     if bytes.contains(&b'\n') {
         return NEVER_FITS;
@@ -99,8 +99,8 @@ fn width(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-/// Where the tokens begin that stand directly behind another for a reason, in ascending order: the second brace of a pair,
-/// and what follows a bare word without soft blank.
+/// Start offsets of the tokens that must be adjacent to the one before, in ascending order: second braces of pairs, and
+/// items after a bare word without a soft blank.
 fn joined(tokens: &[(Token, Span)], stanza: &Stanza) -> Vec<u32> {
     let mut joined = Joined { tokens, found: Vec::new() };
     joined.items(stanza.body);
@@ -168,13 +168,13 @@ impl Joined<'_> {
         }
     }
 
-    /// Both pairs of `{{ … }}`.
+    /// Adds the second brace of both pairs of `{{ … }}`.
     fn braces(&mut self, span: Span) {
         self.found.extend([span.start + 1, span.end - 1]);
     }
 }
 
-/// Items that stay on one line where they can: texts, and the value that they lead to.
+/// Items that stay on one line if possible: texts and the value after them.
 struct Unit {
     items: Range<usize>,
     kind: UnitKind,
@@ -182,7 +182,7 @@ struct Unit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnitKind {
-    /// What prints.
+    /// Items that print.
     Printed,
     /// `\n`.
     Newline,
@@ -192,7 +192,7 @@ enum UnitKind {
     Function,
 }
 
-/// Groups the items of a sequence.
+/// Groups the items of a sequence into units.
 fn units(items: Descriptor) -> Vec<Unit> {
     let mut units = Vec::new();
     let mut begun = 0;
@@ -204,7 +204,7 @@ fn units(items: Descriptor) -> Vec<Unit> {
             Item::Function(_) => UnitKind::Function,
             _ => UnitKind::Printed,
         };
-        // Codes that go to where an assignment reads belong to it.
+        // Position codes directly before an assignment belong to it: they set where it reads.
         let n_moves = items[begun..at].iter().rev().take_while(|item| matches!(item, Item::Move(_))).count();
         let first = match kind {
             UnitKind::Printed => begun,
@@ -229,7 +229,7 @@ struct Layout<'s> {
     pieces: Vec<Piece>,
     out: Vec<u8>,
     column: usize,
-    /// The piece that comes next.
+    /// Index of the next piece to write.
     next: usize,
 }
 
@@ -247,25 +247,25 @@ impl Layout<'_> {
         }
     }
 
-    /// The index of the piece at an offset.
+    /// Index of the piece at an offset.
     fn piece(&self, offset: u32) -> usize {
         self.pieces.partition_point(|piece| piece.span.start < offset)
     }
 
-    /// The first piece of an item.
+    /// Index of the first piece of an item.
     fn start(&self, item: &Item) -> usize {
         let at = self.piece(item.span().start);
-        // The node of a declaration is its name, behind two braces.
+        // The span of a declaration begins at its name, after two braces.
         if matches!(item, Item::Declare(_)) { at.saturating_sub(2) } else { at }
     }
 
-    /// Columns of pieces on one line.
+    /// Width of the pieces on one line.
     fn width(&self, range: Range<usize>) -> usize {
         let Some(last) = self.pieces[..range.end].last().filter(|_| !range.is_empty()) else { return 0 };
         last.at + last.width - self.pieces[range.start].at
     }
 
-    /// Whether the pieces up to `end` fit behind what stands on the line.
+    /// True if the pieces up to `end` fit on the current line.
     fn fits(&self, end: usize) -> bool {
         let Some(next) = self.pieces.get(self.next) else { return true };
         self.column + usize::from(next.blank && !self.at_line_start()) + self.width(self.next..end) <= CONTINUED
@@ -275,7 +275,7 @@ impl Layout<'_> {
         self.out.last().is_none_or(|last| *last == b' ' || *last == b'\n')
     }
 
-    /// Ends the line, if the next piece is one that may begin another.
+    /// Ends the line, unless the next piece must stay on it.
     fn line(&mut self, indent: usize) {
         let may_end = self.pieces.get(self.next).is_some_and(|next| next.blank);
         if self.at_line_start() || !may_end {
@@ -302,14 +302,14 @@ impl Layout<'_> {
         self.next += 1;
     }
 
-    /// Writes the pieces before `end` on this line.
+    /// Writes the pieces before `end` on the current line.
     fn flat(&mut self, end: usize) {
         while self.next < end {
             self.write();
         }
     }
 
-    /// Writes the pieces before `end`, as many on a line as fit.
+    /// Writes the pieces before `end`, filling lines.
     fn flow(&mut self, end: usize, indent: usize) {
         while self.next < end {
             let more = self.pieces[self.next + 1..end].iter().take_while(|piece| !piece.blank).count();
@@ -320,7 +320,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Writes a sequence of items that reaches to the piece `end`.
+    /// Writes the items of a sequence that ends before piece `end`.
     fn items(&mut self, items: Descriptor, end: usize, indent: usize) {
         let mut before: Option<UnitKind> = None;
         let mut is_tall = false;
@@ -335,7 +335,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Writes a unit, and tells whether it is more than a part of a line.
+    /// Writes a unit. Returns true if it takes lines of its own.
     fn unit(&mut self, items: Descriptor, end: usize, indent: usize) -> bool {
         if !self.fits(end) {
             self.line(indent);
@@ -351,7 +351,7 @@ impl Layout<'_> {
         true
     }
 
-    /// Writes an item of a unit that is too wide for a line.
+    /// Writes an item that may be too wide for a line.
     fn wide_item(&mut self, item: &Item, end: usize, indent: usize) {
         if self.fits(end) {
             return self.flat(end);
@@ -386,7 +386,7 @@ impl Layout<'_> {
     fn bitflags(&mut self, node: &Bitflags, end: usize, indent: usize) {
         let place = |entry: &FlagEntry| match entry {
             FlagEntry::Flag { flag, yes, .. } => (self.piece(flag.span.start), self.piece(yes.span.start)),
-            // The `&` stands before the mask.
+            // The entry begins at the `&` before the mask.
             FlagEntry::Field { mask, text, .. } => (self.piece(mask.span.start) - 1, self.piece(text.span.start)),
         };
         let places: Vec<(usize, usize)> = node.entries.iter().map(place).collect();
@@ -399,13 +399,13 @@ impl Layout<'_> {
         }
     }
 
-    /// The width that values, each between two pieces, are padded to.
+    /// Width to which values are padded; each value is a pair of start and end piece.
     fn padded<'p>(&self, values: impl Iterator<Item = (&'p usize, &'p usize)>) -> usize {
         let widest = values.map(|(start, end)| self.width(*start..*end)).max().unwrap_or(0);
         if widest > MAX_PADDED { 0 } else { widest }
     }
 
-    /// Writes a value that reaches to the piece `end`, and blanks behind it.
+    /// Writes the value before piece `end` and pads it.
     fn value(&mut self, end: usize, padded: usize) {
         let start = self.column;
         self.flat(end);
@@ -413,13 +413,13 @@ impl Layout<'_> {
         if self.pieces.get(end).is_some_and(|next| next.blank) {
             self.out.resize(self.out.len() + missing, b' ');
             self.column += missing;
-            // The blank itself is left to the next piece, which writes none behind a blank.
+            // The next piece adds no blank of its own after this one.
             self.out.push(b' ');
             self.column += 1;
         }
     }
 
-    /// Writes what leads to a group, and its items on lines of their own.
+    /// Writes a group: the pieces before its brace, then its items on lines of their own.
     fn group(&mut self, group: &Group, end: usize, indent: usize) {
         let open = self.piece(group.span.start);
         let close = self.piece(group.span.end - 1);
@@ -436,7 +436,7 @@ impl Layout<'_> {
         self.flat(end);
     }
 
-    /// Writes items one step further in, and begins the line of what closes them.
+    /// Writes items one level deeper, then starts the line of the closing brace.
     fn inside(&mut self, items: Descriptor, close: usize, indent: usize) {
         self.line(indent + STEP);
         self.items(items, close, indent + STEP);
@@ -444,7 +444,7 @@ impl Layout<'_> {
     }
 }
 
-/// Whether a line ends between units.
+/// True if a line ends between two units.
 fn ends_line(before: UnitKind, next: UnitKind) -> bool {
     match (before, next) {
         (UnitKind::Newline, next) => next != UnitKind::Newline,

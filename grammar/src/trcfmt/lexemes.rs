@@ -1,4 +1,4 @@
-//! A stanza's words one by one, whether it parses or not: what an editor colours, explains and finds again.
+//! Words of a stanza one by one, even if it does not parse: for highlighting, hover texts and renaming in editors.
 
 use logos::Logos;
 
@@ -9,15 +9,15 @@ use super::token::{QuoteToken, Token};
 use super::word::{self, CodeWord};
 use crate::{Source, Span};
 
-/// The words that are no text where a statement may begin.
+/// Words with a meaning of their own at the beginning of a statement.
 pub const KEYWORDS: [&str; 4] = ["LOOP", "BITFLAGS", "starttimer", "endtimer"];
 
-/// What a word is where it stands.
+/// Role of a word at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lexeme {
-    /// The event id at the head of a stanza.
+    /// Event id.
     HookId(HookId),
-    /// The version at the head.
+    /// Version and release.
     Version,
     /// `L=…` at the head.
     Level,
@@ -25,33 +25,33 @@ pub enum Lexeme {
     Keyword,
     /// `\n`, `\t` or `\*`.
     Escape,
-    /// A code that prints.
+    /// Code that prints.
     Code,
-    /// A code that moves the data pointer.
+    /// Code that moves the data pointer.
     Move,
-    /// A number or name that a selector, flag or mask is compared with.
+    /// Number or name that a selector, flag or mask is compared with.
     Value,
-    /// A number of an expression, or an argument.
+    /// Number in an expression or an argument.
     Number,
     /// A bare word.
     Word,
-    /// A name directly before `(`.
+    /// Name directly before `(`.
     Function,
-    /// A name between parentheses: a parameter.
+    /// Name between parentheses: a parameter.
     Name,
     /// `$name`, without its cast.
     Macro,
-    /// A cast, with its `%`.
+    /// Cast, including its `%`.
     Cast,
-    /// A string or a part of a backquoted one, quotes included.
+    /// String or part of a backquoted one, including quotes.
     Text,
     /// A comma, brace, parenthesis or operator.
     Mark,
-    /// What is no word of the language here.
+    /// Invalid word.
     Bad,
 }
 
-/// The words of the stanza at `line`, in order, with their places. Behind a word that cannot be read, the rest is read on.
+/// Returns the words of the stanza at `line` with their spans, in order. Lexing continues after an invalid word.
 ///
 /// ```
 /// use tfbc_grammar::{Source, Span, trcfmt::{Lexeme, lexemes}};
@@ -73,9 +73,9 @@ pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
 struct Words<'s> {
     source: &'s Source,
     found: Vec<(Lexeme, Span)>,
-    /// How many of the next words are values.
+    /// Number of following words that are values.
     n_values: usize,
-    /// Open parentheses.
+    /// Number of open parentheses.
     n_open: usize,
 }
 
@@ -112,13 +112,13 @@ impl Words<'_> {
         self.found.push((lexeme, span));
     }
 
-    /// Notes what a mark says of the words behind it: behind a comma and a `&`, they are values.
+    /// Notes the effect of a mark on the following words: after a comma and a `&` they are values.
     fn mark(&mut self, before: Token, token: Token) {
         match token {
             Token::OpenParen => self.n_open += 1,
             Token::CloseParen => self.n_open = self.n_open.saturating_sub(1),
             Token::Comma if self.n_open == 0 => self.n_values = 1,
-            // An entry of BITFLAGS has a mask and a field, a selector a mask alone.
+            // An entry of BITFLAGS has a mask and a field, a selector only a mask.
             Token::Ampersand if self.n_open == 0 => {
                 self.n_values = if matches!(before, Token::Code(_) | Token::Macro) { 1 } else { 2 };
             }
@@ -154,7 +154,7 @@ impl Words<'_> {
                 self.found.push((Lexeme::Text, Span::new(own, place.start)));
             }
             own = place.end;
-            // A name that is cut by a line end is one place.
+            // A name that continues on the next line is one span.
             match lexeme {
                 Lexeme::Macro => self.cut_macro(place),
                 _ => self.found.push((lexeme, place)),

@@ -1,8 +1,8 @@
-//! From one logical line to the grammar's tokens.
+//! Lexer: splits one logical line into the tokens of the grammar.
 //!
-//! What a word means depends on where it stands. The lexer settles what can be settled from the left: the stanza's
-//! head, and whether text or an expression is read. The rest is the grammar's: it takes a code as a value after a
-//! comma, and `{` directly before `{` as one brace or as half of `{{`, as it wants.
+//! The meaning of a word depends on its position. The lexer decides what is decidable from the left: the stanza's head,
+//! and whether text or an expression comes next. The grammar decides the rest: a code after a comma is a value, and `{`
+//! directly before `{` is one brace or half of `{{`.
 
 use logos::Logos;
 use smallvec::SmallVec;
@@ -13,16 +13,16 @@ use super::token::{ExprToken, TextToken, Token};
 use super::word::{self, CodeWord, Number};
 use crate::{SourceLimits, Span};
 
-/// What ends the parse of a stanza from within the lexer.
+/// Error that ends the parse of a stanza.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fatal {
-    /// Braces and parentheses nest deeper than this.
+    /// Braces and parentheses are nested deeper than this limit.
     Nesting(Span, usize),
     /// An expression has more than [`MAX_OPERATORS`] operators.
     Operators(Span),
 }
 
-/// The part of the stanza that comes next.
+/// Part of the stanza that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     HookId,
@@ -36,46 +36,47 @@ enum Mode<'s> {
     Expr(logos::Lexer<'s, ExprToken>),
 }
 
-/// The tokens of one stanza.
+/// Lexer over one stanza.
 pub(crate) struct Lexer<'s> {
-    /// The bytes of the source up to the end of the logical line, so that places are offsets in the source.
+    /// Bytes of the source up to the end of the logical line. Starting at offset 0 makes token offsets source offsets.
     text: &'s [u8],
     mode: Mode<'s>,
     part: Part,
-    /// The braces and parentheses that are open.
+    /// Open braces and parentheses.
     open: SmallVec<[Open; 8]>,
-    /// How many may be open.
+    /// Limit on `open`.
     max_nesting: usize,
-    /// Whether the last token closed what it fits.
+    /// True if the last token closed the matching bracket.
     closed: bool,
-    /// How many are open when a closing parenthesis ends the expression; `None` in an assignment, which a brace ends.
+    /// Number of brackets open at the closing parenthesis that ends the expression; `None` in an assignment, which ends
+    /// at a brace.
     call_depth: Option<usize>,
     n_operators: usize,
-    /// The event id, once it has been read.
+    /// The event id, once read.
     hook_id: Option<HookId>,
-    /// True if an undefined format code is a word.
+    /// True if an undefined format code counts as a word.
     lenient: bool,
-    /// True if an undefined format code has been read.
+    /// True if an undefined format code was read.
     has_illegal_code: bool,
-    /// The three tokens read last.
+    /// The last three tokens.
     recent: [(Token, Span); 3],
-    /// Names after `{{`, for functions of a stanza that does not parse.
+    /// Names after `{{`: if the stanza does not parse, these are the functions it would have defined.
     defined: SmallVec<[Span; 2]>,
 }
 
-/// An open brace or parenthesis.
+/// Open brace or parenthesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Open {
-    /// Where it stands.
+    /// Span of the bracket.
     pub span: Span,
-    /// Whether it is a parenthesis.
+    /// True for a parenthesis.
     pub is_paren: bool,
-    /// Whether it is a brace directly behind another.
+    /// True for a brace directly after another.
     pub follows_brace: bool,
 }
 
 impl<'s> Lexer<'s> {
-    /// The tokens of the stanza at `line` in `source`.
+    /// Lexer over the stanza at `line` in `source`.
     pub fn new(source: &'s [u8], line: Span) -> Self {
         let text = &source[..line.end as usize];
         let mut tokens = TextToken::lexer(text);
@@ -97,52 +98,52 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The same with fewer braces and parentheses that may be open.
+    /// Lowers the limit on open braces and parentheses.
     pub fn with_nesting(self, max: usize) -> Self {
         Self { max_nesting: max.min(SourceLimits::MAX_NESTING), ..self }
     }
 
-    /// Takes an undefined format code for a word, outside expressions.
+    /// Treats an undefined format code outside expressions as a word.
     pub fn lenient(self) -> Self {
         Self { lenient: true, ..self }
     }
 
-    /// True if an undefined format code has been read.
+    /// True if an undefined format code was read.
     pub fn has_illegal_code(&self) -> bool {
         self.has_illegal_code
     }
 
-    /// The event id, when it has been read.
+    /// The event id, once read.
     pub fn hook_id(&self) -> Option<HookId> {
         self.hook_id
     }
 
-    /// The three tokens read last, in order.
+    /// The last three tokens, oldest first.
     pub fn recent(&self) -> [(Token, Span); 3] {
         self.recent
     }
 
-    /// Whether the last token, a brace or parenthesis, closed what it fits.
+    /// True if the last token, a closing bracket, matched the innermost open one.
     pub fn has_closed(&self) -> bool {
         self.closed
     }
 
-    /// The innermost brace or parenthesis that is open.
+    /// The innermost open bracket.
     pub fn innermost(&self) -> Option<Open> {
         self.open.last().copied()
     }
 
-    /// Whether the token read last stands in an expression, or ends one.
+    /// True if the last token is inside or at the end of an expression.
     pub fn is_in_expression(&self) -> bool {
         matches!(self.mode, Mode::Expr(_))
     }
 
-    /// The offset behind the stanza.
+    /// Offset of the end of the stanza.
     pub fn end(&self) -> u32 {
         self.text.len() as u32
     }
 
-    /// Reads on to the end and gives the names that stand after a `{{`, before a `(`.
+    /// Reads to the end and returns the names between `{{` and `(`.
     pub fn drain_defined(&mut self) -> &[Span] {
         while self.take().is_some() {}
         &self.defined
@@ -186,7 +187,7 @@ impl<'s> Lexer<'s> {
         token.map_or(Token::Stray, |token| self.descriptor_token(token, span))
     }
 
-    /// A token of the head; `None` where the descriptor begins.
+    /// Reads a token of the head; `None` if the descriptor begins here.
     fn head_token(&mut self, span: Span) -> Option<Token> {
         let word = self.bytes(span);
         match self.part {
@@ -265,7 +266,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Whether a word is a function's name: letters, digits and `_`, directly before `(`.
+    /// True if the word is a function name: letters, digits and `_`, directly before `(`.
     fn is_called(&self, span: Span) -> bool {
         let is_name = |word: &[u8]| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
         self.byte_behind(span) == Some(b'(') && is_name(self.bytes(span))
@@ -279,13 +280,13 @@ impl<'s> Lexer<'s> {
         if self.byte_behind(span) == Some(b'}') { Token::CloseBraces } else { Token::CloseBrace }
     }
 
-    /// Whether the two tokens read last are `{{`.
+    /// True if the last two tokens are `{{`.
     fn after_double_brace(&self) -> bool {
         let [_, (first, _), (second, _)] = self.recent;
         matches!(first, Token::OpenBraces) && matches!(second, Token::OpenBrace | Token::OpenBraces)
     }
 
-    /// Keeps count of what is open, and changes between text and expressions: these stand between parentheses and from
+    /// Tracks open brackets and switches between text and expressions. Expressions are between parentheses, and from
     /// `{{ $name` to the closing brace.
     fn follow(&mut self, token: Token, span: Span) {
         self.closed = false;
@@ -320,7 +321,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// One above the limit is enough to report it; what is only drained needs no more.
+    /// Stops at one bracket above the limit: that is enough to report it, and bounds the memory.
     fn push_open(&mut self, open: Open) {
         if self.open.len() <= self.max_nesting {
             self.open.push(open);
@@ -360,7 +361,7 @@ impl<'s> Lexer<'s> {
 }
 
 impl Iterator for Lexer<'_> {
-    /// A token between the offsets of its first byte and of the byte behind it.
+    /// (start offset, token, end offset).
     type Item = Result<(u32, Token, u32), Fatal>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -381,16 +382,16 @@ fn code_token(word: CodeWord) -> Token {
     }
 }
 
-/// Why a word is no event id.
+/// Reason why a word is not an event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdFault {
     /// Not 3 or 4 hexadecimal digits.
     Shape,
-    /// 4 digits below 1000 whose last is not 0.
+    /// Four digits below 1000 whose last digit is not 0.
     Subhook,
 }
 
-/// Reads an event id: `hhh` is `hhh0`.
+/// Parses an event id; `hhh` means `hhh0`.
 pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdFault> {
     let digits = word.iter().map(|b| char::from(*b).to_digit(16));
     let value = digits
@@ -404,7 +405,7 @@ pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdFault> {
     }
 }
 
-/// `V.R`, two decimal numbers below 2^32.
+/// Parses `V.R`, two decimal numbers below 2^32.
 fn version(word: &[u8]) -> Option<(u32, u32)> {
     let dot = word.iter().position(|b| *b == b'.')?;
     let part = |digits: &[u8]| {

@@ -1,6 +1,6 @@
-//! Logical lines: a physical line with every line that a `\` at line end joins to it.
+//! Logical lines: a physical line with all lines that are joined to it by a `\` at line end.
 //!
-//! The cut needs no knowledge of quotes: a `\` at line end continues the line wherever it stands.
+//! Splitting does not depend on quotes: a `\` at line end always continues the line.
 
 use smallvec::SmallVec;
 
@@ -9,18 +9,18 @@ use super::lexer::Lexer;
 use super::token::Token;
 use crate::{Source, Span};
 
-/// What a logical line is.
+/// Kind of a logical line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Nothing but blanks.
+    /// Empty or only blanks.
     Blank,
-    /// Its first byte that is no blank is `#`.
+    /// Begins with `#`, after blanks.
     Comment,
-    /// Anything else; in an update file, what follows a `+`.
+    /// Any other line; in an update file, the text after `+`.
     Stanza,
-    /// In an update file, a stanza to be deleted: what follows a `-`.
+    /// Stanza to delete in an update file: the text after `-`.
     Deletion,
-    /// In an update file, a line that is none of the above.
+    /// Any other line of an update file.
     Unknown,
 }
 
@@ -29,31 +29,31 @@ pub enum LineKind {
 pub struct LogicalLine {
     /// Offset of its first byte.
     pub start: u32,
-    /// All of it, continuations included, the line end excluded; in an update file without `+` or `-`.
+    /// The line without its line end, continuations included. In an update file, without the `+` or `-`.
     pub span: Span,
-    /// Offset behind the line end, where the next line begins.
+    /// Offset of the next line.
     pub end: u32,
-    /// What it is.
+    /// Kind of the line.
     pub kind: LineKind,
-    /// Each `\` that joins two physical lines, with the blanks behind it.
+    /// Each `\` that joins two physical lines, including blanks after it.
     pub joins: SmallVec<[Span; 8]>,
-    /// A `\` at the end of the file, with nothing to join; not part of `span`.
+    /// A `\` at the end of the file, with no line to join; not part of `span`.
     pub dangling: Option<Span>,
 }
 
-/// How a stanza begins, as far as it can be read.
+/// Head of a stanza, as far as it is readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The event id.
     pub id: Option<HookId>,
-    /// Version and release, compared as a pair.
+    /// Version and release; compared as a pair.
     pub version: Option<(u32, u32)>,
 }
 
 /// The byte order mark of UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads the head of the stanza that stands at `span`, whatever follows it.
+/// Parses the head of the stanza at `span`, even if the rest is invalid.
 ///
 /// ```
 /// use tfbc_grammar::{Source, Span, trcfmt};
@@ -78,7 +78,8 @@ pub fn head(source: &Source, span: Span) -> Head {
 /// First line of an update file, after `*` and blanks.
 const UPDATED_FILE: &[u8] = b"/etc/trcfmt";
 
-/// True if a source is an update file of `trcupdate`: its first line is `* /etc/trcfmt`, perhaps with a comment.
+/// True if the source is an update file of `trcupdate`: its first line is `* /etc/trcfmt`, optionally followed by a
+/// comment.
 ///
 /// ```
 /// use tfbc_grammar::{Source, trcfmt::is_update};
@@ -90,19 +91,19 @@ pub fn is_update(source: &Source) -> bool {
     begins_update(source.line(1))
 }
 
-/// True if a line without blanks before it is the first one of an update file, perhaps with a comment.
+/// True if `line` is the first line of an update file.
 pub fn begins_update(line: &[u8]) -> bool {
     let name = line.strip_prefix(b"*").map(<[u8]>::trim_ascii_start).and_then(|rest| rest.strip_prefix(UPDATED_FILE));
     name.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// The logical lines of a format file or an update file, in order.
+/// Logical lines of a format file or an update file, in order.
 pub fn logical_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
     let is_update = is_update(source);
     raw_lines(source).map(move |line| if is_update { entry(source.bytes(), line) } else { line })
 }
 
-/// A line of an update file: `+ stanza`, `- id` or a comment.
+/// Classifies a line of an update file: `+ stanza`, `- id` or a comment.
 fn entry(bytes: &[u8], mut line: LogicalLine) -> LogicalLine {
     let text = &bytes[line.span.start as usize..line.span.end as usize];
     let n_blanks = |text: &[u8]| text.iter().take_while(|byte| is_blank(**byte)).count();
@@ -120,8 +121,8 @@ fn entry(bytes: &[u8], mut line: LogicalLine) -> LogicalLine {
     line
 }
 
-/// The logical lines of a source, whatever kind of file it is, in order. Each begins where the one before it ended, so that they are the whole source
-/// after its byte order mark.
+/// Logical lines without the rules of update files, in order. They are contiguous and cover the source after its byte
+/// order mark.
 pub fn raw_lines(source: &Source) -> impl Iterator<Item = LogicalLine> {
     let bytes = source.bytes();
     let mut at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -149,7 +150,7 @@ fn take_line(bytes: &[u8], at: &mut usize) -> LogicalLine {
     }
 }
 
-/// Where the `\` stands that ends a physical line, blanks behind it not counted.
+/// Offset of the `\` that ends a physical line, ignoring blanks after it.
 fn trailing_backslash(line: &[u8]) -> Option<usize> {
     let last = line.iter().rposition(|b| !is_blank(*b))?;
     (line[last] == b'\\').then_some(last)
@@ -170,7 +171,7 @@ fn kind(mut line: &[u8]) -> LineKind {
     LineKind::Blank
 }
 
-/// The length of the join that `text` begins with: `\`, blanks, line end.
+/// Length of the continuation at the start of `text`: `\`, blanks, line end.
 pub(crate) fn join_len(text: &[u8]) -> Option<usize> {
     let blanks = text.strip_prefix(b"\\")?;
     let rest = &blanks[blanks.iter().take_while(|b| is_blank(**b)).count()..];
@@ -178,7 +179,7 @@ pub(crate) fn join_len(text: &[u8]) -> Option<usize> {
     Some(text.len() - rest.strip_prefix(b"\n")?.len())
 }
 
-/// Blanks are space and tab.
+/// True for a space or tab.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
@@ -187,21 +188,21 @@ fn span(start: usize, end: usize) -> Span {
     Span::new(start as u32, end as u32)
 }
 
-/// A physical line of a stanza.
+/// Physical line of a stanza.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PhysicalLine {
     pub start: u32,
     pub end: u32,
-    /// Offset of the first byte that is no blank.
+    /// Offset of the first byte that is not blank.
     pub first: u32,
     /// Offset after the last quote, brace, `$` or comma; 0 if there is none.
     pub last_mark: u32,
-    /// True if a remark on it has been reported.
+    /// True if a remark on it was reported.
     pub has_remark: bool,
 }
 
 impl PhysicalLine {
-    /// The line around a word of the stanza at `stanza`.
+    /// Finds the physical line that contains a word of the stanza at `stanza`.
     pub fn around(bytes: &[u8], stanza: Span, word: Span) -> Self {
         let (from, at, to) = (stanza.start as usize, word.start as usize, stanza.end as usize);
         let start = bytes[from..at].iter().rposition(|byte| *byte == b'\n').map_or(from, |n| from + n + 1);

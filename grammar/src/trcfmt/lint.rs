@@ -1,4 +1,4 @@
-//! Findings about single words, casts and strings.
+//! Lints on single words, casts and strings.
 
 use super::actions::Actions;
 use super::ast::{Cast, Code, Size};
@@ -12,7 +12,7 @@ use crate::{Diagnostic, Edit, Fix, Span, codes};
 const UNDEFINED_CODE_TEXT: &str = "0454-031 undefined format code (treated as string)";
 
 impl<'ast> Actions<'ast, '_> {
-    /// Warns about a bare word that was probably meant as something else. `soft`: whether a soft blank follows it.
+    /// Warns about a bare word that was probably meant as something else. `soft` is true if a soft blank follows it.
     pub(super) fn lint_word(&self, span: Span, soft: bool) {
         let bytes = self.reports.source.slice(span);
         if word::code(bytes) == Some(CodeWord::IllegalSize) {
@@ -29,8 +29,7 @@ impl<'ast> Actions<'ast, '_> {
             let message =
                 format!("`{}` begins no comment after an item: the rest of the line is printed", excerpt(bytes));
             let warning = self.reports.warning(&codes::REMARK, span, message);
-            self.reports
-                .add(warning.with_help("a comment is a line of its own that begins with `#`; put text in quotes"));
+            self.reports.add(warning.with_help("put a comment on a line of its own, after `#`; put text in quotes"));
         } else if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
             let message = format!("bare word `{}` differs from keyword `{keyword}` only in case", excerpt(bytes));
             let warning = self.reports.warning(&codes::KEYWORD_CASE, span, message);
@@ -49,7 +48,7 @@ impl<'ast> Actions<'ast, '_> {
         }
     }
 
-    /// Warns about `\n`, and other letters after a backslash, between quotes: they are printed.
+    /// Warns about escapes such as `\n` inside quotes, which are printed literally.
     pub(super) fn lint_escapes(&self, inner: Span, letters: &[u8]) {
         let text = self.reports.source.slice(inner);
         let is_escape = |pair: &[u8]| pair[0] == b'\\' && letters.contains(&pair[1]);
@@ -71,13 +70,13 @@ impl<'ast> Actions<'ast, '_> {
             let message = format!("`\\{letter}` inside quotes prints a backslash and a letter");
             let warning = self.reports.warning(&codes::ESCAPE_IN_QUOTES, Span::new(start, start + 2), message);
             let warning = warning.with_help(format!("end the string before it: `\"text\" \\{letter} \"more\"`"));
-            // One fix mends the whole string.
+            // The first warning's fix repairs the whole string.
             let title = "end the string before each of them";
             self.reports.add(if n == 0 { warning.with_fix(Fix::guess(title, edits())) } else { warning });
         }
     }
 
-    /// True if a word is not first on its line, and nothing after it on that line is a string, brace, macro or comma.
+    /// True if the word is not the first on its line, and no string, brace, macro or comma follows on that line.
     fn is_last_text(&self, word: Span) -> bool {
         let line = match self.searched.get() {
             known if (known.start..known.end).contains(&word.start) => known,
@@ -88,7 +87,7 @@ impl<'ast> Actions<'ast, '_> {
         is_remark
     }
 
-    /// What stands behind `%`.
+    /// Parses a cast; `text` follows the `%`.
     pub(super) fn cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         match (text, word::code(text)) {
             ([b'W', range @ ..], _) if !range.is_empty() && is_range(range) => self.bits(range, span),
@@ -103,17 +102,18 @@ impl<'ast> Actions<'ast, '_> {
         match (ends.next().flatten(), ends.next().flatten(), ends.next()) {
             (Some(low), Some(high @ 0..64), None) if low <= high => Cast::Bits { low: low as u8, high: high as u8 },
             _ => {
-                let message = format!("`%W{}` is no range of bits from 0 to 63", excerpt(range));
+                let message = format!("`%W{}` is not a range of bits from 0 to 63", excerpt(range));
                 let error = self.reports.error(&codes::CAST, span, message);
-                self.reports.add(error.with_help("`%Wm.n` takes bits m to n, bit 0 the lowest, with m not above n"));
+                self.reports
+                    .add(error.with_help("write `%Wm.n` for bits m to n, with m at most n; bit 0 is the lowest"));
                 Cast::Bits { low: 0, high: 63 }
             }
         }
     }
 
     fn illegal_cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
-        let message = format!("cast `%{}` has an illegal size", excerpt(text));
-        let error = self.reports.error(&codes::CAST, span, message).with_label("illegal size");
+        let message = format!("cast `%{}` has an invalid size", excerpt(text));
+        let error = self.reports.error(&codes::CAST, span, message).with_label("invalid size");
         self.reports.add(error.with_help(word::legal_sizes(text[0])));
         Cast::Code(Code::Hex(Size::Bytes(2)))
     }
@@ -121,7 +121,7 @@ impl<'ast> Actions<'ast, '_> {
     fn unknown_cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         let message = format!("cast `%{}` is unknown: the value prints as without one", excerpt(text));
         let warning = self.reports.warning(&codes::UNKNOWN_CAST, span, message);
-        let warning = warning.with_help("a cast is a printing code such as `%U4`, or a range of bits such as `%W0.3`");
+        let warning = warning.with_help("use a printing code such as `%U4`, or a range of bits such as `%W0.3`");
         let other_case = [text.to_ascii_uppercase(), text.to_ascii_lowercase()];
         let is_cast = |text: &[u8]| matches!(word::code(text), Some(CodeWord::Prints(code)) if is_cast(code));
         let fix = other_case.iter().find(|text| is_cast(text)).map(|known| {
@@ -133,14 +133,14 @@ impl<'ast> Actions<'ast, '_> {
     }
 }
 
-/// True if a word is `L=` with a level, in any letter case.
+/// True if the word is `L=` with a level, in upper or lower case.
 fn is_level(word: &[u8]) -> bool {
     let Some((start, level)) = word.split_at_checked(2) else { return false };
     let levels = [&b"APPL"[..], b"SVC", b"KERN", b"INT", b"0"];
     start.eq_ignore_ascii_case(b"L=") && levels.iter().any(|known| known.eq_ignore_ascii_case(level))
 }
 
-/// True if a word begins what is a comment elsewhere.
+/// True if the word begins a comment in other languages.
 fn is_remark(word: &[u8]) -> bool {
     match word {
         b"#" => true,
@@ -149,28 +149,28 @@ fn is_remark(word: &[u8]) -> bool {
     }
 }
 
-/// Whether a printing code can be a cast.
+/// True if a printing code is valid as a cast.
 fn is_cast(code: Code) -> bool {
     !matches!(code, Code::HookBytes | Code::HookType)
 }
 
-/// Whether all that follows `%W` is digits and dots.
+/// True if the text after `%W` consists of digits and dots.
 fn is_range(text: &[u8]) -> bool {
     text.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Puts a word in quotes, which leaves out the soft blank behind it.
+/// Puts a word in quotes. Safe only if no soft blank follows it, because quotes remove that.
 fn quote(word: Span) -> Fix {
     Fix::safe("put the word in quotes", [Edit::insert(word.start, "\""), Edit::insert(word.end, "\"")])
 }
 
-/// What a word that looks like a code was probably meant to be.
+/// Probable intention behind a word that looks like a code.
 enum Similar {
-    /// A code whose letter has the other case.
+    /// Code whose letter has the wrong case.
     OtherCase(Vec<u8>),
-    /// A code of so many bytes, and something directly behind it.
+    /// Code of this many bytes, with other text directly after it.
     Prefix(usize),
-    /// A code that does not take the size `W`.
+    /// Code that does not accept the size `W`.
     NoWord,
 }
 
@@ -194,15 +194,15 @@ impl Similar {
 
     fn help(&self, word: &[u8]) -> String {
         match self {
-            Similar::OtherCase(code) => format!("the code is `{}`", excerpt(code)),
+            Similar::OtherCase(code) => format!("write `{}` for the code", excerpt(code)),
             Similar::Prefix(len) => {
-                format!("a code ends at a blank or mark: `{} {}`", excerpt(&word[..*len]), excerpt(&word[*len..]))
+                format!("write `{} {}`: a code ends at a blank or mark", excerpt(&word[..*len]), excerpt(&word[*len..]))
             }
-            Similar::NoWord => format!("`{}` takes a number", char::from(word[0])),
+            Similar::NoWord => format!("give `{}` a number", char::from(word[0])),
         }
     }
 
-    /// Makes the word at `span` the code.
+    /// Replaces the word at `span` by the code.
     fn fix(&self, word: &[u8], span: Span) -> Option<Fix> {
         match self {
             Similar::OtherCase(code) => {
@@ -210,7 +210,7 @@ impl Similar {
                 Some(Fix::guess(format!("write `{code}`"), [Edit::replace(span, code)]))
             }
             Similar::Prefix(len) => {
-                let title = format!("put a blank behind `{}`", excerpt(&word[..*len]));
+                let title = format!("put a blank after `{}`", excerpt(&word[..*len]));
                 Some(Fix::guess(title, [Edit::insert(span.start + *len as u32, " ")]))
             }
             Similar::NoWord => None,
@@ -218,7 +218,7 @@ impl Similar {
     }
 }
 
-/// The length of the letter, digits and perhaps dot and digits that a word begins with.
+/// Length of the leading letter and digits of a word, with a dot and more digits if present.
 fn code_len(word: &[u8]) -> usize {
     let digits = |from: usize| from + word[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     let whole = digits(1);

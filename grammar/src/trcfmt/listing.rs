@@ -1,4 +1,4 @@
-//! A listing of a file's tokens.
+//! Listing of a file's tokens.
 
 use std::fmt::Write;
 
@@ -7,9 +7,10 @@ use super::lines::{LineKind, logical_lines};
 use crate::reports::excerpt;
 use crate::{Source, Span};
 
-/// Lists a file's tokens, one a line: line and column, name, text. Comments and blanks are left out.
+/// Lists the tokens of a file, one per line: line and column, name, text. Comments and blanks are left out.
 ///
-/// Each word is shown as it is read on its own; after a comma the grammar takes a code for a value.
+/// Words are listed as the lexer reads them: a code after a comma is listed as a code, although the grammar uses it as
+/// a value.
 ///
 /// ```
 /// let source = tfbc_grammar::Source::new("a.trcfmt", "010 1.0 X4\n");

@@ -1,7 +1,7 @@
 //! The trcfmt template language of AIX's `trcrpt`.
 //!
-//! A file is cut into logical lines; each stanza among them is lexed and parsed on its own, so that a bad
-//! one hides no other:
+//! A file is split into logical lines. Each stanza is lexed and parsed on its own, so an error in one does not hide the
+//! next:
 //!
 //! ```text
 //! bytes ─lines→ logical lines ─lexer→ tokens ─grammar→ items ─actions→ Stanza
@@ -33,7 +33,7 @@ pub use parse::{Reading, parse, parse_with, parse_within};
 pub use show::show;
 pub use word::{CodeWord, code as code_word};
 
-/// The most operators in one expression. A tree of `1+1+1…` is as deep as it has operators.
+/// Limit on the operators in one expression. The depth of a tree such as `1+1+1…` is their number.
 pub const MAX_OPERATORS: usize = 1000;
 
 lalrpop_util::lalrpop_mod!(

@@ -1,4 +1,4 @@
-//! A whole file: its logical lines, settings and stanzas.
+//! Parses a whole file: logical lines, settings and stanzas.
 
 use super::actions::{Actions, Aside};
 use super::ast::{Allow, Broken, File, Setting, Stanza};
@@ -12,10 +12,9 @@ use crate::limits::bytes;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
 
-/// Parses a trcfmt file. The tree lives in `arena`; `id` names the source in the diagnostics.
+/// Parses a trcfmt file. The tree lives in `arena`; diagnostics refer to the source by `id`.
 ///
-/// A stanza with an error is left out of the tree, and the next is not affected. Diagnostics come in the order of
-/// the source.
+/// A stanza with an error is left out of the tree, without effect on the next. Diagnostics are in source order.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, trcfmt};
@@ -30,7 +29,7 @@ pub fn parse<'ast>(arena: &'ast Arena, id: SourceId, source: &Source) -> (File<'
     parse_within(arena, id, source, &SourceLimits::default())
 }
 
-/// The same within given limits. Behind as many stanzas as there may be, no more are read.
+/// Parses with the given limits. Reading stops at the limit on stanzas.
 pub fn parse_within<'ast>(
     arena: &'ast Arena,
     id: SourceId,
@@ -40,17 +39,17 @@ pub fn parse_within<'ast>(
     parse_with(arena, id, source, limits, Reading::default())
 }
 
-/// How words of a file are read.
+/// Options for ambiguous words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// True if an undefined format code is taken for a bare word, with a warning, if a bare word is allowed at its place.
+    /// True if an undefined format code is read as a bare word, with a warning, where a bare word is valid.
     pub codes_as_text: bool,
-    /// True if codes in back quotes are expanded wherever no letter, digit or `_` touches them. A comment
-    /// `# tfbc: backquote=` of the file sets it for that file.
+    /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them. A comment `#
+    /// tfbc: backquote=` overrides it for its file.
     pub codes_anywhere: bool,
 }
 
-/// Parses as [`parse_within`] does, with some words read otherwise.
+/// Parses with the given limits and options for ambiguous words.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Severity, Source, SourceId, SourceLimits, trcfmt};
@@ -76,7 +75,7 @@ pub fn parse_with<'ast>(
     if source.bytes().len() > limits.source.min(SourceLimits::MAX_BYTES) {
         let message = format!("source is larger than {}", bytes(limits.source));
         let error = reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message);
-        reports.add(error.with_help("split it, or raise the limit by `--max-source`"));
+        reports.add(error.with_help("split it, or raise the limit with `--max-source`"));
     } else {
         parser.warn_byte_order_mark();
         let mut lines = logical_lines(source).take_while(|_| !reports.is_full());
@@ -96,7 +95,7 @@ struct FileParser<'ast, 's> {
     grammar: StanzaParser,
     settings: bumpalo::collections::Vec<'ast, Setting<'ast>>,
     allows: bumpalo::collections::Vec<'ast, Allow<'ast>>,
-    /// Allows right above the line that is read, behind the first stanza.
+    /// `allow=` comments directly above the current line; used only after the first stanza.
     above: Vec<Allow<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
     broken: bumpalo::collections::Vec<'ast, Broken>,
@@ -135,7 +134,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Takes in a line; `false` where it is the last one that is wanted.
+    /// Parses a line. Returns false if parsing should stop.
     fn line(&mut self, line: &LogicalLine) -> bool {
         match line.kind {
             LineKind::Blank => self.allow_nothing(),
@@ -161,7 +160,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         true
     }
 
-    /// `- id` of an update file.
+    /// Checks `- id` of an update file.
     fn deletion(&mut self, line: &LogicalLine) {
         self.allow_nothing();
         self.saw_stanza = true;
@@ -170,7 +169,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let mut tokens = Lexer::new(self.reports.source.bytes(), content);
         let is_id = tokens.next().is_some_and(|token| matches!(token, Ok((_, Token::HookId(_), _))));
         if !is_id || tokens.next().is_some() {
-            // Without an id, the place is the `-`.
+            // The span of a missing id is the `-`.
             let place = if content.is_empty() { Span::new(line.span.start - 1, line.span.start) } else { content };
             let found = match self.reports.source.slice(content) {
                 b"" => String::from("nothing"),
@@ -181,7 +180,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// A line of an update file that is no entry and no comment.
+    /// Reports a line of an update file that is neither an entry nor a comment.
     fn unknown(&mut self, line: &LogicalLine) {
         self.allow_nothing();
         self.saw_stanza = true;
@@ -189,7 +188,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let at = line.span.start + text.iter().take_while(|byte| is_blank(**byte)).count() as u32;
         let error = self.reports.error(&codes::HOOK_ID, Span::new(at, at + 1), "expected `+` or `-` of an update file");
         self.reports.add(error.with_help(
-            "`+ stanza` adds or replaces, `- id` deletes; a stanza continues only after a `\\` at line end",
+            "write `+ stanza` to add or replace, `- id` to delete; end a line with `\\` to continue a stanza",
         ));
     }
 
@@ -197,7 +196,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let message = format!("source has more than {} templates", self.limits.templates);
         let place = Span::new(stanza.start, stanza.start.saturating_add(1).min(stanza.end));
         let error = self.reports.error(&codes::TOO_MANY_TEMPLATES, place, message);
-        error.with_help("`--max-templates` raises the limit")
+        error.with_help("raise the limit with `--max-templates`")
     }
 
     fn stanza(&mut self, line: Span) {
@@ -209,7 +208,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mut lenient = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting).lenient();
             stanza = self.parse_stanza(&mut lenient, line);
             if stanza.is_none() {
-                // The errors of the first attempt are those that `tfbc check` shows.
+                // Keep the errors of the strict attempt, because `tfbc check` reports them too.
                 self.reports.take_since(before);
                 errors.into_iter().for_each(|error| self.reports.add(error));
             }
@@ -220,7 +219,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// The stanza at `line`; `None` if it has an error, which is reported.
+    /// Parses the stanza at `line`. Reports errors and returns `None` if there are any.
     fn parse_stanza(&self, lexer: &mut Lexer<'s>, line: Span) -> Option<Stanza<'ast>> {
         let n_errors = self.reports.n_errors();
         let mut actions = Actions::new(self.arena, self.reports, self.aside, line);
@@ -234,7 +233,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// Notes what a stanza with errors would have defined, so that its users stay quiet.
+    /// Records the names that a broken stanza would have defined, so that references to them are not reported.
     fn break_stanza(&mut self, lexer: &mut Lexer, line: Span) {
         self.broken.push(Broken { span: line, id: lexer.hook_id() });
         let names = lexer.drain_defined().iter();
@@ -246,13 +245,12 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let mark = Span::new(0, BYTE_ORDER_MARK.len() as u32);
             let message = "file begins with a byte order mark, which is skipped";
             let warning = self.reports.warning(&codes::BYTE_ORDER_MARK, mark, message);
-            let warning =
-                warning.with_help("save it as plain UTF-8 or ASCII: other programs may take the mark for text");
+            let warning = warning.with_help("save it as plain UTF-8 or ASCII: other programs may print the mark");
             self.reports.add(warning.with_fix(Fix::safe("delete the mark", [Edit::delete(mark)])));
         }
     }
 
-    /// Warns of each line inside a continued stanza that begins with `#`, outside quotes.
+    /// Warns about each line inside a continued stanza that begins with `#` outside quotes.
     fn warn_comments(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
         let mut quote = None;
@@ -282,25 +280,25 @@ impl<'ast, 's> FileParser<'ast, 's> {
         for join in line.joins.iter().chain(&line.dangling).filter(|join| join.len() > 1) {
             let blanks = Span::new(join.start + 1, join.end);
             let warning =
-                self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks behind the `\\` at line end");
-            let warning = warning.with_help("the line is continued all the same; delete them");
+                self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks after the `\\` at line end");
+            let warning = warning.with_help("delete them: other programs may not continue the line");
             self.reports.add(warning.with_fix(Fix::safe("delete the blanks", [Edit::delete(blanks)])));
         }
         if let Some(join) = self.dangling(line) {
             let span = Span::new(join.start, join.start + 1);
             let warning = self.reports.warning(&codes::DANGLING_BACKSLASH, span, "`\\` at the end of the file");
-            let warning = warning.with_help("there is no line to continue with; delete it");
+            let warning = warning.with_help("delete it: no line follows");
             self.reports.add(warning.with_fix(Fix::safe("delete the `\\`", [Edit::delete(join)])));
         }
     }
 
-    /// A `\` with no line behind it to join, perhaps with the file's last line end.
+    /// A `\` without a following line, at the end of the file or before its last line end.
     fn dangling(&self, line: &LogicalLine) -> Option<Span> {
         let rest = |join: &Span| self.reports.source.bytes().get(join.end as usize..).unwrap_or_default();
         line.dangling.or_else(|| line.joins.last().copied().filter(|join| matches!(rest(join), b"\n" | b"\r\n")))
     }
 
-    /// A comment that is continued hides what would have been a stanza.
+    /// Warns about a continued comment that hides the next line.
     fn warn_swallowed(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
         let next = |at: usize, join: &Span| {
@@ -314,7 +312,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let mut lines = joins.filter(|(_, text)| is_lost(text)).peekable();
         if let Some((join, lost)) = lines.peek().copied() {
             let span = Span::new(join.start, join.start + 1);
-            let message = "comment ends in `\\`, so the next line is comment too";
+            let message = "comment ends in `\\`, so the next line is a comment too";
             let warning = self.reports.warning(&codes::SWALLOWED_LINE, span, message);
             let head = lines::head(self.reports.source, lost);
             let fix = if head.id.is_some() && head.version.is_some() {
@@ -327,7 +325,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `# tfbc: NAME=VALUE`
+    /// Reads `# tfbc: NAME=VALUE`; other comments are ignored.
     fn setting(&mut self, line: &LogicalLine) {
         let end = line.joins.first().map_or(line.span.end, |join| join.start);
         let text = self.reports.source.slice(Span::new(line.span.start, end));
@@ -355,30 +353,30 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// `# tfbc: allow=CODE`: for the file before its first stanza, else for the stanza right below.
+    /// Reads `# tfbc: allow=CODE`. Before the first stanza it applies to the file, later to the stanza directly below.
     fn allow(&mut self, value: Span, comment: Span, setting: Span) {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
                 let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
-                self.reports.add(error.with_help("write such as `# tfbc: allow=S47`"));
+                self.reports.add(error.with_help("write for example `# tfbc: allow=S47`"));
             }
             Some(allow) if self.saw_stanza => self.above.push(allow),
             Some(allow) => self.allows.push(allow),
         }
     }
 
-    /// What is allowed right above a stanza holds for it.
+    /// Applies the `allow=` comments directly above a stanza to it.
     fn allow_stanza(&mut self, stanza: Span) {
         self.allows.extend(self.above.drain(..).map(|allow| Allow { scope: Some(stanza), ..allow }));
     }
 
-    /// What is allowed above a blank line, or the file's end, holds for nothing.
+    /// Warns about `allow=` comments with no stanza directly below: they have no effect.
     fn allow_nothing(&mut self) {
         for allow in self.above.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
-            let message = "`allow=` behind the first stanza, and none is right below";
+            let message = "`allow=` after the first stanza is not directly above a stanza";
             let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
-            self.reports.add(warning.with_help("move it right above its stanza, or to the top for the whole file"));
+            self.reports.add(warning.with_help("move it directly above its stanza, or to the top for the whole file"));
         }
     }
 
@@ -387,13 +385,13 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn late_setting(&self, span: Span) -> Diagnostic {
-        let warning = self.reports.warning(&codes::LATE_SETTING, span, "setting behind the first stanza has no effect");
-        warning.with_help("settings hold for the whole file: move it to the top")
+        let warning = self.reports.warning(&codes::LATE_SETTING, span, "setting after the first stanza has no effect");
+        warning.with_help("move it to the top: settings apply to the whole file")
     }
 
     fn bad_setting(&self, span: Span) -> Diagnostic {
-        let error = self.reports.error(&codes::SETTING, span, "setting is not of the form NAME=VALUE");
-        error.with_help("write such as `# tfbc: level=APPL`")
+        let error = self.reports.error(&codes::SETTING, span, "setting does not have the form NAME=VALUE");
+        error.with_help("write for example `# tfbc: level=APPL`")
     }
 }
 
@@ -401,7 +399,7 @@ fn n_blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| is_blank(**b)).count()
 }
 
-/// The place of `text`, which begins at offset `start`, without the blanks around it.
+/// Span of `text` without surrounding blanks; `start` is its offset.
 fn trimmed(text: &[u8], start: u32) -> Span {
     let from = n_blanks(text);
     let to = text.iter().rposition(|b| !is_blank(*b)).map_or(from, |last| last + 1);

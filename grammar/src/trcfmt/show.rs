@@ -1,11 +1,11 @@
-//! A listing of a syntax tree: one node a line, indented, with its place.
+//! Listing of a syntax tree: a line per node, indented, with its position.
 
 use std::fmt::{self, Display, Write};
 
 use super::ast::*;
 use crate::{Source, Span};
 
-/// Lists a file's tree: a line holds the node's line and column, what it is, and what has no node of its own.
+/// Lists the tree of a file. Each line has the node's line and column, its kind, and its attributes.
 ///
 /// ```
 /// use tfbc_grammar::{Arena, Source, SourceId, trcfmt};
@@ -46,7 +46,7 @@ impl Printer<'_> {
         let _ = writeln!(self.out, "{:indent$}{line}:{column} {text}", "", indent = self.depth * 2);
     }
 
-    /// Prints children one step further in.
+    /// Prints children one level deeper.
     fn inside(&mut self, children: impl FnOnce(&mut Self)) {
         self.depth += 1;
         children(self);
@@ -110,7 +110,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A text, after a remark on what it is for.
+    /// Prints a text node with a prefix.
     fn text(&mut self, remark: &str, text: &Text) {
         let bytes = Quote(text.bytes);
         match text.kind {
@@ -202,7 +202,7 @@ fn level_name(level: Level) -> &'static str {
     }
 }
 
-/// Bytes between double quotes, those that do not print escaped.
+/// Displays bytes in double quotes, escaping unprintable ones.
 struct Quote<'a>(&'a [u8]);
 
 impl Display for Quote<'_> {
@@ -211,7 +211,7 @@ impl Display for Quote<'_> {
     }
 }
 
-/// Bytes of a word, those that do not print escaped.
+/// Displays bytes, escaping unprintable ones.
 struct Plain<'a>(&'a [u8]);
 
 impl Display for Plain<'_> {
@@ -255,7 +255,7 @@ impl Display for MacroRef<'_> {
     }
 }
 
-/// Writes the code as a template does, `B` in bits.
+/// Writes the code as in a template; `B` in bits.
 impl Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -278,7 +278,7 @@ impl Display for Code {
     }
 }
 
-/// Writes the size as it stands in a code: a number of bytes, or `W`.
+/// Writes the size as in a code: a number of bytes, or `W`.
 impl Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -288,7 +288,7 @@ impl Display for Size {
     }
 }
 
-/// Writes the code as a template does.
+/// Writes the code as in a template.
 impl Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -302,7 +302,7 @@ impl Display for Move {
     }
 }
 
-/// Writes the operator's sign.
+/// Writes the operator.
 impl Display for BinaryOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

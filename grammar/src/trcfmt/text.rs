@@ -1,30 +1,30 @@
-//! The bytes of quoted text: continuations joined, and the way back from a joined byte to its place.
+//! Quoted text with its continued lines joined, and the mapping from joined bytes back to the source.
 
 use smallvec::SmallVec;
 
 use super::lines::join_len;
 use crate::Span;
 
-/// Text between quotes, with `\` + newline taken out.
+/// Text between quotes without the `\` + line end of continued lines.
 pub(crate) enum Joined<'s> {
-    /// It stands on one physical line.
+    /// Text on one physical line.
     Whole {
-        /// The bytes as they stand in the source.
+        /// Bytes of the source.
         bytes: &'s [u8],
-        /// The offset of the first.
+        /// Source offset of the first byte.
         start: u32,
     },
-    /// It is continued.
+    /// Text over several lines.
     Cut {
-        /// The bytes without the joins.
+        /// Bytes without the joins.
         bytes: SmallVec<[u8; 128]>,
-        /// For each run of bytes, its offset in `bytes` and in the source.
+        /// Runs of bytes between joins: (offset in `bytes`, offset in the source).
         runs: SmallVec<[(u32, u32); 4]>,
     },
 }
 
 impl<'s> Joined<'s> {
-    /// Joins the text that begins at offset `start` of its source.
+    /// Joins `text`, which begins at source offset `start`.
     pub fn new(text: &'s [u8], start: u32) -> Self {
         if !text.contains(&b'\n') {
             return Joined::Whole { bytes: text, start };
@@ -44,7 +44,7 @@ impl<'s> Joined<'s> {
         Joined::Cut { bytes, runs }
     }
 
-    /// The joined bytes.
+    /// Joined bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Joined::Whole { bytes, .. } => bytes,
@@ -52,7 +52,7 @@ impl<'s> Joined<'s> {
         }
     }
 
-    /// The place in the source of a run of joined bytes.
+    /// Source span of a range of joined bytes.
     pub fn span(&self, range: std::ops::Range<usize>) -> Span {
         let first = self.offset(range.start);
         let end = if range.is_empty() { first } else { self.offset(range.end - 1) + 1 };

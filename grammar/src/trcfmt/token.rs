@@ -1,25 +1,25 @@
-//! Tokens: what logos cuts from the bytes, and what the grammar reads.
+//! Tokens: of the three logos lexers, and of the grammar.
 //!
-//! A word's end depends on where it stands, so there are three automata: [`TextToken`] for descriptors, where a word
-//! runs up to a blank or a mark; [`ExprToken`] between parentheses and in assignments, where operators need no blanks;
-//! [`QuoteToken`] inside backquotes, where all that is neither word nor macro is text. [`Token`] is what the grammar sees.
+//! The end of a word depends on its position, so there are three lexers. [`TextToken`] is for descriptors: a word ends
+//! at a blank or a mark. [`ExprToken`] is for assignments and parentheses: operators need no blanks. [`QuoteToken`] is
+//! for backquotes: everything except words and macros is text. [`Token`] is the grammar's token.
 
 use logos::Logos;
 
 use super::ast::{Code, HookId, Level, Move};
 
-/// A piece of a stanza's head or descriptor.
+/// Token of a stanza's head or descriptor.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(utf8 = false)]
 #[logos(skip br"([ \t]|\\[ \t]*\r?\n)+")]
 pub(crate) enum TextToken {
-    /// A run up to a blank or a mark, and none of the words below.
+    /// Run of bytes up to a blank or a mark.
     #[regex(br#"[^ \t\n$"`\\,{}()&%][^ \t\n$"`\\,{}()]*"#, priority = 1)]
     Word,
-    /// The shape of a format code, of legal size or not.
+    /// Word with the shape of a format code, of valid size or not.
     #[regex(br"[ABSXDUoFTEPGORW][0-9]+(\.[0-9]+)?|[SXDUoTEP]W|ow|HB|HT", priority = 20)]
     Code,
-    /// A number that begins with a digit.
+    /// Number that begins with a digit.
     #[regex(br"[0-9][0-9A-Fa-f]*|0[xX][0-9A-Fa-f]+", priority = 20)]
     Number,
     #[token(b"LOOP", priority = 20)]
@@ -30,14 +30,14 @@ pub(crate) enum TextToken {
     StartTimer,
     #[token(b"endtimer", priority = 20)]
     EndTimer,
-    /// `$name`, perhaps with `%cast`, in which a dot stands only between digits.
+    /// `$name` with an optional `%cast`; the cast contains a dot only between digits.
     #[regex(br"\$[0-9A-Za-z_]+(%([A-Za-z]|[0-9]+(\.[0-9]+)*)+)?")]
     Macro,
     #[regex(br#""[^"]*""#)]
     Quoted,
     #[regex(br"`[^`]*`")]
     Backquoted,
-    /// A string or backquoted string without its end.
+    /// String or backquoted string without a closing quote.
     #[regex(br#""[^"]*|`[^`]*"#)]
     Unclosed,
     #[token(br"\n")]
@@ -60,15 +60,15 @@ pub(crate) enum TextToken {
     CloseBrace,
 }
 
-/// A piece of an assignment, of arguments or parameters.
+/// Token of an assignment, of arguments or of parameters.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(utf8 = false)]
 #[logos(skip br"([ \t]|\\[ \t]*\r?\n)+")]
 pub(crate) enum ExprToken {
-    /// A code, a constant or a name.
+    /// Code, constant or name.
     #[regex(br"[0-9A-Za-z_.]+")]
     Word,
-    /// `$name`, perhaps with `%cast`.
+    /// `$name` with an optional `%cast`.
     #[regex(br"\$[0-9A-Za-z_]+(%([A-Za-z]|[0-9]+(\.[0-9]+)*)+)?")]
     Macro,
     #[regex(br#""[^"]*""#)]
@@ -101,22 +101,22 @@ pub(crate) enum ExprToken {
     CloseBrace,
 }
 
-/// A piece of a backquoted string, continuations already joined.
+/// Token of a backquoted string whose lines are already joined.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(utf8 = false)]
 pub(crate) enum QuoteToken {
-    /// A word as in a descriptor; a code is expanded, any other is text.
+    /// Word as in a descriptor: expanded if it is a code, otherwise text.
     #[regex(br#"[^ \t\n$"`\\,{}()&%][^ \t\n$"`\\,{}()]*"#)]
     Word,
-    /// `$name`, perhaps with `%cast`.
+    /// `$name` with an optional `%cast`.
     #[regex(br"\$[0-9A-Za-z_]+(%([A-Za-z]|[0-9]+(\.[0-9]+)*)+)?")]
     Macro,
-    /// A blank or mark: text.
+    /// Blank or mark: text.
     #[regex(br#"[ \t\n$"`\\,{}()&%]"#)]
     Mark,
 }
 
-/// A token of the grammar. Words and strings are read from the source by their place.
+/// Token of the grammar. The bytes of words and strings are looked up in the source by span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     HookId(HookId),
@@ -126,20 +126,20 @@ pub(crate) enum Token {
     Number,
     Code(Code),
     Move(Move),
-    /// A code's letter with an illegal size: an error where a word is text or code, a value elsewhere.
+    /// Letter of a code with an invalid size: an error where a code or text is expected, valid as a match value.
     IllegalCode,
-    /// A word directly before `(`.
+    /// Word directly before `(`.
     FunctionName,
     Loop,
     Bitflags,
     StartTimer,
     EndTimer,
-    /// A word of an expression that is neither code nor constant, such as a parameter.
+    /// Word of an expression that is neither code nor constant, such as a parameter.
     Name,
     Constant(u64),
-    /// A constant above 2^64 - 1.
+    /// Constant above 2^64 - 1.
     LargeConstant,
-    /// A word that begins like a constant and goes on otherwise.
+    /// Word that begins like a constant but is not one.
     BadConstant,
     Macro,
     Quoted,
@@ -156,28 +156,28 @@ pub(crate) enum Token {
     Slash,
     OpenParen,
     CloseParen,
-    /// `{`, not directly before another.
+    /// `{` that is not directly before another.
     OpenBrace,
-    /// `{` directly before another: the first half of `{{` where the grammar wants that, else one brace.
+    /// `{` directly before another. The grammar decides if it is the first half of `{{`.
     OpenBraces,
-    /// `}`, not directly before another.
+    /// `}` that is not directly before another.
     CloseBrace,
     /// `}` directly before another.
     CloseBraces,
-    /// The first word of a stanza, when it is no event id.
+    /// First word of a stanza that is not an event id.
     BadHookId,
-    /// What stands where a version belongs.
+    /// Second word of a stanza that is not a version.
     BadVersion,
     /// `L=` with an unknown level.
     BadLevel,
-    /// A string without its end.
+    /// String without a closing quote.
     Unclosed,
-    /// A byte that begins no token here: `%`, a lone `$`, `\` before anything but `n`, `t`, `*` and the line end.
+    /// Byte that begins no token: `%`, a `$` without a name, or `\` before anything but `n`, `t`, `*` and the line end.
     Stray,
 }
 
 impl Token {
-    /// The token's name as listings and the grammar write it.
+    /// Name in listings and in the grammar.
     pub fn name(self) -> &'static str {
         match self {
             Token::HookId(_) => "event id",
@@ -187,7 +187,7 @@ impl Token {
             Token::Number => "number",
             Token::Code(_) => "format code",
             Token::Move(_) => "position code",
-            Token::IllegalCode => "code of illegal size",
+            Token::IllegalCode => "code of invalid size",
             Token::FunctionName => "function name",
             Token::Loop => "LOOP",
             Token::Bitflags => "BITFLAGS",

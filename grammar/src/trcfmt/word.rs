@@ -1,19 +1,19 @@
-//! What a word is by its letters: a format code, a code of illegal size, or none.
+//! Classification of words: format codes, codes of invalid size, constants.
 
 use super::ast::{Code, Move, Size};
 
-/// A word with the shape of a format code.
+/// Word with the shape of a format code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeWord {
-    /// A code that prints.
+    /// Code that prints.
     Prints(Code),
-    /// A code that moves the data pointer.
+    /// Code that moves the data pointer.
     Moves(Move),
-    /// A code's letter with a size that it does not take: `X17`, `B0.65`, `X4.2`.
+    /// Letter of a code with an invalid size: `X17`, `B0.65`, `X4.2`.
     IllegalSize,
 }
 
-/// Classifies a whole word; `None` when it has not a code's shape.
+/// Classifies a whole word; `None` if it does not have the shape of a code.
 ///
 /// ```
 /// use tfbc_grammar::trcfmt::{CodeWord, ast::{Code, Size}, code_word};
@@ -27,7 +27,7 @@ pub fn code(word: &[u8]) -> Option<CodeWord> {
         (b'H', b"B") => Some(CodeWord::Prints(Code::HookBytes)),
         (b'H', b"T") => Some(CodeWord::Prints(Code::HookType)),
         (_, b"W") => word_sized(*letter),
-        // The documentation writes `oW` so.
+        // AIX's documentation spells `oW` this way.
         (b'o', b"w") => word_sized(b'o'),
         _ => {
             let (whole, part) = numbers(size)?;
@@ -36,17 +36,17 @@ pub fn code(word: &[u8]) -> Option<CodeWord> {
     }
 }
 
-/// The sizes that a code's letter takes, for a hint.
+/// Help text with the valid sizes of a code.
 pub(crate) fn legal_sizes(letter: u8) -> &'static str {
     match letter {
-        b'A' => "`A` takes a length and perhaps a width, such as `A8` or `A8.16`",
-        b'B' => "`B` takes 1 to 64 bits, written as bytes.bits, such as `B4` or `B0.19`",
-        b'X' => "`X` takes 0 to 16 bytes or `W`",
-        b'F' => "`F` takes 4 or 8 bytes",
-        b'T' | b'P' => "the sizes are 4 and 8 bytes and `W`",
-        b'G' | b'O' => "these take bytes and perhaps bits, such as `G4` or `G4.2`",
-        b'R' | b'W' => "`R` and `W` take one whole number",
-        _ => "the sizes are 1, 2, 4 and 8 bytes and `W`",
+        b'A' => "give `A` a length and optionally a width, such as `A8` or `A8.16`",
+        b'B' => "give `B` 1 to 64 bits, written as bytes.bits, such as `B4` or `B0.19`",
+        b'X' => "give `X` 0 to 16 bytes or `W`",
+        b'F' => "give `F` 4 or 8 bytes",
+        b'T' | b'P' => "use 4 or 8 bytes or `W`",
+        b'G' | b'O' => "give bytes and optionally bits, such as `G4` or `G4.2`",
+        b'R' | b'W' => "give `R` and `W` one whole number",
+        _ => "use 1, 2, 4 or 8 bytes or `W`",
     }
 }
 
@@ -54,7 +54,7 @@ fn is_code_letter(letter: u8) -> bool {
     b"ABSXDUoFTEPGORW".contains(&letter)
 }
 
-/// `m` or `m.n`, saturated.
+/// Parses `m` or `m.n`, saturating.
 fn numbers(text: &[u8]) -> Option<(u32, Option<u32>)> {
     match text.iter().position(|b| *b == b'.') {
         None => Some((number(text)?, None)),
@@ -62,7 +62,7 @@ fn numbers(text: &[u8]) -> Option<(u32, Option<u32>)> {
     }
 }
 
-/// A run of decimal digits, saturated at `u32::MAX`; `None` when it is empty or holds anything else.
+/// Parses decimal digits, saturating at `u32::MAX`; `None` if empty or not all digits.
 pub(crate) fn number(digits: &[u8]) -> Option<u32> {
     let add = |sum: u32, digit: &u8| {
         digit.is_ascii_digit().then(|| sum.saturating_mul(10).saturating_add(u32::from(digit - b'0')))
@@ -121,18 +121,19 @@ fn whole_sized(letter: u8, bytes: u8) -> Option<Code> {
     }
 }
 
-/// A word of an expression that may be a constant.
+/// Word of an expression that looks like a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// It is one.
+    /// Valid constant.
     Value(u64),
-    /// It is one, above 2^64 - 1.
+    /// Constant above 2^64 - 1.
     TooLarge,
-    /// It begins like one and goes on otherwise: `12ab`, `0x`, `1.5`.
+    /// Begins like a constant but is not one: `12ab`, `0x`, `1.5`.
     Malformed,
 }
 
-/// Reads an expression's constant: decimal, `0x` hex, `o` octal; `None` when the word is no constant.
+/// Parses a constant of an expression: decimal, `0x` hexadecimal, `o` octal. Returns `None` if the word does not begin
+/// like one.
 ///
 /// `o1`, `o2`, `o4` and `o8` are codes, `o01` and `o3` constants.
 pub(crate) fn constant(word: &[u8]) -> Option<Number> {

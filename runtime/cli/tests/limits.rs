@@ -72,8 +72,8 @@ fn nesting_has_a_limit() {
     let trcfmt = format!("010 1.0 \"A\" {}X1 {}\n", "LOOP X1 { ".repeat(65), "} ".repeat(65));
     let xml = format!("<eventdefinitions>{}{}</eventdefinitions>", "<a>".repeat(64), "</a>".repeat(64));
     let world = world(&[("a.trcfmt", trcfmt.as_bytes()), ("a.xml", xml.as_bytes())]);
-    refused(&world, "check a.trcfmt", "braces and parentheses nest deeper than 64", "--max-nesting", "65");
-    refused(&world, "check a.xml", "elements nest deeper than 64", "--max-nesting", "65");
+    refused(&world, "check a.trcfmt", "braces and parentheses are nested deeper than 64", "--max-nesting", "65");
+    refused(&world, "check a.xml", "elements are nested deeper than 64", "--max-nesting", "65");
     let (_, error, status) = tfbc(world.path(), "check a.trcfmt --max-nesting 201");
     assert_eq!(status, 1);
     assert!(error.contains("200"), "{error}");
@@ -92,7 +92,7 @@ fn templates_have_a_limit() {
     for args in ["check b.trcfmt a.xml", "check a.xml b.trcfmt"] {
         let (_, error, status) = tfbc(world.path(), &format!("{args} --max-templates 2"));
         assert_eq!(status, 1);
-        assert!(error.contains(message) && error.contains("`--max-templates` raises the limit"), "{error}");
+        assert!(error.contains(message) && error.contains("raise the limit with `--max-templates`"), "{error}");
         assert_eq!(tfbc(world.path(), &format!("{args} --max-templates 3")).2, 0);
     }
 }
@@ -307,7 +307,7 @@ fn hostile_format_files_are_refused_by_name() {
     let functions: String = (1..40).map(|n| format!("{{{{ f{n}() f{0}() f{0}() }}}} ", n - 1)).collect();
     let files = [
         ("attributes.xml", xml(&format!("<a{attributes}/>")), "element has more than 64 attributes"),
-        ("deep.xml", xml(&"<a>".repeat(100_000)), "elements nest deeper than 64"),
+        ("deep.xml", xml(&"<a>".repeat(100_000)), "elements are nested deeper than 64"),
         ("entities.xml", format!("<!DOCTYPE a [{entities}]><a>&e20;</a>"), "DOCTYPE declares entities"),
         ("name.xml", format!("<{}", "a".repeat(1 << 20)), "error[X"),
         ("siblings.xml", xml(&"<a/>".repeat(100_000)), "warning"),

@@ -114,9 +114,9 @@ fn a_level_of_no_warning_is_refused() {
     for (code, expected) in [
         ("S02", "S02 is an error and cannot be allowed"),
         ("S4", ""),
-        ("S99", "there is no code `S99`; did you mean"),
-        ("nonsense", "there is no code `nonsense`"),
-        ("S0x", "there is no code `S0x`"),
+        ("S99", "unknown code `S99`; did you mean"),
+        ("nonsense", "unknown code `nonsense`"),
+        ("S0x", "unknown code `S0x`"),
     ] {
         let (_, err, status) = tfbc(&directory, &["check", "--allow", code, "a.trcfmt"]);
         assert!(err.contains(expected) && status == i32::from(!expected.is_empty()), "{code}: {err}");

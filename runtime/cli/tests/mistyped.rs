@@ -95,7 +95,7 @@ const FORMAT_FILES: &[Line] = &[
     ("tfbc check --dry-run pump.trcfmt", 1, &["required", "--fix"]),
     ("tfbc check sign.xml", 1, &["`%4x1d`", "write `%4s1d`"]),
     ("tfbc check if.trcfmt", 1, &["trcfmt has no `if`", "a switch chooses by a value"]),
-    ("tfbc check comma.trcfmt", 1, &["`{`", "a comma is missing before a case's match value: write `, 2 { … }`"]),
+    ("tfbc check comma.trcfmt", 1, &["`{`", "add a comma before the match value: `, 2 { … }`"]),
     ("tfbc compile pump.trcfmt", 1, &["required", "--output <FILE>"]),
     ("tfbc compile shell.trc -o x.tfbc", 1, &["shell.trc is not a format file but a trace"]),
     ("tfbc compile --emit asm pump.trcfmt", 1, &["'asm'", "tokens, ast, ir, bytecode"]),

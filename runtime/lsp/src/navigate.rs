@@ -92,7 +92,7 @@ fn spelt(project: &Project, place: &Place, new: &str) -> String {
 /// Why a symbol cannot have a name.
 fn refuse(project: &Project, symbol: &Symbol, new: &str) -> Option<String> {
     if new.is_empty() || !new.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Some(String::from("names are made of letters, digits and `_`"));
+        return Some(String::from("use only letters, digits and `_`"));
     }
     match symbol {
         Symbol::Function(_) if KEYWORDS.contains(&new) => Some(format!("`{new}` is a keyword")),

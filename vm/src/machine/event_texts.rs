@@ -1,5 +1,5 @@
-//! The instructions that print texts of the event. Short ones that print as they are go straight into the room behind the
-//! text.
+//! Handlers of instructions that print texts of the event. Short, printable texts are copied directly into the room
+//! after the text.
 
 use super::fast::SHORT;
 use super::texts::*;
@@ -19,7 +19,7 @@ pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
     long_text(run, at, instr, out)
 }
 
-/// What `text` does with long, padded and unprintable texts, and those that end with the event.
+/// Slow path of `text`: long, padded and unprintable texts, and those cut by the end of the event.
 #[inline(never)]
 fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     if instr.c as usize <= SHORT && instr.d == 0 {
@@ -40,7 +40,7 @@ fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf)
 }
 
 pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
-    // What is written there stays behind the text's end.
+    // The copy is only used for the lookup; it is after the end of the text.
     let room = unchecked!(room: run.stage.room(out, at));
     let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
     let n = copied.unwrap_or_else(|| copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into())));
@@ -96,7 +96,7 @@ pub(super) fn take_name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &m
         return slow_ops::take_name(run, at, instr, out);
     };
     run.cursor.add(rest.len() as u64, 0);
-    // It is looked through, and copied.
+    // Charged twice, because the text is scanned and copied.
     run.charge(n / STEP * 2);
     (at.add(n), run.stage.after(instr))
 }

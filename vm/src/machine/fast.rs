@@ -1,5 +1,5 @@
-//! The instructions that are frequent. Each reads its operands, prints into the room behind the text, and says
-//! where the routine goes on and where the text ends.
+//! Handlers of frequent instructions. Each reads its operands, prints into the room after the text, and returns the end
+//! of the text and the next instruction.
 
 use super::event_texts::*;
 use super::flow::*;
@@ -13,29 +13,29 @@ use crate::num;
 use crate::op::{Instr, for_each_op, form};
 use crate::table::FLAG_WORDS;
 
-/// What runs an instruction, behind its literal.
+/// Runs an instruction after its literal was printed.
 type Handler = for<'r> fn(&mut Run<'r>, At, &'r Instr, &mut TextBuf) -> (At, Pc);
 
-/// The handlers by opcode.
+/// Handlers by opcode.
 pub(super) type Handlers = [Handler; 256];
 
-/// Those for events that are as long as the routine needs, by the byte orders of its numbers
+/// Handlers for events as long as the routine needs, by the byte orders of its numbers
 /// ([`Orders`](crate::verify::Orders)).
 pub(super) static FAST: [&Handlers; 3] =
     [&handlers::<WHOLE, BIG>(), &handlers::<WHOLE, LITTLE>(), &handlers::<WHOLE, EITHER>()];
-/// Those for others.
+/// Handlers for shorter events.
 pub(super) static CHECKED: [&Handlers; 3] =
     [&handlers::<ANY, BIG>(), &handlers::<ANY, LITTLE>(), &handlers::<ANY, EITHER>()];
-/// Those for an observer, who sees every instruction: none is run with another.
+/// Handlers for observed runs: each runs a single instruction, so that the observer sees all of them.
 pub(super) static OBSERVED: &Handlers = &handlers::<ANY, ALONE>();
 
-/// Those for an instruction whose window the event does not hold whole.
+/// Handlers for an instruction whose window is cut by the end of the event.
 pub(super) static CUT: &Handlers = &handlers::<GIVEN, ALONE>();
 
-/// The longest text that the room of every instruction holds.
+/// Longest text that surely fits into the room of an instruction.
 pub(super) const SHORT: usize = 64;
 
-/// The dispatch table, from the rows of the instruction table. An opcode without a row never runs (rule V1).
+/// Builds the dispatch table from the instruction table. An opcode without a row never runs (rule V1).
 macro_rules! define_handlers {
     ($($(#[doc = $doc:literal])* $number:literal $name:ident = $mnemonic:literal $form:ident
         { $($operand:ident: $slot:ident $kind:ident),* }
@@ -50,7 +50,7 @@ macro_rules! define_handlers {
 
 for_each_op!(define_handlers);
 
-/// An instruction that does something to the run and prints nothing.
+/// Defines handlers that print nothing.
 macro_rules! doing {
     ($($name:ident |$run:ident, $instr:ident| $does:expr;)*) => {$(
         fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
@@ -100,7 +100,7 @@ doing! {
     };
 }
 
-/// An instruction that prints a register.
+/// Defines handlers that print a register.
 macro_rules! putting {
     ($($name:ident |$room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
         fn $name<'r>(run: &mut Run<'r>, at: At, $instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
@@ -131,7 +131,8 @@ fn put_bin<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -
     (at.add(num::bin(room, 0, run.reg(instr.b), count)), run.stage.after(instr))
 }
 
-/// An instruction that prints a number of the event: its operand for the place, how it is read, what it prints.
+/// Defines handlers that print a number of the event, given the operand with its offset, how to read it, and how to
+/// print it.
 macro_rules! printing {
     ($($name:ident $slot:ident $read:ident |$run:ident, $room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
         fn $name<'r, const MODE: u8, const ORDER: u8>(
@@ -201,7 +202,7 @@ fn load_le<'r, const MODE: u8, const ORDER: u8>(
     (at, run.stage.after(instr))
 }
 
-/// An instruction that prints the digits of a window, and those that are run with it.
+/// Defines handlers that print the digits of a window, and those of the following instructions that run with them.
 macro_rules! digits_at {
     ($($name:ident $prints:path;)*) => {$(
         fn $name<'r, const MODE: u8, const ORDER: u8>(
@@ -255,7 +256,7 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
     run.put_dec(at, instr, out, value)
 }
 
-/// What `dec_at` does with a long number; a call from there would have it save registers for all.
+/// Slow path of `dec_at` for long numbers. It is a tail call: a call in the middle would make every run save registers.
 #[inline(never)]
 fn long_dec<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
     let room = unchecked!(room: run.stage.room(out, at));
@@ -365,8 +366,8 @@ impl<'r> Run<'r> {
     }
 }
 
-// What follows here is called last by the instructions that it belongs to: a call in their midst would have them save
-// registers at every turn.
+// The functions below are tail calls of their handlers: a call in the middle of a handler would make every run of it
+// save registers.
 
 #[inline(never)]
 fn long_case<'r>(
@@ -377,7 +378,7 @@ fn long_case<'r>(
     (offset, len): (usize, usize),
 ) -> (At, Pc) {
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
-    // What fits the room of every instruction costs no steps.
+    // A text that fits into the room of an instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });
     run.stage.close(out, at);
     run.push(out, text);

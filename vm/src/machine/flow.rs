@@ -1,4 +1,4 @@
-//! The instructions that say where the routine goes on.
+//! Handlers of instructions that jump, call or end.
 
 use super::{End, Return, Run};
 use crate::TextBuf;
@@ -7,7 +7,7 @@ use crate::op::Instr;
 use crate::table;
 use crate::verify::MAX_DEPTH;
 
-/// An instruction that jumps.
+/// Defines handlers of conditional jumps.
 macro_rules! jumping {
     ($($name:ident |$run:ident, $instr:ident| $jumps:expr;)*) => {$(
         pub(super) fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
@@ -26,7 +26,7 @@ jumping! {
     take_reach |run, instr| !run.cursor.reaches(instr.b);
 }
 
-/// An instruction that takes a number from a window, and jumps by it.
+/// Defines handlers that read a number from a window and jump depending on it.
 macro_rules! jumping_at {
     ($($name:ident |$instr:ident, $value:ident| $jumps:expr;)*) => {$(
         pub(super) fn $name<'r, const MODE: u8, const ORDER: u8>(
@@ -104,7 +104,7 @@ pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
     }
 }
 
-/// What `dump` does where not all is at hand; a call in its midst would have it save registers.
+/// Slow path of `dump`. It is a tail call: a call in the middle of `dump` would make it save registers.
 #[inline(never)]
 fn long_dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
     run.stage.close(out, at);
@@ -127,7 +127,7 @@ pub(super) fn ret<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextB
     let Some(back) = run.scratch.calls.pop() else { return (at, run.stage.end()) };
     run.count(instr, back.at);
     run.stage.enter(run.program.code_of(run.routine()));
-    // A place of the caller's own.
+    // The return address is an instruction of the caller.
     (at, unchecked!(Targets: run.stage.place(back.at)))
 }
 

@@ -1,8 +1,8 @@
-//! The dispatch loop and what it touches.
+//! Machine: the dispatch loop and its state.
 //!
-//! Each instruction is a function ([`fast`], [`flow`], [`event_texts`], [`slow_ops`]) that is given the run, where the text
-//! ends, the instruction, and the text; it gives where the text ends then, and where the routine goes on. Both come back in
-//! the registers in which the next one wants them, so the loop keeps no state of its own.
+//! Each instruction is a function ([`fast`], [`flow`], [`event_texts`], [`slow_ops`]) of the run, the end of the text,
+//! the instruction and the text buffer. It returns the new end of the text and the next instruction, in the registers
+//! in which the next function expects them, so the loop has no state of its own.
 
 mod event_texts;
 mod fast;
@@ -22,59 +22,59 @@ use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Step, TextBuf, Ti
 use fast::Handlers;
 pub(crate) use texts::prints;
 
-/// Where an event's text stands.
+/// Margins of an event's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// Blanks between what stands in the buffer already (the columns) and the text of the first line.
+    /// Blanks between the columns, which are already in the buffer, and the text of the first line.
     pub first: u16,
     /// Blanks before the text of every further line.
     pub further: u16,
 }
 
-/// What one event may cost.
+/// Limits on the cost of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Loop turns and calls together.
+    /// Number of loop iterations plus calls.
     pub turns: u32,
-    /// Steps: an instruction, 32 bytes of text that it copies or looks through, 8 bytes of a selector's text, or an entry of a
-    /// BITFLAGS table. Instructions are counted when a routine jumps back, calls or returns: the run between two of these is
-    /// shorter than a routine. Once the steps are used up, no further instruction runs.
+    /// Number of steps. A step is an instruction, 32 bytes of text that are copied or scanned, 8 bytes of a selector's
+    /// text, or an entry of a BITFLAGS table. Instructions are counted when a routine jumps back, calls or returns: the
+    /// run between two of these is shorter than a routine. After the last step, no further instruction runs.
     pub steps: u32,
-    /// Bytes of text that the template itself prints: columns and margins do not count.
+    /// Bytes of text printed by the template, without columns and margins.
     pub text: u32,
 }
 
 impl Default for Limits {
-    /// 1,048,576 turns, 64 steps for each of them, and 1 MiB.
+    /// 1,048,576 iterations, 64 steps for each, and 1 MiB of text.
     fn default() -> Self {
         Self { turns: 1 << 20, steps: 1 << 26, text: 1 << 20 }
     }
 }
 
-/// How an event ended.
+/// Result of printing one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// `$SKIP`: nothing was appended, and the event has no part in delta.
+    /// `$SKIP`: nothing was appended, and the event does not count for the delta.
     pub skipped: bool,
-    /// `$STOP`: no later event is to be read.
+    /// `$STOP`: no later event may be read.
     pub stop: bool,
-    /// A read went past the event's end.
+    /// A read went past the end of the event.
     pub truncated: bool,
-    /// A limit was reached; the text says so.
+    /// A limit was reached; the text contains `[limit]`.
     pub limited: bool,
     /// A division by zero gave 0.
     pub divided_by_zero: bool,
-    /// The verifier refused the routine, of a program that was opened lazily: `[refused]` stands for its text.
+    /// The verifier refused the routine of a lazily opened program; `[refused]` is printed instead of its text.
     pub refused: bool,
 }
 
-/// The reusable scratch of one thread: its registers. One event's values never reach the next.
+/// Reusable scratch memory of one thread: the registers. Values never pass from one event to the next.
 #[derive(Debug)]
 pub struct Machine {
     limits: Limits,
-    /// What runs events that are as long as their routines need.
+    /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
-    /// What an event begins with.
+    /// State every event starts from.
     fresh: State,
     scratch: Box<Scratch>,
 }
@@ -83,7 +83,7 @@ pub struct Machine {
 struct Scratch {
     regs: [u64; N_REGS],
     calls: Vec<Return>,
-    /// Between two events what the next one begins with.
+    /// Between two events: the state that the next one starts with.
     state: State,
     #[cfg(feature = "paranoid")]
     watch: paranoid::Watch,
@@ -95,26 +95,26 @@ impl Default for Machine {
     }
 }
 
-/// Where and how one event is printed.
+/// Input and output of printing one event.
 #[derive(Debug)]
 pub struct Job<'j> {
     /// The event.
     pub event: &'j Event<'j>,
-    /// What a template may ask beyond the event's bytes.
+    /// Context for macros that the event's bytes do not contain.
     pub context: &'j Context<'j>,
-    /// The report's running timers.
+    /// Running timers of the report.
     pub timers: &'j mut Timers,
-    /// The margins.
+    /// Margins.
     pub layout: Layout,
-    /// The length that `out` had before the event's columns: a skipped event cuts it to that, and a first line
-    /// without text loses the blanks at its end down to there.
+    /// Length of `out` before the event's columns. A skipped event is truncated to it, and a first line without text
+    /// loses its trailing blanks down to it.
     pub line: usize,
-    /// Where the columns stand, and the text goes.
+    /// Buffer that contains the columns and receives the text.
     pub out: &'j mut TextBuf,
 }
 
 impl Machine {
-    /// A machine with the given limits.
+    /// Machine with the given limits.
     pub fn new(limits: Limits) -> Self {
         let fresh = State {
             line: 1,
@@ -136,15 +136,15 @@ impl Machine {
         Machine { limits, long: fast::FAST, fresh, scratch }
     }
 
-    /// A machine that runs every event through the checked twin of the loop: the oracle for the fast one.
+    /// Machine that runs every event in the checked loop: the oracle for the fast one.
     pub fn checked(limits: Limits) -> Self {
         Machine { long: fast::CHECKED, ..Machine::new(limits) }
     }
 
-    /// Begins to print events of a program, one after the other.
+    /// Starts printing events of a program.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         let Machine { limits, long, fresh, scratch } = self;
-        // The run before may have lowered the steps, and an observer may have unwound it.
+        // The previous run may have lowered the steps, and an observer may have unwound it.
         fresh.steps = limits.steps;
         scratch.state = *fresh;
         Run {
@@ -173,14 +173,14 @@ impl Machine {
         }
     }
 
-    /// Prints one event by the hook with index `hook` ([`crate::Hook::index`]): appends its text, and a newline at
-    /// its end. An index that the program does not have prints an empty line.
+    /// Prints one event with the hook at index `hook` ([`crate::Hook::index`]): appends its text and a newline. An
+    /// unknown index prints an empty line.
     #[inline]
     pub fn run(&mut self, program: &Program<'_>, hook: u32, job: Job<'_>) -> Outcome {
         self.run_observed(program, hook, job, &mut Unobserved)
     }
 
-    /// The same, with every instruction shown to `observer` first.
+    /// Prints one event and passes every instruction to `observer` first.
     #[inline]
     pub fn run_observed<O: Observer>(
         &mut self,
@@ -194,14 +194,14 @@ impl Machine {
     }
 }
 
-/// What runs an event that is shorter than its routine needs.
+/// Handlers for an event that is shorter than its routine needs.
 #[cold]
 #[inline(never)]
 fn checked(orders: Orders) -> &'static Handlers {
     fast::CHECKED[orders as usize]
 }
 
-/// An event that no routine prints: of a hook that the program does not have, or one whose routine is refused.
+/// Prints an event without a routine: its hook is unknown, or its routine is refused.
 #[cold]
 fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out: &mut TextBuf) -> Outcome {
     if program.has_hook(beginning / 4) {
@@ -211,23 +211,23 @@ fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out:
     Outcome::default()
 }
 
-/// Prints `[refused]` in place of a text.
+/// Prints `[refused]` instead of a text.
 fn refused(layout: Layout, out: &mut TextBuf) -> Outcome {
     out.pad(layout.first.into());
     out.push(b"[refused]\n");
     Outcome { refused: true, ..Outcome::default() }
 }
 
-/// A line.
+/// Line of the output.
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
-    /// Where it starts in the buffer, columns or margin included.
+    /// Start in the buffer, including columns or margin.
     start: usize,
-    /// Where its text starts.
+    /// Start of its text.
     text: usize,
 }
 
-/// Why the loop ended.
+/// Reason why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Done,
@@ -235,77 +235,78 @@ enum End {
     Limit,
 }
 
-/// What an event changes as it is printed, beside the pointer and the registers.
+/// State that an event changes while it is printed, besides the pointer and the registers.
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// The line's number within the event, from 1.
+    /// Number of the line in the event, from 1.
     line: u64,
-    /// Where the text ended when a soft blank was printed last.
+    /// End of the text at the last soft blank.
     soft_end: usize,
-    /// Loop turns and calls that are left.
+    /// Loop iterations and calls left.
     turns: u32,
-    /// Steps that are left.
+    /// Steps left.
     steps: u32,
-    /// The running routine's instruction from which on steps have not been counted.
+    /// Index of the first instruction of the current routine whose steps are not counted yet.
     counted: u64,
-    /// Whether what is printed is a selector's text, which goes again and does not count.
+    /// True while a selector's text is printed, which is removed again and does not count.
     selecting: bool,
     end: End,
     outcome: Outcome,
 }
 
-/// A machine at work on the events of a program.
+/// Run of a machine over events of a program.
 ///
-/// What an event's routine does not look at is left as the event before had it: the verifier tells what it looks at.
+/// State that a routine does not use may be left over from the previous event: the verifier notes which state each
+/// routine uses.
 #[derive(Debug)]
 pub struct Run<'r> {
     stage: Stage<'r>,
     cursor: Cursor<'r>,
     scratch: &'r mut Scratch,
-    /// The program that the run was started with.
+    /// Program that the run was started with.
     home: &'r Program<'r>,
-    /// The program of the running event.
+    /// Program of the current event.
     program: &'r Program<'r>,
     event: Event<'r>,
-    /// That of an event that looks around.
+    /// Context of the current event, if its routine uses it.
     context: Option<Context<'r>>,
     timers: &'r mut Timers,
-    /// The shape that was entered last.
+    /// Shape of the last routine.
     shape: u8,
-    /// As of [`Program::beginning`].
+    /// Index of the start data, see [`Program::beginning`].
     beginning: usize,
-    /// Whether the event has changed the machine's state; few do.
+    /// Dirty flag: true if the event has changed the state; few do.
     touched: bool,
-    /// How the last event ended that was not as most are.
+    /// Outcome of the last event that did not end normally.
     outcome: Outcome,
-    /// A window that the event does not hold whole.
+    /// Window that is cut by the end of the event, padded with zeros.
     given: [u8; 8],
-    /// What runs events that are as long as their routines need.
+    /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
     /// State that every event starts from.
     fresh: &'r mut State,
-    /// Steps that an event may take by the machine's limits.
+    /// Limit of the machine on the steps of an event.
     max_steps: u32,
-    /// Steps of the events so far.
+    /// Steps of all events so far.
     n_steps: u64,
-    /// Bytes of text that an event may have.
+    /// Limit on the text of an event in bytes.
     max_text: usize,
-    /// The length that the text must not pass where it is no selector's; columns and margins so far are on top of it.
+    /// Maximum length of the buffer, except for a selector's text. Columns and margins so far are included.
     text_limit: usize,
-    /// The event's first line.
+    /// First line of the event.
     first: Line,
-    /// The running line behind the first.
+    /// Current line, if it is not the first.
     further: Line,
-    /// Blanks before the text of a line behind the first.
+    /// Blanks before the text of further lines.
     margin: usize,
 }
 
-/// A call.
+/// Return address of a call.
 #[derive(Debug)]
 struct Return {
-    /// The routine that is called.
+    /// Routine that was called.
     routine: u32,
-    /// The instruction of the caller that stands behind the call.
+    /// Index of the caller's instruction after the call.
     at: u64,
 }
 
@@ -495,12 +496,12 @@ impl<'r> Run<'r> {
         is_usual
     }
 
-    /// Makes ready what few events look at.
+    /// Prepares the state that few routines use.
     #[inline(never)]
     fn look_around(&mut self, prepared: &PreparedEntry<'r>, context: Context<'r>) {
         if prepared.body > UNCOUNTED {
             self.n_steps += u64::from(prepared.body);
-            // The caller must learn of the steps.
+            // Makes the caller look at the steps.
             self.touched = true;
         }
         self.scratch.regs[..prepared.zeroed.into()].fill(0);
@@ -508,22 +509,22 @@ impl<'r> Run<'r> {
         self.context = Some(context);
     }
 
-    /// The length that the text must not pass.
+    /// Maximum length of the buffer.
     fn text_limit(&self) -> usize {
         self.text_limit + if self.state().selecting { SELECTOR } else { 0 }
     }
 
-    /// What the event's surroundings tell.
+    /// Context of the event.
     fn context(&self) -> &Context<'r> {
         self.context.as_ref().unwrap_or(&Context::EMPTY)
     }
 
-    /// The running line.
+    /// Current line.
     fn line(&self) -> Line {
         if self.state().line == 1 { self.first } else { self.further }
     }
 
-    /// The loop. Behind the last instruction of a routine's body the event ends, as at `end`.
+    /// Dispatch loop. The event ends after the last instruction of the routine's body, as at `end`.
     #[inline(always)]
     fn go<O: Observer>(
         &mut self,
@@ -556,7 +557,8 @@ impl<'r> Run<'r> {
         handlers[usize::from(instr.op)](self, behind, instr, out)
     }
 
-    /// Runs an instruction whose text has no room yet; or ends the event, if its text or its steps have reached their limit.
+    /// Runs an instruction after making room for its text, or ends the event if its text or steps have reached the
+    /// limit.
     #[cold]
     #[inline(never)]
     fn step_behind(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
@@ -564,12 +566,12 @@ impl<'r> Run<'r> {
         if self.state().steps == 0 || self.is_over(out.len) {
             return self.stop(End::Limit, at);
         }
-        // A blank that may go again stands one byte behind the limit: the buffer has room behind it as behind any text.
+        // A soft blank may be one byte after the limit, because it may be removed again; the buffer has room for it.
         let at = self.stage.open(out, self.text_limit());
         self.step(handlers, at, instr, out)
     }
 
-    /// The routine's first instruction.
+    /// First instruction of the routine.
     #[inline(always)]
     fn first(&mut self) -> &'r Instr {
         #[cfg(feature = "paranoid")]
@@ -577,7 +579,7 @@ impl<'r> Run<'r> {
         unchecked!(Rows: self.stage.first())
     }
 
-    /// The instruction at a place; `None` at the body's end.
+    /// Instruction at a position; `None` at the end of the body.
     #[inline(always)]
     fn instr(&mut self, pc: Pc) -> Option<&'r Instr> {
         #[cfg(feature = "paranoid")]
@@ -599,24 +601,24 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Whether a text of so many bytes is over its limit. A soft blank counts when something follows it.
+    /// True if a text of this length exceeds the limit. A trailing soft blank does not count yet.
     fn is_over(&self, len: usize) -> bool {
         let limit = self.text_limit();
         len > limit && !(len == limit + 1 && self.state().soft_end == len)
     }
 
-    /// The number of the running routine.
+    /// Index of the current routine.
     fn routine(&self) -> u32 {
         let called = self.scratch.calls.last().map(|call| call.routine);
         called.unwrap_or_else(|| self.program.routine_in(self.beginning))
     }
 
-    /// What the event has changed so far.
+    /// State changed by the event.
     fn state(&self) -> &State {
         &self.scratch.state
     }
 
-    /// The same, to change it.
+    /// State for changes; sets the dirty flag.
     fn change(&mut self) -> &mut State {
         self.touched = true;
         &mut self.scratch.state
@@ -634,7 +636,7 @@ impl<'r> Run<'r> {
         self.scratch.regs[register as usize % N_REGS] = value;
     }
 
-    /// Pays for a loop turn or call; false where none are left, or no steps.
+    /// Counts a loop iteration or call. Returns false if none, or no steps, are left.
     #[inline]
     fn turn(&mut self) -> bool {
         let state = self.change();
@@ -643,7 +645,7 @@ impl<'r> Run<'r> {
         paid
     }
 
-    /// Counts the steps up to an instruction that goes on at another.
+    /// Counts the steps up to an instruction that jumps to `to`.
     #[inline]
     fn count(&mut self, instr: &'r Instr, to: u64) {
         let behind = self.stage.index(self.stage.after(instr));
@@ -651,7 +653,7 @@ impl<'r> Run<'r> {
         self.change().counted = to;
     }
 
-    /// Counts steps. Without any left, the next instruction finds no room for its text, and ends the event.
+    /// Counts steps. If none are left, the next instruction finds no room for its text, and ends the event.
     #[inline]
     fn charge(&mut self, n: usize) {
         if n > 0 {
@@ -663,7 +665,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Takes up the text again where it ends, after an instruction that appended to it by itself.
+    /// Reopens the text after an instruction that appended to the buffer.
     #[inline]
     fn reopen(&mut self, out: &mut TextBuf) -> At {
         let at = self.stage.open(out, self.text_limit());
@@ -673,7 +675,7 @@ impl<'r> Run<'r> {
         at
     }
 
-    /// Appends a text of any length. More than one byte beyond the text limit is left out: it would go again.
+    /// Appends a text of any length, cut one byte after the text limit, because the rest would be removed again.
     fn push(&self, out: &mut TextBuf, text: &[u8]) {
         out.push(&text[..text.len().min((self.text_limit() + 2).saturating_sub(out.len))]);
     }
@@ -685,14 +687,14 @@ impl<'r> Run<'r> {
         (at, self.stage.end())
     }
 
-    /// Begins or ends printing what does not count towards the text limit.
+    /// Starts or ends text that does not count towards the limit.
     fn select(&mut self, selecting: bool) {
         if self.state().selecting != selecting {
             self.change().selecting = selecting;
         }
     }
 
-    /// Removes a first or further line's blanks where no text follows them.
+    /// Removes the trailing blanks of a line without text.
     fn close_line(&self, out: &mut TextBuf) {
         let line = self.line();
         if out.len == line.text {
@@ -702,10 +704,10 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Closes the last line; false where the event has met something, or changed the machine's state.
+    /// Ends the last line. Returns false if the event did not end normally or changed the state.
     #[inline(always)]
     fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> bool {
-        // A line behind the first has touched the state.
+        // A further line has set the dirty flag.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
@@ -716,7 +718,7 @@ impl<'r> Run<'r> {
         self.finish_touched(out, at)
     }
 
-    /// The same of an event that has changed the machine's state, or was cut.
+    /// Ends an event that changed the state, or was cut.
     #[inline(never)]
     fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> bool {
         let some = self.stage.offset(at) > self.line().text;
@@ -736,13 +738,13 @@ impl<'r> Run<'r> {
         self.n_steps == 0 && !(skipped | stop | truncated | limited | divided_by_zero | refused)
     }
 
-    /// Makes what an event has changed as the next one expects it.
+    /// Resets the state for the next event.
     fn renew(&mut self) {
         self.scratch.state = *self.fresh;
         (self.touched, self.cursor.truncated, self.cursor.base) = (false, false, 0);
     }
 
-    /// The same where a line may be empty, the buffer full, a limit reached, or the event is dropped.
+    /// Slow path: an empty line, a full buffer, a limit or a skipped event.
     #[cold]
     fn finish_slow(&mut self, out: &mut TextBuf) -> Outcome {
         self.select(false);
@@ -763,25 +765,26 @@ impl<'r> Run<'r> {
         self.close_line(out);
         out.push(b"\n");
         let Outcome { truncated, divided_by_zero, .. } = self.met();
-        // The instructions after a limit may have run in part: what they met says nothing.
+        // After a limit, instructions may have run in part, so these flags mean nothing.
         let (truncated, divided_by_zero) = (truncated && !limited, divided_by_zero && !limited);
         Outcome { limited, truncated, divided_by_zero, ..self.met() }
     }
 
-    /// What the event has met so far.
+    /// Outcome so far.
     fn met(&self) -> Outcome {
         let outcome = self.state().outcome;
         Outcome { truncated: outcome.truncated | self.cursor.truncated, ..outcome }
     }
 }
 
-/// A way into routines of a shape: what runs their first instruction.
+/// Entry for routines of one shape: runs their first instruction.
 ///
-/// Processors guess where the loop goes on by the jumps behind it, and routines of many shapes begin alike. The jump to an
-/// entry tells them apart; where it is known early enough ([`PreparedEntry`]), so are all that follow.
+/// Processors predict the loop's indirect jump from the jumps before it, and routines of many shapes begin with the
+/// same ones. The jump to an entry distinguishes the shapes early; with a [`PreparedEntry`], all later jumps are
+/// predicted better.
 type Entry = for<'r> fn(&mut Run<'r>, &Handlers, At, &'r Instr, &mut TextBuf) -> (At, Pc);
 
-/// The entry of a shape.
+/// Entry of a shape.
 #[inline(always)]
 fn entry(shape: u8) -> Entry {
     macro_rules! eights {
@@ -796,7 +799,7 @@ fn entry(shape: u8) -> Entry {
     ALL[usize::from(shape) % SHAPES]
 }
 
-/// What is stored makes each of these a function of its own: equal ones would be made one.
+/// The store makes each instance different: otherwise the compiler would merge them.
 fn enter<'r, const SHAPE: u8>(
     run: &mut Run<'r>,
     handlers: &Handlers,
@@ -808,11 +811,11 @@ fn enter<'r, const SHAPE: u8>(
     run.step(handlers, at, instr, out)
 }
 
-/// Bytes of text that are a step.
+/// Bytes of text per step.
 const STEP: usize = 32;
 
-/// Bytes of a selector's text that are a step: it is printed, and hashed.
+/// Bytes of a selector's text per step: it is printed and hashed.
 const SELECTOR_STEP: usize = 8;
 
-/// The longest text of a selector. Events are shorter.
+/// Maximum length of a selector's text; events are shorter.
 const SELECTOR: usize = 1 << 20;

@@ -1,6 +1,7 @@
-//! What the verifier has promised, asserted at every instruction that runs.
+//! Asserts the verifier's rules at every instruction that runs.
 //!
-//! The accesses by pointer assert their own rules ([`crate::mem::debug_assert_rule`]); here stands what no single access shows.
+//! Accesses by pointer assert their own rules ([`crate::mem::debug_assert_rule`]). This module asserts those that no
+//! single access shows.
 
 use super::Run;
 use crate::mem::{At, Pc};
@@ -10,16 +11,16 @@ use crate::table::{self, TableKind};
 use crate::verify::{MAX_DEPTH, Registers};
 use crate::{TextBuf, mem};
 
-/// What has happened in an event so far.
+/// History of the current event.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// The registers that are zeroed or written.
+    /// Registers that were zeroed or written.
     written: Registers,
-    /// The routine and place of the instruction that ran last, and its opcode.
+    /// Routine, index and opcode of the last instruction.
     last: Option<(u32, u64, Op)>,
-    /// Instructions since the last that was paid for.
+    /// Instructions since the last counted one.
     unpaid: u64,
-    /// Turns that were left then.
+    /// Loop iterations left at that point.
     turns: u32,
 }
 
@@ -36,15 +37,15 @@ impl Watch {
 }
 
 impl<'r> Run<'r> {
-    /// An event that is about to run. It resets nothing that a routine could see: stale state must show in fuzzing.
+    /// Starts an event. Resets nothing that a routine can see: stale state must show in fuzzing.
     pub(super) fn watch_event(&mut self, entry: &PreparedEntry<'r>) {
-        // The running routine is known by these.
+        // `routine` depends on these.
         self.beginning = entry.beginning as usize;
         self.scratch.calls.clear();
         self.scratch.watch = Watch { written: Registers::first(entry.zeroed), ..Watch::default() };
     }
 
-    /// A place that the loop is about to look at.
+    /// Checks an address before the loop reads it.
     pub(super) fn watch_place(&mut self, pc: Pc) {
         let running = self.routine();
         let (code, body) = self.program.code_of(running);
@@ -65,7 +66,7 @@ impl<'r> Run<'r> {
         assert!(watch.unpaid <= code.len() as u64, "{} instructions are not paid for", watch.unpaid);
     }
 
-    /// An instruction that is about to run.
+    /// Checks an instruction before it runs.
     pub(super) fn watch_instr(&mut self, instr: &'r Instr, out: &TextBuf, at: At) {
         let at = self.stage.offset(at);
         assert!(at + TextBuf::SLACK <= out.buf.len(), "no room for an instruction's text");

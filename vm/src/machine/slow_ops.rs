@@ -11,10 +11,10 @@ use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr};
 use crate::table::{self, FLAG_WORDS};
 
-/// Bytes that are dumped at once, at most: what prints them stores two characters more.
+/// Maximum number of bytes dumped in one go. Each store writes two more characters than it needs.
 const SHORT_DUMP: usize = (ROOM - 2) / 3;
 
-/// Runs an instruction that appends to the text by itself, unless its literal has reached the text limit.
+/// Runs an instruction that appends to the buffer, unless its literal already reached the text limit.
 #[inline(never)]
 fn run_slow<'r>(
     run: &mut Run<'r>,
@@ -32,7 +32,7 @@ fn run_slow<'r>(
     (run.reopen(out), run.stage.after(instr))
 }
 
-/// Handlers, each with its effect on the run and the text.
+/// Defines handlers by their effect on the run and the text.
 macro_rules! slow {
     ($($name:ident |$run:ident, $instr:pat_param, $out:pat_param| $effect:expr;)*) => {$(
         pub(super) fn $name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
@@ -58,7 +58,7 @@ slow! {
         let value = run.divide(run.reg(instr.b), run.reg(instr.c));
         run.set(instr.a, value);
     };
-    // No read went too far: later reads and loops continue.
+    // The event is not cut by a read, so later reads and loops are not affected.
     cut |run, _, _| run.change().outcome.truncated = true;
     stop |run, _, _| run.change().outcome.stop = true;
 
@@ -155,23 +155,23 @@ slow! {
 }
 
 impl Run<'_> {
-    /// The place in the buffer of a mark: in the text of the running event, which ends at `end`.
+    /// Position of a mark in the buffer, within the text of the current event, which ends at `end`.
     fn marked(&self, mark: u32, end: usize) -> usize {
         (self.first.start as u64).saturating_add(self.reg(mark)).min(end as u64) as usize
     }
 
-    /// Takes back a selector's text; where its table sends it.
+    /// Removes a selector's text and returns the target that its table has for it.
     pub(super) fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
         let start = self.marked(mark, out.len);
         self.charge((out.len - start) / SELECTOR_STEP);
         let (_, words) = self.program.table(table);
         let text = &out.buf[start..out.len];
         let to = table::find_text(words, self.program.strings(), text);
-        // The margins of lines that go are no longer on top of the limit.
+        // Removed lines no longer add their margins to the limit.
         let margins = self.margin * text.iter().filter(|byte| **byte == b'\n').count();
         self.text_limit = self.text_limit.saturating_sub(margins).max(self.first.text + self.max_text);
         if start < self.line().text {
-            // What is left of an earlier line has no margin to trim.
+            // The rest of an earlier line has no margin to trim.
             self.further = Line { start, text: start };
         }
         out.len = start;
@@ -221,7 +221,7 @@ impl Run<'_> {
     fn newline(&mut self, out: &mut TextBuf) {
         let n_before = out.len;
         self.close_line(out);
-        // Only a margin within the limit was put on top of it.
+        // The margin was only added to the limit if the line was within it.
         if self.line().start <= self.text_limit {
             self.text_limit -= n_before - out.len;
         }
@@ -229,7 +229,7 @@ impl Run<'_> {
         let start = out.len;
         out.pad(self.margin);
         self.charge(self.margin / STEP);
-        // A line end beyond the limit goes again, and the margin with it.
+        // A line end beyond the limit is removed again, with its margin.
         if start <= self.text_limit {
             self.text_limit += self.margin;
         }
@@ -239,7 +239,7 @@ impl Run<'_> {
         state.soft_end = usize::MAX;
     }
 
-    /// Text of the event's: unprintable bytes as dots, padded.
+    /// Prints text of the event, padded, with dots for unprintable bytes.
     pub(super) fn put_text(&self, out: &mut TextBuf, text: &[u8], pad: usize) {
         out.room(text.len());
         let start = out.len;
@@ -249,8 +249,8 @@ impl Run<'_> {
         out.pad(pad.min((self.text_limit() + 1).saturating_sub(out.len)));
     }
 
-    /// Up to `count` words as QNX prints the first bytes of a message: the text, then each word as a little-endian
-    /// number.
+    /// Prints up to `count` words in QNX's format for the first bytes of a message: as text, then each word as a
+    /// little-endian number.
     fn put_words(&mut self, out: &mut TextBuf, count: usize) {
         let rest = self.cursor.rest();
         let (words, _) = rest[..rest.len().min(count.saturating_mul(4))].as_chunks::<4>();
@@ -275,7 +275,7 @@ impl Run<'_> {
         out.push(b")");
     }
 
-    /// A name at the end of a record: nothing where a byte of it does not print.
+    /// Prints the name at the end of a record, or nothing if it contains an unprintable byte.
     fn put_record_name(&mut self, out: &mut TextBuf, spare: usize) {
         let rest = self.cursor.rest();
         let field = &rest[..rest.len().saturating_sub(spare)];
@@ -310,7 +310,7 @@ impl Run<'_> {
         }
     }
 
-    /// The hook id as the report's ID column prints it: `hhh` for `hhh0`.
+    /// Prints the hook id like the report's ID column: `hhh` for `hhh0`.
     fn put_trace_id(&self, out: &mut TextBuf) {
         let id = self.event.hook_id();
         out.room(0);
@@ -362,8 +362,8 @@ impl Run<'_> {
         }
     }
 
-    /// The same as [`Run::dump`] where the event holds all bytes and their text fits the room of an instruction; gives
-    /// where the text ends then.
+    /// Fast path of [`Run::dump`]: the event contains all bytes, and their text fits into the room of an instruction.
+    /// Returns the new end of the text.
     #[inline(always)]
     pub(super) fn short_dump(&mut self, at: At, count: u64, soft: bool, out: &mut TextBuf) -> Option<At> {
         if !(1..=SHORT_DUMP.min(self.state().turns as usize) as u64).contains(&count) {
@@ -385,8 +385,8 @@ impl Run<'_> {
         Some(end)
     }
 
-    /// `LOOP count { X0 }` or `{ X1 }`: stops behind the first byte that the event does not hold. False where a
-    /// limit is reached.
+    /// Runs `LOOP count { X0 }` or `{ X1 }`. It stops after the first byte past the end of the event. Returns false if
+    /// a limit is reached.
     pub(super) fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
         let text_left = (self.text_limit() + 1).saturating_sub(out.len);
@@ -394,7 +394,7 @@ impl Run<'_> {
         self.put_pairs(out, whole, soft);
         left -= whole.len() as u64;
         self.change().turns -= whole.len() as u32;
-        // The byte behind the event's end, or the limit.
+        // Only the byte after the end of the event, or a limit, is left.
         while left > 0 && !self.cursor.truncated {
             if out.len > self.text_limit() || !self.turn() {
                 return false;

@@ -1,4 +1,4 @@
-//! Pieces of text that instructions print, beyond plain numbers.
+//! Helpers that print texts, or numbers in unusual formats.
 
 use crate::mem::{ROOM, at_bytes, at_words, unchecked};
 use crate::num::{self, store, store_slice};
@@ -14,14 +14,14 @@ pub(super) fn sext(value: u64, count: u32) -> u64 {
     ((value << spare) as i64 >> spare) as u64
 }
 
-/// Hex as C's `%#x` prints it, but zero as `0x0`.
+/// Prints hex like C's `%#x`, except that zero is `0x0`.
 #[inline(always)]
 pub(super) fn put_hex_c(buf: &mut [u8], value: u64) -> usize {
     store(buf, 0, *b"0x");
     num::hex_min(buf, 2, value)
 }
 
-/// Octal as C's `%#o` prints it.
+/// Prints octal like C's `%#o`.
 pub(super) fn put_oct_c(buf: &mut [u8], value: u64) -> usize {
     if value == 0 {
         store(buf, 0, [b'0']);
@@ -31,7 +31,7 @@ pub(super) fn put_oct_c(buf: &mut [u8], value: u64) -> usize {
     num::oct(buf, 1, value)
 }
 
-/// A character where it prints, else hex.
+/// Prints a printable character, any other value in hex.
 pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
     if (0x20..=0x7e).contains(&value) {
         store(buf, 0, [value as u8]);
@@ -40,12 +40,12 @@ pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
     put_hex_c(buf, value)
 }
 
-/// Whether a byte stands in a text that QNX prints.
+/// True if QNX prints the byte as part of a text.
 pub(crate) fn prints(byte: u8) -> bool {
     (0x20..=0x7e).contains(&byte) || byte == b'\n'
 }
 
-/// The text with escapes for what would break a line or does not print; bytes from 0x80 up stay.
+/// Appends a text with escapes for control characters; bytes from 0x80 stay unchanged.
 pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
     let special = |byte: &u8| *byte < 0x20 || *byte == 0x7f;
     let mut rest = text;
@@ -66,14 +66,14 @@ pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
     out.push(rest);
 }
 
-/// The text that a table has for a number, as a run of the strings: offset and length.
+/// Looks up the text for a number in a table. Returns offset and length in the string pool.
 #[inline(always)]
 pub(super) fn case_text(program: &Program<'_>, table: u32, value: u64) -> (usize, usize) {
     let (kind, words) = program.table(table);
     table::unpack_str(table::find_number(kind, words, value).unwrap_or(0))
 }
 
-/// The texts of a BITFLAGS table's entries that a value meets, without the empty ones.
+/// Texts of the BITFLAGS entries that match a value, without empty ones.
 pub(super) fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) -> impl Iterator<Item = &'p [u8]> {
     let (entries, _) = program.table(table).1.as_chunks::<FLAG_WORDS>();
     entries.iter().filter_map(move |&[mask, field, yes, no, _]| {
@@ -87,14 +87,14 @@ pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, (width, decimals):
     num::float_with(buf, o, value, if decimals == 0 { 4 } else { decimals as usize })
 }
 
-/// Hex digits of a field; bytes that the event does not hold are zero.
+/// Prints bytes as hex digits. Bytes missing from the event are zero.
 pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
     let end = num::hex_run::<2>(buf, o, bytes);
     num::hex_run::<2>(buf, end, &[0; 16][..len.saturating_sub(bytes.len()).min(16)])
 }
 
-/// The text of a list with an index, or the default behind the last: 15 bytes and a length in two words, or 31 and a
-/// length in four.
+/// Prints the text with an index from a list; the default after the last one. A text is 15 bytes and a length in two
+/// words, or 31 bytes and a length in four.
 #[inline(always)]
 pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     let base = base as usize;
@@ -106,7 +106,8 @@ pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64)
     put_packed::<32>(room, 0, words, base + 1 + index * 4)
 }
 
-/// The text at a place among the words, of `BYTES` bytes with its length in the last; all of them are stored.
+/// Prints the text of up to `BYTES` - 1 bytes at word `place`; the last byte is its length. All bytes are stored,
+/// because a fixed-size store is faster.
 #[inline(always)]
 fn put_packed<const BYTES: usize>(room: &mut [u8], at: usize, words: &[u64], place: usize) -> usize {
     let text: &[u8; BYTES] = unchecked!(Tables: at_bytes(words, place));
@@ -120,7 +121,7 @@ fn put_packed<const BYTES: usize>(room: &mut [u8], at: usize, words: &[u64], pla
     usize::from(text[BYTES - 1]) % BYTES
 }
 
-/// The same; where the text is empty, the index in hex.
+/// Prints the text with an index from a list; the index in hex if that text is empty.
 #[inline(always)]
 pub(super) fn put_indexed_or_hex(room: &mut [u8; ROOM], words: &[u64], base: u32, index: u64) -> usize {
     match put_indexed(room, words, base, index) {
@@ -129,11 +130,11 @@ pub(super) fn put_indexed_or_hex(room: &mut [u8; ROOM], words: &[u64], base: u32
     }
 }
 
-/// The most nibbles whose texts fit [`ROOM`], for sure.
+/// Maximum number of nibbles whose texts surely fit into [`ROOM`].
 pub(super) const FEW_NIBBLES: u64 = 6;
 
-/// The texts of a value's nibbles: 31 bytes and a length in four words, 16 texts a nibble; or the text before them, where
-/// there are none. `None` where they may need more than [`ROOM`].
+/// Prints the texts of a value's nibbles, or the default text if all are empty. Each nibble has 16 texts of 31 bytes
+/// and a length. Returns `None` if they may exceed [`ROOM`].
 #[inline(always)]
 pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value: u64) -> Option<usize> {
     let base = base as usize;
@@ -154,7 +155,7 @@ pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value
     Some(o)
 }
 
-/// The same in a buffer, for any number of nibbles.
+/// Appends the texts of a value's nibbles to the buffer, for any number of nibbles.
 pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, value: u64) {
     let (base, start) = (base as usize, out.len);
     let [head] = *unchecked!(Tables: at_words(words, base));
@@ -172,7 +173,7 @@ pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, valu
     }
 }
 
-/// `[n usec]` below the threshold in µs, `[n msec]` from there, truncated.
+/// Prints `[n usec]` below the threshold in µs, `[n msec]` from there on, truncated.
 pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> usize {
     let usec = ns / 1000;
     let (n, unit) = if usec < msec_from { (usec, b" usec]") } else { (usec / 1000, b" msec]") };
@@ -182,7 +183,8 @@ pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> 
     o + unit.len()
 }
 
-/// Copies a run of the strings that is no longer than 32 bytes, and does not stand at their end.
+/// Copies a string of the pool with at most 32 bytes. Requires 32 bytes in the pool from its start, for one fixed-size
+/// copy.
 #[inline(always)]
 pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (usize, usize)) -> Option<usize> {
     let text: &[u8; 32] = strings.get(offset..)?.first_chunk().filter(|_| len <= 32)?;
@@ -190,7 +192,7 @@ pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (
     Some(len)
 }
 
-/// Copies the text at a place up to its NUL or the event's end, where it is short and needs no escapes.
+/// Copies the text at an offset up to its NUL or the end of the event, if it is short and needs no escapes.
 #[inline(always)]
 pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
@@ -200,7 +202,7 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
     for (at, to) in to.iter_mut().enumerate() {
         let (eight, held) = piece(text, at * 8, bytes);
         *to = eight.to_le_bytes();
-        // Bytes below 0x20, and 0x7f: without their high bits, and none where that was set.
+        // Marks bytes below 0x20, and 0x7f, but not those with the high bit set.
         let low = eight & (ONES * 0x7f);
         let special = (!(low + ONES * 0x60) | (low + ONES)) & !eight & (ONES * 0x80);
         let plain = (special.trailing_zeros() / 8) as usize;
@@ -215,8 +217,8 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
     (n == text.len()).then_some(n)
 }
 
-/// Copies the text of a field of at most 16 bytes up to its NUL, where the event holds 16 bytes and all of the text
-/// prints.
+/// Copies a text field of at most 16 bytes up to its NUL. Requires that the event has 16 bytes there and that all bytes
+/// of the text are printable.
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 #[inline(always)]
 pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
@@ -229,14 +231,15 @@ pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u3
     Some(n as usize)
 }
 
-/// The same, eight bytes at a time.
+/// Portable version: eight bytes at a time.
 #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
 #[inline(always)]
 pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     copy_field(room, bytes, at, len)
 }
 
-/// Copies the text of a field up to its NUL, where the event holds it whole and all of it prints.
+/// Copies a text field up to its NUL. Requires that the event contains the whole field and that all bytes of the text
+/// are printable.
 #[inline(always)]
 pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
@@ -247,7 +250,7 @@ pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32)
     for (at, to) in to.iter_mut().enumerate() {
         let (eight, held) = piece(field, at * 8, field);
         *to = eight.to_le_bytes();
-        // The first byte that is below 0x20 or above 0x7e is marked for sure.
+        // Marks bytes below 0x20 or above 0x7e. A borrow may mark later bytes too, but the first mark is exact.
         let low = eight.wrapping_sub(ONES * 0x20) & !eight;
         let high = eight.wrapping_add(ONES) | eight;
         let plain = (((low | high) & (ONES * 0x80)).trailing_zeros() / 8) as usize;
@@ -262,10 +265,10 @@ pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32)
     (n == field.len()).then_some(n)
 }
 
-/// The most words of [`put_words`].
+/// Maximum number of words of [`put_words`].
 const FEW_WORDS: usize = 12;
 
-/// Prints words as `take.words` does, where they are few and all bytes before the first NUL print.
+/// Fast path of `take.words` for a few words whose bytes before the first NUL are printable.
 #[inline(always)]
 pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usize> {
     const ONES: u32 = u32::MAX / 255;
@@ -277,7 +280,7 @@ pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usiz
     for word in words {
         let bytes = u32::from_le_bytes(*word);
         store(room, o, *word);
-        // The first byte that is below 0x20 or above 0x7e is marked for sure.
+        // Marks bytes below 0x20 or above 0x7e. A borrow may mark later bytes too, but the first mark is exact.
         let odd = (bytes.wrapping_sub(ONES * 0x20) & !bytes | bytes.wrapping_add(ONES) | bytes) & (ONES * 0x80);
         let plain = odd.trailing_zeros() / 8;
         o += plain as usize;
@@ -299,8 +302,8 @@ pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usiz
     Some(o + 1)
 }
 
-/// Up to eight bytes of a text from a place on, with how many there are; behind the last stand blanks. The text is the end
-/// of `whole`.
+/// Loads up to eight bytes of a text from `at`, padded with blanks, and returns how many there are. The text is the end
+/// of `whole`, so that its last bytes can be loaded in one access.
 #[inline(always)]
 fn piece(text: &[u8], at: usize, whole: &[u8]) -> (u64, usize) {
     const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
@@ -316,7 +319,7 @@ fn piece(text: &[u8], at: usize, whole: &[u8]) -> (u64, usize) {
     (last | BLANKS << n_bits, rest.len())
 }
 
-/// Copies a text, bytes below 0x20 and above 0x7e as dots. The buffer holds room for it.
+/// Copies a text and replaces unprintable bytes by dots. The buffer must have room for it.
 #[inline(always)]
 pub(super) fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
@@ -341,8 +344,8 @@ fn printable(byte: u8) -> u8 {
     if (0x20..=0x7e).contains(&byte) { byte } else { b'.' }
 }
 
-/// Whether all eight bytes are from 0x20 to 0x7e: the sign bits of `x - 0x20` where x is small, of `x + 1` and x
-/// where it is large.
+/// True if all eight bytes are from 0x20 to 0x7e. Tests the sign bits of `x - 0x20`, which are set for small x, and of
+/// `x + 1` and x, which are set for large x.
 #[inline(always)]
 fn all_printable(bytes: u64) -> bool {
     const ONES: u64 = u64::MAX / 255;

@@ -1,5 +1,4 @@
-//! Numbers of an event at fixed places: how a form takes them from a window, and what is done where the event ends before
-//! that.
+//! Numbers at fixed offsets: how a form takes them from a window, and what happens if the event ends earlier.
 
 use super::Run;
 use super::fast::CUT;
@@ -7,28 +6,28 @@ use crate::TextBuf;
 use crate::mem::{At, Pc, unchecked, window};
 use crate::op::{Instr, form};
 
-/// The byte orders that a handler is made for: the high byte first, the low byte first, or as the form says.
+/// Byte order that a handler is compiled for: big-endian, little-endian, or as the form says.
 pub(super) const BIG: u8 = 0;
 pub(super) const LITTLE: u8 = 1;
 pub(super) const EITHER: u8 = 2;
-/// As the form says, and for one instruction.
+/// As the form says, and without running further instructions.
 pub(super) const ALONE: u8 = 3;
 
-/// The events that a handler is made for: those that hold all that the routine reads, any, or where the window has been
-/// looked at ([`Run::given`]).
+/// Events that a handler is compiled for: those long enough for the routine, any event, or one whose window was already
+/// loaded ([`Run::given`]).
 pub(super) const WHOLE: u8 = 0;
 pub(super) const ANY: u8 = 1;
 pub(super) const GIVEN: u8 = 2;
 
 impl<'r> Run<'r> {
-    /// The bits that a form takes from a window; `None` where the event does not hold all of it, which only the checked
-    /// twin meets: then [`Run::apart`] goes on.
+    /// Takes the bits of a form from a window. Returns `None` if the event does not contain the whole window, which
+    /// only happens in the checked loop; [`Run::apart`] continues then.
     #[inline(always)]
     pub(super) fn field<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
         Some(self.left_aligned::<MODE, ORDER>(at, how)? >> (how >> form::RIGHT & 63))
     }
 
-    /// The same, extended by their sign.
+    /// Takes the bits of a form from a window, sign-extended.
     #[inline(always)]
     pub(super) fn signed<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
         Some((self.left_aligned::<MODE, ORDER>(at, how)? as i64 >> (how >> form::RIGHT & 63)) as u64)
@@ -41,7 +40,7 @@ impl<'r> Run<'r> {
         Some(number << (how & form::LEFT))
     }
 
-    /// The bytes of a number, the highest first, where it begins with a byte of the event.
+    /// Bytes of a number, most significant first. The number must begin at a byte boundary.
     #[inline(always)]
     pub(super) fn high_first<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
         let bytes = u64::from_le_bytes(self.window::<MODE>(at)?);
@@ -58,8 +57,8 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Runs an instruction whose window the event does not hold whole: with what it holds, or goes where the routine goes
-    /// without a checked field. It is called last: a call in the midst of an instruction would have it save registers.
+    /// Slow path for a window cut by the event's end: reads the missing bytes as zeros, or jumps to the field's
+    /// "missing" target. It is a tail call: a call in the middle of a handler would make it save registers.
     #[cold]
     #[inline(never)]
     pub(super) fn apart(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (At, Pc) {
@@ -86,19 +85,19 @@ impl<'r> Run<'r> {
         Some(bytes)
     }
 
-    /// Goes where the routine goes without a checked field.
+    /// Jumps to the target for a missing field, and removes the field's text.
     fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
         (at.back(form::back(instr.c) as usize), unchecked!(Targets: self.stage.place(instr.d.into())))
     }
 
-    /// A fixed read. Outside the checked twin the event is long enough (rule V6).
+    /// Reads a number at a fixed offset. Outside of the checked loop the event is long enough (rule V6).
     #[inline(always)]
     pub(super) fn load<const MODE: u8>(&mut self, at: u32, width: u32) -> u64 {
         if MODE == WHOLE { self.cursor.whole(at, width).unwrap_or(0) } else { self.cursor.number(at.into(), width) }
     }
 }
 
-/// Whether the bytes of a number stand with the lowest first.
+/// True if the number is little-endian.
 #[inline(always)]
 fn is_little<const ORDER: u8>(how: u32) -> bool {
     match ORDER {

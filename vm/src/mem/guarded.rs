@@ -1,56 +1,56 @@
-//! The accesses with bounds checks. What the verifier excludes reads as zeros here.
+//! Accesses with bounds checks. Accesses that the verifier rules out read zeros here.
 
 use super::ROOM;
 use crate::{COLUMNS, Instr, TextBuf};
 
-/// An instruction of the running routine, by number, or its end.
+/// Index of an instruction in the current routine, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pc(usize);
 
-/// Where the text ends, from the buffer's start.
+/// End of the text, as an offset in the buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At(usize);
 
 impl At {
-    /// Behind `n` more bytes.
+    /// Position after `n` more bytes.
     #[inline(always)]
     pub fn add(self, n: usize) -> At {
         At(self.0 + n)
     }
 
-    /// Before the last `n` bytes.
+    /// Position before the last `n` bytes.
     #[inline(always)]
     pub fn back(self, n: usize) -> At {
         At(self.0.saturating_sub(n))
     }
 }
 
-/// The running routine and the text that it prints.
+/// Execution state: the current routine and the text it prints.
 #[derive(Debug)]
 pub(crate) struct Stage<'r> {
     code: &'r [Instr],
     body: usize,
-    /// The number of the instruction that runs.
+    /// Index of the current instruction.
     running: std::cell::Cell<usize>,
-    /// The place up to which there is room; `None` if no place is held.
+    /// Last position with enough room; `None` if the text must be reopened first.
     limit: Option<usize>,
 }
 
 impl<'r> Stage<'r> {
-    /// No routine, and no text.
+    /// State without routine and text.
     pub fn new() -> Self {
         Stage { code: &[], body: 0, running: 0.into(), limit: None }
     }
 
-    /// Takes up a text where it ends; it may grow up to `text_limit`.
+    /// Continues a text at its end; it may grow up to `text_limit`.
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
         self.limit = Some(out.end.min(text_limit));
         At(out.len)
     }
 
-    /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
-    /// take. The text may grow by `max_text` after them. Gives how long it is with the columns, and where it ends.
+    /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
+    /// its length. The text may grow by `max_text`. Returns the length up to the columns, and the end of the text.
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
@@ -71,85 +71,85 @@ impl<'r> Stage<'r> {
         (len, self.open(out, len + usize::from(blanks) + max_text))
     }
 
-    /// Holds no place of the text any more, until it is opened again.
+    /// Makes `holds` false until the text is opened again.
     pub fn exhaust(&mut self) {
         self.limit = None;
     }
 
-    /// Leaves the text to others.
+    /// Writes the length back to the buffer, so that others can append.
     pub fn close(&self, out: &mut TextBuf, at: At) {
         out.len = at.0.min(out.buf.len());
     }
 
-    /// Where the text ends, from the buffer's start.
+    /// Offset of a position in the buffer.
     pub fn offset(&self, at: At) -> usize {
         at.0
     }
 
-    /// Another routine.
+    /// Switches to another routine.
     pub fn enter(&mut self, (code, body): (&'r [Instr], usize)) -> Pc {
         (self.code, self.body) = (code, body);
         self.start()
     }
 
-    /// The routine's first instruction.
+    /// First instruction of the routine.
     pub fn start(&self) -> Pc {
         Pc(0)
     }
 
-    /// The routine's first instruction, which runs from here on.
+    /// First instruction of the routine; makes it the current one.
     pub fn first(&self) -> &'r Instr {
         self.running.set(0);
         &self.code[0]
     }
 
-    /// The place where the routine ends.
+    /// End of the routine.
     pub fn end(&self) -> Pc {
         Pc(self.body)
     }
 
-    /// The routine's instruction with a number, or its end.
+    /// Instruction of the routine with a given index, or its end.
     pub fn place(&self, to: u64) -> Pc {
         Pc(to as usize)
     }
 
-    /// The place behind the instruction that runs.
+    /// Position after the current instruction.
     pub fn after(&self, _: &'r Instr) -> Pc {
         Pc(self.running.get() + 1)
     }
 
-    /// The instruction behind one, which runs from here on.
+    /// Instruction after the current one; makes it the current one.
     pub fn next(&self, instr: &'r Instr) -> &'r Instr {
         self.running.set(self.running.get() + 1);
         self.code.get(self.running.get()).unwrap_or(instr)
     }
 
-    /// An instruction's number.
+    /// Index of an instruction.
     pub fn index(&self, pc: Pc) -> u64 {
         pc.0 as u64
     }
 
-    /// The instruction at a place, which runs from here on; `None` at the end.
+    /// Instruction at a position, which becomes the current one; `None` at the end.
     #[inline(always)]
     pub fn instr(&self, pc: Pc) -> Option<&'r Instr> {
         self.running.set(pc.0);
         self.code.get(pc.0).filter(|_| pc.0 != self.body)
     }
 
-    /// Whether there is room for the text of any one instruction.
+    /// True if there is room for the text of any one instruction.
     #[inline(always)]
     pub fn holds(&self, at: At) -> bool {
         self.limit.is_some_and(|limit| at.0 <= limit)
     }
 
-    /// Prints an instruction's literal.
+    /// Prints the literal of an instruction.
     #[inline(always)]
     pub fn literal(&self, out: &mut TextBuf, at: At, instr: &Instr) -> At {
         crate::num::store(&mut out.buf, at.0, instr.lit);
         at.add(instr.lit_len.into())
     }
 
-    /// The bytes behind the text.
+    /// Room after the text.
     #[inline(always)]
     #[expect(clippy::expect_used, reason = "the loop has made sure of the room before each instruction")]
     pub fn room<'t>(&self, out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
@@ -160,10 +160,10 @@ impl<'r> Stage<'r> {
     }
 }
 
-/// Asks the processor for nothing.
+/// Does nothing in this build.
 pub(crate) fn prefetch<T>(_: *const T) {}
 
-/// Eight bytes of an event at a fixed place.
+/// Eight bytes of an event at a fixed offset.
 #[inline(always)]
 pub(crate) fn window(bytes: &[u8], at: u32) -> [u8; 8] {
     bytes.get(at as usize..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
@@ -175,25 +175,25 @@ pub(crate) fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
     words.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(&[0; N])
 }
 
-/// The bytes of eight-byte words of a table, in memory order.
+/// Bytes of 8-byte words of a table, in memory order.
 #[inline(always)]
 pub(crate) fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &[u8; BYTES] {
     bytemuck::cast_slice::<u64, u8>(words.get(at..).unwrap_or_default()).first_chunk().unwrap_or(&[0; BYTES])
 }
 
-/// A row by its number.
+/// Row with a given index.
 #[inline(always)]
 pub(crate) fn row_at<T>(rows: &[T], at: usize) -> &T {
     &rows[at]
 }
 
-/// A part of a section.
+/// Part of a section.
 #[inline(always)]
 pub(crate) fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
     rows.get(start..start + len).unwrap_or(&[])
 }
 
-/// A section from a row on.
+/// Section from a given row to its end.
 #[inline(always)]
 pub(crate) fn behind<T>(rows: &[T], start: usize) -> &[T] {
     rows.get(start..).unwrap_or(&[])

@@ -1,6 +1,6 @@
-//! What every instruction touches: the instruction itself, the text's end, the event's bytes at fixed places, tables.
-//! Twice: by pointers, in `unsafe` blocks that stand on what the verifier has proved, and with bounds checks (feature
-//! `safe`). Both do the same, and the same tests run with either.
+//! Accesses of every instruction: to the code, the text, the event's bytes at fixed offsets, and tables. There are two
+//! versions: by pointer, in `unsafe` blocks justified by the verifier's rules, and with bounds checks (feature `safe`).
+//! Both behave the same and run the same tests.
 
 use crate::form;
 
@@ -14,8 +14,7 @@ pub(crate) use guarded::{At, Pc, Stage, at_bytes, at_words, behind, part, prefet
 #[cfg(not(feature = "safe"))]
 pub(crate) use raw::{At, Pc, Stage, at_bytes, at_words, behind, part, prefetch, row_at, window};
 
-/// Asserts what a rule promises, where somebody wants to know: in builds with debug assertions, and with the feature
-/// `paranoid`.
+/// Asserts that a rule holds, in builds with debug assertions or the feature `paranoid`.
 #[cfg(not(feature = "safe"))]
 macro_rules! debug_assert_rule {
     ($rule:ident: $holds:expr) => {
@@ -27,18 +26,18 @@ macro_rules! debug_assert_rule {
 #[cfg(not(feature = "safe"))]
 pub(crate) use debug_assert_rule;
 
-/// Bytes that an instruction may print before it asks for room: its literal (16), and a sign or a hex number (18 at most); or
-/// the literals and numbers of those that are run with it, each of at most 16 digits (rule V10).
+/// Maximum number of bytes that an instruction prints before it asks for room: its literal (16) and a sign or a hex
+/// number (at most 18), also of the instructions that run with it, each of at most 16 digits (rule V10).
 pub(crate) const BEFORE: usize = 36 * (1 + form::MAX_MORE as usize);
-/// Room that it has then.
+/// Room that an instruction has after that.
 pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
 
-/// The longest margin that is stored at once.
+/// Longest margin that is written by one store.
 #[cfg(not(feature = "safe"))]
 const MARGIN: u16 = 32;
 
-/// Calls a function that relies on a rule of the verifier, or on the loop: `room` says that there is room for the text of
-/// the instruction that runs. Without the feature `safe` such a function is `unsafe`.
+/// Calls a function whose safety depends on a rule of the verifier, or, with `room`, on the loop having made room for
+/// the current instruction's text. With the feature `safe` these functions are safe.
 #[cfg(not(feature = "safe"))]
 macro_rules! unchecked {
     (room: $call:expr) => {{

@@ -1,4 +1,4 @@
-//! The accesses by pointer. Every block names what it stands on: its type's own invariant, or a rule of `verify.rs`.
+//! Accesses by pointer. Every block names its justification: the invariant of its type, or a rule of `rule.rs`.
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
 use super::{MARGIN, ROOM, debug_assert_rule};
@@ -6,30 +6,30 @@ use crate::{COLUMNS, Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
 
-/// An instruction of the running routine, or its end.
+/// Pointer to an instruction of the current routine, or to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pc(*const Instr);
 
-/// Where the text ends, in the stage's buffer.
+/// Pointer to the end of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At(*mut u8);
 
 impl At {
-    /// Behind `n` more bytes.
+    /// Position after `n` more bytes.
     #[inline(always)]
     pub fn add(self, n: usize) -> At {
         At(self.0.wrapping_add(n))
     }
 
-    /// Before the last `n` bytes.
+    /// Position before the last `n` bytes.
     #[inline(always)]
     pub fn back(self, n: usize) -> At {
         At(self.0.wrapping_sub(n))
     }
 }
 
-/// The running routine and the text that it prints. `code..end` is the routine's body, a part of its instructions, `text..limit` bytes of
-/// the text's buffer with [`TextBuf::SLACK`] more behind them.
+/// Execution state: the current routine and the text it prints. `code..end` is the routine's body. `text..limit` is in
+/// the text's buffer, with at least [`TextBuf::SLACK`] more bytes after it.
 #[derive(Debug)]
 pub(crate) struct Stage<'r> {
     code: *const Instr,
@@ -40,12 +40,12 @@ pub(crate) struct Stage<'r> {
 }
 
 impl<'r> Stage<'r> {
-    /// No routine, and no text.
+    /// State without routine and text.
     pub fn new() -> Self {
         Stage { code: null(), end: null(), text: null_mut(), limit: null_mut(), routine: PhantomData }
     }
 
-    /// Takes up a text where it ends; it may grow up to `text_limit`.
+    /// Continues a text at its end; it may grow up to `text_limit`.
     #[inline(always)]
     pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
         out.room(0);
@@ -54,9 +54,9 @@ impl<'r> Stage<'r> {
         At(self.text.wrapping_add(out.len))
     }
 
-    /// Takes up a routine, and a text with columns and `blanks` behind it: `columns` says how many bytes of its room they
-    /// take. The text may grow by `max_text` after them. Gives how long it is with the columns, and where it ends; without
-    /// blanks and columns there may be no room yet.
+    /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
+    /// its length. The text may grow by `max_text`. Returns the length up to the columns, and the end of the text.
+    /// Without blanks and columns there may be no room yet.
     #[inline(always)]
     pub fn begin(
         &mut self,
@@ -75,7 +75,7 @@ impl<'r> Stage<'r> {
         let text = out.buf.as_mut_ptr();
         let end = text.wrapping_add(out.len);
         if let Some(columns) = columns {
-            // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind the text where room was made.
+            // SAFETY: `out.room` was called, so the buffer has `TextBuf::SLACK` initialised bytes after the text.
             n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
         }
         let len = out.len + n_columns;
@@ -90,133 +90,134 @@ impl<'r> Stage<'r> {
             out.pad(blanks.into());
             return (len, self.open(out, len + usize::from(blanks) + max_text));
         }
-        // SAFETY: what the buffer has behind the text, where room was made, holds columns and these blanks.
+        // SAFETY: `out.room` was called, so there is room for columns and these blanks after the text.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         (len, At(end.wrapping_add(blanks.into())))
     }
 
-    /// Holds no place of the text any more, until it is opened again.
+    /// Makes `holds` false until the text is opened again.
     #[inline(always)]
     pub fn exhaust(&mut self) {
         self.limit = null_mut();
     }
 
-    /// Leaves the text to others.
+    /// Writes the length back to the buffer, so that others can append.
     #[inline(always)]
     pub fn close(&self, out: &mut TextBuf, at: At) {
         out.len = self.offset(at);
     }
 
-    /// Where the text ends, from the buffer's start.
+    /// Offset of a position in the buffer.
     #[inline(always)]
     pub fn offset(&self, at: At) -> usize {
         at.0.addr() - self.text.addr()
     }
 
-    /// Another routine.
+    /// Switches to another routine.
     pub fn enter(&mut self, (code, body): (&'r [Instr], usize)) -> Pc {
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
         self.start()
     }
 
-    /// The routine's first instruction.
+    /// First instruction of the routine.
     #[inline(always)]
     pub fn start(&self) -> Pc {
         Pc(self.code)
     }
 
-    /// The routine's first instruction.
+    /// First instruction of the routine.
     ///
     /// # Safety
-    /// The routine's body is not empty: rule V12.
+    /// The routine's body must not be empty (rule V12).
     #[inline(always)]
     pub unsafe fn first(&self) -> &'r Instr {
         debug_assert_rule!(Rows: self.code != self.end);
-        // SAFETY: the caller's; the instructions live for 'r.
+        // SAFETY: the caller guarantees that the body is not empty; the instructions live for 'r.
         unsafe { &*self.code }
     }
 
-    /// The place where the routine ends.
+    /// End of the routine.
     #[inline(always)]
     pub fn end(&self) -> Pc {
         Pc(self.end)
     }
 
-    /// The routine's instruction with a number, or its end.
+    /// Instruction of the routine with a given index, or its end.
     ///
     /// # Safety
-    /// The routine has at least `to` instructions: rules V3 and V9.
+    /// The routine must have at least `to` instructions (rules V3 and V9).
     #[inline(always)]
     pub unsafe fn place(&self, to: u64) -> Pc {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees that `to` is inside the routine or its end.
         Pc(unsafe { self.code.add(to as usize) })
     }
 
-    /// The place behind an instruction.
+    /// Position after an instruction.
     #[inline(always)]
     pub fn after(&self, instr: &'r Instr) -> Pc {
         Pc(std::ptr::from_ref(instr).wrapping_add(1))
     }
 
-    /// The instruction behind one.
+    /// Instruction after the given one.
     ///
     /// # Safety
-    /// It is run with that one: rule V13.
+    /// The next instruction must run together with it (rule V13).
     #[inline(always)]
     pub unsafe fn next(&self, instr: &'r Instr) -> &'r Instr {
-        // SAFETY: the caller's; the instructions live for 'r.
+        // SAFETY: the caller guarantees that there is a next instruction; it lives for 'r.
         unsafe { &*std::ptr::from_ref(instr).add(1) }
     }
 
-    /// An instruction's number.
+    /// Index of an instruction.
     pub fn index(&self, pc: Pc) -> u64 {
         (pc.0.addr() - self.code.addr()) as u64 / size_of::<Instr>() as u64
     }
 
-    /// The instruction at a place; `None` at the end.
+    /// Instruction at a position; `None` at the end.
     ///
     /// # Safety
-    /// The place is one of this routine: rules V3 and V5.
+    /// The position must belong to this routine (rules V3 and V5).
     #[inline(always)]
     pub unsafe fn instr(&self, pc: Pc) -> Option<&'r Instr> {
-        // SAFETY: the caller's; the instructions live for 'r.
+        // SAFETY: the caller guarantees that the position is in this routine; the instructions live for 'r.
         (pc.0 != self.end).then(|| unsafe { &*pc.0 })
     }
 
-    /// Whether there is room for the text of any one instruction.
+    /// True if there is room for the text of any one instruction.
     #[inline(always)]
     pub fn holds(&self, at: At) -> bool {
         at.0 <= self.limit
     }
 
-    /// Prints an instruction's literal.
+    /// Prints the literal of an instruction.
     ///
     /// # Safety
-    /// `holds(at)`, or the text was opened from `out` where it ends at `at`.
+    /// `holds(at)` must be true, or the text was opened from `out` at `at`.
     #[inline(always)]
     pub unsafe fn literal(&self, _out: &mut TextBuf, at: At, instr: &Instr) -> At {
-        // SAFETY: the buffer has `TextBuf::SLACK` bytes behind `limit`, and behind the place where it was opened.
+        // SAFETY: the buffer has `TextBuf::SLACK` bytes after `limit` and after the position at which it was opened.
         unsafe { at.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
         at.add(instr.lit_len.into())
     }
 
-    /// The bytes behind the text.
+    /// Room after the text.
     ///
     /// # Safety
-    /// `at` is at most [`super::BEFORE`] bytes after a place that is held, or at which the text was opened from `out`: an
-    /// instruction prints no more before it asks for room, by rule V10 for the digits of those that are run together.
+    /// `at` must be at most [`super::BEFORE`] bytes after a position that is held, or at which the text was opened from
+    /// `out`. An instruction prints no more before it asks for room; for instructions that run together, rule V10
+    /// limits the digits.
     #[inline(always)]
     pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
-        // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes behind `limit`: `BEFORE` and those that are lent here.
+        // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes after `limit`: `BEFORE` plus those lent here.
         unsafe { &mut *at.0.cast() }
     }
 }
 
-/// Asks the processor for what stands at a place, if anything does.
+/// Prefetches the memory at a pointer, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: it reads nothing that the program sees, and any place will do.
+    // SAFETY: a prefetch has no visible effect, and any address is allowed.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
     }
@@ -224,68 +225,68 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Eight bytes of an event at a fixed place.
+/// Eight bytes of an event at a fixed offset.
 ///
 /// # Safety
-/// The event has `at + 8` bytes: rule V6, and the length that is checked before a routine runs.
+/// The event must have `at + 8` bytes (rule V6, and the length check before a routine runs).
 #[inline(always)]
 pub(crate) unsafe fn window(bytes: &[u8], at: u32) -> [u8; 8] {
     debug_assert_rule!(FixedReads: at as usize + 8 <= bytes.len());
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the bytes exist.
     unsafe { bytes.as_ptr().add(at as usize).cast::<[u8; 8]>().read_unaligned() }
 }
 
 /// `N` words of a table.
 ///
 /// # Safety
-/// There are `at + N` words: rule V8.
+/// There must be `at + N` words (rule V8).
 #[inline(always)]
 pub(crate) unsafe fn at_words<const N: usize>(words: &[u64], at: usize) -> &[u64; N] {
     debug_assert_rule!(Tables: at + N <= words.len());
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the words exist.
     unsafe { &*words.as_ptr().add(at).cast() }
 }
 
-/// The bytes of eight-byte words of a table, in memory order.
+/// Bytes of 8-byte words of a table, in memory order.
 ///
 /// # Safety
-/// There are `at + BYTES / 8` words: rule V8.
+/// There must be `at + BYTES / 8` words (rule V8).
 #[inline(always)]
 pub(crate) unsafe fn at_bytes<const BYTES: usize>(words: &[u64], at: usize) -> &[u8; BYTES] {
     debug_assert_rule!(Tables: at + BYTES / 8 <= words.len() && BYTES.is_multiple_of(8));
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the words exist.
     unsafe { &*words.as_ptr().add(at).cast() }
 }
 
-/// A row by its number.
+/// Row with a given index.
 ///
 /// # Safety
-/// There is such a row: rules V8 and V12.
+/// The row must exist (rules V8 and V12).
 #[inline(always)]
 pub(crate) unsafe fn row_at<T>(rows: &[T], at: usize) -> &T {
     debug_assert_rule!(Rows: at < rows.len());
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the row exists.
     unsafe { rows.get_unchecked(at) }
 }
 
-/// A part of a section.
+/// Part of a section.
 ///
 /// # Safety
-/// The section holds it: rules V8 and V12.
+/// The part must be inside the section (rules V8 and V12).
 #[inline(always)]
 pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
     debug_assert_rule!(Rows: start + len <= rows.len());
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the part is inside.
     unsafe { rows.get_unchecked(start..start + len) }
 }
 
-/// A section from a row on.
+/// Section from a given row to its end.
 ///
 /// # Safety
-/// There is such a row: rule V12.
+/// `start` must be at most the number of rows (rule V12).
 #[inline(always)]
 pub(crate) unsafe fn behind<T>(rows: &[T], start: usize) -> &[T] {
     debug_assert_rule!(Rows: start <= rows.len());
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that `start` is in range.
     unsafe { rows.get_unchecked(start..) }
 }

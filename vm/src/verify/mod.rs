@@ -1,10 +1,10 @@
-//! What the machine relies on, proved of a blob before it runs.
+//! Verifier: proves the properties of a blob that the machine relies on.
 //!
 //! [`Rule`] lists the rules.
 //!
-//! V12 is checked when a blob is opened. The others are properties of a routine, of the tables it names and of the
-//! routines it calls: they are checked of all routines at once ([`verify`]), or of each with all that it calls before
-//! its first run ([`Proofs`]), by the same code.
+//! V12 is checked when a blob is opened. The other rules concern a routine, its tables and its callees. The same code
+//! checks them for all routines at once ([`verify`]), or for each routine with its callees before its first run
+//! ([`Proofs`]).
 //!
 //! | rule | what keeps unproved code from running |
 //! | --- | --- |
@@ -26,39 +26,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The deepest nest of calls that is run. The language allows 10; blobs made otherwise may ask for more.
+/// Limit on nested calls. The language allows 10; other blobs may have more.
 pub const MAX_DEPTH: usize = 64;
 
-/// The longest body that may cost an event no steps.
+/// Longest body, in instructions, that may cost an event no steps.
 pub(crate) const UNCOUNTED: u32 = 1024;
 
-/// The largest event buffer that a routine may need, in bytes.
+/// Limit on the event bytes that a routine may need.
 const MAX_NEED: u32 = 1 << 20;
 
-/// What has been proved of a program so far. Threads share it: each may prove what another is proving, and both find
-/// the same.
+/// Results of verification so far, shared by threads. Two threads may check the same routine at once; both get the same
+/// result.
 #[derive(Debug)]
 pub(crate) struct Proofs {
-    /// For each routine [`UNKNOWN`], [`REFUSED`], or how deep its calls nest, and [`SOUND`].
+    /// Per routine: [`UNKNOWN`], [`REFUSED`], or [`SOUND`] plus the depth of its calls.
     routines: Box<[AtomicU8]>,
-    /// The facts of each table that was looked at, `None` where it is malformed.
+    /// Per table that was checked: its facts, or `None` if it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
-    /// For each routine that is sound the byte orders in which it and those that it calls read numbers, their [`StateUse`],
-    /// and if one of them has [`EFFECTS`].
+    /// Per sound routine, including its callees: byte orders of its numbers, its [`StateUse`], and [`EFFECTS`].
     facts: Box<[AtomicU8]>,
-    /// The routines that entries without effects run. Few programs have any effects: it is made for the first.
+    /// Routines of entries without effects. Created for the first routine with effects, because few programs have any.
     without_effects: OnceLock<BTreeSet<u32>>,
-    /// What rule V14 has found out.
+    /// Results of rule V14 that several routines need.
     flows: Mutex<Flows>,
 }
 
-/// The byte orders in which a routine takes numbers from windows: what runs it need not look at each.
+/// Byte orders of the numbers that a routine reads from windows. If there is only one, handlers need not test the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Orders {
-    /// The high byte first, or there are no numbers.
+    /// Big-endian, or no numbers.
     #[default]
     Big,
-    /// The low byte first.
+    /// Little-endian.
     Little,
     /// Both.
     Mixed,
@@ -66,26 +65,26 @@ pub(crate) enum Orders {
 
 const BIG: u8 = 1;
 const LITTLE: u8 = 2;
-/// Bit at which the [`StateUse`] begins.
+/// Lowest bit of the [`StateUse`].
 const USES: u32 = 2;
-/// The routine, or one that it calls, sets or ends timers, or stops the report.
+/// Set if the routine or a callee sets or ends timers, or stops the report.
 const EFFECTS: u8 = 1 << 4;
 
 #[derive(Debug, Default)]
 struct Flows {
-    /// The registers that called routines use.
+    /// Registers used by called routines.
     uses: BTreeMap<u32, RegisterUse>,
-    /// The distinct targets of tables.
+    /// Distinct targets of tables.
     targets: BTreeMap<u32, Box<[u32]>>,
 }
 
 const UNKNOWN: u8 = 0;
 const REFUSED: u8 = 1;
-/// A sound routine without calls.
+/// Sound routine without calls.
 const SOUND: u8 = 2;
 
 impl Proofs {
-    /// Nothing has been proved yet.
+    /// Nothing verified yet.
     pub fn new(sections: &Sections<'_>) -> Self {
         Self {
             without_effects: OnceLock::new(),
@@ -96,7 +95,7 @@ impl Proofs {
         }
     }
 
-    /// Whether a routine may run. The first time that is asked, it is checked, with all that it calls.
+    /// True if a routine may run. Checks it, with its callees, on the first call.
     #[inline]
     pub fn sound(&self, sections: &Sections<'_>, routine: u32) -> bool {
         match self.routines.get(routine as usize).map_or(REFUSED, |state| state.load(Ordering::Acquire)) {
@@ -105,7 +104,7 @@ impl Proofs {
         }
     }
 
-    /// Checks a routine behind all that it calls. Calls go to lower numbers, so each is come to twice at most.
+    /// Checks a routine after its callees. Calls go to lower numbers, so each routine is visited at most twice.
     #[cold]
     fn prove(&self, sections: &Sections<'_>, routine: u32) -> bool {
         let mut waiting = vec![routine];
@@ -127,19 +126,19 @@ impl Proofs {
         self.state(routine) >= SOUND
     }
 
-    /// The byte orders of a routine that is sound, and the state that it uses.
+    /// Byte orders and state use of a sound routine.
     pub fn facts(&self, routine: u32) -> (Orders, StateUse) {
         const ORDERS: [Orders; 4] = [Orders::Big, Orders::Big, Orders::Little, Orders::Mixed];
         let facts = self.facts[routine as usize].load(Ordering::Relaxed);
         (ORDERS[usize::from(facts & 3)], StateUse::from_bits(facts >> USES))
     }
 
-    /// The state of a routine. Whoever reads that it is sound sees its facts, too.
+    /// Verdict on a routine. A thread that reads it as sound also sees its facts.
     fn state(&self, routine: u32) -> u8 {
         self.routines[routine as usize].load(Ordering::Acquire)
     }
 
-    /// Checks a routine whose callees have been, and keeps the verdict.
+    /// Checks a routine whose callees were checked, and stores the verdict.
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
         let mut verifier =
@@ -158,14 +157,14 @@ impl Proofs {
         found.map(|_| ())
     }
 
-    /// True if an entry whose row denies effects runs a routine.
+    /// True if the routine belongs to an entry that denies effects.
     #[cold]
     fn is_without_effects(&self, sections: &Sections<'_>, routine: u32) -> bool {
         let denied = || sections.hooks.iter().filter(|hook| !hook.has_effects()).flat_map(|hook| hook.routines);
         self.without_effects.get_or_init(|| denied().collect()).contains(&routine)
     }
 
-    /// The facts of a table; `None` where there is none, or it is malformed.
+    /// Facts of a table; `None` if it does not exist or is malformed.
     fn table(&self, sections: &Sections<'_>, index: u32) -> Option<TableFacts> {
         *self.tables.get(index as usize)?.get_or_init(|| {
             let kind = TableKind::from_u32(sections.tables[index as usize].kind)?;
@@ -173,10 +172,10 @@ impl Proofs {
         })
     }
 
-    /// The registers that a routine which keeps the other rules uses, with those of the routines that it calls.
+    /// Registers used by a routine and its callees. The routine must satisfy the other rules.
     ///
     /// # Errors
-    /// The rule that is broken: V14 or V15.
+    /// The broken rule: V14 or V15.
     fn register_use(
         &self,
         sections: &Sections<'_>,
@@ -201,7 +200,7 @@ impl Proofs {
     }
 }
 
-/// A table's words (rule V12).
+/// Words of a table; in range by rule V12.
 fn words_of<'s>(sections: &'s Sections<'_>, index: u32) -> &'s [u64] {
     let row = &sections.tables[index as usize];
     &sections.words[row.start as usize..row.start as usize + row.len as usize]
@@ -211,25 +210,25 @@ struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
     straight: Straight,
-    /// The facts of the routine that those which call it share: its byte orders, and [`EFFECTS`].
+    /// Facts shared with callers: byte orders and [`EFFECTS`].
     shared: u8,
     uses: StateUse,
 }
 
-/// What rule V14 asks of a routine that runs straight on, found as its other rules are checked.
+/// Check of rule V14 for routines without control flow, done along with the other rules.
 #[derive(Default)]
 struct Straight {
-    /// The registers that the instructions so far have written.
+    /// Registers written so far.
     written: Registers,
-    /// Whether registers are read beyond those that are zeroed.
+    /// True if registers other than the zeroed ones are read.
     reads: bool,
-    /// Whether such a one has not been written by then.
+    /// True if one of these was not written before.
     unwritten: bool,
-    /// Whether the routine jumps or calls, or ends before its last instruction.
+    /// True if the routine jumps, calls, or ends before its last instruction.
     bends: bool,
 }
 
-/// One instruction with what its rules are about.
+/// Instruction with its routine.
 struct Site<'s> {
     row: &'s RoutineRow,
     code: &'s [Instr],
@@ -237,7 +236,7 @@ struct Site<'s> {
     instr: &'s Instr,
 }
 
-/// All rules, of a whole program.
+/// Checks all rules for a whole program.
 pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
     check_rows(sections)?;
     let proofs = Proofs::new(sections);
@@ -251,7 +250,7 @@ pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
     Ok(proofs)
 }
 
-/// V12.
+/// Checks rule V12.
 pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     let end = |start: u32, len: u32| u64::from(start) + u64::from(len);
     let string = |[offset, len]: [u32; 2]| end(offset, len) <= sections.strings.len() as u64;
@@ -294,11 +293,11 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
 }
 
-/// A broken rule and the instruction that breaks it, counted from the routine's first.
+/// Broken rule, and the index of the instruction in the routine.
 type Broken = (Rule, usize);
 
 impl Verifier<'_> {
-    /// Checks a routine; gives the depth of calls below it.
+    /// Checks a routine. Returns the depth of its calls.
     fn routine(&mut self, index: u32, row: &RoutineRow) -> Result<usize, Broken> {
         let code = &self.sections.code[row.start as usize..row.start as usize + row.len as usize];
         let mut depth = 0;
@@ -335,7 +334,7 @@ impl Verifier<'_> {
         Ok(depth)
     }
 
-    /// The first instruction with effects, or call of a routine with effects.
+    /// Index of the first instruction with effects, or of the first call of a routine with effects.
     fn first_effect(&self, code: &[Instr]) -> usize {
         let of_callee = |callee: u32| self.proofs.facts[callee as usize].load(Ordering::Relaxed) & EFFECTS != 0;
         let is_effect = |instr: &Instr| match Op::from_u8(instr.op) {
@@ -345,7 +344,7 @@ impl Verifier<'_> {
         code.iter().position(is_effect).unwrap_or(0)
     }
 
-    /// Adds to the state that the routine uses.
+    /// Adds to the state used by the routine.
     #[inline(always)]
     fn uses(&mut self, uses: StateUse) {
         if uses > self.uses {
@@ -353,7 +352,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Notes what an instruction writes.
+    /// Notes the register that an instruction writes.
     #[inline(always)]
     fn written(&mut self, instr: &Instr, slot: Slot, kind: Kind) {
         if kind == Kind::Dst {
@@ -361,7 +360,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// V14 and V15 of a routine that keeps the other rules.
+    /// Checks V14 and V15. The routine must satisfy the other rules.
     fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
         let Straight { reads, unwritten, bends, .. } = self.straight;
         if row.called == 0 && !bends {
@@ -383,7 +382,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// V11: the depth of a call in a routine, or `None` where it breaks the rule.
+    /// Checks V11. Returns the depth of a call, or `None` if the rule is broken.
     fn call(&mut self, site: &Site<'_>, index: u32) -> Option<usize> {
         let callee = Some(site.instr.b).filter(|callee| *callee < index)?;
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
@@ -408,7 +407,7 @@ impl Verifier<'_> {
             }
             Kind::NewMark | Kind::Mark => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
-                // Marks are followed along every way.
+                // Marks need the analysis of all paths.
                 (self.straight.reads, self.straight.bends) = (true, true);
                 Ok(())
             }
@@ -455,7 +454,7 @@ impl Verifier<'_> {
             Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
             Kind::CaseTexts => rule(self.texts(value), Rule::Tables),
             Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
-            // A count; 16 or 32 bytes a text, and the default behind the last.
+            // A count, then texts of 16 or 32 bytes, with the default after the last.
             Kind::Lits => {
                 let words = |[head]: [u64; 1]| {
                     let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
@@ -463,7 +462,7 @@ impl Verifier<'_> {
                 };
                 rule(self.holds(value, words), Rule::Tables)
             }
-            // A count and a shift; 32 bytes a text, the default first, then 16 a nibble.
+            // A count and a shift, then texts of 32 bytes: the default, then 16 per nibble.
             Kind::Nibbles => {
                 let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };
                 rule(self.holds(value, words), Rule::Tables)
@@ -471,7 +470,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Whether there are as many words at a place as its first one says, behind that.
+    /// True if the section has as many words after `at` as the word there asks for.
     fn holds(&self, at: u32, n_words: impl Fn([u64; 1]) -> u64) -> bool {
         let Some((head, rest)) = self.sections.words.get(at as usize..).and_then(|words| words.split_first_chunk())
         else {
@@ -480,7 +479,7 @@ impl Verifier<'_> {
         n_words(*head) <= rest.len() as u64
     }
 
-    /// V3 and V4.
+    /// Checks V3 and V4.
     #[inline]
     fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), Rule> {
         self.straight.bends = true;
@@ -497,13 +496,13 @@ impl Verifier<'_> {
         if holds { Ok(()) } else { Err(Rule::Loops) }
     }
 
-    /// V8 of a table whose targets are texts.
+    /// Checks V8 for a table whose targets are texts.
     fn texts(&self, index: u32) -> bool {
         let facts = self.proofs.table(self.sections, index);
         facts.is_some_and(|facts| facts.texts && matches!(facts.kind, TableKind::Dense | TableKind::Hash))
     }
 
-    /// V8 and V9. Of targets between two that keep V3 and V4 all do.
+    /// Checks V8 and V9. It is enough to test the lowest and the highest target.
     fn switch(&mut self, site: &Site<'_>, index: u32, kinds: &[TableKind]) -> Result<(), Rule> {
         let facts =
             self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(Rule::Tables)?;
@@ -513,7 +512,7 @@ impl Verifier<'_> {
     }
 }
 
-/// The walk over an instruction's operands, from the instruction table's rows.
+/// Walk over the operands of an instruction, generated from the instruction table.
 macro_rules! define_operands {
     ($($(#[doc = $doc:literal])* $number:literal $name:ident = $mnemonic:literal $form:ident
         { $($operand:ident: $slot:ident $kind:ident),* }
@@ -538,7 +537,7 @@ macro_rules! define_operands {
 
 for_each_op!(define_operands);
 
-/// V13.
+/// Checks V13.
 fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
     let Some(others) = site.code[site.pc + 1..].get(..n_more as usize) else { return false };
     let body = site.pc + 1..=site.pc + others.len();
@@ -549,7 +548,7 @@ fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
             && !body.contains(&(site.row.body as usize))
 }
 
-/// V6. Texts and data words look at the event's length themselves.
+/// Checks V6. Texts and data words check the event's length at run time.
 #[inline(always)]
 fn within_need(site: &Site<'_>, op: Op) -> bool {
     let at = u64::from(site.instr.b);

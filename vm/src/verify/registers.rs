@@ -1,23 +1,23 @@
-//! V14 and V15: a routine reads of a register only what has been written in the same event, and as what it was written: a
-//! number or a mark.
+//! Rules V14 and V15: a routine only reads registers that were written in the same event, and with the type they were
+//! written with: number or mark.
 //!
-//! Every path through a routine carries the registers written so far. If paths meet, a register counts as written if all of
-//! them wrote it, and as a number or a mark if any of them wrote one. A place is walked from again if another path brings
-//! something new to it.
+//! A data-flow analysis follows every path with the registers written so far. At a join, a register counts as written
+//! if all paths wrote it, and as a number or mark if any path wrote one. A join is visited again if another path
+//! changes its state.
 
 use crate::op::{Instr, Kind, N_REGS, Op, form};
 use crate::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often each instruction of a routine may be walked over, in the mean. Ways that the compiler makes need three.
+/// Limit on the average number of visits per instruction. Code of the compiler needs three.
 const MAX_WALKS: usize = 64;
 
-/// A set of registers.
+/// Set of registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Registers([u64; N_REGS / 64]);
 
 impl Registers {
-    /// The first `n`.
+    /// The first `n` registers.
     pub fn first(n: u16) -> Registers {
         let mut all = Registers::default();
         (0..u32::from(n)).for_each(|register| all.insert(register));
@@ -56,7 +56,7 @@ impl Registers {
         self.zip(other, |word, other| word | other)
     }
 
-    /// Those that the other set does not have.
+    /// Registers that are not in the other set.
     pub fn without(self, other: Registers) -> Registers {
         self.zip(other, |word, other| word & !other)
     }
@@ -66,20 +66,20 @@ impl Registers {
     }
 }
 
-/// A routine that keeps the rules V1 to V5 and V9.
+/// Routine that satisfies rules V1 to V5 and V9.
 pub(crate) struct Flow<'f, T, C> {
     pub code: &'f [Instr],
-    /// Where its body ends.
+    /// End of its body.
     pub body: usize,
-    /// The distinct targets of a table.
+    /// Returns the distinct targets of a table.
     pub targets: T,
-    /// The registers that a called routine uses.
+    /// Returns the registers used by a callee.
     pub callee: C,
-    /// The registers that are zeroed before the routine runs.
+    /// Registers zeroed before the routine runs.
     pub zeroed: Registers,
 }
 
-/// The registers that a routine uses, with those of the routines that it calls.
+/// Registers used by a routine and its callees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RegisterUse {
     /// Registers read as numbers before the routine writes them.
@@ -92,7 +92,7 @@ pub(crate) struct RegisterUse {
     marks_written: Registers,
 }
 
-/// The registers' contents at one place, over all paths to it.
+/// Contents of the registers at one point, over all paths to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Contents {
     /// Registers that every path wrote.
@@ -125,28 +125,28 @@ impl Contents {
     }
 }
 
-/// What is known of a routine while it is walked through.
+/// State of the analysis of one routine.
 #[derive(Default)]
 struct Ways {
-    /// The places where ways meet, with the registers' contents on all that came there yet.
+    /// Join points, with the joined contents of all paths that reached them so far.
     met: BTreeMap<u32, Option<Contents>>,
-    /// Those to walk from.
+    /// Join points to visit.
     open: BTreeSet<u32>,
-    /// The registers' contents at all switches by a table.
+    /// Joined contents at all switches over the same table.
     switched: BTreeMap<u32, Contents>,
-    /// The registers used so far.
+    /// Registers used so far.
     found: RegisterUse,
     /// True if a mark was read as a number, or a number as a mark.
     confused: bool,
-    /// Instructions walked over.
+    /// Number of visited instructions.
     n_walked: usize,
 }
 
 impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
-    /// The registers that the routine uses, with those of the routines that it calls.
+    /// Registers used by the routine and its callees.
     ///
     /// # Errors
-    /// [`Rule::Marks`] if it mixes up marks and numbers, [`Rule::Initialized`] if its paths are too tangled to tell.
+    /// [`Rule::Marks`] if it mixes up marks and numbers, [`Rule::Initialized`] if the analysis exceeds its limit.
     pub fn register_use(&self) -> Result<RegisterUse, Rule> {
         let mut ways = Ways::default();
         self.meeting_places(&mut ways);
@@ -163,7 +163,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
         Ok(ways.found)
     }
 
-    /// Finds the places that are jumped to.
+    /// Collects the jump targets.
     fn meeting_places(&self, ways: &mut Ways) {
         let mut tables = BTreeSet::new();
         for instr in self.code {
@@ -175,12 +175,12 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
         ways.met.insert(0, None);
     }
 
-    /// Walks on from a meeting place to where the way ends, or comes to another.
+    /// Follows a path from a join point to its end or to the next join point.
     fn walk(&self, ways: &mut Ways, from: u32) {
         let mut contents = ways.met.get(&from).copied().flatten().unwrap_or_default();
         let mut pc = from;
         let known = |instr: &'f Instr| Op::from_u8(instr.op).map(|op| (instr, op));
-        // Whoever comes to the body's end ends there.
+        // A path ends at the end of the body.
         while let Some((instr, op)) = self.code.get(pc as usize).filter(|_| pc as usize != self.body).and_then(known) {
             ways.n_walked += 1;
             self.read(ways, instr, op, &contents);
@@ -223,7 +223,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     /// Notes the registers that an instruction writes.
     fn write(&self, ways: &mut Ways, instr: &Instr, op: Op, contents: &mut Contents) {
         if op == Op::Call {
-            // The callee may have written these, or not.
+            // The callee may or may not have written these.
             let callee = (self.callee)(instr.b);
             contents.numbers = contents.numbers.or(callee.numbers_written);
             contents.marks = contents.marks.or(callee.marks_written);
@@ -248,21 +248,21 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
 }
 
 impl Ways {
-    /// Registers are read as numbers.
+    /// Reads registers as numbers.
     fn read_numbers(&mut self, registers: Registers, contents: &Contents) {
         let expected = &mut self.found.numbers_expected;
         *expected = expected.or(registers.without(contents.written));
         self.confused |= !registers.and(contents.marks).is_empty();
     }
 
-    /// Registers are read as marks.
+    /// Reads registers as marks.
     fn read_marks(&mut self, registers: Registers, contents: &Contents) {
         let expected = &mut self.found.marks_expected;
         *expected = expected.or(registers.without(contents.written));
         self.confused |= !registers.and(contents.numbers).is_empty();
     }
 
-    /// A way comes to a meeting place.
+    /// Adds the contents of a path to a join point.
     fn come(&mut self, to: u32, contents: Contents) {
         let known = self.met.entry(to).or_default();
         let both = known.map_or(contents, |known| known.meet(contents));
@@ -272,7 +272,7 @@ impl Ways {
         }
     }
 
-    /// A way comes to a switch; true if it brings something new.
+    /// Adds the contents of a path to a switch. Returns true if they changed.
     fn switch(&mut self, table: u32, contents: Contents) -> bool {
         let known = self.switched.get(&table).copied();
         let both = known.map_or(contents, |known| known.meet(contents));
@@ -281,7 +281,7 @@ impl Ways {
     }
 }
 
-/// Where an instruction jumps, but by a table.
+/// Direct jump targets of an instruction.
 fn jumps(instr: &Instr) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     operands.iter().filter_map(|(_, slot, kind)| {
@@ -290,7 +290,7 @@ fn jumps(instr: &Instr) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The table by which an instruction jumps.
+/// Table of jump targets of an instruction.
 pub(super) fn table(instr: &Instr) -> Option<u32> {
     let jumps = [Op::Switch, Op::SwitchText, Op::SwitchTextAt].map(|op| op as u8).contains(&instr.op);
     jumps.then_some(instr.c)
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(expected(&[set(0), put(0), put(1023)], 3), [1023]);
         assert_eq!(expected(&[set(0), jump(3), set(1), put(1)], 4), [1]);
         assert_eq!(expected(&[set(0), jump(4), set(1), Instr::of(Op::Jump, &[5]), set(1), put(1)], 6), []);
-        // What stands behind a jump is not reached.
+        // Code after an unconditional jump is not reached.
         assert_eq!(expected(&[Instr::of(Op::Jump, &[2]), put(7), set(0)], 3), []);
     }
 
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(run(&[mark, call, lower], counts), Err(Rule::Marks));
         assert_eq!(run(&[mark, call, lower], marks), Ok(()));
         assert_eq!(run(&[set(0), call, put(0)], counts), Ok(()));
-        // What the callee reads was written by the caller.
+        // The caller wrote the registers that the callee reads.
         assert_eq!(run(&[mark, call], of(&[put(0)])), Err(Rule::Marks));
         assert_eq!(run(&[set(0), call], of(&[lower])), Err(Rule::Marks));
         assert_eq!(run(&[mark, call], of(&[lower])), Ok(()));

@@ -2,12 +2,12 @@
 
 use tfbc_vm::{Instr, Op};
 
-/// An instruction that prints nothing but a text of at most 16 bytes.
+/// Instruction that only prints a text of at most 16 bytes.
 pub fn printed(text: impl AsRef<[u8]>) -> Instr {
     behind(text, Instr::new(Op::Print))
 }
 
-/// An instruction behind a text of at most 16 bytes.
+/// Adds a literal of at most 16 bytes to an instruction.
 pub fn behind(text: impl AsRef<[u8]>, mut instr: Instr) -> Instr {
     let text = text.as_ref();
     instr.lit[..text.len()].copy_from_slice(text);

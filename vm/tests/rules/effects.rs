@@ -1,11 +1,11 @@
-//! V16: timers and `stop` are in routines of hooks whose row says so.
+//! V16: timers and `stop` are only in routines of hooks whose row declares effects.
 
 use super::{CALLED, EVENT, broken, open};
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Space};
 
 const EFFECTS: u8 = 4;
 
-/// The verdict on an entry whose routine runs `code`, after a routine 0 that it may call.
+/// Verdict on an entry whose routine runs `code`, with a routine 0 that it may call.
 fn entry(space: Space, flags: u8, called: &[Instr], code: &[Instr]) -> Option<BlobError> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");

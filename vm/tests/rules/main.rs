@@ -1,4 +1,4 @@
-//! Each rule of the verifier refuses a program that breaks it, and the blob's header one that was altered.
+//! The verifier refuses programs that break a rule, and altered blobs.
 
 mod effects;
 mod registers;
@@ -8,7 +8,7 @@ mod tables;
 
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Rule, Slot, form};
 
-/// A blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
+/// Blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
 fn blob(code: &[Instr]) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
@@ -21,7 +21,7 @@ fn blob(code: &[Instr]) -> Vec<u8> {
     blob.finish()
 }
 
-/// Opens a blob whole, and lazily: then the same is refused, at the routine.
+/// Opens a blob eagerly and lazily; the lazy one must refuse the routine that breaks the rule.
 fn open(blob: &[u8]) -> Result<Program<'_>, BlobError> {
     let (whole, lazy) = (Program::open(blob), Program::open_lazily(blob));
     match (&whole, lazy) {
@@ -34,7 +34,7 @@ fn open(blob: &[u8]) -> Result<Program<'_>, BlobError> {
     whole
 }
 
-/// `instr` as a routine's first instruction, with room to jump over.
+/// Program with `instr` as the first instruction, and instructions to jump over.
 fn check(instr: Instr, rule: Option<u8>) {
     let code = [instr, Instr::new(Op::Soft), Instr::new(Op::End)];
     let blob = blob(&code);
@@ -48,13 +48,13 @@ const CALLED: RoutineRow =
 
 const EVENT: RoutineRow = RoutineRow { called: 0, ..CALLED };
 
-/// Opens a program of routines, the last of which is that of an event; the error where it is refused.
+/// Opens a program of routines, the last of which is that of an event. Returns the error if it is refused.
 fn routines(rows: &[(RoutineRow, &[Instr])]) -> Option<BlobError> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let mut last = 0;
     for (at, (row, code)) in rows.iter().enumerate() {
-        // Equal routines with different places are not merged.
+        // Different places keep equal routines from being merged.
         let place = Place { line: at as u32, ..Place::default() };
         last = blob.routine(*row, code, &vec![place; code.len()]);
     }
@@ -67,7 +67,7 @@ fn broken(rule: u8, routine: u32, at: u32) -> Option<BlobError> {
     Some(BlobError::Instr { rule, routine, at })
 }
 
-/// The blob of a section's rows, put right behind an alteration of one number.
+/// Blob in which one number of a section's row is altered, with a correct checksum.
 fn altered(blob: &mut [u8], section: usize, at: usize, value: u32) -> Option<BlobError> {
     let start = u32::from_le_bytes(*blob[32 + (section - 1) * 16 + 4..].first_chunk().unwrap()) as usize;
     blob[start + at..start + at + 4].copy_from_slice(&value.to_le_bytes());
@@ -120,7 +120,7 @@ fn v4_a_loop_turns_to_what_stands_behind_its_start() {
     assert_eq!(looped(1), None);
     assert_eq!(looped(2), broken(4, 0, 2));
     assert_eq!(looped(3), broken(4, 0, 2));
-    // The start of a loop alone, and one that stands behind its end.
+    // The start of a loop alone, and one that is after its end.
     assert_eq!(routines(&[(row, &[start, turn(1), start, turn(3)])]), None);
     assert_eq!(routines(&[(row, &[turn(2), Instr::of(Op::Loop, &[0, 0, 3]), Instr::new(Op::Soft)])]), broken(4, 0, 0));
 }
@@ -151,7 +151,7 @@ fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
     let jump = |to| Instr::of(Op::JumpZero, &[0, to]);
     assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut), Instr::of(Op::Back, &[1])]), None);
     assert_eq!(with_body(1, &[jump(1), Instr::new(Op::Cut)]), broken(5, 1));
-    // The body's end is a place to go on at, the end of what stands behind it is none.
+    // The end of the body is a valid target, the end of the code after it is not.
     assert_eq!(with_body(1, &[jump(2), Instr::new(Op::End)]), broken(3, 0));
     assert_eq!(with_body(3, &[jump(1), Instr::new(Op::End)]), Some(BlobError::Row { section: 3, row: 0 }));
 }
@@ -175,7 +175,7 @@ fn v6_fixed_reads_lie_within_what_the_routine_needs() {
     check(Instr::of(Op::HexBytes, &[u32::MAX, 16]), Some(6));
     check(Instr::of(Op::LoadBits, &[0, 60, 4]), None);
     check(Instr::of(Op::LoadBits, &[0, 60, 5]), Some(6));
-    // A window is eight bytes, whatever is taken from it.
+    // A window has eight bytes, whatever part of it is used.
     let form = 1 << form::END;
     check(Instr::of(Op::DecAt, &[0, form]), None);
     check(Instr::of(Op::DecAt, &[1, form]), Some(6));
@@ -193,11 +193,11 @@ fn v6_each_kind_of_fixed_read_is_within_the_need() {
         assert_eq!(read(8), broken(6, 0, 0));
         assert_eq!(read(u32::MAX), broken(6, 0, 0));
     }
-    // Bits count to the end of their byte.
+    // Bits count up to the end of their byte.
     let bits = |need| routines(&[(RoutineRow { need, ..EVENT }, &[Instr::of(Op::LoadBits, &[0, 15, 2])])]);
     assert_eq!(bits(3), None);
     assert_eq!(bits(2), broken(6, 0, 0));
-    // Data words look at the event's length themselves.
+    // Data words check the event's length at run time.
     check(Instr::of(Op::Word, &[0, 100, 4]), None);
     check(Instr::of(Op::Text, &[100, 4, 4]), None);
 }
@@ -301,7 +301,7 @@ fn v11_what_is_called_is_there_for_it() {
     assert_eq!(call(RoutineRow { need: 8, ..CALLED }, ret, 8), None);
     assert_eq!(call(RoutineRow { need: 8, ..CALLED }, ret, 7), broken(11, 1, 1));
     assert_eq!(call(EVENT, Instr::new(Op::End), 0), broken(11, 1, 1));
-    // Of calls in a row the deepest counts, and the others are checked too.
+    // The deepest of several calls counts, and the others are checked too.
     let calls = [Instr::of(Op::Call, &[0]), Instr::of(Op::Call, &[2]), Instr::of(Op::Call, &[1])];
     assert_eq!(routines(&[(CALLED, &[ret]), (CALLED, &[ret]), (EVENT, &calls)]), broken(11, 2, 3));
 }
@@ -388,7 +388,7 @@ fn v13_runs_may_begin_where_the_body_ends() {
     assert_eq!(run(2), broken(13, 0, 1));
     assert_eq!(run(3), broken(13, 0, 1));
     assert_eq!(run(4), None);
-    // As many as there are and no more, however the count is written.
+    // Exactly as many digits as there are, in every encoding of the count.
     let n_more =
         |more: u32| routines(&[(RoutineRow { need: 8, ..EVENT }, &[hex(more), hex(0), hex(0), hex(0), hex(0)])]);
     assert_eq!(n_more(3), None);

@@ -1,4 +1,4 @@
-//! Rule V14: what is read of a register has been written in the same event.
+//! Rule V14: registers are written before they are read in the same event.
 
 use super::{CALLED, EVENT, blob, broken, check, open, routines};
 use tfbc_vm::table::number_table;
@@ -11,7 +11,7 @@ fn v14_registers_are_written_before_they_are_read() {
     let broken = Some(BlobError::Instr { rule: Rule::Initialized, routine: 1, at: 1 });
     assert_eq!(open(&blob(&[Instr::of(Op::PutDec, &[8])])).err(), broken);
     assert_eq!(open(&blob(&[Instr::of(Op::Const, &[8]), Instr::of(Op::PutDec, &[8])])).err(), None);
-    // What a callee reads.
+    // Registers that a callee reads.
     let with_callee = |read: u32, callee: &[Instr], zeroed: u16| {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
@@ -47,14 +47,14 @@ fn v14_callees_read_what_callers_have_written() {
     let callee = [Instr::of(Op::PutDec, &[3]), Instr::new(Op::Ret)];
     let (set, call) = (Instr::of(Op::Const, &[3]), Instr::of(Op::Call, &[0]));
     for zeroed in [0, 8] {
-        // What a called routine's own row says of zeroed registers does not count.
+        // The zeroed registers in a called routine's row do not count.
         let row = RoutineRow { zeroed, ..CALLED };
         assert_eq!(routines(&[(row, &callee), (EVENT, &[set, call])]), None);
         assert_eq!(routines(&[(row, &callee), (EVENT, &[call])]), broken(14, 1, 2));
         assert_eq!(routines(&[(row, &callee), (RoutineRow { zeroed: 4, ..EVENT }, &[call])]), None);
         assert_eq!(routines(&[(row, &callee), (RoutineRow { zeroed: 3, ..EVENT }, &[call])]), broken(14, 1, 2));
     }
-    // Through a routine in between, which writes it or does not.
+    // Through a routine in between, with and without a write.
     let between =
         |code: &[Instr]| routines(&[(CALLED, &callee), (CALLED, code), (EVENT, &[Instr::of(Op::Call, &[1])])]);
     assert_eq!(between(&[set, call, Instr::new(Op::Ret)]), None);
@@ -66,9 +66,9 @@ fn v14_a_register_stays_written() {
     let (set, put) = (Instr::of(Op::Const, &[8]), Instr::of(Op::PutDec, &[8]));
     assert_eq!(routines(&[(EVENT, &[set, set, Instr::of(Op::Jump, &[3]), put])]), None);
     assert_eq!(routines(&[(EVENT, &[set, Instr::of(Op::JumpZero, &[8, 3]), set, put])]), None);
-    // What an instruction reads, it reads before it writes.
+    // An instruction reads before it writes.
     assert_eq!(routines(&[(EVENT, &[Instr::of(Op::Move, &[8, 8]), Instr::of(Op::Jump, &[2])])]), broken(14, 0, 0));
-    // The turns of a loop are counted down, and read for that.
+    // A loop reads its counter to count it down.
     let count = |turn| {
         routines(&[(
             RoutineRow { zeroed: 1, ..EVENT },
@@ -100,7 +100,7 @@ fn v14_switches_bring_what_was_written_before_them() {
     let soft = Instr::new(Op::Soft);
     assert_eq!(run(&[switch, soft, soft, soft, soft, put], &[&ends]), broken(14, 0, 0));
     assert_eq!(run(&[set, switch, soft, soft, soft, soft, put], &[&[(0, 2), (1, 5), (2, 6)]]), None);
-    // The same table twice: what both bring counts.
+    // Two switches over the same table: both states are joined.
     let jump = Instr::of(Op::JumpZero, &[0, 3]);
     assert_eq!(run(&[jump, set, switch, switch, put], &[&[(0, 4)]]), broken(14, 0, 0));
     assert_eq!(run(&[set, jump.with(Slot::D, 4).with(Slot::C, 4), set, switch, switch, put], &[&[(0, 5)]]), None);
@@ -113,7 +113,7 @@ fn v14_many_switches_are_told() {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
         for table in 0..n_tables {
-            // Distinct tables with the same targets: behind all switches.
+            // Distinct tables with the same targets, after all switches.
             let cases: Vec<_> = (0..n).map(|case| (table + case, n + case)).collect();
             let (kind, words) = number_table(&cases, n);
             blob.table(kind, &words);
@@ -126,7 +126,7 @@ fn v14_many_switches_are_told() {
     let n_instrs = 2 * n as usize;
     let mut code = vec![Instr::of(Op::Switch, &[0, 0]); n as usize];
     code.resize(n_instrs, Instr::of(Op::PutDec, &[1000]));
-    // Each switch is skipped by a way of its own; all go by one table, whose targets are walked to once.
+    // Each switch is skipped on a path of its own. All use one table, whose targets are visited once.
     for (at, instr) in code.iter_mut().enumerate().take(n as usize).skip(1).step_by(2) {
         *instr = Instr::of(Op::JumpZero, &[0, 0]).with(Op::JumpZero.info().operands[1].1, at as u32 + 2);
     }
@@ -143,7 +143,7 @@ fn v14_many_switches_are_told() {
 
 #[test]
 fn v14_ways_that_are_too_tangled_to_tell_are_refused() {
-    // Each of `n` ways goes back to a long part, and brings it one register less than the one before.
+    // Each of `n` paths returns to a long part with one written register less than the previous one.
     let tangled = |n: u32, len: u32| {
         let (long, stubs) = (2 * n + 1, 2 * n + len + 2);
         let mut code = vec![Instr::of(Op::Const, &[1000])];
@@ -168,7 +168,7 @@ fn v14_fields_go_on_elsewhere_without_what_stands_between() {
     assert_eq!(routines(&[(row, &[field(form::FIELD, 2), set, put])]), broken(14, 0, 0));
     assert_eq!(routines(&[(row, &[set, field(form::FIELD, 2), put])]), None);
     assert_eq!(routines(&[(row, &[field(form::LOAD, 0), set, Instr::of(Op::Jump, &[3]), put])]), None);
-    // A number with the bits of such a form goes nowhere.
+    // A plain number with the bits of such a form is no jump.
     let number = Instr::of(Op::Const, &[4, 4]).with(Slot::C, form::FIELD << form::MODE);
     let jump = Instr::of(Op::JumpZero, &[4, 3]);
     assert_eq!(routines(&[(row, &[number, jump, set, set, put])]), None);

@@ -1,15 +1,15 @@
-//! Rule V12: the rows of a blob point inside their sections, each to the last that there is, and none beyond.
+//! Rule V12: rows of a blob may point to the last item of their sections, but not beyond.
 
 use super::{altered, open};
 use tfbc_vm::table::number_table;
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow};
 
-/// Bytes of a row of each section that has rows of its own.
+/// Row size in bytes of each section with rows of its own.
 const ROUTINE: usize = 28;
 const HOOK: usize = 44;
 const TABLE: usize = 12;
 
-/// A blob with two called routines, then two of events; two hooks; a table; one source.
+/// Blob with two called routines, then two of events; two hooks; a table; one source.
 fn blob() -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("source", b"");
@@ -34,7 +34,7 @@ fn section(blob: &[u8], section: usize) -> (usize, usize) {
     (field(at + 4), field(at + 8))
 }
 
-/// Opens the blob with some bytes of a section set.
+/// Opens the blob after overwriting some bytes of a section.
 fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
     let mut blob = blob();
     let (start, len) = section(&blob, in_section);
@@ -90,7 +90,7 @@ fn routines_ask_for_what_the_machine_has() {
     assert_eq!(zeroed(1), None);
     assert_eq!(zeroed(1024), None);
     assert_eq!(zeroed(1025), outside(3, 3));
-    // An event's routine, a called one, and nothing else.
+    // Flags of an event's routine and a called one; others are invalid.
     let called = |value: u16| with(3, &[(ROUTINE + 18, &value.to_le_bytes())]);
     assert_eq!(called(1), None);
     assert_eq!(called(2), outside(3, 1));
@@ -99,7 +99,7 @@ fn routines_ask_for_what_the_machine_has() {
 #[test]
 fn every_instruction_has_a_place() {
     let mut blob = blob();
-    // One row less in the section of places, whose number is 2.
+    // One row less in section 2, the places.
     let at = 32 + 16 + 8;
     blob[at..at + 4].copy_from_slice(&24u32.to_le_bytes());
     tfbc_vm::seal(&mut blob);
@@ -119,7 +119,7 @@ fn tables_lie_in_the_words() {
 
 #[test]
 fn hooks_are_sorted_by_space_and_id() {
-    // Space and id of the second; the first is 0100 of space 0.
+    // Space and id of the second hook; the first has id 0100 in space 0.
     let second = |space: u8, id: u16| with(4, &[(HOOK, &id.to_le_bytes()), (HOOK + 3, &[space << 3])]);
     assert_eq!(second(0, 0x0101), None);
     assert_eq!(second(0, 0x0100), outside(4, 1));
@@ -158,7 +158,7 @@ fn hooks_need_a_source() {
 #[test]
 fn routines_and_tables_lie_one_behind_the_other() {
     let whole = super::blob(&[Instr::new(Op::End)]);
-    // The second routine's first instruction.
+    // First instruction of the second routine.
     assert_eq!(altered(&mut whole.clone(), 3, 28, 1), None);
     assert_eq!(altered(&mut whole.clone(), 3, 28, 0), outside(3, 1));
     let mut blob = BlobBuilder::new();
@@ -168,7 +168,7 @@ fn routines_and_tables_lie_one_behind_the_other() {
         blob.table(kind, &words);
     }
     let whole = blob.finish();
-    // The second table's first word.
+    // First word of the second table.
     assert_eq!(altered(&mut whole.clone(), 5, 16, 4), None);
     assert_eq!(altered(&mut whole.clone(), 5, 16, 3), outside(5, 1));
     assert_eq!(altered(&mut whole.clone(), 5, 16, 5), outside(5, 1));

@@ -1,11 +1,11 @@
-//! What a blob's header and section table say is so, or the blob is refused with the place that is not.
+//! A blob is refused if its header or section table is wrong, with the position of the error.
 
 use tfbc_vm::{BlobBuilder, BlobError, Instr, Op, Program};
 
-/// Header and section table.
+/// Length of header and section table.
 const HEAD: usize = 32 + 9 * 16;
 
-/// Opens a blob with some bytes set, its checksum put right.
+/// Opens a blob after overwriting some bytes, with a correct checksum.
 fn with(at: usize, bytes: &[u8]) -> Option<BlobError> {
     let mut blob = super::blob(&[Instr::new(Op::End)]);
     blob[at..at + bytes.len()].copy_from_slice(bytes);

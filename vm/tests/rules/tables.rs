@@ -1,4 +1,4 @@
-//! Rules V8 and V9: tables are of the kind that is asked for, well formed, and send to where an instruction may.
+//! Rules V8 and V9: tables are of the right kind, well formed, and have valid targets.
 
 use super::{altered, broken, check, open};
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
@@ -22,11 +22,11 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err().map(|error| error.code())
     };
-    // Behind its count a list has that many texts of two words and the default.
+    // A list has a count, that many texts of two words, and the default.
     assert_eq!(with_words(Op::SwitchLit, vec![1, 0, 0, 0, 0]), None);
     assert_eq!(with_words(Op::SwitchLit, vec![2, 0, 0, 0, 0]), Some("B08"));
     assert_eq!(with_words(Op::SwitchLit, vec![u64::MAX, 0, 0, 0, 0]), Some("B08"));
-    // Behind its head a default of four words and 16 texts a nibble.
+    // A nibble table has a head, a default of four words, and 16 texts per nibble.
     assert_eq!(with_words(Op::Nibbles, [vec![1], vec![0; 68]].concat()), None);
     assert_eq!(with_words(Op::Nibbles, [vec![1], vec![0; 67]].concat()), Some("B08"));
     assert_eq!(with_words(Op::Nibbles, [vec![17], vec![0; 17 * 64 + 4]].concat()), Some("B08"));
@@ -50,7 +50,7 @@ fn with_table(instr: Instr, slot: Slot, kind: TableKind, words: &[u64]) -> Optio
     let mut blob = BlobBuilder::new();
     let text = blob.string(b"text");
     assert_eq!(text, [0, 4]);
-    // No name lengthens the strings.
+    // The string pool contains no names.
     blob.source("text", b"");
     let table = blob.table(kind, words);
     let row = RoutineRow { need: 8, zeroed: 1, ..RoutineRow::default() };
@@ -71,11 +71,11 @@ fn v8_the_texts_of_a_table_lie_in_the_pool() {
     assert_eq!(case(0, pack_str(0, 5)), broken(8, 0, 0));
     assert_eq!(case(0, pack_str(1, 4)), broken(8, 0, 0));
     assert_eq!(case(pack_str(5, 0), 0), broken(8, 0, 0));
-    // A sparse table serves as a dense one does.
+    // A hash table is as good as a dense one.
     let (kind, words) = number_table(&[(1, 0), (1 << 40, pack_str(0, 4))], 0);
     assert_eq!(kind, TableKind::Hash);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), None);
-    // Tables of other kinds do not, whatever their targets are.
+    // Tables of other kinds are refused, whatever their targets are.
     let (kind, words) = text_table(&[(b"text", pack_str(0, 4), 1)], 1);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), broken(8, 0, 0));
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, TableKind::Flags, &[0; 5]), broken(8, 0, 0));
@@ -100,7 +100,7 @@ fn v8_each_instruction_has_its_kind_of_table() {
     ] {
         for table in [&dense, &hash, &text, &flags] {
             let expected = match (own.contains(&table), op) {
-                // The table is the right one; what is missing is a mark.
+                // The table is right, only a mark is missing.
                 (true, Op::SwitchText) => broken(15, 0, 0),
                 (true, _) => None,
                 (false, _) => broken(8, 0, 0),
@@ -108,7 +108,7 @@ fn v8_each_instruction_has_its_kind_of_table() {
             assert_eq!(given(op, Slot::C, table), expected, "{op:?} with {:?}", table.0);
         }
     }
-    // A kind that there is not.
+    // Unknown kind.
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let table = blob.table(TableKind::Dense, &dense.1);
@@ -124,7 +124,7 @@ fn v8_malformed_tables_are_refused() {
     let check = |op: Op, kind, words: &[u64]| with_table(Instr::new(op).with(Slot::D, 1), Slot::C, kind, words);
     let good = |op: Op, kind, words: &[u64]| assert_eq!(check(op, kind, words), None, "{kind:?} {words:?}");
     let bad = |op: Op, kind, words: &[u64]| assert_eq!(check(op, kind, words), broken(8, 0, 0), "{kind:?} {words:?}");
-    // Base, count, default, then as many targets.
+    // Base, count, default, then `count` targets.
     good(Op::Switch, TableKind::Dense, &[0, 0, 1]);
     good(Op::Switch, TableKind::Dense, &[0, 1, 1, 2]);
     bad(Op::Switch, TableKind::Dense, &[0, 1]);
@@ -187,7 +187,7 @@ fn v9_all_targets_of_a_table_keep_the_rules() {
     assert_eq!(switch(&[(1, 1), (2, 0)], 3), broken(9, 0, 0));
     assert_eq!(switch(&[(1, 9)], 9), broken(9, 0, 0));
     assert_eq!(switch(&[(1, u64::MAX)], 1), broken(9, 0, 0));
-    // The other kinds, with targets beyond.
+    // The other kinds, with targets beyond the end.
     let hash = [1, 63, 63, 1, 1, 1, 0, 1, 0, 9];
     assert_eq!(with_table(Instr::of(Op::Switch, &[0]), Slot::C, TableKind::Hash, &hash), broken(9, 0, 0));
     let text = [1, 63, 63, 1, 1, 1, 0, 1, 0, 0, 9, 0];

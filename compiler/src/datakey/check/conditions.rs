@@ -1,4 +1,4 @@
-//! Conditions: which field of which other datakey each of them reads, event by event.
+//! Resolves conditions: finds the field of another datakey that each condition reads, per event.
 
 use super::events::instead;
 use super::fields::{bits, describe, never_matches, show_label};
@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, HashMap};
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::{CodeInfo, Diagnostic, Span};
 
-/// The most conditions of all datakeys, each counted once for each event of its datakey.
+/// Limit on the conditions of all datakeys; each is counted once per event of its datakey.
 const MAX_CONDITIONS: usize = 1 << 22;
 
-/// A condition that reads a field.
+/// Condition with the field it reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Read {
-    /// The entry that contributes the field.
+    /// Index of the entry that has the field.
     pub entry: usize,
     pub field: usize,
     pub test: Test,
-    /// The condition's start tag.
+    /// Start tag of the condition.
     pub tag: Span,
 }
 
-/// The conditions that count, by datakey and event.
+/// Resolved conditions, by datakey and event.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
     by_key: HashMap<(usize, Event), Vec<Read>>,
@@ -35,7 +35,7 @@ impl Conditions {
     }
 }
 
-/// Resolves all conditions, and refuses datakeys for them.
+/// Resolves all conditions. Datakeys with an invalid condition are marked as refused.
 pub(crate) fn resolve(
     entries: &mut [Entry],
     by_event: &BTreeMap<Event, Vec<usize>>,
@@ -50,17 +50,17 @@ pub(crate) fn resolve(
     conditions
 }
 
-/// Who contributes a label to an event: the first, and whether there are more.
+/// First entry with a label and its field, and true if other entries have the label too.
 type Contributor = Option<(usize, usize, bool)>;
 
 struct Resolver<'r, 'ast> {
     entries: &'r [Entry<'ast>],
     by_event: &'r BTreeMap<Event, Vec<usize>>,
-    /// The labels that some condition names, by number.
+    /// Numbers of the labels that conditions name.
     labels: HashMap<&'ast [u8], usize>,
-    /// Of each label the entries that have it, in order, with the field.
+    /// Per label: the entries that have it, in order, with the index of the field.
     havers: Vec<Vec<(usize, usize)>>,
-    /// The same for looking up.
+    /// Index of the field by (label, entry), for lookups.
     field_of: HashMap<(usize, usize), usize>,
     contributors: HashMap<(Event, usize), Contributor>,
     conditions: Conditions,
@@ -89,16 +89,16 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         Self { entries, by_event, labels, havers, field_of, contributors, conditions, n_conditions: 0, findings }
     }
 
-    /// Resolves the conditions of a datakey; whether it stands with them.
+    /// Resolves the conditions of a datakey. Returns false if it must be refused.
     fn datakey(&mut self, at: usize) -> bool {
         let entry = &self.entries[at];
         if entry.fields.is_none() {
-            // Its own labels are not known, so nothing can be said.
+            // Its format has an error, so its own labels are unknown.
             return true;
         }
         self.n_conditions += entry.conditions.len().saturating_mul(entry.events.len());
         if self.n_conditions > MAX_CONDITIONS {
-            let message = format!("conditions on all events come to more than {MAX_CONDITIONS}");
+            let message = format!("conditions of all events are more than {MAX_CONDITIONS}");
             let error = Diagnostic::error(&TOO_MANY_CONDITIONS, entry.source, entry.tag, message);
             self.findings.add(error.with_help("split the files, or name fewer events"));
             return false;
@@ -110,7 +110,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         stands
     }
 
-    /// Resolves a condition for each event; whether its datakey stands with it.
+    /// Resolves a condition for each event. Returns false if its datakey must be refused.
     fn condition(&mut self, at: usize, condition: &ast::Condition) -> bool {
         let entry = &self.entries[at];
         let Some(label) = self.labels.get(condition.name.node).copied() else { return true };
@@ -153,14 +153,14 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         odd.is_none()
     }
 
-    /// Who contributes a label to an event. A datakey asks only for labels that it has not itself.
+    /// Finds the first entry of an event that has the label. Never called for a label of the datakey itself.
     fn contributor(&mut self, event: Event, label: usize) -> Contributor {
         if let Some(known) = self.contributors.get(&(event, label)) {
             return *known;
         }
         let named = self.by_event.get(&event).map_or(&[][..], Vec::as_slice);
         let havers = &self.havers[label];
-        // Both lists are in order; the shorter is walked.
+        // Both lists are sorted; scan the shorter one.
         let mut found = [None; 2];
         if named.len() <= havers.len() {
             let have = named.iter().filter_map(|entry| Some((*entry, *self.field_of.get(&(label, *entry))?)));
@@ -181,7 +181,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let message = format!("condition{without} on field `{label}` of its own datakey is ignored");
         let warning = warning(&OWN_LABEL, entry, condition, message);
         let help = if has_name {
-            "conditions read fields of other datakeys: move the field, or what depends on it, to another"
+            "move the field, or the fields that depend on it, to another datakey: conditions read other datakeys"
         } else {
             "add `name`: it is the label of a field of another datakey"
         };
@@ -213,7 +213,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let warning = warning(&SEVERAL_CONTRIBUTORS, entry, condition, message);
         let first = &self.entries[first];
         let warning = warning.with_secondary(first.source, first.tag, "the first");
-        self.findings.add(warning.with_help("where that one does not apply, the condition is false"));
+        self.findings.add(warning.with_help("make sure that the first one applies: otherwise the condition is false"));
     }
 
     fn not_a_number(&mut self, entry: &Entry, condition: &ast::Condition, read: (usize, usize), shape: Shape) {
@@ -231,14 +231,14 @@ fn warning(code: &'static CodeInfo, entry: &Entry, condition: &ast::Condition, m
     warning.with_secondary(entry.source, condition.name.span, "")
 }
 
-/// A condition as a test of a field, and a literal in it that no value of the field has.
+/// Converts a condition to a test. Also returns a literal that no value of the field can have.
 fn test(condition: &ast::Condition, bytes: u8) -> (Test, Option<ast::Literal>) {
     let not = condition.value.is_some_and(|value| value.not) != condition.mask.is_some_and(|mask| mask.not);
     let bits_of = |literal: ast::Literal| bits(literal, bytes);
     let test = match (condition.value, condition.mask) {
         (Some(value), Some(mask)) => Test::Both { mask: bits_of(mask), bits: bits_of(value), not },
         (Some(value), None) => Test::Value { bits: bits_of(value), not },
-        // The grammar asks for one of the two.
+        // The grammar guarantees that one of the two is present.
         (None, mask) => Test::Mask { bits: mask.and_then(bits_of), not },
     };
     let literals = [condition.value, condition.mask].into_iter().flatten();
@@ -246,24 +246,24 @@ fn test(condition: &ast::Condition, bytes: u8) -> (Test, Option<ast::Literal>) {
     (test, odd.map(|literal| ast::Literal { not, ..literal }))
 }
 
-/// Refuses every datakey on a circle of conditions.
+/// Refuses every datakey whose conditions form a cycle.
 fn refuse_circles(entries: &mut [Entry], conditions: &Conditions, findings: &mut Findings) {
     let circles = Circles::new(entries, conditions);
     for (at, condition) in circles.members() {
         let entry = &mut entries[at];
         entry.refused = true;
-        let message = "conditions of this datakey go round in a circle";
+        let message = "conditions of this datakey form a cycle";
         let error = Diagnostic::error(&CYCLE, entry.source, entry.tag, message);
         let error = error.with_secondary(entry.source, condition, "reads a datakey that depends on this one");
-        findings.add(error.with_help("let one of the datakeys do without its condition"));
+        findings.add(error.with_help("remove the condition of one of the datakeys"));
     }
 }
 
-/// Which datakeys read which: a node is a datakey at one event.
+/// Graph of datakeys that read each other. A node is a datakey at one event.
 struct Circles {
-    /// The datakey of each node.
+    /// Datakey of each node.
     entries: Vec<usize>,
-    /// Of each node the nodes that it reads, with the condition's tag. What reads nothing is no node.
+    /// Per node: the nodes that it reads, with the tags of the conditions. Datakeys without conditions are no nodes.
     reads: Vec<Vec<(usize, Span)>>,
 }
 
@@ -280,12 +280,12 @@ impl Circles {
         Self { entries: keys.iter().map(|((entry, _), _)| *entry).collect(), reads: reads.collect() }
     }
 
-    /// The datakeys on circles, each with a condition that closes one.
+    /// Datakeys that are part of a cycle, each with a condition that closes it.
     fn members(&self) -> BTreeMap<usize, Span> {
         let component = self.components();
         let mut members = BTreeMap::new();
         for (node, reads) in self.reads.iter().enumerate() {
-            // No datakey reads itself, so a node that shares its component with one it reads is on a circle.
+            // No datakey reads itself, so a node is on a cycle if it reads a node of its own component.
             if let Some((_, tag)) = reads.iter().find(|(read, _)| component[*read] == component[node]) {
                 members.entry(self.entries[node]).or_insert(*tag);
             }
@@ -293,7 +293,7 @@ impl Circles {
         members
     }
 
-    /// The strongly connected component of each node, by Tarjan's algorithm without recursion: chains may be long.
+    /// Strongly connected component of each node: Tarjan's algorithm without recursion, because chains can be long.
     fn components(&self) -> Vec<usize> {
         const NONE: usize = usize::MAX;
         let n_nodes = self.reads.len();
@@ -344,7 +344,7 @@ mod tests {
         };
         check(&[&[1], &[2], &[]], &[]);
         check(&[&[1], &[0]], &[0, 1]);
-        // A path between two circles, and one into them.
+        // A path between two cycles, and one that leads into them.
         check(&[&[1], &[0, 2], &[3], &[4], &[3], &[0]], &[0, 1, 3, 4]);
         check(&[&[1, 2], &[3], &[3], &[0], &[3]], &[0, 1, 2, 3]);
     }

@@ -1,4 +1,4 @@
-//! The fields of one datakey: what their specs mean, and the bitmasks and enums on them.
+//! Fields of one datakey: types of their specs, and the bitmasks and enums that refine them.
 
 use super::events::instead;
 use super::{Findings, XmlUnit};
@@ -9,7 +9,7 @@ use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Bitmask, Datakey, EnumTest, Format, Literal, Name, Sign, Spec};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span};
 
-/// An enum's string as it is shown: with the escapes that strings of a record have.
+/// Escapes an enum's string in the same way as strings of a record.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
     for byte in text {
@@ -24,7 +24,7 @@ fn escaped(text: &[u8]) -> Vec<u8> {
     shown
 }
 
-/// The fields of a format; `None` where one cannot be shown, which is reported.
+/// Types the fields of a format. Returns `None` if one has an error, which is reported.
 pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut Findings) -> Option<Vec<Field>> {
     let n_errors = findings.n_errors();
     let search = if unit.dialect.all_enums { Search::All } else { Search::Value };
@@ -87,7 +87,7 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
     let is_text = field.spec.size.is_none() && !unit.dialect.bare_s_number;
     let what = if is_text { "a text up to its NUL" } else { "a number" };
     let spec = if field.spec.size.is_none() { "%s" } else { "%1s" };
-    let message = format!("`{spec} {label}` is taken for {what}");
+    let message = format!("`{spec} {label}` is read as {what}");
     let warning = Diagnostic::warning(&BARE_STRING, unit.id, tag, message);
     let warning = warning.with_secondary(unit.id, field.span, "without a count");
     let (right, help) = if is_text {
@@ -95,7 +95,7 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
     } else {
         ("%1s1", format!("write `%1s0 {label}` for a text, or `{spec}1 {label}` for a number"))
     };
-    // Where a reference stands for a character, the spec is longer than it looks.
+    // A character written as a reference makes the spec longer than it looks.
     let place = Span::new(field.span.start, field.span.start + spec.len() as u32);
     let is_plain = field.span.len() as usize >= spec.len() + 1 + field.label.node.len();
     let fix = (is_plain && field.spec.size.is_none() == is_text)
@@ -117,13 +117,13 @@ struct Refiner<'f> {
     source: SourceId,
     fields: Vec<Field>,
     by_label: HashMap<Vec<u8>, usize>,
-    /// What the value enums of each field leave.
+    /// Per field: values not yet matched by its `value` enums.
     reach: Vec<Reach>,
     findings: &'f mut Findings,
 }
 
 impl Refiner<'_> {
-    /// The field that an element is about, and its width in bytes.
+    /// Finds the field that an element refers to. Returns its index and its width in bytes.
     fn field(&mut self, element: &str, tag: Span, name: Option<Name>) -> Option<(usize, u8)> {
         let Some(name) = name else { return self.only_field(element, tag) };
         let Some(at) = self.by_label.get(name.node).copied() else {
@@ -148,11 +148,11 @@ impl Refiner<'_> {
         let message = format!("`{element}` has no `name`, and the format has {} fields", self.fields.len());
         let error = Diagnostic::error(&UNKNOWN_FIELD, self.source, tag, message);
         let first = self.fields.first().map_or_else(String::new, |field| show_label(&field.label));
-        self.findings.add(error.with_help(format!("say which one is meant, such as `name=\"{first}\"`")));
+        self.findings.add(error.with_help(format!("add the label of a field, such as `name=\"{first}\"`")));
         None
     }
 
-    /// Checks that a field is one number.
+    /// Reports an error if the field is not a single number.
     fn number(&mut self, element: &str, tag: Span, at: usize) -> Option<(usize, u8)> {
         if let Shape::Number { bytes, .. } = self.fields[at].shape {
             return Some((at, bytes));
@@ -210,13 +210,13 @@ impl Refiner<'_> {
             field.default_tag = node.tag;
             return;
         }
-        let message = format!("second default of field `{}`: the first counts", show_label(&field.label));
+        let message = format!("second default of field `{}`: the first is used", show_label(&field.label));
         let warning = Diagnostic::warning(&SECOND_DEFAULT, self.source, node.tag, message);
         let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
         self.findings.add(warning.with_help("delete one of the two").with_fix(fix));
     }
 
-    /// A literal as the field's bits; warns of one that no value has.
+    /// Converts a literal to the field's bit pattern; warns if no value of the field equals it.
     fn bits(&mut self, tag: Span, literal: Literal, at: usize, bytes: u8) -> Option<u64> {
         let found = bits(literal, bytes);
         if found.is_none() {
@@ -226,14 +226,14 @@ impl Refiner<'_> {
         found
     }
 
-    /// Warns of a value enum that no value comes to, and notes what it leaves to those behind it.
+    /// Warns about a `value` enum that never matches, and removes its values from those left for later enums.
     fn reachable(&mut self, node: &ast::Enum, literal: Literal, bits: Option<u64>, at: usize) {
         let reach = &mut self.reach[at];
         if self.fields[at].search == Search::All || (bits.is_none() && !literal.not) || reach.take(bits, literal.not) {
             return;
         }
         let (label, not) = (show_label(&self.fields[at].label), if literal.not { "!" } else { "" });
-        let message = format!("value {not}{} of field `{label}` is taken by an enum before", literal.value);
+        let message = format!("value {not}{} of field `{label}` is matched by an earlier enum", literal.value);
         let warning = Diagnostic::warning(&UNREACHABLE_ENUM, self.source, node.tag, message);
         let fix = Fix::safe("delete the element", [Edit::delete(node.whole)]);
         self.findings.add(warning.with_secondary(self.source, literal.span, "never reached").with_fix(fix));
@@ -245,7 +245,7 @@ impl Refiner<'_> {
     }
 }
 
-/// The values that the value enums read so far leave.
+/// Values not yet matched by the `value` enums of a field.
 #[derive(Default)]
 enum Reach {
     #[default]
@@ -256,7 +256,8 @@ enum Reach {
 }
 
 impl Reach {
-    /// Takes away what an enum matches, `None` being what no value is; whether there was anything to take.
+    /// Removes the values that an enum matches; `None` stands for a literal that no value equals. Returns true if any
+    /// value was removed.
     fn take(&mut self, bits: Option<u64>, not: bool) -> bool {
         if let Reach::All = self {
             *self = Reach::AllBut(HashSet::new());
@@ -283,12 +284,12 @@ impl Reach {
     }
 }
 
-/// All bits of a field of 1 to 8 bytes.
+/// Mask of all bits of a field of 1 to 8 bytes.
 fn all_bits(bytes: u8) -> u64 {
     u64::MAX >> (64 - 8 * u32::from(bytes.clamp(1, 8)))
 }
 
-/// A literal as the bits of a field; `None` where it is none of its values, signed or not.
+/// Bit pattern of a literal in a field; `None` if it fits neither signed nor unsigned.
 pub(crate) fn bits(literal: Literal, bytes: u8) -> Option<u64> {
     let all = all_bits(bytes);
     let least = -(i128::from(all) / 2 + 1);
@@ -297,7 +298,7 @@ pub(crate) fn bits(literal: Literal, bytes: u8) -> Option<u64> {
     is_value.then_some(literal.value as u64 & all)
 }
 
-/// The warning about a literal that is no value of a field.
+/// Warning for a literal that no value of the field equals.
 pub(crate) fn never_matches(source: SourceId, tag: Span, literal: Literal, label: &[u8], bytes: u8) -> Diagnostic {
     let outcome = if literal.not { "always matches" } else { "never matches" };
     let not = if literal.not { "!" } else { "" };
@@ -310,7 +311,7 @@ fn n_bytes(bytes: u8) -> String {
     if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") }
 }
 
-/// What a field is that is no number.
+/// Kind of a field, for a message.
 pub(crate) fn describe(shape: Shape) -> &'static str {
     match shape {
         Shape::Number { .. } => "a number",
@@ -319,7 +320,7 @@ pub(crate) fn describe(shape: Shape) -> &'static str {
     }
 }
 
-/// A label for a message: what does not print escaped, long ones cut.
+/// Label for a message: control characters are removed, long labels cut.
 pub(crate) fn show_label(label: &[u8]) -> String {
     const LIMIT: usize = 40;
     let text = String::from_utf8_lossy(label);

@@ -1,32 +1,32 @@
-//! Where the checks put what they find.
+//! Collects the diagnostics of the checks.
 
 use tfbc_grammar::codes::LEFT_OUT;
 use tfbc_grammar::{Diagnostic, Severity, nearest};
 
-/// The most errors, and the most warnings, that are kept.
+/// Limit on the errors, and on the warnings, that are kept.
 const MAX_FINDINGS: usize = 10_000;
 
-/// The most unknown names for which the nearest known one is looked up: that is slow where there are many of both.
+/// Limit on the lookups of similar names, which are slow if many names are unknown.
 const MAX_SUGGESTIONS: usize = 100;
 
-/// The findings about all files.
+/// Diagnostics of all files.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     list: Vec<Diagnostic>,
     n_errors: usize,
     n_warnings: usize,
     n_suggestions: usize,
-    /// The first that was left out.
+    /// First diagnostic that was dropped.
     left_out: Option<Diagnostic>,
 }
 
 impl Findings {
-    /// How many errors have been found.
+    /// Number of errors so far, including dropped ones.
     pub fn n_errors(&self) -> usize {
         self.n_errors
     }
 
-    /// Keeps a finding, unless there are too many of its kind.
+    /// Adds a diagnostic, or only counts it if there are too many of its severity.
     pub fn add(&mut self, diagnostic: Diagnostic) {
         let count = match diagnostic.severity {
             Severity::Error => &mut self.n_errors,
@@ -40,7 +40,7 @@ impl Findings {
         }
     }
 
-    /// The known name that comes nearest, unless none is near.
+    /// Finds the known name nearest to `name`, if there is a similar one.
     pub fn near<'k>(&mut self, name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Option<String> {
         self.n_suggestions += 1;
         if self.n_suggestions > MAX_SUGGESTIONS {
@@ -49,7 +49,7 @@ impl Findings {
         nearest(name, known).map(|known| String::from_utf8_lossy(known).into_owned())
     }
 
-    /// Everything found, by source and place.
+    /// All diagnostics, sorted by source and position.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|found| (found.primary.source, found.primary.span));
         if let Some(first) = self.left_out {

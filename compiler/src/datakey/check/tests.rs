@@ -1,11 +1,11 @@
-//! What is found, and where; what stands.
+//! Diagnostics with their positions, and the models of valid definitions.
 
 use super::{XmlUnit, check};
 use crate::Dialect;
 use crate::datakey::model::{Model, Search, Shape, Show, Test};
 use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, datakey};
 
-/// The model of some files, and the findings about them as `file:line:column code`, warnings with a `?` behind the code.
+/// Model and diagnostics of some files; diagnostics as `file:line:column code`, warnings with a `?` after the code.
 fn checked(files: &[(&str, &Dialect)]) -> (Model, Vec<String>) {
     let arena = Arena::new();
     let sources: Vec<Source> = files.iter().map(|(text, _)| Source::new("test", *text)).collect();
@@ -28,14 +28,14 @@ fn checked(files: &[(&str, &Dialect)]) -> (Model, Vec<String>) {
     (model, found.iter().map(describe).collect())
 }
 
-/// Compares the findings about what stands in the root of one file, which is the file's second line.
+/// Compares the diagnostics of elements inside the root of one file, which are on its second line.
 fn check_items(items: &str, expected: &[&str]) {
     let (_, found) = checked(&[(&format!("<eventdefinitions>\n{items}</eventdefinitions>"), &Dialect::default())]);
     let found: Vec<&str> = found.iter().filter_map(|found| found.strip_prefix("0:")).collect();
     assert_eq!(found, expected, "{items}");
 }
 
-/// Compares the findings about what stands, behind an event, in a datakey.
+/// Compares the diagnostics of elements after an event inside a datakey.
 fn check_inside(format: &str, inside: &str, expected: &[&str]) {
     check_items(&format!("<datakey format='{format}'><event class='6' id='1'/>\n{inside}</datakey>"), expected);
 }
@@ -44,7 +44,7 @@ fn model_of(items: &str, dialect: &Dialect) -> Model {
     checked(&[(&format!("<eventdefinitions>{items}</eventdefinitions>"), dialect)]).0
 }
 
-/// The first field of a format under a dialect setting.
+/// First field of a format under a dialect setting.
 fn field(attribute: &str, setting: Option<(&str, &str)>) -> (Shape, Show) {
     let mut dialect = Dialect::default();
     setting.iter().for_each(|(name, value)| dialect.set(name, value).unwrap());
@@ -52,7 +52,7 @@ fn field(attribute: &str, setting: Option<(&str, &str)>) -> (Shape, Show) {
     (model.definitions[0].fields[0].shape, model.definitions[0].fields[0].show)
 }
 
-/// The events of a model as `class:id`, with the definitions and their conditions' fields.
+/// Events of a model as `class:id`, with the definitions and the fields of their conditions.
 fn plan(model: &Model) -> Vec<String> {
     let key = |key: &crate::datakey::model::Key| {
         let read = |(at, field): (usize, usize)| format!("?{at}.{field}");
@@ -133,7 +133,7 @@ fn names_of_fields() {
     check_inside("%x a", "<enum name='' value='1' string='x'/>", &["3:1 X80"]);
     check_inside("%x  my \t label", "<enum name=' my&#10;label ' value='1' string='x'/>", &[]);
     check_inside("%x len=", "<enum key='len=' value='1' string='x'/>", &[]);
-    // Of a format in error the labels are not known.
+    // The labels of a format with an error are unknown.
     check_inside("%y a", "<enum name='b' value='1' string='x'/>", &["2:1 X12"]);
 }
 
@@ -257,7 +257,7 @@ fn the_same_event_twice_applies_once() {
     assert_eq!(plan(&model_of(items, &Dialect::default())), ["6:1 0"]);
     let items = "<datakey format='%x a'><event class='5' id='1'/>\n<event class='13' id='1'/></datakey>\n";
     check_items(items, &["3:1 X96?", "3:1 X97?"]);
-    // Two datakeys may name one event, and an eventclass twice.
+    // Two datakeys may name one event, and so may an eventclass.
     let two = "<eventclass id='6'><event id='1' sformat='%x a'/><event id='1' sformat='%x a'/></eventclass>";
     check_items(two, &[]);
     assert_eq!(plan(&model_of(two, &Dialect::default())), ["6:1 0 1"]);
@@ -399,12 +399,12 @@ fn circles_refuse_who_is_on_them() {
             "<datakey format='%x {label}'><event class='6' id='1'/><condition name='{reads}' value='1'/></datakey>\n"
         )
     };
-    // `c` reads a circle but is on none; `e` reads nothing.
+    // `c` reads from a cycle but is not part of one; `e` reads nothing.
     let items = key("a", "b") + &key("b", "a") + &key("c", "a") + &key("d", "e");
     let items = items + "<datakey format='%x e'><event class='6' id='1'/></datakey>";
     check_items(&items, &["2:1 X85", "3:1 X85"]);
     assert_eq!(plan(&model_of(&items, &Dialect::default())), ["6:1 0?- 1?2.0 2"]);
-    // A refused datakey is on no circle.
+    // A refused datakey is not part of a cycle.
     let broken = key("b", "a").replace("</datakey>", "<enum value='1' string=''/></datakey>");
     let items = key("a", "b") + &broken;
     check_items(&items, &["3:80 X17"]);
@@ -424,7 +424,7 @@ fn a_refused_file_has_no_items() {
     assert_eq!((model.definitions.len(), found), (0, vec!["0:1:19 X03".to_owned()]));
 }
 
-/// Time grows with the input, not with its square.
+/// The time grows linearly with the input.
 #[test]
 fn much_is_checked_in_no_time() {
     let values: String = (0..100_000).map(|value| format!("<enum value='{value}' string='v'/>")).collect();
@@ -437,13 +437,13 @@ fn much_is_checked_in_no_time() {
     let chain: String = (0..5000).map(key).collect();
     let model = model_of(&chain, &Dialect::default());
     assert_eq!(model.events[0].keys[..4999].iter().filter(|key| key.conditions.len() == 1).count(), 4999);
-    // Many fields of one label, many conditions on it, many events.
+    // Many fields with the same label, many conditions on it, many events.
     let events: String = (0..1000).map(|id| format!("<event class='6' id='{id}'/>")).collect();
     let all = format!("<datakey format='%x a'>{events}</datakey>");
     let reads = format!("<datakey format='%x b'>{events}<condition name='a' value='1'/></datakey>");
     let model = model_of(&(all.repeat(40) + &reads.repeat(10)), &Dialect::default());
     assert_eq!((model.events.len(), model.events[0].keys.len()), (1000, 50));
-    // As many unknown names.
+    // Equally many unknown names.
     let names: String = (0..20_000).map(|n| format!("<enum name='c{n}' default='v'/>")).collect();
     let labels: String = (0..5000).map(|n| format!("%x b{n} ")).collect();
     let unknown = format!("<datakey format='{labels}'><event class='6' id='1'/>{names}</datakey>");

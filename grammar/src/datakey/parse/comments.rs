@@ -1,4 +1,4 @@
-//! Comments that set something: options of the file, and warnings that it allows.
+//! `<!-- tfbc: … -->` comments: settings of the file, and allowed warnings.
 
 use super::super::ast::{Allow, Setting};
 use super::super::codes;
@@ -9,7 +9,7 @@ use crate::allow;
 use crate::{Span, Spanned};
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    /// The next piece of the document.
+    /// Reads the next piece and keeps track of the scopes of `allow=` comments.
     pub(super) fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
         let piece = self.xml.next()?;
         match &piece {
@@ -28,7 +28,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(piece)
     }
 
-    /// The end of the element that was begun last: what is allowed in it ends.
+    /// Ends the scope of the `allow=` comments that apply to the innermost open element.
     fn close(&mut self) {
         let Some((start, n_before)) = self.open.pop() else { return };
         let end = self.xml.offset();
@@ -39,17 +39,18 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
-    /// What is allowed right before a text, an end tag or the document's end holds for nothing.
+    /// Warns about `allow=` comments that precede a text, an end tag or the end of the document: they have no effect.
     pub(super) fn allow_nothing(&mut self) {
         for allow in self.before.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
-            let message = "`allow=` behind the first element, and none is right behind it";
+            let message = "`allow=` after the first element is not directly before an element";
             let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
-            self.reports.add(warning.with_help("move it right before its element, or to the top for the whole file"));
+            self.reports
+                .add(warning.with_help("move it directly before its element, or to the top for the whole file"));
         }
     }
 
-    /// `<!-- tfbc: NAME=VALUE -->`
+    /// Reads `<!-- tfbc: NAME=VALUE -->`; other comments are ignored.
     pub(super) fn comment(&mut self, text: &str, place: Span) {
         let start = place.start + "<!--".len() as u32 + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
         let Some(setting) = text.trim_matches(is_blank).strip_prefix("tfbc:") else { return };
@@ -61,9 +62,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
             return self.allow(Span::new(at, whole.span.end), place, whole.span);
         }
         if self.has_child {
-            let message = "setting behind the first element has no effect";
+            let message = "setting after the first element has no effect";
             let warning = self.reports.warning(&codes::LATE_SETTING, whole.span, message);
-            self.reports.add(warning.with_help("settings hold for the whole file: move it to the top"));
+            self.reports.add(warning.with_help("move it to the top: settings apply to the whole file"));
             return;
         }
         match setting.split_once('=') {
@@ -73,25 +74,27 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 self.settings.push(Setting { name, value: self.trimmed(value, value_at) });
             }
             _ => {
-                let error = self.reports.error(&codes::SETTING, whole.span, "setting is not of the form NAME=VALUE");
-                self.reports.add(error.with_help("write such as `<!-- tfbc: bare-s=number -->`"));
+                let error =
+                    self.reports.error(&codes::SETTING, whole.span, "setting does not have the form NAME=VALUE");
+                self.reports.add(error.with_help("write for example `<!-- tfbc: bare-s=number -->`"));
             }
         }
     }
 
-    /// `<!-- tfbc: allow=CODE -->`: for the file before the root's first child, else for the element right behind it.
+    /// Reads `<!-- tfbc: allow=CODE -->`. Before the root's first child it applies to the file, later to the next
+    /// element.
     fn allow(&mut self, value: Span, comment: Span, setting: Span) {
         match allow::read(self.arena, self.reports.source, value, comment) {
             None => {
                 let error = self.reports.error(&codes::SETTING, setting, "`allow=` names no code");
-                self.reports.add(error.with_help("write such as `<!-- tfbc: allow=X98 -->`"));
+                self.reports.add(error.with_help("write for example `<!-- tfbc: allow=X98 -->`"));
             }
             Some(allow) if self.has_child => self.before.push(allow),
             Some(allow) => self.allows.push(allow),
         }
     }
 
-    /// A text that stands at `at`, without the blanks around it.
+    /// Trimmed copy of `text`, which starts at source offset `at`.
     fn trimmed(&self, text: &str, at: u32) -> Spanned<&'ast [u8]> {
         let start = at + (text.len() - text.trim_start_matches(is_blank).len()) as u32;
         let text = text.trim_matches(is_blank).as_bytes();

@@ -1,4 +1,4 @@
-//! Changes that mend elements and attributes.
+//! Fixes of elements and attributes.
 
 use super::super::number::is_blank;
 use super::super::xml::{Attribute, Tag};
@@ -6,7 +6,7 @@ use super::FileParser;
 use crate::{Edit, Fix, Span, nearest};
 
 impl FileParser<'_, '_> {
-    /// Gives an element, whose end has been read, another name.
+    /// Renames an element, in both tags. Its end must have been read.
     pub(super) fn rename(&self, tag: &Tag, name: &str) -> Fix {
         let start = Span::new(tag.span.start + 1, tag.span.end);
         let end = self.xml.offset();
@@ -21,7 +21,7 @@ impl FileParser<'_, '_> {
         fix
     }
 
-    /// Takes away an attribute that counts for nothing, with the blanks before it.
+    /// Deletes an attribute and the blanks before it.
     pub(super) fn delete(&self, attribute: &Attribute) -> Fix {
         let before = &self.reports.source.bytes()[..attribute.span.start as usize];
         let n_blanks = before.iter().rev().take_while(|byte| is_blank(char::from(**byte))).count() as u32;
@@ -30,18 +30,18 @@ impl FileParser<'_, '_> {
     }
 }
 
-/// The known name that comes nearest.
+/// The known name nearest to `name`.
 pub(super) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let near = nearest(name.as_bytes(), known.iter().map(|known| known.as_bytes()))?;
     known.iter().copied().find(|known| known.as_bytes() == near)
 }
 
-/// Puts another name in place of one.
+/// Replaces the name at `place`.
 pub(super) fn write(place: Span, name: &str) -> Fix {
     Fix::guess(format!("write `{name}`"), [Edit::replace(place, name)])
 }
 
-/// Whether a spec of a format may have a count above 1: behind a size and a sign, or without them.
+/// True if a field of the format may have a count above 1. Used before the format is parsed, so it errs towards true.
 pub(super) fn may_hold_array(format: &str) -> bool {
     format.split('%').any(|field| {
         let sized = field.strip_prefix(['1', '2', '4', '8']).unwrap_or(field);
@@ -51,7 +51,7 @@ pub(super) fn may_hold_array(format: &str) -> bool {
     })
 }
 
-/// Where the leading zeros of a decimal number stand, and how many there are: of zero itself one stays.
+/// Offset and number of the leading zeros of a decimal number. Of `000` one zero stays.
 pub(super) fn zeros(text: &str) -> (usize, usize) {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
     let n_zeros = digits.len() - digits.trim_start_matches('0').len();

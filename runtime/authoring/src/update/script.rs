@@ -150,7 +150,7 @@ impl fmt::Display for Fault {
             Fault::Repeated { id, first } => {
                 write!(f, "stanza {} stands here again: the one of line {first} is lost", display_id(id.0))
             }
-            Fault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is comment too"),
+            Fault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is a comment too"),
             Fault::Changed => f.write_str(
                 "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
             ),
