@@ -1,7 +1,7 @@
 //! What `tfbc hexview` says of generated templates and their events: what the parts print is the event's text, and a byte that
 //! nothing reads can be any other.
 
-use tfbc_authoring::view::{Recorder, View};
+use tfbc_authoring::hexview::{Recorder, View};
 use tfbc_compiler::{Options, compile, compile_plainly};
 use tfbc_grammar::Sources;
 use tfbc_snapshots::differential::{Case, Reach, as_event};

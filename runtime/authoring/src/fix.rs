@@ -15,16 +15,16 @@ const MAX_TRIALS: usize = 64;
 
 /// Which fixes are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FixLevel {
     /// Those that keep what a file means, or are surely meant.
     Safe,
     /// Guesses too, such as the nearest name.
     All,
 }
 
-impl Wanted {
+impl FixLevel {
     fn takes(self, fix: &Fix) -> bool {
-        fix.safe || self == Wanted::All
+        fix.safe || self == FixLevel::All
     }
 }
 
@@ -42,15 +42,15 @@ pub struct Fixed {
 /// Applies fixes until none is left that helps.
 ///
 /// ```
-/// use tfbc_authoring::fix::{Wanted, fix};
+/// use tfbc_authoring::fix::{FixLevel, fix};
 /// use tfbc_grammar::{Source, SourceId, Sources};
 /// let mut sources = Sources::new();
 /// sources.add(Source::new("a", "010 1.0 \"E\" U4, 0 no, 1 yes, 1 ja,\n"));
-/// let fixed = fix(sources, &tfbc_compiler::Options::default(), Wanted::Safe);
+/// let fixed = fix(sources, &tfbc_compiler::Options::default(), FixLevel::Safe);
 /// assert_eq!(fixed.n_fixed, [2]);
 /// assert_eq!(fixed.sources.get(SourceId(0)).unwrap().bytes(), b"010 1.0 \"E\" U4, 0 no, 1 yes\n");
 /// ```
-pub fn fix(sources: Sources, options: &Options, wanted: Wanted) -> Fixed {
+pub fn fix(sources: Sources, options: &Options, wanted: FixLevel) -> Fixed {
     let diagnostics = compile(&sources, options).diagnostics;
     let n_fixed = vec![0; sources.iter().count()];
     let mut fixer = Fixer { options, wanted, fixed: Fixed { sources, diagnostics, n_fixed } };
@@ -100,7 +100,7 @@ impl Grade {
 
 struct Fixer<'o> {
     options: &'o Options,
-    wanted: Wanted,
+    wanted: FixLevel,
     fixed: Fixed,
 }
 

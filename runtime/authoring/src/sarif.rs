@@ -20,11 +20,11 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn log(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
-    let places: Vec<Places> = sources.iter().map(|(_, source)| Places::new(source)).collect();
+    let places: Vec<CharIndex> = sources.iter().map(|(_, source)| CharIndex::new(source)).collect();
     let mut rules: Vec<&CodeInfo> = diagnostics.iter().map(|found| found.code).collect();
     rules.sort_by_key(|info| info.code);
     rules.dedup();
-    let writer = Writer { places: &places, rules: &rules };
+    let writer = LogWriter { places: &places, rules: &rules };
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -36,7 +36,7 @@ pub fn log(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
                 "rules": rules.iter().map(|info| rule(info)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "artifacts": places.iter().map(Places::artifact).collect::<Vec<_>>(),
+            "artifacts": places.iter().map(CharIndex::artifact).collect::<Vec<_>>(),
             "invocations": [{ "executionSuccessful": true }],
             "results": diagnostics.iter().map(|found| writer.result(found)).collect::<Vec<_>>(),
         }],
@@ -63,12 +63,12 @@ fn rule(info: &CodeInfo) -> Value {
     })
 }
 
-struct Writer<'w> {
-    places: &'w [Places<'w>],
+struct LogWriter<'w> {
+    places: &'w [CharIndex<'w>],
     rules: &'w [&'w CodeInfo],
 }
 
-impl Writer<'_> {
+impl LogWriter<'_> {
     fn result(&self, found: &Diagnostic) -> Value {
         let text = match &found.help {
             Some(help) => format!("{}\nhelp: {help}", found.message),
@@ -118,7 +118,7 @@ impl Writer<'_> {
 }
 
 /// The places of one source, as characters.
-struct Places<'s> {
+struct CharIndex<'s> {
     source: &'s Source,
     /// A bit for each byte that a character begins with.
     starts: Vec<u64>,
@@ -126,7 +126,7 @@ struct Places<'s> {
     before: Vec<u32>,
 }
 
-impl<'s> Places<'s> {
+impl<'s> CharIndex<'s> {
     fn new(source: &'s Source) -> Self {
         let bytes = source.bytes();
         let mut starts = vec![0u64; bytes.len() / 64 + 1];
@@ -215,7 +215,7 @@ mod tests {
     fn columns_count_characters() {
         let long = format!("{}\u{e9}X", "\u{e9}".repeat(100));
         let source = Source::new("a", [b"x\r\n\xff".as_slice(), long.as_bytes(), b"\ny"].concat());
-        let places = Places::new(&source);
+        let places = CharIndex::new(&source);
         for (offset, expected) in
             [(0, (1, 1)), (1, (1, 2)), (3, (2, 1)), (4, (2, 2)), (206, (2, 103)), (208, (3, 1)), (9999, (3, 2))]
         {
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_region_of_no_characters_ends_where_it_begins() {
         let source = Source::new("a", "xy\n");
-        let region = Places::new(&source).region(Span::new(1, 1));
+        let region = CharIndex::new(&source).region(Span::new(1, 1));
         assert_eq!(
             (&region["startColumn"], &region["endColumn"], &region["byteLength"]),
             (&2.into(), &2.into(), &0.into())

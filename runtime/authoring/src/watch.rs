@@ -25,13 +25,13 @@ pub const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
 
 /// What tells a saved file from the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Look {
+struct FileState {
     modified: Option<SystemTime>,
     len: u64,
     inode: u64,
 }
 
-impl Look {
+impl FileState {
     /// A look at a file; `None` where there is none.
     fn at(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
@@ -57,7 +57,7 @@ pub struct Saves {
     directories: BTreeSet<PathBuf>,
     /// Whether the system tells of every directory.
     all_told: bool,
-    files: Vec<(PathBuf, Option<Look>)>,
+    files: Vec<(PathBuf, Option<FileState>)>,
 }
 
 impl Default for Saves {
@@ -81,7 +81,7 @@ impl Saves {
 
     /// Watches these files, as they are now; those of before no more. Files that are not there are waited for.
     pub fn watch(&mut self, files: impl IntoIterator<Item = PathBuf>) {
-        self.files = files.into_iter().map(|path| (path.clone(), Look::at(&path))).collect();
+        self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
         let directory = |path: &PathBuf| match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
@@ -116,18 +116,19 @@ impl Saves {
     /// Takes some of the files as they are now: what has become of them is known.
     pub fn pass_over(&mut self, known: &[PathBuf]) {
         for (path, look) in self.files.iter_mut().filter(|(path, _)| known.contains(path)) {
-            *look = Look::at(path);
+            *look = FileState::at(path);
         }
     }
 
     fn has_changed(&self) -> bool {
-        self.files.iter().any(|(path, look)| Look::at(path) != *look)
+        self.files.iter().any(|(path, look)| FileState::at(path) != *look)
     }
 
     /// Waits until nothing happens for a while.
     fn settle(&mut self) {
-        let looks =
-            |files: &[(PathBuf, Option<Look>)]| files.iter().map(|(path, _)| Look::at(path)).collect::<Vec<_>>();
+        let looks = |files: &[(PathBuf, Option<FileState>)]| {
+            files.iter().map(|(path, _)| FileState::at(path)).collect::<Vec<_>>()
+        };
         let mut before = looks(&self.files);
         for _ in 0..MAX_WAITS {
             std::thread::sleep(SETTLED);

@@ -11,7 +11,7 @@ use std::path::Path;
 use tfbc::catalog::BUILT_IN;
 use tfbc::reader::Input;
 use tfbc::screen::{self, visible};
-use tfbc_authoring::fix::{Fixed, Wanted};
+use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};
 
@@ -38,10 +38,10 @@ enum Which {
 
 impl FixArgs {
     /// Which fixes are asked for.
-    pub fn wanted(&self) -> Option<Wanted> {
+    pub fn wanted(&self) -> Option<FixLevel> {
         match (self.fix, self.unsafe_fixes) {
-            (Some(Which::All), _) | (_, true) => Some(Wanted::All),
-            (Some(Which::Safe), _) => Some(Wanted::Safe),
+            (Some(Which::All), _) | (_, true) => Some(FixLevel::All),
+            (Some(Which::Safe), _) => Some(FixLevel::Safe),
             (None, false) => None,
         }
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use tfbc::catalog::{Catalog, FormatSet};
 use tfbc::reader::{AnyTrace, System};
 use tfbc::records::{RecordIds, RecordPrinter};
-use tfbc_authoring::cases::{Slice, SliceOptions, Watch, slice_watch};
-use tfbc_authoring::view::{Recorder, View, show};
+use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
+use tfbc_authoring::hexview::{Recorder, View, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers};
@@ -181,7 +181,7 @@ struct Seen<'s> {
     views: Vec<View>,
 }
 
-impl Watch for Seen<'_> {
+impl ProgramObserver for Seen<'_> {
     fn observer(&mut self, program: &Program<'_>) -> impl Observer {
         Recorder::new(program, self.places, &mut self.views)
     }

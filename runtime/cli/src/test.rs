@@ -15,8 +15,8 @@ use tfbc::cache::Cache;
 use tfbc::catalog::LoadError;
 use tfbc::output::{self, Output};
 use tfbc::screen::visible;
-use tfbc_authoring::cases::begin::Beginning;
-use tfbc_authoring::cases::{self, Broken, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
+use tfbc_authoring::cases::first_case::FirstCase;
+use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
 use tfbc_authoring::coverage;
 use tfbc_authoring::render;
 use tfbc_authoring::watch::{CLEAR, Saves};
@@ -243,7 +243,7 @@ impl TestArgs {
             for case in results.cases.iter().filter(|case| case.verdict == Verdict::Broken) {
                 shown.broken(case, results)?;
             }
-            let look = cases::Look { colour: console.colours_output(None), echo: !io::stdin().is_terminal() };
+            let look = cases::ReviewStyle { colour: console.colours_output(None), echo: !io::stdin().is_terminal() };
             let reviewed = cases::review(results, &mut io::stdin().lock(), &mut io::stdout().lock(), look)
                 .map_err(|error| Failure::write(&error, "the review"))?;
             let cases::Reviewed { accepted, rejected, skipped } = reviewed;
@@ -256,11 +256,11 @@ impl TestArgs {
                 Verdict::Changed | Verdict::New => {
                     shown.difference(case)?;
                     if keeps {
-                        case.put_aside().map_err(failed)?;
+                        case.write_pending().map_err(failed)?;
                     }
                 }
                 Verdict::Broken => shown.broken(case, results)?,
-                Verdict::Passed if case.pending.is_some() && keeps => case.withdraw().map_err(failed)?,
+                Verdict::Passed if case.pending.is_some() && keeps => case.remove_pending().map_err(failed)?,
                 Verdict::Passed => {}
             }
             shown.limits(case);
@@ -304,7 +304,7 @@ impl TestArgs {
     /// Writes a first case file.
     fn begin(&self, console: &Console, trace: &Path, options: &RunOptions) -> Ending {
         let settings = self.language.dialect.iter().filter_map(|setting| setting.split_once('='));
-        let beginning = Beginning {
+        let beginning = FirstCase {
             trace: trace.to_owned(),
             formats: self.formats.clone(),
             dialect: settings.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect(),
@@ -396,19 +396,19 @@ impl Printed<'_> {
         self.line("broken", AnsiColor::BrightRed, &case.path.display().to_string())?;
         let mut text = String::new();
         match &case.broken {
-            Some(Broken::Case(bad)) => {
+            Some(CaseError::Case(bad)) => {
                 for found in &bad.diagnostics {
                     text.push_str(&render::human(&bad.sources, found, self.colour()));
                 }
             }
-            Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+            Some(CaseError::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
                 Some(Err(LoadError::Source(_))) => text.push_str("  its format files do not compile\n"),
                 Some(Err(error)) => {
                     let _ = writeln!(text, "  {}", visible(&error.to_string()));
                 }
                 _ => {}
             },
-            Some(Broken::Other(lines)) => lines.iter().for_each(|line| {
+            Some(CaseError::Other(lines)) => lines.iter().for_each(|line| {
                 let _ = writeln!(text, "  {}", visible(line));
             }),
             None => {}

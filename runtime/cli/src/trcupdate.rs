@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::ids::IdSet;
 use tfbc::reader::Input;
-use tfbc_authoring::update::{self, Change, Fault, FormatFile, OpenError, Outcome, with_suffix};
+use tfbc_authoring::update::{self, Change, FormatFile, OpenError, UpdateFault, UpdateResult, with_suffix};
 use tfbc_grammar::Source;
 
 /// The format file of an AIX system.
@@ -99,7 +99,7 @@ impl TrcupdateArgs {
             .map_err(|error| unreadable_update(update, &path, &error))?;
         self.name(console, &path);
         let undo = with_suffix(update, ".undo.trc");
-        let Outcome { problems, findings, change, n_bystanders } =
+        let UpdateResult { problems, findings, change, n_bystanders } =
             update::apply(format.source(), source, self.any_version, self.limits.limits());
         for problem in problems {
             let text = format!("{}:{}: {}", path.display(), problem.line, problem.fault);
@@ -214,14 +214,14 @@ fn unreadable_update(given: &Path, path: &Path, error: &io::Error) -> Failure {
     Failure::Say(Message::Unreadable, format!("cannot read {}: {error}{hint}", path.display()))
 }
 
-fn message(fault: &Fault) -> Message {
+fn message(fault: &UpdateFault) -> Message {
     match fault {
-        Fault::NoMagic { .. } | Fault::BadLine { .. } => Message::BadFormat,
-        Fault::BadId { .. } => Message::BadHookId,
-        Fault::BadVersion { .. } => Message::BadVersion,
-        Fault::Older { .. } => Message::OlderVersion,
-        Fault::Missing { .. } => Message::NoSuchStanza,
-        Fault::Repeated { .. } => Message::DuplicateId,
-        Fault::RepeatedMagic | Fault::Swallowed | Fault::Changed => Message::Notable,
+        UpdateFault::NoMagic { .. } | UpdateFault::BadLine { .. } => Message::BadFormat,
+        UpdateFault::BadId { .. } => Message::BadHookId,
+        UpdateFault::BadVersion { .. } => Message::BadVersion,
+        UpdateFault::Older { .. } => Message::OlderVersion,
+        UpdateFault::Missing { .. } => Message::NoSuchStanza,
+        UpdateFault::Repeated { .. } => Message::DuplicateId,
+        UpdateFault::RepeatedMagic | UpdateFault::Swallowed | UpdateFault::Changed => Message::Notable,
     }
 }

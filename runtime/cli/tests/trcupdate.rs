@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tfbc::unix_compress::{Reader, compress, compress_to};
-use tfbc_authoring::update::{Outcome, apply};
+use tfbc_authoring::update::{UpdateResult, apply};
 use tfbc_grammar::Source;
 
 const FORMAT: &str = "\
@@ -495,7 +495,7 @@ fn updates_at_the_same_time_follow_each_other() {
     assert!((0..8).all(|n| format.contains(&format!("10{n} 1.0 \"N\"\n"))), "{format}");
 }
 
-fn outcome(format: &[u8], update: &[u8]) -> Outcome {
+fn outcome(format: &[u8], update: &[u8]) -> UpdateResult {
     apply(&Source::new("fmt", format), Source::new("up.trc", update), true, tfbc_grammar::SourceLimits::default())
 }
 

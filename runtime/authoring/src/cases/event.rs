@@ -1,7 +1,7 @@
 //! The events of a case file: a hook of AIX or a record of QNX in hex, or a part of a trace.
 
 use super::codes::{BAD_VALUE, NO_EVENT};
-use super::fields::{At, Fields, Found};
+use super::fields::{Diagnostics, Fields, Located};
 use super::file::{beside, of_others};
 use std::path::{Path, PathBuf};
 use tfbc::filter::seconds;
@@ -16,12 +16,12 @@ pub struct CaseEvent {
     /// What it is called in reports and headings.
     pub name: String,
     /// What is formatted.
-    pub what: What,
+    pub source: EventSource,
 }
 
 /// What an event's text is made of.
 #[derive(Debug)]
-pub enum What {
+pub enum EventSource {
     /// A hook of AIX, given in hex.
     Hook(Box<HookEvent>),
     /// A record of QNX, given in hex.
@@ -151,27 +151,27 @@ impl<'t> Given<'_, 't> {
         self.table(name).key(name).is_some()
     }
 
-    fn number(&self, name: &str, max: u64, found: &mut Found) -> u64 {
+    fn number(&self, name: &str, max: u64, found: &mut Diagnostics) -> u64 {
         self.table(name).number(name, max, found).unwrap_or(0)
     }
 
-    fn flag(&self, name: &str, found: &mut Found) -> bool {
+    fn flag(&self, name: &str, found: &mut Diagnostics) -> bool {
         self.table(name).flag(name, found).unwrap_or(false)
     }
 
-    fn bytes(&self, name: &str, found: &mut Found) -> Vec<u8> {
+    fn bytes(&self, name: &str, found: &mut Diagnostics) -> Vec<u8> {
         self.table(name).text(name, found).map_or_else(Vec::new, |text| text.value.as_bytes().to_vec())
     }
 
-    fn word(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    fn word(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         self.table(name).word(name, found)
     }
 
-    fn list(&self, name: &str, found: &mut Found) -> Option<String> {
+    fn list(&self, name: &str, found: &mut Diagnostics) -> Option<String> {
         self.word(name, found).map(|word| word.value.to_owned())
     }
 
-    fn time_ns(&self, name: &str, found: &mut Found) -> Option<u64> {
+    fn time_ns(&self, name: &str, found: &mut Diagnostics) -> Option<u64> {
         let word = self.word(name, found)?;
         let ns = seconds(word.value);
         if let Err(text) = &ns {
@@ -188,11 +188,11 @@ impl CaseEvent {
         top: &Fields<'_>,
         directory: &Path,
         number: usize,
-        found: &mut Found,
+        found: &mut Diagnostics,
     ) -> Option<Self> {
         let given = Given { own, top };
         let name = own.text("name", found).map(|name| title(name.value));
-        let what = match (own.key("hex"), own.key("trace")) {
+        let source = match (own.key("hex"), own.key("trace")) {
             (Some(_), Some(trace)) => {
                 let text = "an event has `hex` or `trace`, not both";
                 own.refuse(&NO_EVENT, trace, text, found);
@@ -211,12 +211,12 @@ impl CaseEvent {
             }
         };
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("event {number}"));
-        Some(CaseEvent { name, what })
+        Some(CaseEvent { name, source })
     }
 }
 
 impl Given<'_, '_> {
-    fn of_hex(&self, found: &mut Found) -> Option<What> {
+    fn of_hex(&self, found: &mut Diagnostics) -> Option<EventSource> {
         let hex = self.own.text("hex", found)?;
         let bytes = match parse_hex(hex.value) {
             Ok(bytes) => bytes,
@@ -232,13 +232,13 @@ impl Given<'_, '_> {
         if self.has("class") && self.own.key("env").is_none() {
             of_others(self.own, OF_HOOKS, "for hooks of AIX, and this is a record of QNX", found);
             of_others(self.own, OF_PLACES, "for hooks of AIX, and this is a record of QNX", found);
-            return self.record(bytes, found).map(What::Record);
+            return self.record(bytes, found).map(EventSource::Record);
         }
         of_others(self.own, OF_RECORDS, "for records of QNX, and this is a hook of AIX (no `class`)", found);
-        self.hook(bytes, hex.span, found).map(|hook| What::Hook(Box::new(hook)))
+        self.hook(bytes, hex.span, found).map(|hook| EventSource::Hook(Box::new(hook)))
     }
 
-    fn hook(&self, bytes: Vec<u8>, span: Span, found: &mut Found) -> Option<HookEvent> {
+    fn hook(&self, bytes: Vec<u8>, span: Span, found: &mut Diagnostics) -> Option<HookEvent> {
         let env = if self.has("env") { self.number("env", 64, found) } else { 64 };
         if !matches!(env, 32 | 64) {
             let fields = self.table("env");
@@ -279,7 +279,7 @@ impl Given<'_, '_> {
         })
     }
 
-    fn processes(&self, found: &mut Found) -> ProcessNames {
+    fn processes(&self, found: &mut Diagnostics) -> ProcessNames {
         let mut names = ProcessNames::new();
         let Some(table) = self.table("processes").inner("processes", found) else { return names };
         for key in table.table.keys() {
@@ -296,7 +296,7 @@ impl Given<'_, '_> {
         names
     }
 
-    fn record(&self, bytes: Vec<u8>, found: &mut Found) -> Option<RecordEvent> {
+    fn record(&self, bytes: Vec<u8>, found: &mut Diagnostics) -> Option<RecordEvent> {
         let class = self.word("class", found)?;
         let Some(id) = self.word("id", found) else {
             let text = "a record of QNX has `class` and `id`, and this has no `id`";
@@ -315,11 +315,11 @@ impl Given<'_, '_> {
         }
     }
 
-    fn slice(&self, directory: &Path, found: &mut Found) -> Option<What> {
+    fn slice(&self, directory: &Path, found: &mut Diagnostics) -> Option<EventSource> {
         of_others(self.own, OF_HOOKS, "for hooks given in hex, and this event is a part of a trace", found);
         of_others(self.own, OF_RECORDS, "for records given in hex, and this event is a part of a trace", found);
         let trace = self.table("trace").text("trace", found)?;
-        Some(What::Slice(Box::new(Slice {
+        Some(EventSource::Slice(Box::new(Slice {
             trace: beside(directory, trace.value),
             only: self.list("only", found),
             except: self.list("except", found),

@@ -18,13 +18,13 @@ pub struct Fields<'t> {
 
 /// A value with its place.
 #[derive(Debug, Clone, Copy)]
-pub struct At<T> {
+pub struct Located<T> {
     pub value: T,
     pub span: Span,
 }
 
 /// What was found.
-pub type Found = Vec<Diagnostic>;
+pub type Diagnostics = Vec<Diagnostic>;
 
 /// A range of bytes as a span.
 pub fn span_of(range: Range<usize>) -> Span {
@@ -34,7 +34,7 @@ pub fn span_of(range: Range<usize>) -> Span {
 
 impl<'t> Fields<'t> {
     /// Notes every key that is not one of `known`.
-    pub fn only(&self, known: &[&str], found: &mut Found) {
+    pub fn only(&self, known: &[&str], found: &mut Diagnostics) {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
             if known.contains(&name) {
@@ -61,20 +61,20 @@ impl<'t> Fields<'t> {
     }
 
     /// Notes what is wrong with a value.
-    pub fn refuse(&self, code: &'static CodeInfo, span: Span, text: impl Into<String>, found: &mut Found) {
+    pub fn refuse(&self, code: &'static CodeInfo, span: Span, text: impl Into<String>, found: &mut Diagnostics) {
         found.push(Diagnostic::error(code, self.source, span, text));
     }
 
-    fn other_type(&self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str, found: &mut Found) {
+    fn other_type(&self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str, found: &mut Diagnostics) {
         let text = format!("`{name}` is {expected}, found {}", article(value.get_ref().type_str()));
         self.refuse(&BAD_VALUE, span_of(value.span()), text, found);
     }
 
     /// A text.
-    pub fn text(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    pub fn text(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         match value.get_ref().as_str() {
-            Some(text) => Some(At { value: text, span: span_of(value.span()) }),
+            Some(text) => Some(Located { value: text, span: span_of(value.span()) }),
             None => {
                 self.other_type(name, value, "a text in quotes", found);
                 None
@@ -83,7 +83,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A text, or a number as it is written: `only = 106` and `only = "106,15b"`.
-    pub fn word(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    pub fn word(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         let text = match value.get_ref() {
             DeValue::String(text) => text,
@@ -94,11 +94,11 @@ impl<'t> Fields<'t> {
                 return None;
             }
         };
-        Some(At { value: text, span: span_of(value.span()) })
+        Some(Located { value: text, span: span_of(value.span()) })
     }
 
     /// A number from 0 to `max`.
-    pub fn number(&self, name: &str, max: u64, found: &mut Found) -> Option<u64> {
+    pub fn number(&self, name: &str, max: u64, found: &mut Diagnostics) -> Option<u64> {
         let value = self.value(name)?;
         let Some(number) = value.get_ref().as_integer() else {
             self.other_type(name, value, "a number", found);
@@ -113,7 +113,7 @@ impl<'t> Fields<'t> {
     }
 
     /// `true` or `false`.
-    pub fn flag(&self, name: &str, found: &mut Found) -> Option<bool> {
+    pub fn flag(&self, name: &str, found: &mut Diagnostics) -> Option<bool> {
         let value = self.value(name)?;
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
@@ -123,13 +123,13 @@ impl<'t> Fields<'t> {
     }
 
     /// One text, or a list of them.
-    pub fn texts(&self, name: &str, found: &mut Found) -> Vec<At<&'t str>> {
+    pub fn texts(&self, name: &str, found: &mut Diagnostics) -> Vec<Located<&'t str>> {
         let Some(value) = self.value(name) else { return Vec::new() };
         let Some(list) = value.get_ref().as_array() else { return self.text(name, found).into_iter().collect() };
         let mut texts = Vec::new();
         for item in list.iter() {
             match item.get_ref().as_str() {
-                Some(text) => texts.push(At { value: text, span: span_of(item.span()) }),
+                Some(text) => texts.push(Located { value: text, span: span_of(item.span()) }),
                 None => self.other_type(name, item, "a list of texts in quotes", found),
             }
         }
@@ -137,7 +137,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A table inside this one.
-    pub fn inner(&self, name: &str, found: &mut Found) -> Option<Fields<'t>> {
+    pub fn inner(&self, name: &str, found: &mut Diagnostics) -> Option<Fields<'t>> {
         let value = self.value(name)?;
         match value.get_ref().as_table() {
             Some(table) => Some(Fields { table, source: self.source, span: span_of(value.span()) }),

@@ -16,7 +16,7 @@
 
 use super::codes::{BAD_SETTING, BAD_VALUE, KEY_OF_OTHERS, NO_EVENT, NO_TOML};
 use super::event::{self, CaseEvent};
-use super::fields::{Fields, Found, span_of};
+use super::fields::{Diagnostics, Fields, span_of};
 use std::path::{Component, Path, PathBuf};
 use tfbc::catalog::BUILT_IN;
 use tfbc_compiler::Dialect;
@@ -61,7 +61,7 @@ impl CaseFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, Box<BadCaseFile>> {
         let mut sources = Sources::new();
         let source = sources.add(Source::new(path.to_string_lossy(), text.as_bytes()));
-        let mut found = Found::new();
+        let mut found = Diagnostics::new();
         let mut file = CaseFile { path: path.to_owned(), ..CaseFile::default() };
         match DeTable::parse(text) {
             Ok(table) => {
@@ -80,7 +80,7 @@ impl CaseFile {
         Err(Box::new(BadCaseFile { sources, diagnostics: found }))
     }
 
-    fn read(&mut self, top: &Fields<'_>, found: &mut Found) {
+    fn read(&mut self, top: &Fields<'_>, found: &mut Diagnostics) {
         let keys = event::keys();
         let known: Vec<&str> = OF_FILE.iter().chain(&keys).copied().filter(|key| !event::OWN.contains(key)).collect();
         top.only(&known, found);
@@ -114,7 +114,7 @@ impl CaseFile {
         }
     }
 
-    fn settings(&mut self, settings: &Fields<'_>, found: &mut Found) {
+    fn settings(&mut self, settings: &Fields<'_>, found: &mut Diagnostics) {
         let mut dialect = Dialect::default();
         for key in settings.table.keys() {
             let name: &str = key.get_ref();
@@ -169,7 +169,7 @@ fn one_line(message: &str) -> String {
 }
 
 /// Complains of keys that are for events of another kind.
-pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Found) {
+pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnostics) {
     for (key, span) in keys.iter().filter_map(|key| Some((key, own.key(key)?))) {
         own.refuse(&KEY_OF_OTHERS, span, format!("`{key}` is {why}"), found);
     }

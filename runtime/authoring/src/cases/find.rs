@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 64;
 
 /// What a search found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct CaseFiles {
     /// Case files, by path.
     pub cases: Vec<PathBuf>,
     /// Snapshots without a case file beside them, by path.
@@ -23,7 +23,7 @@ pub struct Found {
 ///
 /// # Errors
 /// The path that is not there or cannot be read, or a file that is no case file, and why.
-pub fn find(paths: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
+pub fn find(paths: &[PathBuf]) -> Result<CaseFiles, (PathBuf, io::Error)> {
     let mut names = BTreeSet::new();
     for path in paths {
         if path.is_dir() {
@@ -36,7 +36,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
             names.insert(path.clone());
         }
     }
-    let mut found = Found::default();
+    let mut found = CaseFiles::default();
     for path in &names {
         if ends_with(path, SUFFIX) {
             found.cases.push(path.clone());

@@ -1,7 +1,7 @@
 //! The templates of the events of a trace, run under an observer.
 
 use super::event::Slice;
-use super::show::{Unwatched, Watch, watched};
+use super::show::{NoObserver, ProgramObserver, watched};
 use super::slice::{SliceOptions, aix_options, kev_options};
 use std::io;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub fn watch(
     slice: &Slice,
     catalog: &Catalog<'_>,
     options: &SliceOptions,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Result<(), String> {
     let range = slice.skip..slice.first.map_or(u64::MAX, |first| slice.skip.saturating_add(first));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
@@ -47,7 +47,7 @@ fn watch_hooks(
     catalog: &Catalog<'_>,
     wanted: &ReportOptions,
     range: Range<u64>,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Result<(), ReportError> {
     let mut state = TraceState::default();
     let mut context = ContextState::new(Arc::clone(&wanted.context), Arc::clone(&wanted.names));
@@ -97,12 +97,12 @@ fn watch_records(
     catalog: &Catalog<'_>,
     wanted: &RecordOptions,
     range: Range<u64>,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> io::Result<()> {
     let (release, big_endian) = (log.header().release, log.header().big_endian);
     let header = log.header().clone();
     let mut printer = RecordPrinter::new(catalog, big_endian, release, wanted.limits).with_max_work(wanted.max_work);
-    let mut unwatched = Unwatched;
+    let mut unwatched = NoObserver;
     let mut text = TextBuf::new();
     let mut n_met = 0;
     while n_met < range.end

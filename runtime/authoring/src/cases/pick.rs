@@ -1,6 +1,6 @@
 //! Events taken from a trace, for case files.
 
-use super::begin::quoted;
+use super::first_case::quoted;
 use super::event::Slice;
 use super::show::printable;
 use super::slice::{SliceOptions, aix_options, kev_options};

@@ -1,6 +1,6 @@
 //! Results for programs: JUnit's XML, which build servers read, and JSON.
 
-use super::run::{Broken, CaseResult, EventResult, Results, Verdict};
+use super::run::{CaseError, CaseResult, EventResult, Results, Verdict};
 use crate::render;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
@@ -11,11 +11,11 @@ use std::io;
 pub fn reason(case: &CaseResult, results: &Results) -> String {
     match &case.broken {
         None => String::new(),
-        Some(Broken::Other(lines)) => lines.join("\n"),
-        Some(Broken::Case(bad)) => {
+        Some(CaseError::Other(lines)) => lines.join("\n"),
+        Some(CaseError::Case(bad)) => {
             bad.diagnostics.iter().map(|found| render::human(&bad.sources, found, false)).collect::<Vec<_>>().join("\n")
         }
-        Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+        Some(CaseError::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
             Some(Err(tfbc::catalog::LoadError::Source(findings))) => {
                 let shown = findings.diagnostics.iter().map(|found| render::human(&findings.sources, found, false));
                 shown.collect::<Vec<_>>().join("\n")

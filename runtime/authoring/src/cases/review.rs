@@ -27,7 +27,7 @@ pub struct Reviewed {
 
 /// How a review looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct ReviewStyle {
     /// Whether there is colour.
     pub colour: bool,
     /// Whether answers are repeated: they come from a file or pipe, and are seen nowhere else.
@@ -42,7 +42,7 @@ pub fn review(
     results: &mut Results,
     answers: &mut impl BufRead,
     out: &mut impl Write,
-    look: Look,
+    look: ReviewStyle,
 ) -> io::Result<Reviewed> {
     let mut reviewed = Reviewed::default();
     let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
@@ -71,7 +71,7 @@ pub fn review(
                 reviewed.rejected += 1;
             }
             Answer::Skip => {
-                case.put_aside()?;
+                case.write_pending()?;
                 reviewed.skipped += 1;
             }
             Answer::Quit => {
@@ -84,7 +84,7 @@ pub fn review(
 }
 
 /// Asks until there is an answer.
-fn ask(answers: &mut impl BufRead, out: &mut impl Write, look: Look) -> io::Result<Answer> {
+fn ask(answers: &mut impl BufRead, out: &mut impl Write, look: ReviewStyle) -> io::Result<Answer> {
     loop {
         write!(out, "(a)ccept, (r)eject, (s)kip or (q)uit? ")?;
         out.flush()?;

@@ -1,13 +1,13 @@
 //! A run over case files: read side by side, each distinct set of format files compiled once, formatted side by side,
 //! compared with what is kept.
 
-use super::diff;
-use super::event::What;
+use super::diff::{self, NamedText};
+use super::event::EventSource;
 use super::file::{BadCaseFile, CaseFile, MAX_CASE_FILE, SUFFIX};
 use super::observe;
-use super::show::{Printer, Shown, Unwatched, Watch};
+use super::show::{EventPrinter, EventText, NoObserver, ProgramObserver};
 use super::slice::{self, SliceOptions};
-use super::snapshot::{self, Places, Section};
+use super::snapshot::{self, Section, SnapshotPaths};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
@@ -62,7 +62,7 @@ pub struct CaseResult {
     /// The case file.
     pub path: PathBuf,
     /// Where its texts are kept.
-    pub places: Places,
+    pub places: SnapshotPaths,
     /// How it ended.
     pub verdict: Verdict,
     /// What it prints; empty where it is broken.
@@ -76,12 +76,12 @@ pub struct CaseResult {
     /// What snapshots tell of where they come from.
     pub expression: String,
     /// Why it is broken.
-    pub broken: Option<Broken>,
+    pub broken: Option<CaseError>,
 }
 
 /// Why there is nothing to compare.
 #[derive(Debug, Clone)]
-pub enum Broken {
+pub enum CaseError {
     /// The case file is in error.
     Case(Box<BadCaseFile>),
     /// Its format files are in error: an index of [`Results::sets`].
@@ -108,10 +108,13 @@ pub struct EventResult {
 impl CaseResult {
     /// What differs from what was accepted.
     pub fn diff(&self, colour: bool) -> String {
-        let old = self.places.accepted.to_string_lossy();
-        let old =
-            if self.accepted.is_some() { (&*old, self.accepted.as_deref().unwrap_or("")) } else { ("/dev/null", "") };
-        diff::unified(old, ("what is printed", &snapshot::normal(&self.text)), colour)
+        let path = self.places.accepted.to_string_lossy();
+        let old = match self.accepted.as_deref() {
+            Some(text) => NamedText { name: &path, text },
+            None => NamedText { name: "/dev/null", text: "" },
+        };
+        let text = snapshot::normal(&self.text);
+        diff::unified(old, NamedText { name: "printed now", text: &text }, colour)
     }
 
     /// Makes what is printed the accepted text, and nothing waits any more.
@@ -130,7 +133,7 @@ impl CaseResult {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn put_aside(&self) -> io::Result<()> {
+    pub fn write_pending(&self) -> io::Result<()> {
         self.keep(false)
     }
 
@@ -138,7 +141,7 @@ impl CaseResult {
     ///
     /// # Errors
     /// The file stays.
-    pub fn withdraw(&self) -> io::Result<()> {
+    pub fn remove_pending(&self) -> io::Result<()> {
         snapshot::remove(&self.places.pending)
     }
 
@@ -185,13 +188,13 @@ impl Results {
 }
 
 /// A case file as it was read.
-pub type Read = (PathBuf, Result<CaseFile, Broken>);
+pub type ReadCase = (PathBuf, Result<CaseFile, CaseError>);
 
 /// Case files that were read, with the format files that they name.
 #[derive(Debug, Default)]
 pub struct Suite {
     /// The case files, by path.
-    pub files: Vec<Read>,
+    pub files: Vec<ReadCase>,
     /// For each of them, the index of its set.
     pub set_of: Vec<usize>,
     /// The distinct sets.
@@ -259,8 +262,8 @@ impl Suite {
             inputs.insert(CaseResult::empty(path).places.accepted);
             let Ok(file) = file else { continue };
             inputs.extend(file.formats.iter().filter(|path| *path != Path::new(BUILT_IN)).cloned());
-            inputs.extend(file.events.iter().filter_map(|event| match &event.what {
-                What::Slice(slice) => Some(slice.trace.clone()),
+            inputs.extend(file.events.iter().filter_map(|event| match &event.source {
+                EventSource::Slice(slice) => Some(slice.trace.clone()),
                 _ => None,
             }));
         }
@@ -300,13 +303,13 @@ impl Suite {
     pub fn run(&self, options: &RunOptions) -> Results {
         let sets = self.load(options);
         let opened: Vec<_> = sets.iter().map(|set| set.loaded.as_ref().ok().map(FormatSet::catalog)).collect();
-        let jobs: Vec<(&Read, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
-        let run = |((path, file), set): &(&Read, usize)| match file {
+        let jobs: Vec<(&ReadCase, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
+        let run = |((path, file), set): &(&ReadCase, usize)| match file {
             Err(_) => CaseResult::broken(path, None),
             Ok(file) => match opened.get(*set).and_then(Option::as_ref) {
                 Some(Ok(catalog)) => run_case(file, catalog, options),
-                Some(Err(error)) => CaseResult::broken(path, Some(Broken::Other(vec![error.to_string()]))),
-                None => CaseResult::broken(path, Some(Broken::Formats(*set))),
+                Some(Err(error)) => CaseResult::broken(path, Some(CaseError::Other(vec![error.to_string()]))),
+                None => CaseResult::broken(path, Some(CaseError::Formats(*set))),
             },
         };
         let mut cases = side_by_side(&jobs, options.threads, || (), |(), job| run(job));
@@ -327,7 +330,7 @@ impl CaseResult {
         let directory = path.parent().unwrap_or(Path::new(""));
         Self {
             path: path.to_owned(),
-            places: Places::of(directory, name),
+            places: SnapshotPaths::of(directory, name),
             verdict: Verdict::Broken,
             text: String::new(),
             accepted: None,
@@ -338,28 +341,28 @@ impl CaseResult {
         }
     }
 
-    fn broken(path: &Path, why: Option<Broken>) -> Self {
+    fn broken(path: &Path, why: Option<CaseError>) -> Self {
         Self { broken: why, ..Self::empty(path) }
     }
 }
 
-fn read(path: &Path) -> Result<CaseFile, Broken> {
-    let failed = |why: String| Broken::Other(vec![format!("cannot read {}: {why}", path.display())]);
+fn read(path: &Path) -> Result<CaseFile, CaseError> {
+    let failed = |why: String| CaseError::Other(vec![format!("cannot read {}: {why}", path.display())]);
     let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_CASE_FILE));
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| failed(String::from("a case file is UTF-8")))?;
-    CaseFile::parse(path, text).map_err(Broken::Case)
+    CaseFile::parse(path, text).map_err(CaseError::Case)
 }
 
 fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> CaseResult {
     let mut result = CaseResult::empty(&file.path);
-    let mut printer = Printer::new(catalog, options.slices.limits);
-    let mut unwatched = Unwatched;
+    let mut printer = EventPrinter::new(catalog, options.slices.limits);
+    let mut unwatched = NoObserver;
     for event in &file.events {
-        let shown = match &event.what {
-            What::Hook(hook) => printer.hook(hook, &mut unwatched),
-            What::Record(record) => printer.record(record, &mut unwatched),
-            What::Slice(slice) => slice::show(slice, catalog, &options.slices),
+        let shown = match &event.source {
+            EventSource::Hook(hook) => printer.hook(hook, &mut unwatched),
+            EventSource::Record(record) => printer.record(record, &mut unwatched),
+            EventSource::Slice(slice) => slice::show(slice, catalog, &options.slices),
         };
         result.events.push(EventResult::of(&event.name, shown));
     }
@@ -367,7 +370,7 @@ fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> Cas
     result.expression = if names.is_empty() { String::from("default") } else { names.join(" ") };
     let failures: Vec<_> = result.events.iter().filter_map(EventResult::complaint).collect();
     if !failures.is_empty() {
-        result.broken = Some(Broken::Other(failures));
+        result.broken = Some(CaseError::Other(failures));
         return result;
     }
     let sections: Vec<_> =
@@ -378,14 +381,19 @@ fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> Cas
 }
 
 /// Formats the events of a case file, watched.
-pub(crate) fn watch_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions, watch: &mut impl Watch) {
-    let mut printer = Printer::new(catalog, options.slices.limits);
+pub(crate) fn watch_case(
+    file: &CaseFile,
+    catalog: &Catalog<'_>,
+    options: &RunOptions,
+    watch: &mut impl ProgramObserver,
+) {
+    let mut printer = EventPrinter::new(catalog, options.slices.limits);
     for event in &file.events {
-        match &event.what {
-            What::Hook(hook) => drop(printer.hook(hook, watch)),
-            What::Record(record) => drop(printer.record(record, watch)),
+        match &event.source {
+            EventSource::Hook(hook) => drop(printer.hook(hook, watch)),
+            EventSource::Record(record) => drop(printer.record(record, watch)),
             // What cannot be read has been told by `show`.
-            What::Slice(slice) => drop(observe::watch(slice, catalog, &options.slices, watch)),
+            EventSource::Slice(slice) => drop(observe::watch(slice, catalog, &options.slices, watch)),
         }
     }
 }
@@ -395,7 +403,7 @@ fn short_name(path: &Path) -> String {
 }
 
 impl EventResult {
-    fn of(name: &str, shown: Shown) -> Self {
+    fn of(name: &str, shown: EventText) -> Self {
         let mut text = shown.text;
         for note in &shown.notes {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -429,7 +437,7 @@ impl CaseResult {
     }
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        self.broken = Some(Broken::Other(vec![format!("cannot read {}: {error}", path.display())]));
+        self.broken = Some(CaseError::Other(vec![format!("cannot read {}: {error}", path.display())]));
     }
 
     /// Which events are the ones that changed. Headings that stand in texts may mislead here; the case's own verdict is by

@@ -10,7 +10,7 @@ use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, P
 
 /// The text of one event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct EventText {
     /// What is printed, with its line ends.
     pub text: String,
     /// What the text does not say of itself.
@@ -21,7 +21,7 @@ pub struct Shown {
     pub failure: Option<String>,
 }
 
-impl Shown {
+impl EventText {
     /// An event that cannot be formatted.
     pub fn failed(why: impl Into<String>) -> Self {
         Self { failure: Some(why.into()), ..Self::default() }
@@ -53,7 +53,7 @@ pub fn printable(bytes: &[u8]) -> String {
 }
 
 /// Formats the events of one case file, one after the other: timers go from one to the next.
-pub struct Printer<'c> {
+pub struct EventPrinter<'c> {
     catalog: &'c Catalog<'c>,
     limits: Limits,
     machine: Machine,
@@ -61,32 +61,32 @@ pub struct Printer<'c> {
 }
 
 /// Sees the programs that run, instruction by instruction.
-pub trait Watch {
+pub trait ProgramObserver {
     /// What observes the run of a program.
     fn observer(&mut self, program: &Program<'_>) -> impl Observer;
 }
 
 /// Watches nothing.
-pub struct Unwatched;
+pub struct NoObserver;
 
-impl Watch for Unwatched {
+impl ProgramObserver for NoObserver {
     fn observer(&mut self, _: &Program<'_>) -> impl Observer {
         tfbc_vm::Unobserved
     }
 }
 
-impl<'c> Printer<'c> {
+impl<'c> EventPrinter<'c> {
     /// A printer for the events of one case file.
     pub fn new(catalog: &'c Catalog<'c>, limits: Limits) -> Self {
         Self { catalog, limits, machine: Machine::new(limits), timers: Timers::new() }
     }
 
     /// Formats a hook.
-    pub fn hook(&mut self, hook: &HookEvent, watch: &mut impl Watch) -> Shown {
+    pub fn hook(&mut self, hook: &HookEvent, watch: &mut impl ProgramObserver) -> EventText {
         let HookEvent { bytes, wide, time_ns, offset, margin, context } = hook;
         let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
         let Some(entry) = self.catalog.lookup(event.hook_id()) else {
-            return Shown::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
+            return EventText::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
         };
         let mut out = TextBuf::new();
         let job = Job {
@@ -99,11 +99,11 @@ impl<'c> Printer<'c> {
         };
         let program = self.catalog.program(entry);
         let outcome = self.machine.run_observed(program, entry.hook, job, &mut watch.observer(program));
-        Shown::of(&out, outcome)
+        EventText::of(&out, outcome)
     }
 
     /// Formats a record: by the definitions that apply, else its arguments.
-    pub fn record(&mut self, record: &RecordEvent, watch: &mut impl Watch) -> Shown {
+    pub fn record(&mut self, record: &RecordEvent, watch: &mut impl ProgramObserver) -> EventText {
         let RecordEvent { bytes, class, event, wide, big_endian } = record;
         let (class, event) = (*class, *event);
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: *wide, stamp: 0, msb: None, bytes };
@@ -131,7 +131,7 @@ impl<'c> Printer<'c> {
             printer.arguments(&record, &mut out);
         }
         out.push(b"\n");
-        let mut shown = Shown::of(&out, outcome);
+        let mut shown = EventText::of(&out, outcome);
         if !defined {
             let why = if any { "no definition applies: no condition holds" } else { "no definition names this event" };
             shown.notes.push(why.to_owned());
@@ -147,7 +147,7 @@ pub fn watched(
     entry: &RecordEntry,
     record: &KevRecord<'_>,
     out: &mut TextBuf,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Outcome {
     printer.one(entry, record, out, &mut watch.observer(catalog.record_program(entry)))
 }

@@ -1,7 +1,7 @@
 //! Events of a trace, as the report has them, cut to some of them.
 
 use super::event::Slice;
-use super::show::{Shown, printable};
+use super::show::{EventText, printable};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,8 +56,8 @@ impl SliceOptions {
 }
 
 /// The text of some events of a trace.
-pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Shown {
-    written(slice, catalog, options).unwrap_or_else(Shown::failed)
+pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> EventText {
+    written(slice, catalog, options).unwrap_or_else(EventText::failed)
 }
 
 /// The text of some events of a trace, with what is to be said of them behind it.
@@ -70,11 +70,11 @@ pub fn text(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Res
     Ok(notes.fold(shown.text, |text, note| text + &note))
 }
 
-fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<Shown, String> {
+fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<EventText, String> {
     if slice.first == Some(0) {
-        return Ok(Shown::default());
+        return Ok(EventText::default());
     }
-    let taken = Mutex::new(Taken::default());
+    let taken = Mutex::new(SelectedText::default());
     let mut monitor = Notices { taken: &taken };
     let (n_limited, ended) = match options.open(slice)? {
         AnyTrace::Aix(mut logs) => {
@@ -99,15 +99,15 @@ fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Resu
 
 /// What was written of the events that were asked for.
 #[derive(Debug, Default)]
-struct Taken {
+struct SelectedText {
     text: Vec<u8>,
     n_events: u64,
     n_damaged: u64,
     full: bool,
 }
 
-impl Taken {
-    fn shown(self, slice: &Slice, limited: bool) -> Shown {
+impl SelectedText {
+    fn shown(self, slice: &Slice, limited: bool) -> EventText {
         let mut notes = Vec::new();
         if self.n_events == 0 {
             notes.push(String::from("no event of the trace is chosen"));
@@ -117,13 +117,13 @@ impl Taken {
         if self.n_damaged > 0 {
             notes.push(String::from("the trace is damaged"));
         }
-        Shown { text: printable(&self.text), notes, limited, failure: None }
+        EventText { text: printable(&self.text), notes, limited, failure: None }
     }
 }
 
 /// What takes the text of a report event by event.
 struct Events<'e> {
-    taken: &'e Mutex<Taken>,
+    taken: &'e Mutex<SelectedText>,
     slice: &'e Slice,
     /// Whether each line is an event; else each write is.
     by_line: bool,
@@ -163,7 +163,7 @@ impl Write for Events<'_> {
 
 /// Puts what is said of damaged places between the events.
 struct Notices<'n> {
-    taken: &'n Mutex<Taken>,
+    taken: &'n Mutex<SelectedText>,
 }
 
 impl Monitor for Notices<'_> {

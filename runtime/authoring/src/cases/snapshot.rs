@@ -31,14 +31,14 @@ const HEADING: &str = "==== ";
 
 /// The places of a case file's kept texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct SnapshotPaths {
     /// The accepted text.
     pub accepted: PathBuf,
     /// The text that waits.
     pub pending: PathBuf,
 }
 
-impl Places {
+impl SnapshotPaths {
     /// The places for a case file whose name without suffix is `name`.
     pub fn of(directory: &Path, name: &str) -> Self {
         Self {

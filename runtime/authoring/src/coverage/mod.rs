@@ -17,7 +17,7 @@ pub use lcov::lcov;
 pub use marked::marked;
 pub use table::table;
 
-use crate::cases::{RunOptions, Suite, Watch, watch_case};
+use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::catalog::{BUILT_IN, FormatSet};
@@ -58,7 +58,7 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
     options.load.instrument = true;
     let sets = suite.load(&options);
     let mut coverage = Coverage::default();
-    let mut files: BTreeMap<String, (Source, BTreeMap<Key, Hit>)> = BTreeMap::new();
+    let mut files: BTreeMap<String, (Source, BTreeMap<PointKey, Hit>)> = BTreeMap::new();
     for (at, set) in sets.iter().enumerate() {
         let Ok(loaded) = &set.loaded else {
             coverage.left_out.extend(set.formats.iter().map(|path| path.display().to_string()));
@@ -75,7 +75,8 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
             file.1.entry(key).or_insert_with(|| Hit { point: point.clone(), n: 0 }).n += n;
         }
     }
-    let covered = |(source, hits): (Source, BTreeMap<Key, Hit>)| Covered { source, hits: hits.into_values().collect() };
+    let covered =
+        |(source, hits): (Source, BTreeMap<PointKey, Hit>)| Covered { source, hits: hits.into_values().collect() };
     coverage.files = files.into_values().map(covered).collect();
     coverage.left_out.sort_unstable();
     coverage.left_out.dedup();
@@ -83,7 +84,7 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
 }
 
 /// What tells a point of a file from its others, in the order of places.
-type Key = (u32, u32, PointKind, String);
+type PointKey = (u32, u32, PointKind, String);
 
 /// How often the events that are formatted by a set reach each of its points.
 fn count(suite: &Suite, set: usize, loaded: &FormatSet, options: &RunOptions) -> Vec<u64> {
@@ -110,7 +111,7 @@ struct Counting<'c, 'p> {
     counts: &'c [AtomicU64],
 }
 
-impl Watch for Counting<'_, '_> {
+impl ProgramObserver for Counting<'_, '_> {
     fn observer(&mut self, program: &Program<'_>) -> impl Observer {
         let is_probed = self.probed.is_some_and(|probed| same(probed, program));
         let counts = self.counts;

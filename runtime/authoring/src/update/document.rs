@@ -9,10 +9,10 @@ use tfbc_grammar::{Source, Span};
 
 /// A format file and the changes to it so far.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
+pub(super) struct FormatDocument<'a> {
     bytes: &'a [u8],
     /// The file's stanzas with an id, in order; then those that are added.
-    slots: Vec<Slot>,
+    slots: Vec<StanzaSlot>,
     /// The slots that hold stanzas of an id, in order: the last one is in force.
     by_id: HashMap<HookId, Vec<usize>>,
     /// What closes the file's last line, before something is added behind it.
@@ -22,27 +22,27 @@ pub(super) struct Document<'a> {
 
 /// The place of one stanza.
 #[derive(Debug)]
-struct Slot {
+struct StanzaSlot {
     id: HookId,
     version: (u32, u32),
     /// Offsets of the stanza, of its line end, and behind that. Stanzas that are added stand at the end of the file.
     start: usize,
     text_end: usize,
     end: usize,
-    state: State,
+    state: SlotState,
     /// Index of the entry that touched it last.
     order: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SlotState {
     Kept,
     /// Holds a stanza of the update file.
     New(Span),
     Gone,
 }
 
-impl<'a> Document<'a> {
+impl<'a> FormatDocument<'a> {
     pub fn new(source: &'a Source) -> Self {
         let bytes = source.bytes();
         let newline = first_line_end(bytes);
@@ -54,13 +54,13 @@ impl<'a> Document<'a> {
             if line.kind == LineKind::Stanza {
                 let head = head(source, line.span);
                 let Some(id) = head.id else { continue };
-                let slot = Slot {
+                let slot = StanzaSlot {
                     id,
                     version: head.version.unwrap_or_default(),
                     start: line.span.start as usize,
                     text_end: content_end(bytes, &line) as usize,
                     end: line.end as usize,
-                    state: State::Kept,
+                    state: SlotState::Kept,
                     order: 0,
                 };
                 document.insert(slot);
@@ -69,7 +69,7 @@ impl<'a> Document<'a> {
         document
     }
 
-    fn insert(&mut self, slot: Slot) {
+    fn insert(&mut self, slot: StanzaSlot) {
         self.by_id.entry(slot.id).or_default().push(self.slots.len());
         self.slots.push(slot);
     }
@@ -90,15 +90,15 @@ impl<'a> Document<'a> {
         let found = self.by_id.get(&id).and_then(|all| all.last()).map(|index| &mut self.slots[*index]);
         let Some(slot) = found else {
             let end = self.bytes.len();
-            let state = State::New(text);
-            self.insert(Slot { id, version, start: end, text_end: end, end, state, order });
+            let state = SlotState::New(text);
+            self.insert(StanzaSlot { id, version, start: end, text_end: end, end, state, order });
             return Ok(None);
         };
         if version < slot.version && !any_version {
             return Err(slot.version);
         }
-        let lost = matches!(slot.state, State::New(_)).then_some(slot.order);
-        (slot.version, slot.state, slot.order) = (version, State::New(text), order);
+        let lost = matches!(slot.state, SlotState::New(_)).then_some(slot.order);
+        (slot.version, slot.state, slot.order) = (version, SlotState::New(text), order);
         Ok(lost)
     }
 
@@ -107,7 +107,7 @@ impl<'a> Document<'a> {
         let Some(found) = self.by_id.get_mut(&id).filter(|found| !found.is_empty()) else { return false };
         for index in found.drain(..) {
             let slot = &mut self.slots[index];
-            (slot.state, slot.order) = (State::Gone, order);
+            (slot.state, slot.order) = (SlotState::Gone, order);
         }
         true
     }
@@ -124,10 +124,10 @@ impl<'a> Document<'a> {
         for slot in &self.slots {
             let is_added = slot.start == slot.end;
             let (new, text) = match slot.state {
-                State::Kept => continue,
-                State::Gone if is_added => continue,
-                State::Gone => (Vec::new(), None),
-                State::New(place) => {
+                SlotState::Kept => continue,
+                SlotState::Gone if is_added => continue,
+                SlotState::Gone => (Vec::new(), None),
+                SlotState::New(place) => {
                     let (before, behind) = if is_added {
                         (std::mem::take(&mut closing), self.newline)
                     } else {
@@ -152,15 +152,15 @@ impl<'a> Document<'a> {
         match last.filter(|slot| slot.end == self.bytes.len()) {
             None => self.closing.clone(),
             Some(slot) => match slot.state {
-                State::Kept => self.closing.clone(),
-                State::New(_) if self.line_end(slot).is_empty() => self.newline.to_vec(),
-                State::New(_) | State::Gone => Vec::new(),
+                SlotState::Kept => self.closing.clone(),
+                SlotState::New(_) if self.line_end(slot).is_empty() => self.newline.to_vec(),
+                SlotState::New(_) | SlotState::Gone => Vec::new(),
             },
         }
     }
 
     /// The line end behind a slot; a `\` that joins nothing is not part of it.
-    fn line_end(&self, slot: &Slot) -> &'a [u8] {
+    fn line_end(&self, slot: &StanzaSlot) -> &'a [u8] {
         let behind = &self.bytes[slot.text_end..slot.end];
         [&b"\r\n"[..], b"\n"].into_iter().find(|end| behind.ends_with(end)).unwrap_or_default()
     }

@@ -18,11 +18,11 @@ mod undo;
 
 pub use file::{FormatFile, OpenError};
 pub use file::{changed, locked, replace, staged, with_suffix};
-pub use script::{Fault, Problem};
+pub use script::{Problem, UpdateFault};
 
-use document::Document;
+use document::FormatDocument;
 use edit::{Edit, splice};
-use script::{Action, Script};
+use script::{Script, UpdateAction};
 use std::collections::HashSet;
 use tfbc::catalog::Findings;
 use tfbc::ids::IdSet;
@@ -32,7 +32,7 @@ use tfbc_grammar::{Diagnostic, Label, Severity, Source, SourceId, SourceLimits, 
 
 /// What an update comes to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct UpdateResult {
     /// What is wrong in the update file itself, by line.
     pub problems: Vec<Problem>,
     /// What the compiler finds in the format file that would result: all errors, and warnings about the update's
@@ -91,20 +91,20 @@ impl Change {
 /// let undo = Source::new("a.undo.trc", change.undo);
 /// assert_eq!(tfbc_authoring::update::apply(&changed, undo, true, SourceLimits::default()).change.unwrap().format, format.bytes());
 /// ```
-pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceLimits) -> Outcome {
+pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceLimits) -> UpdateResult {
     let (script, mut problems) = Script::parse(&update);
     let exact = undo::exact_edits(format.bytes(), update.bytes(), &script);
     if exact.is_none() && script.undoes.is_some() {
-        problems.push(Problem { line: 1, fault: Fault::Changed });
+        problems.push(Problem { line: 1, fault: UpdateFault::Changed });
     }
-    let mut document = Document::new(format);
+    let mut document = FormatDocument::new(format);
     for (order, entry) in script.entries.iter().enumerate() {
         let fault = enter(&mut document, &script, order, any_version, exact.is_some());
         problems.extend(fault.map(|fault| Problem { line: entry.line, fault }));
     }
     problems.sort_by_key(|problem| problem.line);
     let refused = problems.iter().any(|problem| !problem.fault.is_warning());
-    let mut outcome = Outcome { problems, findings: Findings::default(), change: None, n_bystanders: 0 };
+    let mut outcome = UpdateResult { problems, findings: Findings::default(), change: None, n_bystanders: 0 };
     match exact {
         _ if refused => {}
         // A file that has been is what it was, mistakes included.
@@ -116,34 +116,34 @@ pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceL
 
 /// Does what one entry says.
 fn enter(
-    document: &mut Document<'_>,
+    document: &mut FormatDocument<'_>,
     script: &Script,
     order: usize,
     any_version: bool,
     is_exact: bool,
-) -> Option<Fault> {
+) -> Option<UpdateFault> {
     match script.entries[order].action {
-        Action::Delete(id) => {
+        UpdateAction::Delete(id) => {
             // An undo file names each stanza of an id that stood twice.
             let is_well = document.delete(id, order) || script.undoes.is_some() && document.had(id);
-            (!is_well).then_some(Fault::Missing { id })
+            (!is_well).then_some(UpdateFault::Missing { id })
         }
-        Action::Put { id, version: None, .. } if !is_exact => Some(Fault::BadVersion { id }),
-        Action::Put { id, version, text } => {
+        UpdateAction::Put { id, version: None, .. } if !is_exact => Some(UpdateFault::BadVersion { id }),
+        UpdateAction::Put { id, version, text } => {
             let version = version.unwrap_or_default();
             match document.put(id, version, text, order, any_version) {
-                Err(known) => Some(Fault::Older { id, version, known }),
+                Err(known) => Some(UpdateFault::Older { id, version, known }),
                 // An undo file may well bring back a stanza that stands twice.
-                Ok(first) => {
-                    first.filter(|_| !is_exact).map(|first| Fault::Repeated { id, first: script.entries[first].line })
-                }
+                Ok(first) => first
+                    .filter(|_| !is_exact)
+                    .map(|first| UpdateFault::Repeated { id, first: script.entries[first].line }),
             }
         }
     }
 }
 
 /// Compiles the format file that results. Errors refuse the update if they are in it, or in a stanza that had none before.
-fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, outcome: &mut Outcome) {
+fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, outcome: &mut UpdateResult) {
     let spliced = splice(format.bytes(), edits);
     let options = Options { limits, keep_going: true, ..Options::default() };
     let mut sources = Sources::new();

@@ -8,7 +8,7 @@
 //! # or *                 comment
 //! ```
 
-use super::undo::{Place, Stamps};
+use super::undo::{Stamps, UndoPlace};
 use std::fmt;
 use tfbc::ids::display_id;
 use tfbc_grammar::trcfmt::ast::HookId;
@@ -22,27 +22,27 @@ const MAX_SHOWN: usize = 40;
 #[derive(Debug, Default)]
 pub(super) struct Script {
     /// What it does, in order; entries that are wrong are left out.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<UpdateEntry>,
     /// What an undo file says of the files on both sides.
     pub undoes: Option<Stamps>,
 }
 
 /// One `+` or `-` of an update file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct UpdateEntry {
     /// Line, from 1.
     pub line: u32,
     /// What it does.
-    pub action: Action,
+    pub action: UpdateAction,
     /// Where an undo file has it.
-    pub place: Option<Place>,
+    pub place: Option<UndoPlace>,
     /// Offset of the first byte behind `+ `, and of the end of the logical line.
     pub body: (usize, usize),
 }
 
 /// What an entry does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum UpdateAction {
     /// Adds or replaces a stanza.
     Put {
         /// Its id.
@@ -62,12 +62,12 @@ pub struct Problem {
     /// Line, from 1.
     pub line: u32,
     /// What it is.
-    pub fault: Fault,
+    pub fault: UpdateFault,
 }
 
 /// What is wrong in an update file, or probably not meant. The text goes without the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum UpdateFault {
     /// The first line is not `* /etc/trcfmt`.
     NoMagic {
         /// What it is.
@@ -117,27 +117,30 @@ pub enum Fault {
     Changed,
 }
 
-impl Fault {
+impl UpdateFault {
     /// Whether the update goes on.
     pub fn is_warning(&self) -> bool {
-        matches!(self, Fault::RepeatedMagic | Fault::Repeated { .. } | Fault::Swallowed | Fault::Changed)
+        matches!(
+            self,
+            UpdateFault::RepeatedMagic | UpdateFault::Repeated { .. } | UpdateFault::Swallowed | UpdateFault::Changed
+        )
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for UpdateFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
-            Fault::RepeatedMagic => f.write_str("`* /etc/trcfmt` stands here again"),
-            Fault::BadLine { found } => write!(
+            UpdateFault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
+            UpdateFault::RepeatedMagic => f.write_str("`* /etc/trcfmt` stands here again"),
+            UpdateFault::BadLine { found } => write!(
                 f,
                 "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza goes on only behind a `\\` at line end)"
             ),
-            Fault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
-            Fault::BadVersion { id } => {
+            UpdateFault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
+            UpdateFault::BadVersion { id } => {
                 write!(f, "stanza {}: expected version and release such as `1.0` behind the id", display_id(id.0))
             }
-            Fault::Older { id, version, known } => write!(
+            UpdateFault::Older { id, version, known } => write!(
                 f,
                 "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it all the same)",
                 display_id(id.0),
@@ -146,12 +149,12 @@ impl fmt::Display for Fault {
                 known.0,
                 known.1
             ),
-            Fault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
-            Fault::Repeated { id, first } => {
+            UpdateFault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
+            UpdateFault::Repeated { id, first } => {
                 write!(f, "stanza {} stands here again: the one of line {first} is lost", display_id(id.0))
             }
-            Fault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is comment too"),
-            Fault::Changed => f.write_str(
+            UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is comment too"),
+            UpdateFault::Changed => f.write_str(
                 "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
             ),
         }
@@ -168,7 +171,7 @@ impl Script {
             lines.for_each(|line| parser.line(&line));
         } else {
             let found = first.map_or(String::new(), |line| excerpt(source.slice(line.span)));
-            parser.problems.push(Problem { line: 1, fault: Fault::NoMagic { found } });
+            parser.problems.push(Problem { line: 1, fault: UpdateFault::NoMagic { found } });
         }
         (parser.script, parser.problems)
     }
@@ -179,7 +182,7 @@ struct Parser<'s> {
     script: Script,
     problems: Vec<Problem>,
     /// Of the next entry.
-    place: Option<Place>,
+    place: Option<UndoPlace>,
 }
 
 impl Parser<'_> {
@@ -190,23 +193,23 @@ impl Parser<'_> {
         match text.first() {
             _ if line.kind == LineKind::Blank => {}
             Some(b'#') => self.comment(line, text),
-            Some(b'*') if begins_update(text) => self.report(line, Fault::RepeatedMagic),
+            Some(b'*') if begins_update(text) => self.report(line, UpdateFault::RepeatedMagic),
             Some(b'*') => self.comment(line, text),
             Some(b'+') => self.put(line, line.span.start + indent as u32 + 1),
             Some(b'-') => self.delete(line, line.span.start + indent as u32 + 1),
             // A `#` behind joins.
             _ if line.kind == LineKind::Comment => {}
-            _ => self.report(line, Fault::BadLine { found: excerpt(text) }),
+            _ => self.report(line, UpdateFault::BadLine { found: excerpt(text) }),
         }
     }
 
     fn comment(&mut self, line: &LogicalLine, text: &[u8]) {
         let lines = text.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_start);
         if lines.into_iter().any(|line| matches!(line.first(), Some(b'+' | b'-'))) {
-            self.report(line, Fault::Swallowed);
+            self.report(line, UpdateFault::Swallowed);
         }
         let Some(text) = std::str::from_utf8(&text[1..]).ok() else { return };
-        if let Some(place) = Place::parse(text) {
+        if let Some(place) = UndoPlace::parse(text) {
             self.place = Some(place);
         } else if let Some(stamps) = Stamps::parse(text) {
             self.script.undoes = Some(stamps);
@@ -217,8 +220,8 @@ impl Parser<'_> {
         let text = self.trimmed(at, line);
         let head = head(self.source, text);
         match head.id {
-            Some(id) => self.enter(line, Action::Put { id, version: head.version, text }),
-            None => self.report(line, Fault::BadId { found: self.word(text) }),
+            Some(id) => self.enter(line, UpdateAction::Put { id, version: head.version, text }),
+            None => self.report(line, UpdateFault::BadId { found: self.word(text) }),
         }
     }
 
@@ -229,16 +232,16 @@ impl Parser<'_> {
         let n_words = self.source.slice(text).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
         match head.id {
             Some(id) if n_words == 1 || (n_words == 2 && head.version.is_some()) => {
-                self.enter(line, Action::Delete(id));
+                self.enter(line, UpdateAction::Delete(id));
             }
-            Some(_) => self.report(line, Fault::BadLine { found: excerpt(self.source.slice(line.span)) }),
-            None => self.report(line, Fault::BadId { found: self.word(text) }),
+            Some(_) => self.report(line, UpdateFault::BadLine { found: excerpt(self.source.slice(line.span)) }),
+            None => self.report(line, UpdateFault::BadId { found: self.word(text) }),
         }
     }
 
-    fn enter(&mut self, line: &LogicalLine, action: Action) {
+    fn enter(&mut self, line: &LogicalLine, action: UpdateAction) {
         let body = (line.span.start as usize + 2, line.end as usize);
-        let entry = Entry { line: self.line_of(line), action, place: self.place.take(), body };
+        let entry = UpdateEntry { line: self.line_of(line), action, place: self.place.take(), body };
         self.script.entries.push(entry);
     }
 
@@ -255,7 +258,7 @@ impl Parser<'_> {
         excerpt(text.split(u8::is_ascii_whitespace).next().unwrap_or_default())
     }
 
-    fn report(&mut self, line: &LogicalLine, fault: Fault) {
+    fn report(&mut self, line: &LogicalLine, fault: UpdateFault) {
         self.problems.push(Problem { line: self.line_of(line), fault });
     }
 

@@ -10,7 +10,7 @@
 //! come before the bytes behind `+ `, and count as well.
 
 use super::edit::{Edit, splice};
-use super::script::{Action, Script};
+use super::script::{Script, UpdateAction};
 use std::fmt;
 use tfbc::ids::display_id;
 
@@ -59,7 +59,7 @@ impl Stamps {
 
 /// Where an edit takes place: a run of the file before, and the run of the file behind that it becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct UndoPlace {
     at: usize,
     len: usize,
     to: usize,
@@ -72,7 +72,7 @@ pub(super) struct Place {
 const LEADS: [(&str, &[u8]); 5] =
     [("\\r\\n\\r\\n", b"\r\n\r\n"), ("\\r\\n", b"\r\n"), ("\\n\\n", b"\n\n"), ("\\n", b"\n"), ("", b"")];
 
-impl Place {
+impl UndoPlace {
     /// Reads the text of a comment.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_ascii_whitespace().collect();
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for UndoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, len, to, len_behind, lead } = self;
         write!(f, "{at}+{len} -> {to}+{len_behind}")?;
@@ -118,7 +118,7 @@ pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
     for (at, edit) in entries {
         let bytes = &old[edit.old.clone()];
         let lead = LEADS.into_iter().find(|(_, lead)| bytes.starts_with(lead)).map_or(&b""[..], |(_, lead)| lead);
-        let place = Place { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
+        let place = UndoPlace { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
         out.extend_from_slice(format!("# place: {place}\n").as_bytes());
         if bytes.is_empty() {
             out.extend_from_slice(format!("- {}\n", display_id(edit.id.0)).as_bytes());
@@ -154,8 +154,8 @@ pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<
         let place = entry.place?;
         let old = place.at..place.at.checked_add(place.len)?;
         let (id, new) = match entry.action {
-            Action::Delete(id) => (id, Vec::new()),
-            Action::Put { id, .. } => {
+            UpdateAction::Delete(id) => (id, Vec::new()),
+            UpdateAction::Put { id, .. } => {
                 let (start, line_end) = entry.body;
                 let end = start.checked_add(place.len_behind.checked_sub(place.lead.len())?)?;
                 let is_exact = update.get(..start)?.ends_with(b"+ ") && end <= line_end;

@@ -9,7 +9,7 @@ const MAX_EXCERPT: usize = 44;
 
 /// One or several parts that are shown as one.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct PartRow {
     /// Where the first of them stands, up to the last one's end.
     pub place: Option<(SourceId, Span)>,
     /// The bits that were read, in order.
@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub is_header: bool,
 }
 
-impl Row {
+impl PartRow {
     fn new(at: usize, part: &Part) -> Self {
         let Part { place, text, from, bits, .. } = part.clone();
         let is_header = place.is_none() && !part.reads.is_empty();
@@ -55,7 +55,7 @@ impl Row {
     }
 
     /// Adds what a later part did.
-    fn join(&mut self, later: Row) {
+    fn join(&mut self, later: PartRow) {
         self.read(&later.reads);
         for run in later.text {
             match self.text.last_mut().filter(|last| last.end == run.start) {
@@ -73,9 +73,9 @@ impl Row {
 }
 
 /// The rows of a view.
-pub(super) fn rows(view: &View, sources: &Sources) -> Vec<Row> {
-    let parts = view.parts.iter().enumerate().map(|(at, part)| Row::new(at, part));
-    let mut rows: Vec<Row> = Vec::new();
+pub(super) fn rows(view: &View, sources: &Sources) -> Vec<PartRow> {
+    let parts = view.parts.iter().enumerate().map(|(at, part)| PartRow::new(at, part));
+    let mut rows: Vec<PartRow> = Vec::new();
     for mut row in parts.filter(|row| row.reads_any() || !row.text.is_empty() || !row.from.is_empty()) {
         let Some(last) = rows.last_mut() else {
             rows.push(row);
@@ -102,7 +102,7 @@ pub(super) fn rows(view: &View, sources: &Sources) -> Vec<Row> {
 }
 
 /// Whether a field stands right behind a text, on its line.
-fn stands_behind(sources: &Sources, text: &Row, field: &Row) -> bool {
+fn stands_behind(sources: &Sources, text: &PartRow, field: &PartRow) -> bool {
     let (Some((source, text)), Some((other, field))) = (text.place, field.place) else { return false };
     let Some(source) = sources.get(source).filter(|_| source == other && text.end <= field.start) else { return false };
     let between = source.slice(Span::new(text.end, field.start));

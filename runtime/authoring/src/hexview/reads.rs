@@ -11,7 +11,7 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
     let width = || u64::from(operand(&[Kind::Width, Kind::WideWidth]));
     let at = || u64::from(operand(&[Kind::Off, Kind::BitOff, Kind::Window]));
     let b = u64::from(step.instr.b);
-    let here = Place::of(step);
+    let here = DataPointer::of(step);
     let one = |range: Range<u64>| vec![range];
     match op.info().reads {
         Reads::Nothing => Vec::new(),
@@ -100,14 +100,14 @@ fn id(event: &Event<'_>) -> Range<u64> {
 }
 
 /// The place of the data pointer, base included.
-struct Place<'e> {
+struct DataPointer<'e> {
     event: &'e Event<'e>,
     /// Bytes, `None` before the event's first.
     at: Option<u64>,
     bit: u32,
 }
 
-impl<'e> Place<'e> {
+impl<'e> DataPointer<'e> {
     fn of(step: &Step<'e>) -> Self {
         let at = (step.pointer as i64).saturating_add(step.base as i64);
         Self { event: step.event, at: u64::try_from(at).ok(), bit: step.bit }

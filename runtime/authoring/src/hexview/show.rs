@@ -1,7 +1,7 @@
 //! A view as text: the event's bytes with the labels of what reads them, the list of the parts, and what they print.
 
 use super::View;
-use super::rows::{Row, excerpt, rows};
+use super::rows::{PartRow, excerpt, rows};
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub fn show(view: &View, sources: &Sources, colour: bool) -> String {
     for (at, row) in rows.iter().enumerate() {
         row.parts.iter().for_each(|part| row_of[*part] = at);
     }
-    let page = Page { view, sources, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
+    let page = Dump { view, sources, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
     let mut out = format!("{}, {}\n\n", view.name, n_bytes(view.bytes.len()));
     page.dump(&mut out);
     page.list(&mut out);
@@ -58,10 +58,10 @@ fn label(n: usize) -> String {
     }
 }
 
-struct Page<'p> {
+struct Dump<'p> {
     view: &'p View,
     sources: &'p Sources,
-    rows: &'p [Row],
+    rows: &'p [PartRow],
     /// Of the rows that read.
     labels: &'p [Option<String>],
     inks: &'p [AnsiColor],
@@ -70,7 +70,7 @@ struct Page<'p> {
     colour: bool,
 }
 
-impl Page<'_> {
+impl Dump<'_> {
     fn ink(&self, row: usize) -> Style {
         Style::new().fg_color(Some(Color::Ansi(self.inks[row]))).bold()
     }

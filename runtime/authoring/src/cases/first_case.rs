@@ -10,7 +10,7 @@ use tfbc::catalog::Catalog;
 
 /// What a first case file is made of.
 #[derive(Debug, Clone, Default)]
-pub struct Beginning {
+pub struct FirstCase {
     /// The trace.
     pub trace: PathBuf,
     /// The format files, as they are named.
@@ -26,7 +26,7 @@ pub struct Beginning {
 /// Events that a first case file has at most.
 const MAX_EVENTS: usize = 1000;
 
-impl Beginning {
+impl FirstCase {
     /// Where the case file goes that is named for its trace, in a directory.
     pub fn path(&self, directory: &Path) -> PathBuf {
         let stem = self.trace.file_stem().map_or_else(|| "first".into(), |stem| stem.to_string_lossy().into_owned());
