@@ -1,14 +1,14 @@
-//! Findings as a SARIF 2.1.0 log: what build servers and editors read of checkers.
+//! Diagnostics as a SARIF 2.1.0 log, for build servers and editors.
 //!
-//! Columns count characters (`unicodeCodePoints`); a byte that is no UTF-8 counts as one. Lines and columns count from 1, and
-//! the end of a region is behind its last character.
+//! Columns count characters (`unicodeCodePoints`); an invalid UTF-8 byte counts as one. Lines and columns start at 1,
+//! and a region ends after its last character.
 
 use serde_json::{Value, json};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, Label, Severity, Source, SourceId, Sources, Span};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// All findings as one log, a JSON text that ends with a newline.
+/// Writes all diagnostics as one log: JSON text that ends with a newline.
 ///
 /// ```
 /// use tfbc_grammar::{Source, Sources};
@@ -117,12 +117,12 @@ impl LogWriter<'_> {
     }
 }
 
-/// The places of one source, as characters.
+/// Converts byte offsets of one source to character offsets.
 struct CharIndex<'s> {
     source: &'s Source,
-    /// A bit for each byte that a character begins with.
+    /// One bit per byte, set if a character begins there.
     starts: Vec<u64>,
-    /// Characters before each run of 64 bytes.
+    /// Number of characters before each block of 64 bytes.
     before: Vec<u32>,
 }
 
@@ -147,7 +147,7 @@ impl<'s> CharIndex<'s> {
         Self { source, starts, before }
     }
 
-    /// How many characters begin before an offset.
+    /// Number of characters before an offset.
     fn characters(&self, offset: u32) -> u32 {
         let at = (offset as usize).min(self.source.bytes().len());
         let below = self.starts[at / 64] & ((1 << (at % 64)) - 1);
@@ -182,10 +182,10 @@ impl<'s> CharIndex<'s> {
     }
 }
 
-/// A file's name as a reference: relative as it was given, or `file:` where it is absolute.
+/// File name as a URI reference: relative, or `file:` if it is absolute.
 fn uri(name: &str) -> String {
     let mut out = String::from(if name.starts_with('/') { "file://" } else { "" });
-    // A `:` in the first part of a relative name would make a scheme of what stands before.
+    // A `:` in the first segment of a relative reference would read as a URI scheme.
     for byte in name.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),

@@ -1,4 +1,4 @@
-//! The events of a case file: a hook of AIX or a record of QNX in hex, or a part of a trace.
+//! Events of a case file: an AIX hook or QNX record in hex, or part of a trace.
 
 use super::codes::{BAD_VALUE, NO_EVENT};
 use super::fields::{Diagnostics, Fields, Located};
@@ -10,44 +10,44 @@ use tfbc::screen::visible;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 
-/// One `[[event]]`.
+/// One `[[event]]` table.
 #[derive(Debug)]
 pub struct CaseEvent {
-    /// What it is called in reports and headings.
+    /// Name in reports and headings.
     pub name: String,
-    /// What is formatted.
+    /// Bytes or trace that the event comes from.
     pub source: EventSource,
 }
 
-/// What an event's text is made of.
+/// Source of an event's bytes.
 #[derive(Debug)]
 pub enum EventSource {
-    /// A hook of AIX, given in hex.
+    /// AIX hook in hex.
     Hook(Box<HookEvent>),
-    /// A record of QNX, given in hex.
+    /// QNX record in hex.
     Record(RecordEvent),
-    /// Events of a trace.
+    /// Part of a trace.
     Slice(Box<Slice>),
 }
 
-/// A hook of AIX.
+/// AIX hook.
 #[derive(Debug, Default)]
 pub struct HookEvent {
-    /// The presented buffer: hook word and data.
+    /// Hook word and data, as a template sees them.
     pub bytes: Vec<u8>,
-    /// Whether it is a 64-bit hook.
+    /// True for a 64-bit hook.
     pub wide: bool,
-    /// Nanoseconds on the trace's clock.
+    /// Time on the trace's clock, in nanoseconds.
     pub time_ns: u64,
-    /// Offset in the file.
+    /// Offset of the event in the trace file.
     pub offset: u64,
     /// Blanks before each line of text.
     pub margin: u16,
-    /// What is known of the system and of where the event happened.
+    /// System, process, thread and CPU of the event.
     pub context: HookContext,
 }
 
-/// [`tfbc_vm::Context`], owned.
+/// Owned form of [`tfbc_vm::Context`].
 #[derive(Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `tfbc_vm::Context`")]
 pub struct HookContext {
@@ -68,22 +68,22 @@ pub struct HookContext {
     pub processes: ProcessNames,
 }
 
-/// A record of QNX.
+/// QNX record.
 #[derive(Debug, Default)]
 pub struct RecordEvent {
-    /// The payload.
+    /// Payload of the record.
     pub bytes: Vec<u8>,
-    /// Class, 5 for 13.
+    /// Class number; class 13 is stored as 5.
     pub class: u8,
-    /// Event in its class.
+    /// Event number in its class.
     pub event: u16,
-    /// Whether it is a combine.
+    /// True for a combine record.
     pub wide: bool,
-    /// Whether its numbers are big-endian.
+    /// True if its numbers are big-endian.
     pub big_endian: bool,
 }
 
-/// Some events of a trace. Lists are as the flags of `tfbc report` take them.
+/// Part of a trace. Lists have the syntax of the flags of `tfbc report`.
 #[derive(Debug, Default, Clone)]
 #[expect(missing_docs, reason = "each is the flag of its name, or counts events")]
 pub struct Slice {
@@ -103,9 +103,9 @@ pub struct Slice {
     pub first: Option<u64>,
 }
 
-/// Keys that every event has by itself.
+/// Keys that are valid in a single event only, not for the whole file.
 pub const OWN: &[&str] = &["name", "hex"];
-/// Keys of hooks alone.
+/// Keys that only hooks have.
 const OF_HOOKS: &[&str] = &[
     "env",
     "trace-env",
@@ -123,26 +123,26 @@ const OF_HOOKS: &[&str] = &[
     "ip-address",
     "processes",
 ];
-/// Keys of hooks that choose events of a trace, too.
+/// Keys of hooks that also filter the events of a trace.
 const OF_PLACES: &[&str] = &["pid", "tid", "cpu", "exec"];
-/// Keys of records alone.
+/// Keys that only records have.
 const OF_RECORDS: &[&str] = &["class", "id", "wide", "big-endian"];
-/// Keys of parts of traces alone.
+/// Keys that only parts of traces have.
 const OF_SLICES: &[&str] =
     &["trace", "only", "except", "from", "to", "defined", "columns", "timestamp", "skip", "first"];
-/// Keys of an event.
+/// All keys of an event.
 pub fn keys() -> Vec<&'static str> {
     [OWN, OF_HOOKS, OF_PLACES, OF_RECORDS, OF_SLICES].concat()
 }
 
-/// An event's own keys, and those that the file has for every event.
+/// Keys of one event, and defaults from the top of the file.
 struct Given<'f, 't> {
     own: &'f Fields<'t>,
     top: &'f Fields<'t>,
 }
 
 impl<'t> Given<'_, 't> {
-    /// The table that has a key, the event's own first.
+    /// Table that contains the key. The event's own table wins.
     fn table(&self, name: &str) -> &Fields<'t> {
         if self.own.key(name).is_some() { self.own } else { self.top }
     }
@@ -182,7 +182,7 @@ impl<'t> Given<'_, 't> {
 }
 
 impl CaseEvent {
-    /// Reads the event with number `number`, counted from 1; `top` has what holds for every event.
+    /// Reads event `number`, counted from 1. `top` contains the defaults of the file.
     pub fn read(
         own: &Fields<'_>,
         top: &Fields<'_>,
@@ -201,7 +201,7 @@ impl CaseEvent {
             (Some(_), None) => given.of_hex(found)?,
             (None, _) if given.has("trace") => given.slice(directory, found)?,
             _ => {
-                // A key that does not exist was most likely meant for one of them.
+                // The author may have misspelled any of these, so all of them are suggested.
                 let known = keys();
                 if own.table.keys().all(|key| known.contains(&&**key.get_ref())) {
                     let text = "this event has neither `hex` nor `trace`";
@@ -221,7 +221,7 @@ impl Given<'_, '_> {
         let bytes = match parse_hex(hex.value) {
             Ok(bytes) => bytes,
             Err((at, text)) => {
-                // The text begins behind its quote.
+                // Skips the opening quote.
                 let start = hex.span.start + 1 + at;
                 let span = if at == 0 { hex.span } else { Span::new(start, start + 1) };
                 self.own.refuse(&BAD_VALUE, span, text, found);
@@ -338,20 +338,20 @@ impl Given<'_, '_> {
     }
 }
 
-/// A name as it stands in a heading: on one line, without blanks around it.
+/// Name as a heading shows it: on one line and trimmed.
 fn title(name: &str) -> String {
     visible(&name.lines().collect::<Vec<_>>().join(" ")).trim().to_owned()
 }
 
-/// The head of a table: its span may take in all that follows.
+/// First line of a table's span, which may otherwise cover everything that follows.
 fn first_line(span: Span) -> Span {
     Span::new(span.start, span.end.min(span.start.saturating_add(9)))
 }
 
-/// Bytes in hex, blanks and a `0x` at the beginning aside.
+/// Parses bytes in hex. Blanks and a leading `0x` are ignored.
 ///
 /// # Errors
-/// The offset in the text of what is wrong (0 for the whole), and what it is.
+/// The offset of the problem in the text (0 for the whole text), and its description.
 pub fn parse_hex(text: &str) -> Result<Vec<u8>, (u32, String)> {
     let start = if text.starts_with("0x") { 2 } else { 0 };
     let mut digits = Vec::with_capacity(text.len());

@@ -1,5 +1,5 @@
-//! The keys of one table of a case file, each taken by the type that it should have; what is wrong with them is noted
-//! with its place.
+//! Typed access to the keys of one table of a case file. A value of the wrong type becomes a diagnostic at its
+//! position.
 
 use super::codes::{BAD_VALUE, UNKNOWN_KEY};
 use std::ops::Range;
@@ -8,32 +8,32 @@ use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A table, and where complaints about it go.
+/// A table of a case file.
 pub struct Fields<'t> {
     pub table: &'t DeTable<'t>,
     pub source: SourceId,
-    /// The table's own place.
+    /// Span of the table.
     pub span: Span,
 }
 
-/// A value with its place.
+/// A value with its span.
 #[derive(Debug, Clone, Copy)]
 pub struct Located<T> {
     pub value: T,
     pub span: Span,
 }
 
-/// What was found.
+/// Diagnostics found so far.
 pub type Diagnostics = Vec<Diagnostic>;
 
-/// A range of bytes as a span.
+/// Converts a byte range to a span.
 pub fn span_of(range: Range<usize>) -> Span {
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     Span::new(offset(range.start), offset(range.end))
 }
 
 impl<'t> Fields<'t> {
-    /// Notes every key that is not one of `known`.
+    /// Reports every key that is not in `known`.
     pub fn only(&self, known: &[&str], found: &mut Diagnostics) {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
@@ -50,17 +50,17 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Whether a key stands in the table, and where.
+    /// Span of a key; `None` if the table does not contain it.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.table.keys().find(|key| key.get_ref() == name).map(|key| span_of(key.span()))
     }
 
-    /// A value of any type.
+    /// Value of any type.
     pub fn value(&self, name: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(name)
     }
 
-    /// Notes what is wrong with a value.
+    /// Reports a problem with a value.
     pub fn refuse(&self, code: &'static CodeInfo, span: Span, text: impl Into<String>, found: &mut Diagnostics) {
         found.push(Diagnostic::error(code, self.source, span, text));
     }
@@ -70,7 +70,7 @@ impl<'t> Fields<'t> {
         self.refuse(&BAD_VALUE, span_of(value.span()), text, found);
     }
 
-    /// A text.
+    /// String value.
     pub fn text(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         match value.get_ref().as_str() {
@@ -82,7 +82,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// A text, or a number as it is written: `only = 106` and `only = "106,15b"`.
+    /// String value, or a number in the author's spelling: `only = 106` and `only = "106,15b"`.
     pub fn word(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         let text = match value.get_ref() {
@@ -97,7 +97,7 @@ impl<'t> Fields<'t> {
         Some(Located { value: text, span: span_of(value.span()) })
     }
 
-    /// A number from 0 to `max`.
+    /// Number from 0 to `max`.
     pub fn number(&self, name: &str, max: u64, found: &mut Diagnostics) -> Option<u64> {
         let value = self.value(name)?;
         let Some(number) = value.get_ref().as_integer() else {
@@ -112,7 +112,7 @@ impl<'t> Fields<'t> {
         parsed
     }
 
-    /// `true` or `false`.
+    /// Boolean value.
     pub fn flag(&self, name: &str, found: &mut Diagnostics) -> Option<bool> {
         let value = self.value(name)?;
         let flag = value.get_ref().as_bool();
@@ -122,7 +122,7 @@ impl<'t> Fields<'t> {
         flag
     }
 
-    /// One text, or a list of them.
+    /// One string, or a list of strings.
     pub fn texts(&self, name: &str, found: &mut Diagnostics) -> Vec<Located<&'t str>> {
         let Some(value) = self.value(name) else { return Vec::new() };
         let Some(list) = value.get_ref().as_array() else { return self.text(name, found).into_iter().collect() };
@@ -136,7 +136,7 @@ impl<'t> Fields<'t> {
         texts
     }
 
-    /// A table inside this one.
+    /// Table inside this table.
     pub fn inner(&self, name: &str, found: &mut Diagnostics) -> Option<Fields<'t>> {
         let value = self.value(name)?;
         match value.get_ref().as_table() {

@@ -1,7 +1,7 @@
-//! Snapshot tests of format files: what `tfbc test` runs.
+//! Snapshot tests of format files, as `tfbc test` runs them.
 //!
-//! A case file ([`CaseFile`]) names format files and events. What these print is one text, compared with the one that was
-//! accepted. Whoever changes a template sees what becomes of every event, and decides.
+//! A case file ([`CaseFile`]) names format files and events. The text of these events is compared with the accepted
+//! text, so that the author of a template sees every event that a change affects.
 //!
 //! ```text
 //! *.case.toml ─CaseFile::parse─┐
@@ -37,5 +37,5 @@ pub use show::ProgramObserver;
 pub use slice::{SliceOptions, text as slice_text};
 pub use snapshot::SnapshotPaths;
 
-/// Every code of case files' diagnostics, in order.
+/// All diagnostic codes of case files, in order.
 pub static CODES: &[&tfbc_grammar::CodeInfo] = codes::ALL;

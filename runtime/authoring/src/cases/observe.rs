@@ -1,4 +1,4 @@
-//! The templates of the events of a trace, run under an observer.
+//! Runs the templates of a trace's events under an observer.
 
 use super::event::Slice;
 use super::show::{NoObserver, ProgramObserver, watched};
@@ -17,10 +17,10 @@ use tfbc::selection;
 use tfbc::work::Meter;
 use tfbc_vm::{Event, Layout, Machine, Space, TextBuf, Timers, Unobserved};
 
-/// Runs the templates of the same events, watched.
+/// Runs the templates of a slice's events under an observer.
 ///
 /// # Errors
-/// The trace cannot be read, or the choice of events is in error.
+/// The trace cannot be read, or the filter is invalid.
 pub fn watch(
     slice: &Slice,
     catalog: &Catalog<'_>,
@@ -41,7 +41,7 @@ pub fn watch(
     }
 }
 
-/// An event whose template drops it is none of those that are counted.
+/// Events that their template drops do not count toward `first`, as in a report.
 fn watch_hooks(
     logs: &mut Logs,
     catalog: &Catalog<'_>,

@@ -1,4 +1,4 @@
-//! Events of a trace, as the report has them, cut to some of them.
+//! Events of part of a trace, as the report prints them.
 
 use super::event::Slice;
 use super::show::{EventText, printable};
@@ -17,21 +17,21 @@ use tfbc::records::{self, RecordColumns, RecordFilter, RecordIds, RecordOptions,
 use tfbc::report::{self, MaxWork, Monitor, ReportOptions};
 use tfbc_vm::Limits;
 
-/// Bytes of text that one part of a trace may come to.
+/// Maximum bytes of text from one part of a trace.
 const MAX_TEXT: usize = 16 << 20;
 
-/// What parts of traces need beside their keys.
+/// Options for parts of traces, besides their keys.
 #[derive(Debug, Clone)]
 pub struct SliceOptions {
-    /// What the hooks tell of processes and threads.
+    /// Meaning of the hooks that name processes and threads.
     pub context: Arc<ContextTable>,
-    /// What one event may cost.
+    /// Limits of one event.
     pub limits: Limits,
-    /// What all events together may cost.
+    /// Limit of all events together.
     pub max_work: MaxWork,
-    /// What compressed traces may come to.
+    /// Limit of the decompression ratio.
     pub max_ratio: MaxRatio,
-    /// The columns where a part has none of its own, of AIX and of QNX.
+    /// Default columns, for AIX and for QNX.
     pub columns: [&'static str; 2],
 }
 
@@ -55,15 +55,15 @@ impl SliceOptions {
     }
 }
 
-/// The text of some events of a trace.
+/// Text of some events of a trace. Errors become part of the result.
 pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> EventText {
     written(slice, catalog, options).unwrap_or_else(EventText::failed)
 }
 
-/// The text of some events of a trace, with what is to be said of them behind it.
+/// Text of some events of a trace, followed by notes.
 ///
 /// # Errors
-/// The trace cannot be read, or the choice of events is in error.
+/// The trace cannot be read, or the filter is invalid.
 pub fn text(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<String, String> {
     let shown = written(slice, catalog, options)?;
     let notes = shown.notes.iter().map(|note| format!("note: {note}\n"));
@@ -97,7 +97,7 @@ fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Resu
     }
 }
 
-/// What was written of the events that were asked for.
+/// Text of the selected events.
 #[derive(Debug, Default)]
 struct SelectedText {
     text: Vec<u8>,
@@ -121,11 +121,11 @@ impl SelectedText {
     }
 }
 
-/// What takes the text of a report event by event.
+/// Output that splits a report into its events.
 struct Events<'e> {
     taken: &'e Mutex<SelectedText>,
     slice: &'e Slice,
-    /// Whether each line is an event; else each write is.
+    /// True if each line is an event; otherwise each write is one.
     by_line: bool,
     n_met: u64,
 }
@@ -161,7 +161,7 @@ impl Write for Events<'_> {
     }
 }
 
-/// Puts what is said of damaged places between the events.
+/// Output that inserts notes on damage between the events.
 struct Notices<'n> {
     taken: &'n Mutex<SelectedText>,
 }
@@ -188,7 +188,7 @@ pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<Repor
         limits: options.limits,
         max_work: options.max_work,
         threads: Some(NonZeroUsize::MIN),
-        // What is written in one go is one event.
+        // One event per batch, so that each write is one event.
         batch: Some(NonZeroUsize::MIN),
         ..ReportOptions::default()
     })

@@ -1,4 +1,4 @@
-//! Update files, read.
+//! Parser for update files.
 //!
 //! ```text
 //! * /etc/trcfmt          first line
@@ -15,110 +15,110 @@ use tfbc_grammar::trcfmt::ast::HookId;
 use tfbc_grammar::trcfmt::{LineKind, LogicalLine, begins_update, head, is_update, raw_lines};
 use tfbc_grammar::{Source, Span};
 
-/// Bytes of a line that a message shows.
+/// Maximum bytes of a line that a message quotes.
 const MAX_SHOWN: usize = 40;
 
-/// An update file.
+/// A parsed update file.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// What it does, in order; entries that are wrong are left out.
+    /// Entries in order, without the invalid ones.
     pub entries: Vec<UpdateEntry>,
-    /// What an undo file says of the files on both sides.
+    /// Sizes and checksums in an undo file.
     pub undoes: Option<Stamps>,
 }
 
-/// One `+` or `-` of an update file.
+/// One `+` or `-` entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UpdateEntry {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What it does.
+    /// Change that the entry asks for.
     pub action: UpdateAction,
-    /// Where an undo file has it.
+    /// Position from an undo file.
     pub place: Option<UndoPlace>,
-    /// Offset of the first byte behind `+ `, and of the end of the logical line.
+    /// Offsets after `+ `, and of the end of the logical line.
     pub body: (usize, usize),
 }
 
-/// What an entry does.
+/// Change of one stanza.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UpdateAction {
     /// Adds or replaces a stanza.
     Put {
-        /// Its id.
+        /// Id of the stanza.
         id: HookId,
-        /// Its version, where it can be read.
+        /// Version, if it is readable.
         version: Option<(u32, u32)>,
-        /// Its place in the update file, from the id to the last byte before the line end.
+        /// Span in the update file, from the id to the last byte before the line end.
         text: Span,
     },
-    /// Deletes a stanza.
+    /// Deletes all stanzas with this id.
     Delete(HookId),
 }
 
-/// A place of an update file where something is wrong, or probably not meant.
+/// A problem in an update file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What it is.
+    /// Kind of problem.
     pub fault: UpdateFault,
 }
 
-/// What is wrong in an update file, or probably not meant. The text goes without the place.
+/// Kind of problem in an update file. The text does not include the line number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateFault {
     /// The first line is not `* /etc/trcfmt`.
     NoMagic {
-        /// What it is.
+        /// Actual first line.
         found: String,
     },
     /// Warning: another line is `* /etc/trcfmt`.
     RepeatedMagic,
-    /// A line is no entry and no comment.
+    /// The line is neither an entry nor a comment.
     BadLine {
-        /// The line.
+        /// Text of the line.
         found: String,
     },
-    /// Where an id belongs, there is none.
+    /// The entry has no valid id.
     BadId {
-        /// What stands there.
+        /// Text in place of the id.
         found: String,
     },
-    /// A stanza's version cannot be read.
+    /// The version of the stanza is not readable.
     BadVersion {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
     },
-    /// A stanza is older than the one that it is to replace.
+    /// The stanza is older than the one it replaces.
     Older {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
-        /// The update's version and release.
+        /// Version and release in the update file.
         version: (u32, u32),
-        /// The format file's.
+        /// Version and release in the format file.
         known: (u32, u32),
     },
-    /// A stanza to be deleted is not there.
+    /// The stanza to delete does not exist.
     Missing {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
     },
-    /// Warning: a stanza replaces one of the same update.
+    /// Warning: a stanza replaces another one of the same update.
     Repeated {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
-        /// Line of the one that is lost.
+        /// Line of the replaced one.
         first: u32,
     },
-    /// Warning: a comment ends in `\`, so an entry is part of it.
+    /// Warning: a comment ends in `\`, so the next entry is part of it.
     Swallowed,
-    /// Warning: the format file is not the one that an undo file was written for.
+    /// Warning: the undo file was written for another version of the format file.
     Changed,
 }
 
 impl UpdateFault {
-    /// Whether the update goes on.
+    /// True if the update continues despite the problem.
     pub fn is_warning(&self) -> bool {
         matches!(
             self,
@@ -162,7 +162,7 @@ impl fmt::Display for UpdateFault {
 }
 
 impl Script {
-    /// Reads an update file. All that is wrong is reported, but of a file without the first line only that.
+    /// Parses an update file and reports all problems. If the first line is wrong, only that is reported.
     pub fn parse(source: &Source) -> (Self, Vec<Problem>) {
         let mut parser = Parser { source, script: Self::default(), problems: Vec::new(), place: None };
         let mut lines = raw_lines(source);
@@ -181,7 +181,7 @@ struct Parser<'s> {
     source: &'s Source,
     script: Script,
     problems: Vec<Problem>,
-    /// Of the next entry.
+    /// Position for the next entry.
     place: Option<UndoPlace>,
 }
 
@@ -197,7 +197,7 @@ impl Parser<'_> {
             Some(b'*') => self.comment(line, text),
             Some(b'+') => self.put(line, line.span.start + indent as u32 + 1),
             Some(b'-') => self.delete(line, line.span.start + indent as u32 + 1),
-            // A `#` behind joins.
+            // A `#` comment may continue.
             _ if line.kind == LineKind::Comment => {}
             _ => self.report(line, UpdateFault::BadLine { found: excerpt(text) }),
         }
@@ -225,7 +225,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `- id`; a version behind the id says nothing.
+    /// `- id`; a version after the id is ignored.
     fn delete(&mut self, line: &LogicalLine, at: u32) {
         let text = self.trimmed(at, line);
         let head = head(self.source, text);
@@ -245,7 +245,7 @@ impl Parser<'_> {
         self.script.entries.push(entry);
     }
 
-    /// The rest of a line from `at`, without blanks before it and without a `\` that joins nothing.
+    /// Rest of a line from `at`, without leading blanks and without a `\` that continues nothing.
     fn trimmed(&self, at: u32, line: &LogicalLine) -> Span {
         let bytes = self.source.bytes();
         let n_blanks = bytes[at as usize..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -267,7 +267,7 @@ impl Parser<'_> {
     }
 }
 
-/// The end of a logical line's content: joins that nothing but the end of the file follows are left out.
+/// End of a logical line's content, without continuations that only the end of the file follows.
 pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
     let mut end = line.span.end;
     for join in line.joins.iter().rev() {
@@ -280,7 +280,7 @@ pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
     end
 }
 
-/// The first line of some text, as far as a message shows it.
+/// First line of a text, shortened for a message.
 fn excerpt(text: &[u8]) -> String {
     let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     let shown = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]);
