@@ -1,14 +1,14 @@
-//! `trcrpt -O`: the sub-options by their names.
+//! Sub-options of `trcrpt -O`.
 
 use super::console::{Failure, Message};
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::filter::seconds;
 use tfbc::spelling::{closest, hint};
 
-/// The most lines that a page may have.
+/// Maximum lines per page.
 const MAX_PAGE: u64 = 500;
 
-/// What `-O help` prints.
+/// Text of `-O help`.
 pub const HELP: &str = "\
 2line=on|off           the text on a line of its own, behind the columns' (off)
 component=on|off       the component of an event: no trace that is read here has any (off)
@@ -30,7 +30,7 @@ timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed secon
                        2 elapsed seconds and delta microseconds, 3 no times (0)
 ";
 
-/// Every name, for suggestions.
+/// Names of all sub-options, for suggestions.
 const NAMES: [&str; 18] = [
     "2line",
     "component",
@@ -52,7 +52,7 @@ const NAMES: [&str; 18] = [
     "timestamp",
 ];
 
-/// Every option with its values, or up to its `=` if these are numbers.
+/// Every sub-option with its values, or up to `=` if the value is a number.
 pub fn values() -> Vec<String> {
     let values = |name: &'static str| {
         let values: &[&str] = match name {
@@ -65,10 +65,10 @@ pub fn values() -> Vec<String> {
     std::iter::once(String::from("help")).chain(NAMES.into_iter().flat_map(values)).collect()
 }
 
-/// What `-O` sets.
+/// Settings of `-O`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportSettings {
-    /// Columns that are switched on.
+    /// Selected columns.
     columns: Vec<Column>,
     timestamp: Timestamp,
     two_lines: bool,
@@ -106,16 +106,18 @@ impl Default for ReportSettings {
 }
 
 impl ReportSettings {
-    /// Reads the values of all `-O` flags; later settings win.
+    /// Parses the values of all `-O` flags; later settings win.
     pub fn parse(options: &[String]) -> Result<Self, Failure> {
         let mut settings = Self::default();
         for option in options.iter().flat_map(|list| list.split([',', ' '])).filter(|option| !option.is_empty()) {
-            settings.set(option).map_err(|message| Failure::Say(Message::Usage, format!("-O {option}: {message}")))?;
+            settings
+                .set(option)
+                .map_err(|message| Failure::Error(Message::Usage, format!("-O {option}: {message}")))?;
         }
         Ok(settings)
     }
 
-    /// Switches a column on or off.
+    /// Turns a column on or off.
     pub fn show(&mut self, column: Column, on: bool) {
         self.columns.retain(|known| *known != column);
         if on {
@@ -123,7 +125,7 @@ impl ReportSettings {
         }
     }
 
-    /// The columns of the report.
+    /// Columns of the report.
     pub fn columns(&self) -> Columns {
         Columns::new(&self.columns, self.timestamp).on_two_lines(self.two_lines)
     }

@@ -8,13 +8,13 @@ use tfbc::time_zone::TimeZone;
 /// Flags of the commands that show dates.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ZoneArgs {
-    /// Show and take dates of AIX traces in universal time, whatever TZ says
+    /// Show and read dates of AIX traces in UTC, regardless of TZ
     #[arg(long)]
     utc: bool,
 }
 
 impl ZoneArgs {
-    /// The zone that `TZ` names, with a warning if it names none.
+    /// Time zone from `TZ`; warns if the name is unknown.
     pub fn zone(&self, console: &Console) -> TimeZone {
         let value = std::env::var_os("TZ").unwrap_or_default();
         if self.utc || value.is_empty() {

@@ -1,7 +1,7 @@
-//! `trcdead`: the events that a killed session left in memory.
+//! `trcdead`: recovers the events that a killed session left in memory.
 
 use super::control::ChannelArg;
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use crate::{CommonArgs, overwrite};
 use clap::Args;
 use std::ffi::OsString;
@@ -14,10 +14,10 @@ use tfbc_recorder::session::{self, Error, QNX};
 #[derive(Debug, Clone, Args)]
 #[command(about = "Recover the events of a trace that was killed, as AIX's trcdead does", after_help = AFTER_HELP)]
 pub struct TrcdeadArgs {
-    /// Write the events here, in place of LOG.dead beside the trace's log
+    /// File for the events, instead of LOG.dead beside the trace's log
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Keep a file of the same name as FILE.old
+    /// Keep an existing file of the same name as FILE.old
     #[arg(short = 'c')]
     keeps_old: bool,
     #[command(flatten)]
@@ -37,19 +37,19 @@ Examples:
 
 impl TrcdeadArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.recover(&console);
         (console, ending)
     }
 
-    fn recover(&self, console: &Console) -> Ending {
+    fn recover(&self, console: &Console) -> CommandResult {
         let channel = self.channel.number_up_to(QNX)?;
         let sessions = session::sessions().map_err(super::failure)?;
         let found = sessions.into_iter().find(|session| session.channel == channel);
         let session = found.ok_or_else(|| failure(session::absent(channel)))?;
         let path = self.output.clone().unwrap_or_else(|| beside(&session.log, channel));
-        // The log holds the events that are not in memory any more.
+        // The log contains the events that are no longer in memory.
         overwrite::refuse([Some(&*path)], [&*session.memory, &session.log])?;
         if self.keeps_old && !session.is_alive && path.exists() {
             let old = with_end(&path, ".old");
@@ -65,13 +65,13 @@ fn failure(error: Error) -> Failure {
     match error {
         Error::NotActive { channel } => {
             let text = format!("no killed trace of channel {channel} is in memory: there is nothing to recover");
-            Failure::Say(Message::NothingToRecover, text)
+            Failure::Error(Message::NothingToRecover, text)
         }
         error => super::failure(error),
     }
 }
 
-/// Where events go when it is not said: beside the session's own log, or where that is when it is a stream.
+/// Default output: beside the session's log, or in the default directory if that log was a stream.
 fn beside(log: &Path, channel: usize) -> PathBuf {
     if !log.as_os_str().is_empty() {
         return with_end(log, ".dead");
