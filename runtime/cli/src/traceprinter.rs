@@ -16,7 +16,7 @@ use tfbc::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
 use tfbc::records::RecordSummary;
 use tfbc::report::ReportError;
 use tfbc::traceprinter::{self, Layout, LineFormat, PrintOptions};
-use tfbc_recorder::place::{self, QNX_LOG};
+use tfbc_recorder::paths::{self, QNX_LOG};
 use tfbc_vm::TextBuf;
 
 /// Flags of `traceprinter`.
@@ -24,7 +24,7 @@ use tfbc_vm::TextBuf;
 #[command(about = "Print QNX kernel logs, as QNX's traceprinter does", after_help = EXAMPLES)]
 pub struct TraceprinterArgs {
     /// Log; `-` is standard input. By default tracelogger's log: /dev/shmem/tracebuffer.kev or your own
-    #[arg(short = 'f', value_name = "FILE", default_value_os_t = place::to_read(QNX_LOG), hide_default_value = true)]
+    #[arg(short = 'f', value_name = "FILE", default_value_os_t = paths::to_read(QNX_LOG), hide_default_value = true)]
     file: PathBuf,
     /// Output file
     #[arg(short = 'o', value_name = "FILE")]
@@ -161,7 +161,7 @@ impl TraceprinterArgs {
     /// Ends the command for an unreadable log. In the 6.4 layout, it prints what that tool prints.
     fn refused(&self, console: &Console, refusal: &KevRefusal) -> CommandResult {
         let is_missing = matches!(&refusal.kind, KevRefusalKind::Io(error) if error.kind() == ErrorKind::NotFound);
-        let is_default = self.file == place::to_read(QNX_LOG);
+        let is_default = self.file == paths::to_read(QNX_LOG);
         let hint = if is_missing && is_default { ": name the log with -f" } else { "" };
         let said = format!("cannot read {}: {refusal}{hint}", self.file.display());
         if self.compat.is_none() || matches!(refusal.kind, KevRefusalKind::Io(_)) {

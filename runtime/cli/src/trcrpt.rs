@@ -20,7 +20,7 @@ use tfbc::groups;
 use tfbc::ids::IdSet;
 use tfbc::report::ReportOptions;
 use tfbc::time_zone::TimeZone;
-use tfbc_recorder::place::{self, AIX_LOG};
+use tfbc_recorder::paths::{self, AIX_LOG};
 
 /// Format file of an AIX system.
 const SYSTEM_FORMATS: &str = "/etc/trcfmt";
@@ -179,7 +179,7 @@ impl TrcrptArgs {
         }
         let unnamed = self.files.is_empty();
         if unnamed {
-            self.files.push(place::to_read(AIX_LOG));
+            self.files.push(paths::to_read(AIX_LOG));
         }
         let ending = self.dispatch(&console, unnamed);
         (console, ending)

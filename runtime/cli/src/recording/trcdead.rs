@@ -7,7 +7,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tfbc_recorder::place;
+use tfbc_recorder::paths;
 use tfbc_recorder::session::{self, Error, QNX};
 
 /// Flags of `trcdead`.
@@ -76,7 +76,7 @@ fn beside(log: &Path, channel: usize) -> PathBuf {
     if !log.as_os_str().is_empty() {
         return with_end(log, ".dead");
     }
-    with_end(&place::to_write(if channel == QNX { place::QNX_LOG } else { place::AIX_LOG }), ".dead")
+    with_end(&paths::to_write(if channel == QNX { paths::QNX_LOG } else { paths::AIX_LOG }), ".dead")
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {
