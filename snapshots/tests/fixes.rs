@@ -1,5 +1,5 @@
-//! What fixes of findings do to generated and damaged format files: a safe one takes its finding away, makes no other, and
-//! leaves what events print as it is; fixing comes to an end, where nothing is left to fix.
+//! Fixes on generated and damaged format files. A safe fix removes its diagnostic, causes no other, and keeps the text
+//! of events. Fixing ends at a fixed point.
 
 use tfbc_authoring::fix::{FixLevel, fix};
 use tfbc_compiler::{Options, compile};
@@ -10,7 +10,7 @@ use tfbc_snapshots::reference::Line;
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Layout, Limits, Machine};
 
-/// Files of an ordinary run.
+/// Default number of files.
 const CASES: u64 = 60;
 
 fn sources(text: &[u8]) -> Sources {
@@ -23,7 +23,7 @@ fn bytes(sources: &Sources) -> &[u8] {
     sources.get(SourceId(0)).expect("a source").bytes()
 }
 
-/// Damages of the kinds that people make and lints know.
+/// Damages a text in ways that users do and lints find.
 fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..1 + rng.below(6) {
@@ -51,7 +51,7 @@ fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What each event of a case prints by other sources; `None` where they do not compile.
+/// Text of each event with other sources; `None` if they do not compile.
 fn texts(case: &Case, text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let blob = compile(&sources(text), &Options::default()).blob?;
     let mut runner =
@@ -81,14 +81,14 @@ fn apply(text: &[u8], found: &Diagnostic) -> Vec<u8> {
     out
 }
 
-/// Codes of findings, sorted.
+/// Codes of diagnostics, sorted.
 fn codes(found: &[Diagnostic]) -> Vec<&'static str> {
     let mut codes: Vec<&str> = found.iter().map(|found| found.code.code).collect();
     codes.sort_unstable();
     codes
 }
 
-/// Each safe fix alone takes away its finding, and perhaps others, and makes none.
+/// Checks that each safe fix alone removes its diagnostic, and perhaps others, and adds none.
 fn check_each(text: &[u8], seed: u64) -> usize {
     let found = compile(&sources(text), &Options::default()).diagnostics;
     let safe: Vec<&Diagnostic> = found.iter().filter(|found| found.fix.as_ref().is_some_and(|fix| fix.safe)).collect();
@@ -108,7 +108,7 @@ fn check_each(text: &[u8], seed: u64) -> usize {
     safe.len()
 }
 
-/// Fixing comes to a fixed point; what is left there helps no more.
+/// Checks that fixing reaches a fixed point.
 fn check_all(text: &[u8], wanted: FixLevel) -> Vec<u8> {
     let fixed = fix(sources(text), &Options::default(), wanted);
     let again = fix(fixed.sources.clone(), &Options::default(), wanted);
