@@ -191,7 +191,7 @@ pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<S
                 let hint = super::closest(&path.to_string_lossy(), &[BUILT_IN]);
                 let mut hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                 if let Some("safe" | "all") = path.to_str() {
-                    hint = format!("; a value of --fix follows a `=`: `--fix={}`", path.display());
+                    hint = format!("; write --fix with `=`: `--fix={}`", path.display());
                 }
                 let text = format!("cannot read {}: {error}{hint}", path.display());
                 return Err(Failure::Error(Message::Unreadable, text));

@@ -18,10 +18,7 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
             let shown = error.to_string();
             let lines = shown.lines().map(|line| format!("{}:{line}", path.display()));
             let text = lines.collect::<Vec<_>>().join("\n");
-            Failure::Error(
-                Message::Formats,
-                format!("{text} (--context takes a table of what hooks tell: docs/context.md)"),
-            )
+            Failure::Error(Message::Formats, format!("{text} (--context needs a context table: see docs/context.md)"))
         }
         error => Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display())),
     })?;

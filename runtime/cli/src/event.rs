@@ -188,7 +188,7 @@ impl EventArgs {
         out.push(b'\n');
         let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
-            let text = format!("no definition applies to event {}", display_event(class, event));
+            let text = format!("event {} has no definition that applies", display_event(class, event));
             console.note(format!("{text}{}", known_events(&catalog)));
         }
         Ok(ending)
@@ -354,7 +354,7 @@ pub(super) fn parse_hex(words: &[String]) -> Result<Vec<u8>, Failure> {
             } else {
                 ""
             };
-            return Err(usage(format!("`{other}` in `{word}` is no hex digit{hint}")));
+            return Err(usage(format!("`{other}` in `{word}` is not a hex digit{hint}")));
         }
         digits.extend(word_digits.chars().filter_map(|char| char.to_digit(16)));
     }

@@ -75,8 +75,9 @@ impl LanguageArgs {
         };
         for setting in &self.dialect {
             let Some((name, value)) = setting.split_once('=') else {
-                let text =
-                    format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
+                let text = format!(
+                    "`{setting}` is not a dialect setting: expected NAME=VALUE (`--dialect help` lists all settings)"
+                );
                 return Err(Failure::Error(Message::Usage, text));
             };
             if Dialect::is_of_report(name.trim()) {

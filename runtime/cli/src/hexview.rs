@@ -52,7 +52,7 @@ impl HexviewArgs {
         }
         let set = self.load(console)?;
         if let Some(blob) = set.blobs().next() {
-            let text = format!("{} is a blob: the parts of a template are known of its source only", blob.display());
+            let text = format!("{} is a blob: hexview needs the source of the template", blob.display());
             return Err(Failure::Error(Message::Formats, text));
         }
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;

@@ -30,7 +30,11 @@ pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<
                 return Err(refused(&"no file in this directory is a trace"));
             }
             if !left_out.is_empty() {
-                console.note(format_args!("{}: left out, since no traces: {}", path.display(), named(&left_out)));
+                console.note(format_args!(
+                    "{}: skipped because they are not traces: {}",
+                    path.display(),
+                    named(&left_out)
+                ));
             }
             drop_members(&mut found, args);
             traces.append(&mut found);

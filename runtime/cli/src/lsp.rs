@@ -16,7 +16,7 @@ impl LspArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
         if io::stdin().is_terminal() {
-            console.note("a language server: an editor starts it and speaks to it (Control-D ends it)");
+            console.note("this is a language server, which editors start; press Control-D to end it");
         }
         Ok(if tfbc_lsp::serve_stdio() { Status::Well } else { Status::Failed })
     }

@@ -30,7 +30,7 @@ pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Res
         match trace::open(path, args)? {
             AnyTrace::Aix(log) => logs.push(*log),
             AnyTrace::Kev(log) => {
-                let text = format!("{} is a log of QNX: only traces of AIX can be merged or written raw", log.name());
+                let text = format!("{} is a QNX log: only AIX traces can be merged or written raw", log.name());
                 return Err(unreadable(text));
             }
         }

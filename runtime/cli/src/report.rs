@@ -129,7 +129,10 @@ impl ReportArgs {
             return super::print(console, formats::dialect_help(), None);
         }
         if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
-            return Err(Failure::Error(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
+            return Err(Failure::Error(
+                Message::Usage,
+                String::from("--follow needs exactly one trace, a file or a pipe"),
+            ));
         }
         if self.follow && self.sort == SortArg::Time {
             let text = "--sort time needs the whole log, and --follow waits for more of it: leave one of them out";
@@ -262,7 +265,7 @@ impl ReportArgs {
         let processes = trcrpt::processes("--pid", &self.pid)?;
         if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
             let name = String::from_utf8_lossy(name);
-            let text = format!("--pid: `{name}` is no process id: expected a number (--exec takes names)");
+            let text = format!("--pid: `{name}` is not a process id: expected a number (--exec takes names)");
             return Err(Failure::Error(Message::Usage, text));
         }
         Ok(processes)
@@ -272,7 +275,7 @@ impl ReportArgs {
     fn pids(&self) -> Result<Option<BTreeSet<u64>>, Failure> {
         let processes = self.processes()?;
         if processes.as_ref().is_some_and(|processes| processes.interrupts) {
-            let text = "--pid: INTR is for traces of AIX, and this is a log of QNX: expected numbers";
+            let text = "--pid: INTR is for AIX traces, but this is a QNX log: expected numbers";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(processes.map(|processes| processes.pids))
@@ -307,7 +310,7 @@ impl ReportArgs {
         let usage = |text: String| Failure::Error(Message::Usage, text);
         let of_aix = [(self.names.is_some(), "--names"), (self.context.is_some(), "--context")];
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
-            return Err(usage(format!("{flag} is for traces of AIX, and this is a log of QNX")));
+            return Err(usage(format!("{flag} is for AIX traces, but this is a QNX log")));
         }
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
@@ -393,7 +396,7 @@ fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
 }
 
 /// Error text for `--except` if it names everything that `--only` names.
-const NOTHING_LEFT: &str = "it names all events that --only names, so none is left";
+const NOTHING_LEFT: &str = "it names all events that --only names, so no event is left";
 
 /// Value of `--to`: an output format, or a time as in earlier versions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -177,7 +177,7 @@ impl TestArgs {
             let name = path.display();
             let hint = match path.to_str() {
                 Some(form) if CoverageForm::from_str(form, false).is_ok() => {
-                    format!("; a value of --coverage follows a `=`: `--coverage={form}`")
+                    format!("; write --coverage with `=`: `--coverage={form}`")
                 }
                 _ if path.is_file() => format!("; `tfbc test --new TRACE -t {name}` writes one for a format file"),
                 _ => String::new(),
@@ -236,7 +236,7 @@ impl TestArgs {
                 }
             }
             if n_accepted == 0 && results.cases.iter_mut().filter(open).count() == 0 {
-                console.note("nothing waits to be accepted");
+                console.note("no texts are pending");
             }
         }
         if self.review {
@@ -285,10 +285,7 @@ impl TestArgs {
         let Some(form) = self.coverage else { return Ok(()) };
         let coverage = coverage::measure(suite, options);
         for file in &coverage.left_out {
-            console.warning(
-                Message::Notable,
-                format!("{file}: no coverage of what is compiled already, or does not compile"),
-            );
+            console.warning(Message::Notable, format!("{file}: no coverage, because it is a blob or does not compile"));
         }
         let text = match form {
             CoverageForm::Summary => coverage::table(&coverage, !console.quiet),
@@ -320,7 +317,7 @@ impl TestArgs {
         let text = beginning.text(directory, &catalog, &options.slices);
         let text = text.map_err(|text| Failure::Error(Message::Unreadable, text))?;
         let Some(text) = text else {
-            let text = format!("no event of {} is chosen", trace.display());
+            let text = format!("no event of {} is selected", trace.display());
             return Err(Failure::Error(Message::Unreadable, text));
         };
         if path.exists() && path != Path::new("-") {
@@ -430,7 +427,7 @@ impl ResultPrinter<'_> {
 
     fn orphans(&self, orphans: &[PathBuf]) {
         for orphan in orphans {
-            let text = format!("{}: there is no case file for this snapshot any more: delete it", orphan.display());
+            let text = format!("{}: this snapshot has no case file; delete it", orphan.display());
             self.console.warning(Message::Notable, text);
         }
     }
@@ -445,7 +442,8 @@ impl ResultPrinter<'_> {
         self.console.note(text);
         let open = results.count(Verdict::Changed) + results.count(Verdict::New);
         if open > 0 {
-            self.console.note("`tfbc test --review` asks about each; `tfbc test --accept` accepts what was shown here");
+            self.console
+                .note("`tfbc test --review` asks about each text; `tfbc test --accept` accepts all that were shown");
         }
     }
 }

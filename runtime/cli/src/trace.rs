@@ -137,7 +137,7 @@ fn warn_of_format(console: &Console, path: &Path, args: &TraceArgs) {
         && kind != given
     {
         let (name, given, kind) = (path.display(), given.name(), kind.name());
-        let text = format!("{name} begins as {kind}, and is read as {given}, since --format {given} is given");
+        let text = format!("{name} looks like {kind}, but is read as {given} because of --format {given}");
         console.warning(Message::Notable, text);
     }
 }
@@ -550,8 +550,9 @@ pub fn report_limited(console: &Console, name: &str, n_limited: u64, limits: Lim
     if n_limited > 0 {
         let Limits { turns, steps, text } = limits;
         let events = super::count(n_limited, "event");
-        let reached =
-            format!("{turns} turns (--max-turns), {steps} steps (--max-steps) or {text} bytes of text (--max-text)");
+        let reached = format!(
+            "{turns} iterations (--max-turns), {steps} steps (--max-steps) or {text} bytes of text (--max-text)"
+        );
         console.warning(Message::Notable, format!("{name}: a limit cut the text of {events}: {reached} an event"));
     }
 }
@@ -576,7 +577,8 @@ fn report_lost(console: &Console, name: &str, summary: &Summary, tables: TableLi
     ];
     for (n, what, max, flag) in lost.into_iter().filter(|(n, ..)| *n > 0) {
         let times = super::count(n, "time");
-        let text = format!("{name}: {times} a {what} was not kept beside {max} others ({flag} raises the limit)");
+        let text =
+            format!("{name}: {times} a {what} exceeded the limit of {max} and was dropped ({flag} raises the limit)");
         console.warning(Message::Notable, text);
     }
 }
@@ -592,7 +594,7 @@ fn report_damage(console: &Console, name: &str, n_damaged: u64, (read, skipped):
 /// Prints which counts of a run do not add up, which would be an internal error.
 pub fn report_imbalance(console: &Console, name: &str, imbalance: Option<Imbalance>) {
     if let Some(imbalance) = imbalance {
-        console.error(Message::Internal, format!("{name}: a fault of this program: {imbalance}"));
+        console.error(Message::Internal, format!("{name}: internal error: {imbalance}"));
     }
 }
 
@@ -605,8 +607,7 @@ pub fn n_faults(summary: &Summary) -> u64 {
 fn report_refused(console: &Console, name: &str, n_refused: u64) {
     if n_refused > 0 {
         let events = super::count(n_refused, "event");
-        let text =
-            format!("{name}: the verifier refuses the templates of {events}: `tfbc verify` on the blob says why");
+        let text = format!("{name}: the verifier refuses the templates of {events}: `tfbc verify BLOB` shows why");
         console.error(Message::Formats, text);
     }
 }

@@ -386,7 +386,7 @@ impl TrcrptArgs {
 /// Warns about a filter that no event can match.
 fn warn_of_no_match(console: &Console, filter: &Filter) {
     if filter.leaves_nothing() {
-        console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so none is left");
+        console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so no event is left");
     }
     if let Err(text) = check_times("-O starttime", filter.from_ns, "-O endtime", filter.to_ns) {
         console.warning(Message::Notable, text);

@@ -24,7 +24,8 @@ impl ZoneArgs {
         let folder = std::env::var_os("TZDIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
         TimeZone::parse(&value, folder.as_deref()).unwrap_or_else(|| {
             let expected = "expected a rule such as CET-1CEST,M3.5.0,M10.5.0/3 or the name of a zone file";
-            console.warning(Message::Notable, format!("TZ={value} is no time zone, so dates are UTC; {expected}"));
+            console
+                .warning(Message::Notable, format!("TZ={value} is not a time zone, so dates are in UTC; {expected}"));
             TimeZone::UTC
         })
     }

@@ -190,7 +190,7 @@ fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
         ("formats = []\n", "no `[[event]]`"),
         ("event = 3\n", "K03"),
         ("[[event]]\nhex = \"0\"\n", "1 hex digits, expected an even number"),
-        ("[[event]]\nhex = \"zz\"\n", "`z` is no hex digit"),
+        ("[[event]]\nhex = \"zz\"\n", "`z` is not a hex digit"),
         ("[[event]]\nhex = \"00\"\n", "expected at least the 8 of a hook word"),
         ("[[event]]\nhex = \"010a0000\"\nenv = 16\n", "`env` is 32 or 64"),
         ("[[event]]\nhex = \"010a0000\"\nenv = \"32\"\n", "`env` is a number, found a string"),
@@ -202,7 +202,7 @@ fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
         ("[[event]]\ntrace = \"nosuch.trc\"\n", "cannot read nosuch.trc"),
         ("[[event]]\nhex = \"010a000000000000\"\npid = -1\n", "`pid` is a number from 0"),
         ("[[event]]\nhex = \"010a000000000000\"\ntime = \"soon\"\n", "expected seconds"),
-        ("[[event]]\nhex = \"010a000000000000\"\nprocesses = { one = \"x\" }\n", "no process id"),
+        ("[[event]]\nhex = \"010a000000000000\"\nprocesses = { one = \"x\" }\n", "not a process id"),
         ("dialect = { level = \"LOUD\" }\n[[event]]\nhex = \"010a000000000000\"\n", "K06"),
         ("formats = \"nosuch.trcfmt\"\n[[event]]\nhex = \"010a000000000000\"\n", "nosuch.trcfmt"),
     ] {
@@ -306,7 +306,7 @@ fn parts_of_traces_of_both_vendors() {
     let all = report(&["--only", "106", "--columns", "id,pid,text", "shell.trc"]);
     let lines: Vec<_> = all.lines().collect();
     let expected =
-        format!("==== dispatch\n{}\n{}\n\n==== none\nnote: no event of the trace is chosen\n", lines[1], lines[2]);
+        format!("==== dispatch\n{}\n{}\n\n==== none\nnote: no event of the trace is selected\n", lines[1], lines[2]);
     assert_eq!(kept(&folder, "door.case.snap"), expected);
     let flags = ["-t", "user.xml", "--only", "USER:100", "--columns", "class,id,data", "user.kev"];
     let expected: String = report(&flags).split_inclusive('\n').take(3).collect();

@@ -391,7 +391,7 @@ fn a_directory_stands_for_its_traces_by_name() {
     assert_eq!(names(&out), expected);
     let (one_system, ..) = run(tfbc(&["report", "traces/a.gz", "traces/b"]).current_dir(&directory));
     assert_eq!(names(&one_system), ["==> traces/a.gz <==", "==> traces/b <=="]);
-    assert!(err.contains("traces: left out, since no traces: notes.txt"), "{err}");
+    assert!(err.contains("traces: skipped because they are not traces: notes.txt"), "{err}");
     let table: Vec<Vec<&str>> = err.lines().map(|line| line.split_whitespace().collect()).collect();
     assert!(table.contains(&vec!["2", "1", "0", "stream64", "traces/a.gz"]), "{err}");
     assert!(table.contains(&vec!["3", "2", "0", "stream64", "traces/b"]), "{err}");

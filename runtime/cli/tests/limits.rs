@@ -259,7 +259,7 @@ fn turns_and_text_have_limits() {
     for command in ["report -t a.trcfmt log", "trcrpt -t a.trcfmt log"] {
         let (out, error, _) = tfbc(world.path(), &command.replacen(" -t", " --max-turns 10 -t", 1));
         assert!(out.contains("xxxxxxxxxx [limit]"), "{out}");
-        let reached = "a limit cut the text of 1 event: 10 turns (--max-turns), 67108864 steps (--max-steps) \
+        let reached = "a limit cut the text of 1 event: 10 iterations (--max-turns), 67108864 steps (--max-steps) \
                        or 1048576 bytes of text (--max-text)";
         assert!(error.contains(reached), "{error}");
     }
@@ -280,12 +280,12 @@ fn tables_that_live_through_a_report_have_limits() {
     let timers = "report -t a.trcfmt timers";
     says(timers, None);
     says(&format!("{timers} --max-timers 4"), None);
-    let message = "timers: 1 time a timer was not kept beside 3 others (--max-timers raises the limit)";
+    let message = "timers: 1 time a timer exceeded the limit of 3 and was dropped (--max-timers raises the limit)";
     says(&format!("{timers} --max-timers 3"), Some(message));
     let processes = "report --columns pid,text processes";
     says(processes, None);
     says(&format!("{processes} --max-processes 5"), None);
-    let message = "a process or thread was not kept beside 3 others (--max-processes raises the limit)";
+    let message = "a process or thread exceeded the limit of 3 and was dropped (--max-processes raises the limit)";
     says(&format!("{processes} --max-processes 3"), Some(message));
 }
 

@@ -185,7 +185,7 @@ fn flags_of_trace_that_are_refused() {
         (&["-a", "-L", "100000", "-T", "90000"], "0454-040 a log of 100000 bytes (-L) has no room for two buffers"),
         (&["-a", "-f", "-L", "8192", "-T", "90000"], "0454-041 a log of 8192 bytes (-L) has no room for its buffer"),
         (&["-a", "-T", "100"], "0454-900 -T: a buffer has 8192 to 268435184 bytes, found 100"),
-        (&["-C", "all", "-o", "-"], "0454-900 -C and -o - do not go together"),
+        (&["-C", "all", "-o", "-"], "0454-900 -C and -o - exclude each other"),
         (&["-C", "5000"], "0454-900 -C: there is no CPU 5000: the last one is "),
         (&["-C", "two"], "0454-900 -C: `two` is no number of a CPU"),
         (&["-M"], "0454-901 flag -M is refused: "),
@@ -196,11 +196,11 @@ fn flags_of_trace_that_are_refused() {
         (&["-P", "p"], "0454-900 -P needs -A or -t"),
         (&["-a", "-g", "-A", "1"], "0454-900 -A and -t do not go with -g"),
         (&["-g"], "0454-900 -g needs -a"),
-        (&["-f", "-l"], "0454-900 -f and -l do not go together"),
+        (&["-f", "-l"], "0454-900 -f and -l exclude each other"),
         (&["-S", "-a"], "0454-900 the argument '-S' cannot be used"),
         (&["--bits", "16"], "0454-900 --bits: expected 32 or 64"),
         (&["-x", "true", "-X", "true"], "0454-900 the argument '-x <COMMAND>' cannot be used"),
-        (&["-x", "true", "-o", "-"], "0454-900 -o - and -x do not go together"),
+        (&["-x", "true", "-o", "-"], "0454-900 -o - and -x exclude each other"),
         (&["-q"], "0454-900 unexpected argument '-q'"),
         (&["my.trc"], "0454-900 unexpected argument 'my.trc'"),
         (&["-a", "-o", "/no/such/directory/log"], "0454-903 cannot write /no/such/directory/log: No such file"),
@@ -241,7 +241,7 @@ fn the_prompt() {
     let shown = out.replace("-> ", "");
     assert!(shown.starts_with("from the shell\ntrcon     begin the collection\ntrcoff "), "{out}");
     assert_eq!(out.matches("-> ").count(), 7, "{out}");
-    assert_eq!(err, "0454-900 `trcno` is no command: `?` lists them; did you mean `trcon`?\n");
+    assert_eq!(err, "0454-900 `trcno` is not a command: `?` lists all commands; did you mean `trcon`?\n");
     let ids = bench.ids(&["-d", "001,002", "my.trc"]);
     assert_eq!(ids, ["001", "002", "001", "002"]);
     // The end of the input ends the trace, too.
@@ -440,10 +440,7 @@ fn a_log_of_qnx() {
     let child = bench.command("tracelogger", &["-n", "0", "-r", "-f", "ring.kev"]).spawn().unwrap();
     wait_until("trace", || bench.is_on(8));
     let (_, err, status) = bench.run("tracelogger", &[]);
-    assert_eq!(
-        (err, status),
-        (format!("error: a trace is under way already: `kill -INT {0}` ends it\n", child.id()), 1)
-    );
+    assert_eq!((err, status), (format!("error: a trace is already running: `kill -INT {0}` ends it\n", child.id()), 1));
     signal("INT", &child.id().to_string());
     assert_eq!(ended(child), (String::new(), "0 events\n".into(), 0));
     for (args, expected) in [

@@ -156,7 +156,7 @@ fn a_time_zone_that_is_none_is_named_once_and_counts_as_utc() {
         ] {
             let (out, err, status) = zoned(value, flags);
             assert_eq!((out.lines().next(), status), (Some(date), 0), "{program} {flags:?} {value}: {err}");
-            assert_eq!(err.matches("TZ=Nowhere/None is no time zone").count(), n_warnings, "{err}");
+            assert_eq!(err.matches("TZ=Nowhere/None is not a time zone").count(), n_warnings, "{err}");
             assert_eq!(err.lines().count(), n_warnings, "{err}");
         }
     }
@@ -693,7 +693,7 @@ fn the_same_through_tfbc_report() {
     assert_eq!(out.lines().nth(1), Some("kread          ls             1"));
     for (args, part) in [
         (["--columns", "id,exce"], "did you mean `exec`?"),
-        (["--pid", "ksh"], "`ksh` is no process id"),
+        (["--pid", "ksh"], "`ksh` is not a process id"),
         (["--cpu", "x"], "--cpu: `x` is no CPU"),
         (["--tid", "x"], "--tid: `x` is no thread id"),
         (["--names", "/no/such"], "cannot read /no/such"),

@@ -89,7 +89,7 @@ fn production_forms_are_read() {
     let directory = directory(update, &[]);
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0, "{error}");
-    assert!(error.contains("0454-905 up.trc:5: `* /etc/trcfmt` stands here again"), "{error}");
+    assert!(error.contains("0454-905 up.trc:5: `* /etc/trcfmt` is repeated here"), "{error}");
     assert!(error.contains("fmt: 2 added, 1 replaced, 1 deleted; up.undo.trc takes it back"), "{error}");
     let format = read(&directory, "fmt");
     assert!(
@@ -159,7 +159,7 @@ fn a_stanza_twice_in_an_update_draws_a_warning() {
     let directory = directory("+ 040 1.0 \"A\"\n+ 040 1.0 \"B\"\n", &[]);
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0);
-    assert!(error.contains("0454-022 up.trc:3: stanza 040 stands here again: the one of line 2 is lost"), "{error}");
+    assert!(error.contains("0454-022 up.trc:3: stanza 040 is repeated here: the one in line 2 is lost"), "{error}");
     assert_eq!(read(&directory, "fmt"), format!("{FORMAT}040 1.0 \"B\"\n"));
     refused("+ 040 1.1 \"A\"\n+ 040 1.0 \"B\"\n", &["up"], &["0454-066 up.trc:3: stanza 040"]);
 }

@@ -79,7 +79,7 @@ fn cast(word: &str) -> String {
             Some(text) => {
                 format!("**`{word}`** The value is shown as this code shows what it reads. `{inner}`: {text}")
             }
-            None => format!("**`{word}`** An unknown cast: the value prints as without one."),
+            None => format!("**`{word}`** Unknown cast: the value prints without it."),
         },
     }
 }
@@ -96,7 +96,7 @@ fn named(project: &Project, key: &str, document: &Document, facts: &StanzaFacts,
                 let text = shown(project.get(&place.key)?, *line);
                 format!("Inserts stanza `{}`:\n\n{}", spelt(*id), fenced("trcfmt", &text))
             }
-            None => format!("Inserts stanza `{}`, which none of the files has.", spelt(*id)),
+            None => format!("Inserts stanza `{}`, which is not in any of the files.", spelt(*id)),
         },
         Symbol::Function(name) => match project.functions_of(name).last() {
             Some((place, whole)) => fenced("trcfmt", &shown(project.get(&place.key)?, *whole)),
@@ -113,7 +113,7 @@ fn named(project: &Project, key: &str, document: &Document, facts: &StanzaFacts,
                 function.map_or(String::from("this stanza"), |function| format!("the function `{}`", function.name));
             let assigned = project.places_of(&symbol).into_iter().find(|(_, makes)| *makes);
             let value = assigned.and_then(|(place, _)| assignment(document, facts, at, place.span));
-            let value = value.map_or(String::from("It is never assigned, and so 0."), |text| fenced("trcfmt", &text));
+            let value = value.map_or(String::from("It is never assigned, so it is 0."), |text| fenced("trcfmt", &text));
             format!("**`${name}`** macro of {whose}: a number of 64 bits, 0 at first.\n\n{value}")
         }
     })
@@ -168,7 +168,7 @@ fn about_field(field: &xml::XmlField) -> String {
     let place = match (field.offset, field.width) {
         (Some(offset), Some(width)) => format!("bytes {offset} to {}", offset.saturating_add(width).saturating_sub(1)),
         (Some(offset), None) => format!("from byte {offset}"),
-        (None, _) => String::from("behind the text before it"),
+        (None, _) => String::from("after the preceding string"),
     };
     format!("**`{}`** {}; {place} of the payload.", field.label, xml::describe(field))
 }

@@ -90,11 +90,11 @@ pub fn refuse(project: &Project, label: &FieldLabel, new: &str) -> Option<String
     let facts = project.get(&label.key)?.xml()?;
     let bad = new.chars().find(|c| matches!(c, '%' | '<' | '>' | '&' | '"' | '\'') || c.is_control());
     if let Some(bad) = bad {
-        return Some(format!("a label cannot hold `{bad}`"));
+        return Some(format!("a label cannot contain `{bad}`"));
     }
     if canonical(new) != new || new.is_empty() {
-        return Some(String::from("a label is not empty, and has single blanks between its words alone"));
+        return Some(String::from("a label needs at least one word, and single blanks between words"));
     }
     let is_taken = facts.fields_of(label.owner).any(|field| field.label == new);
-    is_taken.then(|| format!("the format has a field `{new}` already"))
+    is_taken.then(|| format!("the format already has a field `{new}`"))
 }

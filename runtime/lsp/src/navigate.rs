@@ -54,8 +54,8 @@ pub fn renamed(project: &Project, key: &str, offset: u32) -> Result<Span, String
     match project.symbol_at(key, offset) {
         Some((Symbol::Local { .. } | Symbol::Function(_), span)) => Ok(span),
         Some((Symbol::Predefined(name), _)) => Err(format!("`${name}` is predefined")),
-        Some((Symbol::Stanza(_), _)) => Err(String::from("the id of a stanza is the hook's")),
-        None => Err(String::from("no name that can be changed stands here")),
+        Some((Symbol::Stanza(_), _)) => Err(String::from("a stanza cannot be renamed: its name is the hook id")),
+        None => Err(String::from("there is no name here that can be renamed")),
     }
 }
 
@@ -98,19 +98,19 @@ fn refuse(project: &Project, symbol: &Symbol, new: &str) -> Option<String> {
         Symbol::Function(_) if KEYWORDS.contains(&new) => Some(format!("`{new}` is a keyword")),
         Symbol::Function(_) => {
             let is_taken = !project.functions_of(new).is_empty();
-            is_taken.then(|| format!("there is a function `{new}` already"))
+            is_taken.then(|| format!("a function `{new}` already exists"))
         }
         Symbol::Local { key, line, within, .. } => {
             if vocabulary::predefined(new).is_some() {
                 return Some(format!("`${new}` is predefined"));
             }
             if subroutine(new).is_some_and(|id| new.len() == 3 || project.has_stanza(id)) {
-                return Some(format!("`${new}` is the stanza of that id"));
+                return Some(format!("`${new}` already names the stanza with this id"));
             }
             let (_, facts) = project.get(key)?.stanza(*line)?;
             let is_taken =
                 facts.names.iter().any(|name| name.text == new && name.within == *within && !is_function(name));
-            is_taken.then(|| format!("`{new}` is another name here already"))
+            is_taken.then(|| format!("the name `{new}` is already used here"))
         }
         Symbol::Predefined(_) | Symbol::Stanza(_) => None,
     }

@@ -200,7 +200,7 @@ impl Session {
                 let SemanticTokensRangeParams { text_document, range, .. } = read(params)?;
                 self.tokens_within(&text_document, range)
             }
-            _ => Err(RequestError::new(ErrorCode::MethodNotFound, format!("there is no method `{method}`"))),
+            _ => Err(RequestError::new(ErrorCode::MethodNotFound, format!("unknown method `{method}`"))),
         }
     }
 

@@ -142,7 +142,7 @@ pub(crate) fn map() -> io::Result<()> {
     }
     let magic = Trconflag.magic.compare_exchange(0, MAGIC, Ordering::SeqCst, Ordering::SeqCst);
     if magic.is_err_and(|found| found != MAGIC) {
-        return Err(io::Error::other(format!("{} is no control page of this version", path.display())));
+        return Err(io::Error::other(format!("{} is not a control page of this version", path.display())));
     }
     let folder = FOLDER.get_or_init(|| folder.into_os_string().into_vec());
     if folder.contains(&0) || folder.len() > 400 {

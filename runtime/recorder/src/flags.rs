@@ -159,7 +159,7 @@ impl Flags {
                     None if bits.is_empty() => words.next(),
                     None => return Err(Notice::usage(format!("unknown flag `{word}`"))),
                 };
-                flags.bits = Some(value.ok_or_else(|| Notice::usage("--bits: a value is missing: 32 or 64"))?);
+                flags.bits = Some(value.ok_or_else(|| Notice::usage("--bits: the value is missing: 32 or 64"))?);
                 continue;
             }
             let mut letters = match word.strip_prefix('-') {
@@ -176,7 +176,7 @@ impl Flags {
                 }
                 let rest: String = letters.by_ref().collect();
                 let value = if rest.is_empty() { words.next() } else { Some(rest) };
-                let value = value.ok_or_else(|| Notice::usage(format!("-{flag}: a value is missing")))?;
+                let value = value.ok_or_else(|| Notice::usage(format!("-{flag}: the value is missing")))?;
                 flags.set(flag, value);
             }
         }
@@ -278,7 +278,7 @@ impl Flags {
         }
         if self.single && self.circular {
             return Err(Notice::usage(
-                "-f and -l do not go together: one buffer stops when it is full, or it goes round",
+                "-f and -l exclude each other: a single buffer either stops when it is full or wraps",
             ));
         }
         if self.generic && !self.background && self.program.is_none() {
@@ -307,13 +307,13 @@ impl Flags {
             return Err(Notice::usage(format!("{flag}: there is no {what} {missing}")));
         }
         if self.propagation.is_some() && processes.is_empty() && self.threads.is_empty() {
-            return Err(Notice::usage("-P needs -A or -t: it says what follows from these processes and threads"));
+            return Err(Notice::usage("-P needs -A or -t, which name the processes or threads to start from"));
         }
         if processes.is_empty() && (threads.is_empty() || self.threads.iter().any(is_all)) {
             return Ok(None);
         }
         if self.generic {
-            return Err(Notice::usage("-A and -t do not go with -g: a generic channel has the events of all programs"));
+            return Err(Notice::usage("-A and -t cannot be used with -g: a generic channel records all programs"));
         }
         Ok(Some(Chosen { processes, threads, propagation }))
     }
@@ -324,7 +324,7 @@ impl Flags {
             return Ok(None);
         }
         if self.output.as_deref() == Some(Path::new("-")) {
-            return Err(Notice::usage("-C and -o - do not go together: one stream has no log for each CPU"));
+            return Err(Notice::usage("-C and -o - exclude each other: a stream cannot have one log per CPU"));
         }
         if self.cpus.iter().any(|list| list.trim() == "all") {
             return Ok(Some(CpuLogs::All));
@@ -389,7 +389,7 @@ impl Flags {
         let mut warnings = Vec::new();
         let mut warn = |number, text: &str| warnings.push(Notice::new(number, text));
         if let Some(flag) = self.allocation {
-            warn(8, &format!("-{flag} is ignored: where AIX's kernel has its buffers means nothing here"));
+            warn(8, &format!("-{flag} is ignored: the location of kernel buffers does not exist on this system"));
         }
         if options.cpu_ids && options.trace == Width::W32 {
             warn(17, "-p is ignored: only events of a 64-bit trace have room for a CPU");
@@ -404,7 +404,7 @@ impl Flags {
             options.symbols = false;
         }
         if let Some(registers) = &self.registers {
-            warn(47, &format!("-r {registers} is ignored: programs cannot read these registers here"));
+            warn(47, &format!("-r {registers} is ignored: programs cannot read these registers on this system"));
         }
         warnings
     }
@@ -436,7 +436,7 @@ fn takes_value(flag: char) -> bool {
 }
 
 fn not_a_flag(word: &str) -> Notice {
-    Notice::usage(format!("`{word}` is no flag: a log is named with -o"))
+    Notice::usage(format!("`{word}` is not a flag: name the log with -o"))
 }
 
 /// Parses a number of bytes.
@@ -504,7 +504,7 @@ pub fn words(text: &str) -> Result<Vec<String>, Notice> {
         }
     }
     if let Some(mark) = quote {
-        return Err(Notice::usage(format!("a {mark} has no end in `{text}`")));
+        return Err(Notice::usage(format!("the {mark} in `{text}` is not closed")));
     }
     words.extend(word);
     Ok(words)

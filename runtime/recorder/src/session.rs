@@ -102,20 +102,20 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Active { channel, pid } => write!(f, "channel {channel} has a session already, process {pid}"),
+            Error::Active { channel, pid } => write!(f, "channel {channel} already has a session, process {pid}"),
             Error::NotActive { channel } => write!(f, "channel {channel} has no session"),
             Error::Dead { channel } => write!(f, "the session of channel {channel} was killed"),
             Error::Overwritten { channel } => {
                 write!(f, "the header of the memory of channel {channel}'s session was overwritten")
             }
             Error::Interactive { channel, pid } => {
-                write!(f, "the session of channel {channel} ends at its prompt, that of process {pid}")
+                write!(f, "the session of channel {channel} is interactive: it ends at the prompt of process {pid}")
             }
             Error::NoChannel { channel } => write!(f, "there is no channel {channel}"),
-            Error::NoFreeChannel => write!(f, "the channels 1 to 7 all have sessions"),
+            Error::NoFreeChannel => write!(f, "channels 1 to 7 all have sessions"),
             Error::Memory { path, source } => write!(f, "cannot use {} as shared memory: {source}", path.display()),
             Error::Log { path, source } => write!(f, "cannot write {}: {source}", path.display()),
-            Error::Process(source) => write!(f, "the session's process cannot run: {source}"),
+            Error::Process(source) => write!(f, "cannot run the session's process: {source}"),
         }
     }
 }

@@ -287,7 +287,7 @@ impl Given<'_, '_> {
             match (name.parse(), table.text(name, found)) {
                 (Ok(pid), Some(path)) => drop(names.insert(pid, path.value.as_bytes().to_vec())),
                 (Err(_), _) => {
-                    let text = format!("`{name}` is no process id: expected a number");
+                    let text = format!("`{name}` is not a process id: expected a number");
                     table.refuse(&BAD_VALUE, super::fields::span_of(key.span()), text, found);
                 }
                 _ => {}
@@ -358,7 +358,7 @@ pub fn parse_hex(text: &str) -> Result<Vec<u8>, (u32, String)> {
     for (at, char) in text.char_indices().skip(start).filter(|(_, char)| !char.is_whitespace()) {
         match char.to_digit(16) {
             Some(digit) => digits.push(digit as u8),
-            None => return Err((at as u32, format!("`{char}` is no hex digit"))),
+            None => return Err((at as u32, format!("`{char}` is not a hex digit"))),
         }
     }
     if !digits.len().is_multiple_of(2) {

@@ -40,7 +40,7 @@ impl<'t> Fields<'t> {
             if known.contains(&name) {
                 continue;
             }
-            let text = format!("there is no key `{name}` here");
+            let text = format!("unknown key `{name}`");
             let mut error = Diagnostic::error(&UNKNOWN_KEY, self.source, span_of(key.span()), text);
             error.help = Some(match closest(name, known) {
                 Some(close) => format!("did you mean `{close}`?"),

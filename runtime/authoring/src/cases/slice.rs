@@ -110,7 +110,7 @@ impl SelectedText {
     fn shown(self, slice: &Slice, limited: bool) -> EventText {
         let mut notes = Vec::new();
         if self.n_events == 0 {
-            notes.push(String::from("no event of the trace is chosen"));
+            notes.push(String::from("no event of the trace is selected"));
         } else if slice.first.is_some_and(|first| self.n_events < first) {
             notes.push(format!("the trace has {} of them", self.n_events));
         }
@@ -229,7 +229,7 @@ fn filter(slice: &Slice) -> Result<Filter, String> {
 pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -> Result<RecordOptions, String> {
     let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
-        return Err(format!("`{key}` is for traces of AIX, and {} is a log of QNX", slice.trace.display()));
+        return Err(format!("`{key}` is for AIX traces, but {} is a QNX log", slice.trace.display()));
     }
     let ids = |key: &str, list: &Option<String>| {
         let Some(list) = list else { return Ok(None) };

@@ -100,6 +100,6 @@ pub(super) fn describe(kind: PointKind, name: &str) -> String {
         PointKind::EnumDefault => format!("default \"{name}\""),
         PointKind::Holds => format!("condition on {name} holds"),
         PointKind::Fails => format!("condition on {name} does not hold"),
-        PointKind::Rest => String::from("what stands from here on"),
+        PointKind::Rest => String::from("the rest of the stanza"),
     }
 }

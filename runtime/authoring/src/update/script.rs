@@ -131,18 +131,18 @@ impl fmt::Display for UpdateFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             UpdateFault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
-            UpdateFault::RepeatedMagic => f.write_str("`* /etc/trcfmt` stands here again"),
+            UpdateFault::RepeatedMagic => f.write_str("`* /etc/trcfmt` is repeated here"),
             UpdateFault::BadLine { found } => write!(
                 f,
-                "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza goes on only behind a `\\` at line end)"
+                "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza continues only after a `\\` at the line end)"
             ),
             UpdateFault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
             UpdateFault::BadVersion { id } => {
-                write!(f, "stanza {}: expected version and release such as `1.0` behind the id", display_id(id.0))
+                write!(f, "stanza {}: expected version and release such as `1.0` after the id", display_id(id.0))
             }
             UpdateFault::Older { id, version, known } => write!(
                 f,
-                "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it all the same)",
+                "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it anyway)",
                 display_id(id.0),
                 version.0,
                 version.1,
@@ -151,9 +151,9 @@ impl fmt::Display for UpdateFault {
             ),
             UpdateFault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
             UpdateFault::Repeated { id, first } => {
-                write!(f, "stanza {} stands here again: the one of line {first} is lost", display_id(id.0))
+                write!(f, "stanza {} is repeated here: the one in line {first} is lost", display_id(id.0))
             }
-            UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is comment too"),
+            UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line belongs to the comment"),
             UpdateFault::Changed => f.write_str(
                 "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
             ),

@@ -28,7 +28,7 @@ fn refusal(notice: Notice) -> Failure {
 fn failure(error: Error) -> Failure {
     let (message, text) = match error {
         Error::Active { channel: QNX, pid } => {
-            (Message::Active, format!("a trace is under way already: `kill -INT {pid}` ends it"))
+            (Message::Active, format!("a trace is already running: `kill -INT {pid}` ends it"))
         }
         Error::Active { channel, pid } => {
             let stop = control::spelt("trcstop", channel);

@@ -78,7 +78,7 @@ impl Prompt {
 
     fn unknown(&self, line: &str) {
         let hint = hint(line, &["trcon", "trcoff", "quit"]);
-        self.console.error(Message::Usage, format!("`{line}` is no command: `?` lists them{hint}"));
+        self.console.error(Message::Usage, format!("`{line}` is not a command: `?` lists all commands{hint}"));
     }
 
     fn say(&self, text: &str) {
