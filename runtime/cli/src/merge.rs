@@ -2,7 +2,7 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
-use super::trace::{self, Reporter, TraceArgs, Wanted, announce};
+use super::trace::{self, Reporter, SystemOptions, TraceArgs, report_counts};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tfbc::catalog::Catalog;
@@ -48,7 +48,7 @@ pub fn run(
     mut logs: Logs,
     options: &ReportOptions,
     product: &Product<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &SystemOptions<'_>,
     output: Option<&Path>,
 ) -> CommandResult {
     let verbose = wanted.verbose;
