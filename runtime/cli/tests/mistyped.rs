@@ -1,6 +1,6 @@
-//! Command lines that people mistype or misunderstand: each message leads to the mend.
+//! Mistyped or misunderstood command lines: each message leads to the correction.
 //!
-//! The words of a line are those that name what was found or what was expected, and the flag or command that helps.
+//! The words of a row name the value found, the value expected, and the flag or command that helps.
 #![cfg(target_os = "linux")]
 
 use crate::common::command;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A command line, in which `''` is an empty word, its exit status, and words of its message.
+/// Command line, in which `''` is an empty word; exit status; words of the message.
 type Line = (&'static str, i32, &'static [&'static str]);
 
 const REPORT: &[Line] = &[
@@ -228,7 +228,7 @@ fn run(directory: &Path, line: &str) -> (String, String, i32) {
 #[track_caller]
 fn check(lines: &[Line]) {
     let directory = directory();
-    // The folder of shared memory may be there: the recorder makes it as a command starts.
+    // The directory of shared memory is created when a command starts.
     let files = || {
         let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
         names.filter(|name| name != "memory").collect::<BTreeSet<_>>()
@@ -243,7 +243,7 @@ fn check(lines: &[Line]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No mistake leaves a file behind.
+    // No failed command leaves a file behind.
     assert_eq!(files(), before);
 }
 
