@@ -80,7 +80,7 @@ Examples:
   tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
   tfbc event -t my.trcfmt --env 32 010a00000000000a
   tfbc report -t defs.xml log.kev                a QNX log with its event definitions
-  tfbc explain S07                               what a diagnostic means";
+  tfbc explain S07                               explain a diagnostic";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -95,11 +95,11 @@ Examples:
 Examples:
   tfbc check a.trcfmt
   tfbc check --message-format short --strict *.trcfmt
-  tfbc check --fix --dry-run a.trcfmt            show what would be mended
-  tfbc check --fix a.trcfmt                      mend it
-  tfbc check --allow S47 --deny C4x a.trcfmt     warnings to leave out, and to take for errors
+  tfbc check --fix --dry-run a.trcfmt            show the repairs as a diff
+  tfbc check --fix a.trcfmt                      repair it
+  tfbc check --allow S47 --deny C4x a.trcfmt     hide warnings, or turn them into errors
   tfbc check --message-format sarif a.trcfmt > findings.sarif
-  tfbc check defs.xml                            event definitions of QNX")]
+  tfbc check defs.xml                            QNX event definitions")]
     Check(compile::CheckArgs),
     /// Translate format files between AIX's templates and QNX's event definitions
     #[command(after_help = "\
@@ -123,8 +123,8 @@ Examples:
   tfbc report --no-heading - < trace.stream      standard input, no heading
   tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
   trace -o - | tfbc report --follow --grep exec -
-  tfbc report --stats --to tsv trace.log         how often each hook was met
-  tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
+  tfbc report --stats --to tsv trace.log         count the events of each hook
+  tfbc report -t defs.xml --defined log.kev      a QNX log with event definitions
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),
     /// Format one event given in hex
@@ -140,14 +140,14 @@ Examples:
   tfbc test --new boot.trc -t my.trcfmt          write a first case file, boot.case.toml
   tfbc test                                      run the case files here and below
   tfbc test --review                             look at each change, and accept or reject it
-  tfbc test --accept                             accept what the last run has shown
-  tfbc test --coverage                           what the events reach of the format files
+  tfbc test --accept                             accept the texts that the last run showed
+  tfbc test --coverage                           which parts of the format files events reach
   tfbc test --report junit --report-file out.xml tests/")]
     Test(Box<test::TestArgs>),
     /// Show the report of some events again after every save of a format file
     #[command(after_help = "\
 Examples:
-  tfbc watch my.trcfmt boot.trc                  the first events, and what is wrong with my.trcfmt
+  tfbc watch my.trcfmt boot.trc                  the first events, and problems in my.trcfmt
   tfbc watch my.trcfmt boot.trc --only 15b --columns id,elapsed,text
   tfbc watch -t defs.xml log.kev --only USER --first 5")]
     Watch(watch::WatchArgs),
@@ -169,14 +169,14 @@ Examples:
     #[command(after_help = "\
 Examples:
   tfbc info trace.log
-  tfbc info -t a.trcfmt trace.log                which ids have no template there")]
+  tfbc info -t a.trcfmt trace.log                also list ids without a template")]
     Info(info::InfoArgs),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
   tfbc disasm a.tfbc
   tfbc disasm a.tfbc 15b                         one hook
-  tfbc disasm a.xml USER:65                      one event of QNX")]
+  tfbc disasm a.xml USER:65                      one QNX event")]
     Disasm(blob::DisasmArgs),
     /// Verify blobs
     #[command(after_help = "\
@@ -186,7 +186,7 @@ Examples:
     /// Serve editors: diagnostics, hover, completion and more, over the Language Server Protocol
     #[command(after_help = "\
 Examples:
-  tfbc lsp                                       what an editor is told to start")]
+  tfbc lsp                                       the command to enter in the editor")]
     Lsp(lsp::LspArgs),
     /// Print the instruction table
     #[command(after_help = "\

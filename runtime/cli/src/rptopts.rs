@@ -10,23 +10,23 @@ const MAX_PAGE: u64 = 500;
 
 /// Text of `-O help`.
 pub const HELP: &str = "\
-2line=on|off           the text on a line of its own, behind the columns' (off)
-component=on|off       the component of an event: no trace that is read here has any (off)
+2line=on|off           the text on a separate line after the columns (off)
+component=on|off       the component column; always empty here (off)
 cpuid=on|off           the CPU column (off)
 endtime=SECONDS        only events up to this time since the trace began, such as 12.5
 exec=on|off            the PROCESS NAME column (off)
-filename=on|off        the column of the log that an event came from (off)
-hist=on|off            behind the report, how often each hook occurs in it (off)
+filename=on|off        the column with the log of each event (off)
+hist=on|off            after the report, count the events of each hook (off)
 ids=on|off             the ID column (on)
 pagesize=0..500        lines between two headings; 0 for a single heading (0)
 pid=on|off             the PID column (off)
-PURR=on|off            times of the PURR register: no trace that is read here has any (off)
-removedups=on|off      with -m, leave out events that two logs hold (on)
-reportedcpus=on|off    the column of how many CPU logs go on; also reportedprocessors (off)
+PURR=on|off            times of the PURR register; these traces have none (off)
+removedups=on|off      with -m, leave out duplicates of events (on)
+reportedcpus=on|off    the number of CPU logs that continue; also reportedprocessors (off)
 starttime=SECONDS      only events from this time since the trace began on
 svc=on|off             the SYSTEM CALL column (off)
 tid=on|off             the TID column (off)
-timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,
+timestamp=0|1|2|3      0 elapsed seconds and delta milliseconds, 1 elapsed seconds only,
                        2 elapsed seconds and delta microseconds, 3 no times (0)
 ";
 

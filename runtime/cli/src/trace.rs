@@ -572,13 +572,11 @@ pub fn report_over_work(console: &Console, name: &str, n_over_work: u64, max: Ma
 /// Prints which tables of the report were full.
 fn report_lost(console: &Console, name: &str, summary: &Summary, tables: TableLimits) {
     let lost = [
-        (summary.n_timers_lost, "timer", tables.timers, "--max-timers"),
-        (summary.n_processes_lost, "process or thread", tables.processes, "--max-processes"),
+        (summary.n_timers_lost, "timers", tables.timers, "--max-timers"),
+        (summary.n_processes_lost, "processes or threads", tables.processes, "--max-processes"),
     ];
     for (n, what, max, flag) in lost.into_iter().filter(|(n, ..)| *n > 0) {
-        let times = super::count(n, "time");
-        let text =
-            format!("{name}: {times} a {what} exceeded the limit of {max} and was dropped ({flag} raises the limit)");
+        let text = format!("{name}: more than {max} {what} at once: {n} dropped ({flag} raises the limit)");
         console.warning(Message::Notable, text);
     }
 }

@@ -49,10 +49,10 @@ pub struct TrcevgrpArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Groups are names for lists of hooks: trcrpt -D GROUP reports these hooks alone, -K GROUP all
-others. They are kept as SWservAt stanzas, as odmget exports them on AIX, in the file of --file,
-else of the environment variable TRCEVGRP_FILE, else in tfbc/trcevgrp of the configuration
-directory ($XDG_CONFIG_HOME or ~/.config). The reserved groups tidhk and gka are built in.
+Groups are names for lists of hooks: trcrpt -D GROUP reports only these hooks, -K GROUP all others.
+They are stored as SWservAt stanzas, as odmget exports them on AIX. The file is the one of --file,
+or of the environment variable TRCEVGRP_FILE, or tfbc/trcevgrp in the configuration directory
+($XDG_CONFIG_HOME or ~/.config). The reserved groups tidhk and gka are built in.
 
 Examples:
   trcevgrp -l                                         list all groups

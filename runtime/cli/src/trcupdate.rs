@@ -49,7 +49,7 @@ The update is read from FILE.trc:
   + 010 1.1 L=APPL \"LABEL\" \\
       X4                     add this stanza, or replace the one of hook 010
   - 020                      delete the stanza of hook 020
-  # text                     comment; also with * in place of #
+  # text                     comment; * works like #
 
 A stanza replaces one of the same or an older version. The whole resulting format file is compiled
 before anything is written; if anything is wrong, it is left as it was. FILE.undo.trc takes the

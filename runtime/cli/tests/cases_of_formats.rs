@@ -183,7 +183,7 @@ fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
         out + &err
     };
     let shown = wrong(&CASE.replace("hex = \"010a0000 00000000\"", "hexa = \"00\""));
-    assert!(shown.contains("error[K02]: there is no key `hexa` here\n --> door.case.toml:9:1\n"), "{shown}");
+    assert!(shown.contains("error[K02]: unknown key `hexa`\n --> door.case.toml:9:1\n"), "{shown}");
     assert!(shown.contains("did you mean `hex`?") && !shown.contains("K05"), "{shown}");
     for (text, expected) in [
         ("formats = [", "K01"),
@@ -236,7 +236,7 @@ fn snapshots_without_a_case_are_named() {
     test(&folder, &["--update"]);
     write(&folder, "gone.case.snap", "---\nsource: x\n---\ntext\n");
     let (_, err, status) = test(&folder, &[]);
-    assert!(err.contains("gone.case.snap: there is no case file"), "{err}");
+    assert!(err.contains("gone.case.snap: this snapshot has no case file"), "{err}");
     assert_eq!(status, 0);
     assert_eq!(test(&folder, &["--strict"]).2, 1);
 }

@@ -192,8 +192,8 @@ fn what_cannot_be_followed_is_refused() {
     for (args, part) in [
         (&["log"][..], "an AIX 64-bit trace log cannot be followed"),
         (&["s.Z"], "cannot be followed"),
-        (&["s", "s"], "--follow takes one trace"),
-        (&["."], "--follow takes one trace"),
+        (&["s", "s"], "--follow needs exactly one trace"),
+        (&["."], "--follow needs exactly one trace"),
         (&["s", "-o", "out"], "cannot be used with"),
     ] {
         let running = Running::start(directory.path(), &[&["report", "--follow"], args].concat());

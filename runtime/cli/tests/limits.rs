@@ -275,18 +275,18 @@ fn tables_that_live_through_a_report_have_limits() {
     let world = world(&[("a.trcfmt", formats.as_bytes()), ("timers", &log(&timers)), ("processes", &log(&processes))]);
     let says = |args: &str, message: Option<&str>| {
         let (_, error, _) = tfbc(world.path(), args);
-        assert_eq!(error.contains("was not kept"), message.is_some(), "{args}: {error}");
+        assert_eq!(error.contains(" at once: "), message.is_some(), "{args}: {error}");
         assert!(message.is_none_or(|message| error.contains(message)), "{args}: {error}");
     };
     let timers = "report -t a.trcfmt timers";
     says(timers, None);
     says(&format!("{timers} --max-timers 4"), None);
-    let message = "timers: 1 time a timer exceeded the limit of 3 and was dropped (--max-timers raises the limit)";
+    let message = "timers: more than 3 timers at once: 1 dropped (--max-timers raises the limit)";
     says(&format!("{timers} --max-timers 3"), Some(message));
     let processes = "report --columns pid,text processes";
     says(processes, None);
     says(&format!("{processes} --max-processes 5"), None);
-    let message = "a process or thread exceeded the limit of 3 and was dropped (--max-processes raises the limit)";
+    let message = "more than 3 processes or threads at once: ";
     says(&format!("{processes} --max-processes 3"), Some(message));
 }
 

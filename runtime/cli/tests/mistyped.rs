@@ -49,8 +49,8 @@ const REPORT: &[Line] = &[
     ("tfbc report --from -1 shell.trc", 1, &["'-1'", "expected seconds", "12.5"]),
     ("tfbc report --from 1s shell.trc", 1, &["'1s'", "expected seconds", "12.5"]),
     ("tfbc report --until shell.trc", 1, &["--until <SECONDS>", "expected seconds"]),
-    ("tfbc report --only 106 --except 106 shell.trc", 1, &["--except", "none is left"]),
-    ("tfbc report --only USER --except USER user.kev", 1, &["--except", "none is left"]),
+    ("tfbc report --only 106 --except 106 shell.trc", 1, &["--except", "no event is left"]),
+    ("tfbc report --only USER --except USER user.kev", 1, &["--except", "no event is left"]),
     ("tfbc report --only xyz shell.trc", 1, &["`xyz`", "2, 3 or 4 hex digits"]),
     ("tfbc report --only USR user.kev", 1, &["`USR` is no class", "`USER`?"]),
     ("tfbc report --only USER:2000 user.kev", 1, &["`2000` is no event", "0 to 1023"]),
@@ -143,7 +143,7 @@ const EVENTS: &[Line] = &[
     ("tfbc hexview -t pump.trcfmt 0A1B0000", 1, &["no file 0A1B0000", "--env (AIX)", "--class and --id (QNX)"]),
     ("tfbc hexview -t user.xml --id 65 00", 1, &["--id 65 needs the class"]),
     ("tfbc hexview -t pump.trcfmt --only 0A9 shell.trc", 1, &["--only 0A9", "`tfbc info`"]),
-    ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "source only"]),
+    ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "hexview needs the source"]),
 ];
 
 const OF_VENDORS: &[Line] = &[
@@ -153,7 +153,7 @@ const OF_VENDORS: &[Line] = &[
     ("trcrpt shell.trc -d 106", 1, &["-d", "options come before files"]),
     ("trcrpt -z shell.trc", 1, &["'-z'", "Usage: trcrpt"]),
     ("trcrpt -d xyz shell.trc", 1, &["`xyz`", "hex digits"]),
-    ("trcrpt -d 106 -k 106 shell.trc", 0, &["-k", "-d", "none is left"]),
+    ("trcrpt -d 106 -k 106 shell.trc", 0, &["-k", "-d", "no event is left"]),
     ("trcrpt -O exec shell.trc", 1, &["-O exec", "`exec=on`", "`-O help`"]),
     ("trcrpt -O exec=yes shell.trc", 1, &["exec=on or exec=off"]),
     ("trcrpt -O timestamp shell.trc", 1, &["`timestamp=0`"]),

@@ -194,7 +194,7 @@ fn flags_of_trace_that_are_refused() {
         (&["-t", "1,x"], "0454-900 -t: `x` is no number of a thread"),
         (&["-A", "1", "-P", "x"], "0454-900 -P: expected n (none), t (threads) or p (processes), found `x`"),
         (&["-P", "p"], "0454-900 -P needs -A or -t"),
-        (&["-a", "-g", "-A", "1"], "0454-900 -A and -t do not go with -g"),
+        (&["-a", "-g", "-A", "1"], "0454-900 -A and -t cannot be used with -g"),
         (&["-g"], "0454-900 -g needs -a"),
         (&["-f", "-l"], "0454-900 -f and -l exclude each other"),
         (&["-S", "-a"], "0454-900 the argument '-S' cannot be used"),

@@ -62,7 +62,7 @@ fn what_is_no_flag_is_named() {
         assert_eq!(error.number, 900, "{text}");
         assert!(error.text.contains(named), "{text}: {error}");
     }
-    assert!(words("-m 'no end").unwrap_err().text.contains("' has no end"));
+    assert!(words("-m 'no end").unwrap_err().text.contains("is not closed"));
     assert_eq!(words("a\\").unwrap(), ["a"]);
     assert_eq!(words("  '' \"\"x ").unwrap(), ["", "x"]);
 }

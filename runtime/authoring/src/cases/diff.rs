@@ -1,4 +1,4 @@
-//! What differs between two texts, as people read it.
+//! Unified diff of two texts.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
@@ -17,7 +17,7 @@ pub struct NamedText<'t> {
     pub text: &'t str,
 }
 
-/// A unified diff from `old` to `new`, both without line end behind the last line.
+/// Unified diff from `old` to `new`, which have no line end after the last line.
 pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
     let (old_text, new_text) = (ended(old.text), ended(new.text));
     let mut out = String::new();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! * /etc/trcfmt          first line
-//! + 010 1.1 "A" \        adds a stanza, or replaces the one with its id; goes on as in format files
+//! + 010 1.1 "A" \        adds a stanza, or replaces the one with its id; continues as in format files
 //!   X4
 //! - 020                  deletes
 //! # or *                 comment

@@ -3,7 +3,7 @@
 //! ```text
 //! # undo: 5120 bytes 9AE16A3B -> 5000 bytes 0011AABB      the file that the update made, and the one before it
 //! # place: 4711+56 -> 4700+80                             56 bytes at 4711 become 80 at 4700 of the old file,
-//! + 020 1.0 "OLD" X4                                      which are the first 80 behind `+ `
+//! + 020 1.0 "OLD" X4                                      which are the first 80 after `+ `
 //! ```
 //!
 //! The sums are CRC-32. A line end that was added before the stanza appears as a word in the comment, such as `\r\n`.

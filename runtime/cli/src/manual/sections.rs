@@ -36,9 +36,9 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }
 
-const WELL: ListRow = ("0", "No problem. A closed pipe is none.");
+const WELL: ListRow = ("0", "Success, also if the output pipe was closed.");
 const DAMAGED: ListRow =
-    ("2", "The output is complete, but the trace holds damaged or cut events, which messages name by offset.");
+    ("2", "The output is complete, but the trace contains damaged or cut events; messages name their offsets.");
 
 fn exit_status(command: &str) -> Vec<ListRow> {
     match command {
@@ -53,23 +53,20 @@ fn exit_status(command: &str) -> Vec<ListRow> {
             WELL,
             ("1", "Usage, unreadable input, errors in event definitions, an output that cannot be written."),
             DAMAGED,
-            ("255", "With --compat=1.02, in place of 1."),
+            ("255", "With --compat=1.02, instead of 1."),
         ],
         "check" | "compile" => {
             vec![WELL, ("1", "Errors in the format files, and with --strict warnings; usage; unreadable files.")]
         }
         "fmt" => vec![WELL, ("1", "Errors in a file; with --check, a file would change; usage; unreadable files.")],
-        "test" => vec![WELL, ("1", "A text has changed, is new or cannot be had; no case file is found; usage.")],
+        "test" => vec![WELL, ("1", "A text has changed, is new or is missing; no case file is found; usage.")],
         "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; usage.")],
         "hexview" => {
             vec![WELL, ("1", "No template formats the event; usage, unreadable input, errors in format files.")]
         }
-        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is as it was; usage.")],
-        "install" => vec![WELL, ("1", "A foreign file has a name that is needed; usage; a file cannot be written.")],
-        "trace" => vec![
-            WELL,
-            ("1", "The trace cannot be recorded; the program of -x ended with another status than 0; usage."),
-        ],
+        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; usage.")],
+        "install" => vec![WELL, ("1", "A file of another program is in the way; usage; a file cannot be written.")],
+        "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; usage.")],
         "tfbc" => vec![
             WELL,
             ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),

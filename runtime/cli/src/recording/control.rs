@@ -37,10 +37,10 @@ pub fn spelt(command: &str, channel: usize) -> String {
 /// Flags of `trcon`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Begin the collection of a trace that is off, as AIX's trcon does",
+    about = "Turn collection of a trace on, as AIX's trcon does",
     after_help = "\
 Examples:
-  trcon                                a trace that was begun with trace -a -d
+  trcon                                a trace that was started with trace -a -d
   trcon -1                             the trace of channel 1"
 )]
 pub struct TrconArgs {
@@ -58,7 +58,7 @@ impl TrconArgs {
 /// Flags of `trcoff`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Interrupt the collection of a trace, as AIX's trcoff does",
+    about = "Turn collection of a trace off, as AIX's trcoff does",
     after_help = "\
 Examples:
   trcoff                               until trcon
@@ -79,15 +79,15 @@ impl TrcoffArgs {
 /// Flags of `trcstop`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "End a trace, as AIX's trcstop does",
+    about = "Stop a trace, as AIX's trcstop does",
     after_help = "\
 The command returns when the log is complete.
 
 Examples:
   trcstop                              the trace of channel 0
   trcstop -1                           the trace of channel 1
-  trcstop -d                           leave out what has not been written yet
-  trcstop --force                      a trace whose shared memory a program has overwritten"
+  trcstop -d                           discard events that are not written yet
+  trcstop --force                      a trace whose shared memory was overwritten"
 )]
 pub struct TrcstopArgs {
     /// Discard the events that are still in buffers

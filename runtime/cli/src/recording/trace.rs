@@ -17,7 +17,7 @@ use tfbc_recorder::session::{self, Task};
 #[derive(Debug, Clone, Args)]
 #[command(
     disable_help_flag = true,
-    about = "Record a trace of the programs that call its hooks, as AIX's trace does",
+    about = "Record the trace hooks of programs, as AIX's trace does",
     after_help = AFTER_HELP
 )]
 pub struct TraceArgs {
@@ -120,8 +120,8 @@ pub struct TraceArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Programs call the hooks of librts (docs/recording.md). trcrpt without a file reads the log that
-trace without -o has written.
+Programs call the hooks of librts (docs/recording.md). Without a file, trcrpt reads the log that
+trace writes without -o.
 
 Examples:
   trace -a; ./sample; trcstop; trcrpt      record what a program does, and show it

@@ -14,7 +14,7 @@ use tfbc_recorder::session::{self, Task};
 /// Flags of `tracelogger`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Record the events of QNX's trace functions, as QNX's tracelogger does",
+    about = "Record QNX's trace functions, as QNX's tracelogger does",
     after_help = AFTER_HELP,
     args_override_self = true
 )]
@@ -59,9 +59,9 @@ pub struct TraceloggerArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Programs call trace_logi() and the like of librts (docs/recording.md). The trace ends with its
-buffers, its seconds, or at SIGINT; traceprinter without -f reads the log that tracelogger without
--f has written.
+Programs call trace_logi() and similar functions of librts (docs/recording.md). The trace ends when
+its buffers are full, its time is over, or at SIGINT. Without -f, traceprinter reads the log that
+tracelogger writes without -f.
 
 Examples:
   tracelogger -s 10 -f my.kev; traceprinter -f my.kev
@@ -107,10 +107,10 @@ struct WithoutEffectArgs {
 const REASONS: [(&str, &str, &str); 10] = [
     ("_security", "-a", "the security class comes from the kernel"),
     ("_allocated", "-b", "buffers are allocated as they are needed"),
-    ("_flush", "-D", "events are flushed as they come"),
-    ("_mode", "-d1", "programs start and stop tracing by themselves there; here it records from the start, as with -E"),
-    ("_from_start", "-E", "so it is anyway"),
-    ("kernel_buffers", "-k", "the kernel's buffers"),
+    ("_flush", "-D", "events are flushed at once"),
+    ("_mode", "-d1", "it records from the start, as with -E; programs cannot start and stop it"),
+    ("_from_start", "-E", "it always records from the start"),
+    ("kernel_buffers", "-k", "there are no kernel buffers"),
     ("_mapped", "-M", "the log is written, not mapped"),
     ("_preserve", "-P", "there are no kernel buffers to preserve"),
     ("_reuse", "-R", "there are no kernel buffers to use again"),

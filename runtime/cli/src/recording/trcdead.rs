@@ -12,7 +12,7 @@ use tfbc_recorder::session::{self, Error, QNX};
 
 /// Flags of `trcdead`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Recover the events of a trace that was killed, as AIX's trcdead does", after_help = AFTER_HELP)]
+#[command(about = "Recover the events of a killed trace, as AIX's trcdead does", after_help = AFTER_HELP)]
 pub struct TrcdeadArgs {
     /// File for the events, instead of LOG.dead beside the trace's log
     #[arg(short = 'o', value_name = "FILE")]
@@ -26,9 +26,9 @@ pub struct TrcdeadArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-When the process of a trace is killed, the programs' events are still in shared memory. Those that
-its log has not got yet are written to a file of their own, and the memory is given back. -8 stands
-for the trace of tracelogger.
+When the process of a trace is killed, the programs' events are still in shared memory. Events that
+are not in the log yet are written to a separate file, and the memory is freed. Channel -8 is the
+trace of tracelogger.
 
 Examples:
   trcdead                              the trace of channel 0

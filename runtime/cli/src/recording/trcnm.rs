@@ -20,7 +20,7 @@ const KERNEL: &str = "/proc/kallsyms";
 
 /// Flags of `trcnm`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "List names and addresses, as AIX's trcnm does", after_help = AFTER_HELP)]
+#[command(about = "List names and addresses of symbols, as AIX's trcnm does", after_help = AFTER_HELP)]
 pub struct TrcnmArgs {
     /// Only the loader's symbols of this ELF file, instead of all its functions and data
     #[arg(short = 'a', value_name = "FILE", conflicts_with = "file")]
@@ -35,8 +35,8 @@ pub struct TrcnmArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Each line is a name and an address in hex, in the order of the addresses: trcrpt -n reads such a
-list to show addresses by name.
+Each line contains a name and an address in hex, sorted by address. trcrpt -n reads such a list to
+show addresses by name.
 
 Examples:
   trcnm ./sample > sample.names; trcrpt -x -n sample.names

@@ -1,7 +1,7 @@
 //! Event sequence of an AIX trace: the events of programs, and the events that the recorder adds.
 //!
 //! ```text
-//! 003, 00A   what the trace tells of itself and its system, ahead of all others; 00A/1 also later, for new threads
+//! 003, 00A   trace and system, before all other events; 00A/1 also later, for new threads
 //! 001, 002   collection is on, is off                       00A, 0   keeps 32-bit stamps from wrapping unseen
 //! 005        the log begins again at its first buffer       006      events were missed
 //! ```

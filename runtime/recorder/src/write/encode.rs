@@ -52,7 +52,7 @@ pub enum EncodeError {
 /// let mut bytes = Vec::new();
 /// Encoder { trace: Width::W32, cpu_ids: false }.encode(&record, record.ticks, &mut bytes)?;
 /// assert_eq!(bytes, [1, 0x0A, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50]);
-/// # Ok::<(), tfbc_recorder::write::Refusal>(())
+/// # Ok::<(), tfbc_recorder::write::EncodeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoder {
