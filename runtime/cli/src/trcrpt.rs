@@ -437,6 +437,6 @@ fn wrong(flag: &str, message: &str) -> Failure {
 fn date(flag: char, text: &str, zone: &TimeZone) -> Result<u32, Failure> {
     zone.seconds(text).ok_or_else(|| {
         let expected = "month, day, hour, minute, second and year of two digits each (MMddhhmmssyy)";
-        Failure::Error(Message::BadDate, format!("-{flag} `{text}` is no date: expected {expected}"))
+        Failure::Error(Message::BadDate, format!("-{flag} `{text}` is not a date: expected {expected}"))
     })
 }

@@ -702,7 +702,7 @@ fn memory_is_in_a_folder_of_the_users_own() {
     std::fs::write(folder.join("file"), "").unwrap();
     for name in ["open", "link", "file"] {
         let (status, said) = trace(name);
-        assert!(status == 1 && said.contains("no folder of this user's own"), "{name}: {said}");
+        assert!(status == 1 && said.contains("belongs to this user"), "{name}: {said}");
     }
     assert_eq!(std::fs::read_dir(folder.join("other")).unwrap().count(), 0);
     assert_eq!(trace("none/none").0, 1);

@@ -150,13 +150,13 @@ fn channels_without_a_session() {
         assert_eq!(bench.fails(command, &[]), message);
         let message = "0454-076 no trace is active on channel 3: `trace -a -g` starts one";
         assert_eq!(bench.fails(command, &["-3"]), message);
-        assert_eq!(bench.fails(command, &["-8"]), "0454-900 `-8` is no channel: expected -0 to -7");
-        assert_eq!(bench.fails(command, &["x"]), "0454-900 `x` is no channel: expected -0 to -7");
-        assert_eq!(bench.fails(command, &["-12"]), "0454-900 `-12` is no channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["-8"]), "0454-900 `-8` is not a channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["x"]), "0454-900 `x` is not a channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["-12"]), "0454-900 `-12` is not a channel: expected -0 to -7");
     }
     let message = "0454-121 no killed trace of channel 0 is in memory: there is nothing to recover";
     assert_eq!(bench.fails("trcdead", &[]), message);
-    assert!(bench.fails("trcdead", &["/dump"]).starts_with("0454-900 `/dump` is no channel"));
+    assert!(bench.fails("trcdead", &["/dump"]).starts_with("0454-900 `/dump` is not a channel"));
 }
 
 #[test]
@@ -187,11 +187,11 @@ fn flags_of_trace_that_are_refused() {
         (&["-a", "-T", "100"], "0454-900 -T: a buffer has 8192 to 268435184 bytes, found 100"),
         (&["-C", "all", "-o", "-"], "0454-900 -C and -o - exclude each other"),
         (&["-C", "5000"], "0454-900 -C: there is no CPU 5000: the last one is "),
-        (&["-C", "two"], "0454-900 -C: `two` is no number of a CPU"),
+        (&["-C", "two"], "0454-900 -C: `two` is not the number of a CPU"),
         (&["-M"], "0454-901 flag -M is refused: "),
         (&["-@", "wpar"], "0454-901 flag -@ is refused: "),
         (&["-A", "4194305"], "0454-900 -A: there is no process 4194305"),
-        (&["-t", "1,x"], "0454-900 -t: `x` is no number of a thread"),
+        (&["-t", "1,x"], "0454-900 -t: `x` is not the number of a thread"),
         (&["-A", "1", "-P", "x"], "0454-900 -P: expected n (none), t (threads) or p (processes), found `x`"),
         (&["-P", "p"], "0454-900 -P needs -A or -t"),
         (&["-a", "-g", "-A", "1"], "0454-900 -A and -t cannot be used with -g"),

@@ -179,7 +179,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     // In a world-writable directory another user may have created a link under this name.
     let about = fs::symlink_metadata(folder)?;
     if !about.is_dir() || about.uid() != sys::user() || about.mode() & 0o022 != 0 {
-        let why = "it is no folder of this user's own, in which nobody else may write";
+        let why = "it is not a directory that belongs to this user and that only this user can write to";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(())

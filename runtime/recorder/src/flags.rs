@@ -422,7 +422,7 @@ pub fn default_sizes(trace: Width) -> (u64, u64) {
 fn numbers<'l>(flag: &str, what: &str, lists: impl Iterator<Item = &'l String>) -> Result<Vec<u32>, Notice> {
     let words = lists.flat_map(|list| list.split([',', ' ', '\t'])).filter(|word| !word.is_empty());
     let number = |word: &str| {
-        word.parse().map_err(|_| Notice::usage(format!("{flag}: `{word}` is no number of {what}, such as 4711")))
+        word.parse().map_err(|_| Notice::usage(format!("{flag}: `{word}` is not the number of {what}, such as 4711")))
     };
     words.map(number).collect()
 }

@@ -25,7 +25,8 @@ impl ChannelArg {
         let Some(text) = &self.channel else { return Ok(0) };
         let digits = text.strip_prefix('-').unwrap_or(text);
         let number = digits.parse().ok().filter(|number| *number <= last && digits.len() == 1);
-        number.ok_or_else(|| Failure::Error(Message::Usage, format!("`{text}` is no channel: expected -0 to -{last}")))
+        number
+            .ok_or_else(|| Failure::Error(Message::Usage, format!("`{text}` is not a channel: expected -0 to -{last}")))
     }
 }
 
