@@ -1,4 +1,4 @@
-//! What a hook costs the program that traces, beside a clock and a copy, and a logger that writes text.
+//! Cost of a hook for the traced program, compared with reading a clock, a copy, and a text logger.
 //!
 //! Recorded events lie in a circular buffer, so that no disk is measured. The channel is on for all but `off`.
 

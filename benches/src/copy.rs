@@ -1,11 +1,11 @@
-//! The bundled trace `copy.trc`: a shell starts `cp`, which copies a file while `cron` opens another.
+//! Bundled trace `copy.trc`: a shell starts `cp`, which copies a file while `cron` opens another.
 //!
-//! Made for the walk through the events of one program: list the hooks, find the open event, show all opens, then those of
-//! `cp`. The words of each hook are those that `docs/hooks.md` states. Times are exact microseconds.
+//! It serves the tutorial about the events of one program: list the hooks, find the open event, show all opens, then
+//! those of `cp`. The words of each hook follow `docs/hooks.md`. Times are exact microseconds.
 
 use crate::{Hook, Process, Stamp, Width, Writer};
 
-/// Thread that the header's events name.
+/// Thread in the header's events.
 const HEADER_TID: u64 = 5;
 const START: u32 = 941_117_645; // Thu Oct 28 13:34:05 1999
 const NAMES: [&str; 5] = ["AIX", "lantern", "2", "7", "00C0FFEE4C00"];
@@ -29,7 +29,7 @@ const PROCESSES: [Process<'_>; 5] = [
     Process { pid: 6160, tid: TRACE, path: "/usr/bin/trace" },
 ];
 
-/// Trace buffers that the log has room for.
+/// Number of trace buffers in the log.
 pub const COPY_SLOTS: usize = 2;
 
 /// Trace buffers of the recording: the initial conditions, then one buffer of events of a 64-bit kernel.
@@ -75,7 +75,7 @@ impl Trace {
         self.0.put(&hook.clone().width(Width::W64), &Stamp::at(tid, usec * NS_PER_USEC));
     }
 
-    /// A call of `kopen`: its entry, the open, its return.
+    /// A call of `kopen`: entry, open, return.
     fn open(&mut self, [enters, opens, returns]: [u64; 3], tid: u64, path: &str, flags: u64, result: u64) {
         self.enter(enters, tid, "kopen", READ_CALLER);
         self.put(opens, tid, &Hook::generic(0x15B0, 0, flags, path.as_bytes()));

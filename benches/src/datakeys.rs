@@ -1,4 +1,4 @@
-//! The benchmark load of QNX user events: event definitions, and records that they show.
+//! Benchmark load of QNX user events: event definitions, and records for them.
 //!
 //! | event | payload | prints |
 //! | --- | --- | --- |
@@ -22,7 +22,7 @@ use crate::{KevEvent, KevHead, KevWriter, Rng};
 /// The class of user events.
 pub const USER: u8 = 6;
 
-/// How many codes have a name.
+/// Number of codes with a name.
 pub(crate) const N_CODES: usize = 200;
 
 /// First words of the codes' names.
@@ -35,12 +35,12 @@ pub(crate) const FAULTS: [&str; 25] = [
     "THERMAL",
 ];
 
-/// The code whose name is `AREAS[index % 8]_FAULTS[index / 8]`.
+/// Code with the name `AREAS[index % 8]_FAULTS[index / 8]`.
 pub(crate) const fn code(index: usize) -> u32 {
     0x8000_0000 | ((index % 8) as u32) << 16 | ((index / 8) as u32 * 37 + 3)
 }
 
-/// The event definitions of the load.
+/// Event definitions of the load.
 pub fn definitions() -> String {
     let name = |index: usize| format!("{}_{}", AREAS[index % 8], FAULTS[index / 8]);
     let codes: Vec<String> =
@@ -54,7 +54,7 @@ const NAMES: [&str; 8] =
 const TEXTS: [&str; 8] =
     ["open", "close", "read 512 bytes", "frame 17 of 60", "retry", "no carrier", "buffer handed over to", "ok"];
 
-/// The events that the definitions show.
+/// Events of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum UserEvent {
@@ -80,12 +80,12 @@ pub enum UserEvent {
     Address = 160,
     /// A combine of numbers, mask enums and a text.
     Message = 170,
-    /// Value enums that stand for their values.
+    /// Value enums that replace their values.
     Phases = 180,
 }
 
 impl UserEvent {
-    /// All events with their share of the mix in per cent, the frequent ones first.
+    /// All events with their share of the mix in per cent, most frequent first.
     pub const SHARES: [(UserEvent, u32); 12] = [
         (UserEvent::Value, 15),
         (UserEvent::State, 15),
@@ -101,7 +101,7 @@ impl UserEvent {
         (UserEvent::Message, 4),
     ];
 
-    /// The name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             UserEvent::Value => "value",
@@ -119,7 +119,7 @@ impl UserEvent {
         }
     }
 
-    /// The number of the event in its class.
+    /// Event number in its class.
     pub const fn id(self) -> u16 {
         self as u16
     }
@@ -135,7 +135,7 @@ impl UserEvent {
         UserEvent::Value
     }
 
-    /// Appends a payload, little-endian, filled to 8 bytes.
+    /// Appends a payload, little-endian, padded to 8 bytes.
     fn payload(self, rng: &mut Rng, out: &mut Vec<u8>) {
         let mut words = |words: [u32; 2]| words.iter().for_each(|word| out.extend(word.to_le_bytes()));
         let text = |texts: &[&'static str; 8], rng: &mut Rng| texts[rng.below(8) as usize];
@@ -178,13 +178,13 @@ impl UserEvent {
     }
 }
 
-/// A sequence number, which grows long.
+/// Sequence number, which becomes long.
 fn sequence(rng: &mut Rng) -> u32 {
     let bits = 31 - rng.below(24);
     rng.next_u32() >> (32 - bits)
 }
 
-/// A small number of either sign.
+/// Small signed number.
 fn signed(rng: &mut Rng) -> u32 {
     rng.below(4000).wrapping_sub(1000)
 }
@@ -194,7 +194,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// Records as a machine sees them, in one run of memory.
+/// Records in memory, as the machine sees them.
 ///
 /// ```
 /// use tfbc_benches::{RecordLoad, UserEvent};
@@ -205,15 +205,14 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecordLoad {
-    /// The payloads, one behind the other.
+    /// Payloads, one after the other.
     bytes: Vec<u8>,
-    /// End of each payload, and the event's number.
+    /// End of each payload, and its event number.
     records: Vec<(usize, u16)>,
 }
 
 impl RecordLoad {
-    /// A load of `n_events`, the same on every machine: of one event, or without one a mix of all
-    /// ([`UserEvent::SHARES`]).
+    /// Creates a load of `n_events`, the same on every machine: of one event, or a mix of all ([`UserEvent::SHARES`]).
     pub fn new(only: Option<UserEvent>, n_events: usize) -> Self {
         let mut rng = Rng::new(0x9E37_79B9_7F4A_7C15);
         let mut load = RecordLoad { bytes: Vec::new(), records: Vec::new() };
@@ -227,7 +226,7 @@ impl RecordLoad {
         load
     }
 
-    /// The records, in order: of class [`USER`], little-endian, wide where the payload is longer than a slot's.
+    /// Records in order: class [`USER`], little-endian, wide if the payload is longer than a slot's.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
         let mut start = 0;
         self.records.iter().map(move |&(end, event)| {
@@ -240,7 +239,7 @@ impl RecordLoad {
     }
 }
 
-/// A log of one CPU that holds nothing but the mix of user events, 10 us apart: its head, then the events' slots.
+/// Log of one CPU with only the mix of user events, 10 us apart: its header, then the slots.
 pub fn user_log(n_events: u64) -> impl Iterator<Item = Vec<u8>> {
     let writer = KevWriter { big_endian: false };
     let head = KevHead { writer, cycles_per_sec: 100_000_000, n_cpus: 1, one_clock: true };

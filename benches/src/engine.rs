@@ -4,13 +4,13 @@ use tfbc_vm::{Context, Event, Layout, Limits, Machine, PreparedEntry, Program, S
 
 use crate::{NativeText, USER};
 
-/// Text that is kept before a run forgets it, as a report writer hands over a full buffer.
+/// Text kept before a run discards it, like a full buffer of a report.
 const TEXT_BYTES: usize = 256 << 10;
 
-/// The blob of a format file: templates (`load.trcfmt`) or event definitions (`load.xml`).
+/// Compiles a format file: templates (`load.trcfmt`) or event definitions (`load.xml`).
 ///
 /// # Panics
-/// A format file with errors.
+/// If the format file has errors.
 pub fn blob(name: &str, format_file: &str) -> Vec<u8> {
     let mut sources = Sources::new();
     sources.add(Source::new(name, format_file));
@@ -18,21 +18,21 @@ pub fn blob(name: &str, format_file: &str) -> Vec<u8> {
     compiled.blob.unwrap_or_else(|| panic!("{name} compiles: {:?}", compiled.diagnostics))
 }
 
-/// The program of a blob.
+/// Opens a blob.
 ///
 /// # Panics
-/// A blob that does not verify.
+/// If the blob does not verify.
 pub fn program(blob: &[u8]) -> Program<'_> {
     Program::open(blob).expect("a blob of the compiler verifies")
 }
 
-/// A program with what running it takes, ready for the next event.
+/// A program with the state to run it.
 #[derive(Debug)]
 pub struct Engine<'b> {
     program: &'b Program<'b>,
-    /// Index of the hook or user event of each id; [`u32::MAX`] where there is none.
+    /// Index of the hook or user event per id; [`u32::MAX`] if there is none.
     hooks: Vec<u32>,
-    /// What each begins with, by environment.
+    /// Cached entries per hook, by environment.
     begins: Vec<[Option<PreparedEntry<'b>>; 4]>,
     machine: Machine,
     timers: Timers,
@@ -40,12 +40,12 @@ pub struct Engine<'b> {
 }
 
 impl<'b> Engine<'b> {
-    /// A machine for a program.
+    /// Creates a machine for a program.
     pub fn new(program: &'b Program<'b>) -> Self {
         Self::with_machine(program, Machine::new(Limits::default()))
     }
 
-    /// The same, with the machine's checked twin for every event.
+    /// Creates a machine that uses the checked interpreter for every event.
     pub fn checked(program: &'b Program<'b>) -> Self {
         Self::with_machine(program, Machine::checked(Limits::default()))
     }
@@ -59,7 +59,7 @@ impl<'b> Engine<'b> {
         Engine { program, hooks, begins, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
-    /// Formats a load, one event by the other; gives the bytes of its text, the last part of which is kept.
+    /// Formats a load one event at a time. Returns the bytes of text, of which the last part is kept.
     pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
         let Engine { program, hooks, machine, timers, text, .. } = self;
         text.clear();
@@ -76,7 +76,7 @@ impl<'b> Engine<'b> {
         n_bytes + text.len()
     }
 
-    /// The same, by beginnings that are looked up while the event before is printed.
+    /// Formats a load with lookahead: cached entries are looked up while the previous event is printed.
     pub fn run_ahead<'e>(&mut self, mut load: impl Iterator<Item = Event<'e>>) -> usize {
         let Engine { program, hooks, begins, machine, timers, text } = self;
         text.clear();
@@ -101,18 +101,18 @@ impl<'b> Engine<'b> {
         n_bytes + text.len()
     }
 
-    /// The last part of the text.
+    /// Last part of the text.
     pub fn text(&self) -> &[u8] {
         self.text.as_bytes()
     }
 }
 
-/// The id of a hook or user event.
+/// Id of a hook or user event.
 fn id_of(event: &Event<'_>) -> usize {
     event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event)).into()
 }
 
-/// Formats a load by hand, each event by `format`; gives the bytes of its text, the last part of which is kept.
+/// Formats a load with `format`, the hand-written code. Returns the bytes of text, of which the last part is kept.
 pub fn run_native<'e>(
     load: impl Iterator<Item = Event<'e>>,
     text: &mut NativeText,
@@ -130,10 +130,10 @@ pub fn run_native<'e>(
     n_bytes + text.as_bytes().len()
 }
 
-/// Asserts that the engine and the hand-written formatter print the same bytes of a load.
+/// Asserts that the engine and the hand-written formatter print the same bytes.
 ///
 /// # Panics
-/// When they do not.
+/// If they do not.
 pub fn assert_same_text<'b, 'e, L: Iterator<Item = Event<'e>> + Clone>(
     engine: &mut Engine<'b>,
     run: impl Fn(&mut Engine<'b>, L) -> usize,

@@ -1,6 +1,6 @@
 use crate::{Hook, Stamp, Width, Writer};
 
-/// A process that was alive when the trace began.
+/// A process that was running when the trace started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process<'p> {
     /// Process id.
@@ -11,7 +11,7 @@ pub struct Process<'p> {
     pub path: &'p str,
 }
 
-/// How ticks become time: `ns = ticks * multiplier / divisor`.
+/// Conversion of ticks to time: `ns = ticks * multiplier / divisor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeBase {
     /// `m` of hook 00A/25C.
@@ -20,7 +20,7 @@ pub struct TimeBase {
     pub divisor: u64,
 }
 
-/// What the trace command writes ahead of the events: hooks 003 and 00A.
+/// Events that the trace command writes before all others: hooks 003 and 00A.
 #[derive(Debug, Clone, Copy)]
 pub struct Header<'h> {
     /// Seconds from 1970 to the start.
@@ -41,14 +41,14 @@ pub struct Header<'h> {
 
 const HEADER: u16 = 0x0030;
 const UTILITY: u16 = 0x00A0;
-/// What the recorder calls itself: the words of its hooks are those of `docs/hooks.md`.
+/// Name of the recorder in its own hooks; `docs/hooks.md` describes their words.
 pub(crate) const RECORDER: &[u8] = b"tfbc\0";
 
 impl Header<'_> {
-    /// Appends the header's events, stamped with the start's ticks, as traced by the thread `tid`.
+    /// Appends the header's events, stamped with the start's ticks and traced by thread `tid`.
     ///
     /// # Panics
-    /// A name of more than 31 bytes.
+    /// If a name is longer than 31 bytes.
     pub fn write(&self, tid: u64, ticks: u64, width: Width, writer: &mut Writer) {
         let mut put = |id, kind, bytes: &[u8]| {
             writer.put(&Hook::generic(id, 0, kind, bytes).width(width), &Stamp::at(tid, ticks));
@@ -67,7 +67,7 @@ impl Header<'_> {
     }
 }
 
-/// Start time and five names of 32 bytes, each filled with NUL.
+/// Start time and five names of 32 bytes, padded with NUL.
 pub(crate) fn start_and_names(start: u32, names: [&str; 5]) -> Vec<u8> {
     let mut bytes = start.to_be_bytes().to_vec();
     for name in names {

@@ -1,14 +1,15 @@
 //! Writes QNX .kev logs.
 //!
-//! A [`KevEvent`] is what a kernel recorded; [`KevWriter`] lays it out in slots of 16 bytes: one where the payload fits 8
-//! bytes, else a begin, continuations and an end with the same stamp. [`KevHead`] is what stands before them.
+//! A [`KevEvent`] is an event recorded by a kernel. A [`KevWriter`] lays it out in slots of 16 bytes: one if the
+//! payload fits into 8 bytes, otherwise a begin, continuations and an end with the same stamp. [`KevHead`] writes the
+//! part before the slots.
 //!
 //! ```text
 //! header u32: event 0-9, class 10-14, CPU 24-29, kind 30-31   stamp u32   payload 8 bytes
 //! ```
 //!
-//! Words are in the target's byte order, text never is. A writer serves generators and tests, whose input is their
-//! author's: what cannot be written panics.
+//! Words are in the target's byte order, text is never swapped. The writer serves generators and tests, so it panics on
+//! input that cannot be written.
 
 /// Bytes of a slot.
 pub const SLOT_BYTES: usize = 16;
@@ -18,7 +19,7 @@ const BEGIN: u32 = 1 << 30;
 const CONTINUATION: u32 = 2 << 30;
 const END: u32 = 3 << 30;
 
-/// One slot as it stands in a log.
+/// One slot as stored in a log.
 pub type SlotBytes = [u8; SLOT_BYTES];
 
 /// One event.
@@ -36,7 +37,7 @@ pub struct KevEvent {
     pub payload: Vec<u8>,
 }
 
-/// Lays out events and words in one byte order.
+/// Encodes events and words in one byte order.
 ///
 /// ```
 /// use tfbc_benches::{KevEvent, KevWriter};
@@ -47,15 +48,15 @@ pub struct KevEvent {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KevWriter {
-    /// Whether the target is big-endian.
+    /// True if the target is big-endian.
     pub big_endian: bool,
 }
 
 impl KevWriter {
-    /// The slots of an event; at least one.
+    /// Slots of an event; at least one.
     ///
     /// # Panics
-    /// A number of the event does not fit its bits.
+    /// If a number of the event does not fit into its bits.
     pub fn slots(self, event: &KevEvent) -> Vec<SlotBytes> {
         let KevEvent { cpu, class, event, stamp, ref payload } = *event;
         let mut slots = Vec::new();
@@ -63,10 +64,10 @@ impl KevWriter {
         slots
     }
 
-    /// Gives each slot of an event to `put`: its CPU, class and number, its stamp and its payload.
+    /// Passes each slot of an event to `put`.
     ///
     /// # Panics
-    /// As [`KevWriter::slots`].
+    /// See [`KevWriter::slots`].
     #[inline]
     pub(crate) fn each_slot(self, key: (u8, u8, u16), stamp: u32, payload: &[u8], mut put: impl FnMut(SlotBytes)) {
         let (cpu, class, event) = key;
@@ -96,7 +97,7 @@ impl KevWriter {
         slot
     }
 
-    /// A word in the target's order.
+    /// Word in the target's byte order.
     pub fn word(self, word: u32) -> [u8; 4] {
         if self.big_endian { word.to_be_bytes() } else { word.to_le_bytes() }
     }
@@ -105,27 +106,27 @@ impl KevWriter {
         if self.big_endian { half.to_be_bytes() } else { half.to_le_bytes() }
     }
 
-    /// Words in the target's order.
+    /// Words in the target's byte order.
     pub fn words(self, words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|&word| self.word(word)).collect()
     }
 }
 
-/// What stands before the slots: the attributes that tracelogger writes, and a system page.
+/// Part of a log before the slots: the attributes of tracelogger, and a system page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KevHead {
     /// Byte order of the target.
     pub writer: KevWriter,
-    /// Cycles of the clock in a second.
+    /// Clock cycles per second.
     pub cycles_per_sec: u32,
-    /// Processors.
+    /// Number of processors.
     pub n_cpus: u16,
-    /// Whether one clock serves all processors.
+    /// True if all processors share one clock.
     pub one_clock: bool,
 }
 
 impl KevHead {
-    /// The header's text and the system page.
+    /// Text header and system page.
     pub fn to_bytes(&self) -> Vec<u8> {
         let page = self.syspage();
         let endian = if self.writer.big_endian { "BIG_ENDIAN" } else { "LITTLE_ENDIAN" };
@@ -154,7 +155,7 @@ impl KevHead {
         [text.as_bytes(), &page].concat()
     }
 
-    /// A page with the sections that readers look at: processors, clock, strings.
+    /// System page with the sections that readers use: processors, clock, strings.
     fn syspage(&self) -> Vec<u8> {
         const HEAD: u16 = 64;
         const STRINGS: &[u8] = b"generated CPU\0\0\0";

@@ -1,4 +1,4 @@
-//! A .kev log of any length: four CPUs that run threads, call the kernel, pass messages and trace their own events.
+//! Generates a .kev log of any length: four CPUs run threads, call the kernel, pass messages and trace user events.
 
 use crate::kev::{KevHead, KevWriter, SlotBytes};
 use crate::rng::Rng;
@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 
 /// Slots of a kernel buffer when it is flushed.
 const BUFFER_SLOTS: usize = 714;
-/// Buffers of the kernel, used in turn.
+/// Number of kernel buffers, used in turn.
 const N_BUFFERS: u32 = 32;
 const N_CPUS: u8 = 4;
 const CYCLES_PER_SEC: u32 = 736_629_000;
-/// Cycles from one event of a CPU to the next, on average, at 150,000 slots a second.
+/// Average cycles between two events of a CPU, for 150,000 slots per second.
 const MEAN_CYCLES: u32 = 20_000;
-/// Slots at the end that begin no combine, so that all of them end.
+/// Slots at the end in which no combine record begins, so that all of them are complete.
 const TAIL_SLOTS: u64 = 128;
 
-/// Most words of an event that [`Cpu::payload`] makes.
+/// Maximum words of an event made by [`Cpu::payload`].
 const MAX_WORDS: usize = 20;
 
 const CONTROL: u8 = 1;
@@ -33,7 +33,7 @@ const THREAD_CREATE: u16 = 24;
 const PROCESS_CREATE_NAME: u16 = 192;
 const THREAD_NAME: u16 = 320;
 
-/// A kernel call: its number, and its words fast and wide on entry and on exit, each a letter (see [`Cpu::payload`]).
+/// A kernel call: number, and fast and wide words on entry and on exit, one letter each (see [`Cpu::payload`]).
 struct Call {
     number: u16,
     entry: [&'static str; 2],
@@ -61,22 +61,22 @@ const PROCESSES: [(u32, &str); 6] = [
     (131078, "home/qnx/control-loop"),
 ];
 
-/// What a log is to hold.
+/// Settings of a generated log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KevLoad {
-    /// Slots, all kinds counted.
+    /// Number of slots of all kinds.
     pub slots: u64,
     /// Byte order of the target.
     pub big_endian: bool,
-    /// Another seed gives other times and data.
+    /// Seed of times and data.
     pub seed: u64,
-    /// Whether there are events of several slots; without them there are only those that every kernel writes most:
-    /// threads, kernel calls that do not fail, messages and interrupts.
+    /// True to include events of several slots. Otherwise the log contains only the most common events: threads,
+    /// successful kernel calls, messages and interrupts.
     pub combines: bool,
 }
 
 impl KevLoad {
-    /// The log in pieces: what stands before the slots, then the buffers.
+    /// Log in pieces: the header, then the buffers.
     ///
     /// ```
     /// use tfbc_benches::KevLoad;
@@ -112,7 +112,7 @@ impl Target {
         target
     }
 
-    /// A buffer of whole slots: BUFFER first, then what the CPUs write, each with its TIME before its first slot.
+    /// Next buffer: a BUFFER record, then the slots of the CPUs, each with a TIME record before its first slot.
     fn next_buffer(&mut self) -> Option<Vec<u8>> {
         let n = self.left.min(BUFFER_SLOTS as u64) as usize;
         let mut slots: Vec<SlotBytes> = Vec::with_capacity(n);
@@ -147,15 +147,15 @@ impl Target {
     }
 }
 
-/// One processor: its clock, and the slots that it has still to write.
+/// One processor: its clock, and its pending slots.
 struct Cpu {
     id: u8,
     cycles: u64,
     queue: VecDeque<SlotBytes>,
     needs_time: bool,
-    /// Whether every event is one of a single slot.
+    /// True if every event fits into a single slot.
     is_simple: bool,
-    /// Index in [`CALLS`] of the call that it is in.
+    /// Index in [`CALLS`] of the current call.
     in_call: Option<usize>,
     pid: u32,
     tid: u32,
@@ -184,7 +184,7 @@ impl Cpu {
         writer.each_slot(key, self.cycles as u32, payload, |slot| queue.push_back(slot));
     }
 
-    /// What a trace begins with: every process, its threads, their states and names.
+    /// State at the start of a trace: every process, its threads, their states and names.
     fn dump_state(&mut self, writer: KevWriter) {
         for (pid, name) in PROCESSES {
             let process = [writer.words(&[1, pid]), name.as_bytes().to_vec(), vec![0]].concat();
@@ -199,11 +199,11 @@ impl Cpu {
         }
     }
 
-    /// Does the next thing; `combines` tells whether its record may take several slots.
+    /// Generates the next event; `combines` allows records of several slots.
     fn act(&mut self, writer: KevWriter, rng: &mut Rng, combines: bool) {
         let wide = combines && !self.is_simple && rng.below(4) == 0;
         let cycles = rng.below(2 * MEAN_CYCLES);
-        // The last kinds are combines, or the user's.
+        // The last kinds are combine records or user events.
         let (class, event, letters) = match rng.below(if self.is_simple { 94 } else { 100 }) {
             _ if !combines => (PR_TH, self.schedule(rng), "pi"),
             0..36 => (PR_TH, self.schedule(rng), if wide { "pinn" } else { "pi" }),
@@ -221,7 +221,7 @@ impl Cpu {
         self.record(writer, cycles, class, event, &payload.as_flattened()[..4 * letters.len()]);
     }
 
-    /// Another thread becomes running, or the running one waits.
+    /// Another thread starts to run, or the running one waits.
     fn schedule(&mut self, rng: &mut Rng) -> u16 {
         self.pid = PROCESSES[rng.below(PROCESSES.len() as u32) as usize].0;
         self.tid = rng.range(1, 5);
@@ -240,14 +240,14 @@ impl Cpu {
         }
     }
 
-    /// PATHMGR: its path has no NUL where it fills the last slot.
+    /// PATHMGR event; its path has no NUL if it fills the last slot.
     fn name_a_path(&mut self, writer: KevWriter, rng: &mut Rng, cycles: u32) {
         let mut payload = writer.words(&[self.pid, self.tid]);
         payload.extend(format!("/dev/ser{}/queue-{:05}", rng.below(4), rng.below(100_000) >> rng.below(16)).bytes());
         self.record(writer, cycles, SYSTEM, 2, &payload);
     }
 
-    /// One word a letter: `p` process, `i` thread, `n` small number, `a` address, `r` rcvid, `c` connection, `t` four
+    /// One word per letter: `p` process, `i` thread, `n` small number, `a` address, `r` rcvid, `c` connection, `t` four
     /// letters of text, `f` the -1 of a failed call, `z` zero.
     fn payload(&self, writer: KevWriter, rng: &mut Rng, letters: &str) -> [[u8; 4]; MAX_WORDS] {
         let mut word = |letter: u8| match letter {

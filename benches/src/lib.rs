@@ -1,9 +1,9 @@
-//! Traces that are made, and figures that are measured.
+//! Generators of traces, and benchmark cases.
 //!
-//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests; [`shell_buffers`] tells the
-//! story of the bundled trace; [`templates`] and [`Load`] are the benchmarks' load, and [`NativeText`] formats it by
-//! hand; [`definitions`] and [`RecordLoad`] are that of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs, and [`KevLoad`] one of any length;
-//! [`TraceLoad`] is an AIX trace of any length. [`cases`] are what is measured.
+//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests, and [`shell_buffers`] the
+//! bundled trace. [`templates`] and [`Load`] are the benchmark load, and [`NativeText`] formats it by hand;
+//! [`definitions`] and [`RecordLoad`] are the load of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs,
+//! [`KevLoad`] one of any length, and [`TraceLoad`] an AIX trace of any length. [`cases`] contains the benchmarks.
 #![forbid(unsafe_code)]
 
 pub mod cases;

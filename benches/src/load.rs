@@ -1,4 +1,4 @@
-//! The benchmark load: four shapes of event, as trcfmt templates and as 64-bit AIX events.
+//! Benchmark load: four shapes of event, as trcfmt templates and as 64-bit AIX events.
 //!
 //! | shape | data | prints |
 //! | --- | --- | --- |
@@ -7,20 +7,20 @@
 //! | wakeup | pid, priority, name in two words | `WAKEUP comm=syncd pid=4711 prio=60` |
 //! | dump | generic: length and that many bytes | `DUMP len=64 data= 0A 1B … FF` |
 //!
-//! Template `i` has shape `i mod 4`; its ids begin with 100.
+//! Template `i` has shape `i mod 4`; ids start at 100.
 
 use tfbc_vm::Event;
 
 use crate::{Header, Hook, Rng, Stamp, TimeBase, Width, Writer};
 
-/// Most templates that a load can have: the ids 100 to FFF, and as many with four digits.
+/// Maximum number of templates: ids 100 to FFF, and the same number with four digits.
 pub const MAX_TEMPLATES: usize = 2 * IDS_OF_THREE_DIGITS;
 const IDS_OF_THREE_DIGITS: usize = 0x1000 - 0x100;
 
-/// The names of the flags of an ioctl event, from bit 0.
+/// Flag names of an ioctl event, from bit 0.
 pub const FLAGS: [&str; 8] = ["READ", "WRITE", "ASYNC", "PHYS", "DIRTY", "BUSY", "ERROR", "DONE"];
 
-/// The names of the operations of an ioctl event, from 0.
+/// Operation names of an ioctl event, from 0.
 pub const OPERATIONS: [&str; 16] = [
     "TCGETS",
     "TCSETS",
@@ -55,7 +55,7 @@ const COMMANDS: [&str; 12] = [
     "ksh",
 ];
 
-/// The shape of an event's data.
+/// Shape of an event's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Three fixed hex fields.
@@ -72,7 +72,7 @@ impl Shape {
     /// All shapes, in the order of the templates.
     pub const ALL: [Shape; 4] = [Shape::DiskRead, Shape::Ioctl, Shape::Wakeup, Shape::Dump];
 
-    /// The shape of a hook of the load.
+    /// Shape of a hook of the load.
     pub fn of_id(id: u16) -> Shape {
         Shape::ALL[usize::from(id >> 4 & 3)]
     }
@@ -81,7 +81,7 @@ impl Shape {
         let mut word = |bits: u32| u64::from(rng.next_u32() >> (32 - bits));
         match self {
             Shape::DiskRead => Hook::words(id, 0, &[word(32), word(24), word(16)]),
-            // The empty string is the last flag's false text; without it, `op=` would be.
+            // The empty string is the last flag's false text. Without it, `op=` would be.
             Shape::Ioctl => {
                 let flags = word(8) & word(8);
                 let magnitude = 32 - rng.below(24);
@@ -107,7 +107,7 @@ impl Shape {
         let list = |entries: Vec<String>| entries.join(", ");
         match self {
             Shape::DiskRead => r#""DISK READ" "dev=" G12 X4 "blk=" O4 X4 "cnt=" O4 X4"#.to_owned(),
-            // The empty string is the last flag's false text; without it, `op=` would be.
+            // The empty string is the last flag's false text. Without it, `op=` would be.
             Shape::Ioctl => {
                 let flags =
                     list(FLAGS.iter().enumerate().map(|(i, name)| format!("{:02X} \"{name} \"", 1 << i)).collect());
@@ -120,17 +120,17 @@ impl Shape {
     }
 }
 
-/// The hook id of template `index`.
+/// Hook id of template `index`.
 ///
 /// # Panics
-/// An index of [`MAX_TEMPLATES`] or more.
+/// If the index is [`MAX_TEMPLATES`] or more.
 pub fn template_id(index: usize) -> u16 {
     assert!(index < MAX_TEMPLATES, "there are {MAX_TEMPLATES} ids, not {index}");
     let (column, last_digit) = (index % IDS_OF_THREE_DIGITS, index / IDS_OF_THREE_DIGITS);
     0x1000 + (column as u16) * 16 + last_digit as u16
 }
 
-/// The format file of a load with this many templates, one a line.
+/// Format file with this many templates, one per line.
 pub fn templates(n_templates: usize) -> String {
     let stanza = |index: usize| {
         let id = template_id(index);
@@ -140,18 +140,17 @@ pub fn templates(n_templates: usize) -> String {
     (0..n_templates).map(stanza).collect()
 }
 
-/// Which events a load holds.
+/// Choice of events in a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
     /// One template of one shape.
     Only(Shape),
-    /// 40 % disk reads, 30 % ioctls, 25 % wakeups, 5 % dumps, over this many templates, some far more frequent than
-    /// others.
+    /// 40 % disk reads, 30 % ioctls, 25 % wakeups and 5 % dumps, over this many templates with uneven frequencies.
     Mix(usize),
 }
 
 impl Pick {
-    /// Templates that the load's format file must have.
+    /// Number of templates that the load's format file needs.
     pub fn n_templates(self) -> usize {
         match self {
             Pick::Only(_) => 4,
@@ -177,7 +176,7 @@ impl Pick {
     }
 }
 
-/// Hooks of a load with their times in ns, without end.
+/// Endless hooks of a load, with their times in ns.
 fn hooks(pick: Pick, seed: u64) -> impl Iterator<Item = (Hook, u64)> {
     let mut rng = Rng::new(seed);
     let mut time_ns = 1_000_000;
@@ -188,7 +187,7 @@ fn hooks(pick: Pick, seed: u64) -> impl Iterator<Item = (Hook, u64)> {
     })
 }
 
-/// The events of a 64-bit kernel that traces a load: first the header, then buffers of whole stamped events.
+/// Trace of a load on a 64-bit kernel: the header, then buffers of complete stamped events.
 pub fn mix_buffers(pick: Pick, n_events: usize, seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut hooks = hooks(pick, seed).take(n_events).peekable();
     let events = std::iter::from_fn(move || {
@@ -222,7 +221,7 @@ fn header() -> Vec<u8> {
     writer.take()
 }
 
-/// Events as a machine sees them, in one run of memory.
+/// Events in memory, as the machine sees them.
 ///
 /// ```
 /// use tfbc_benches::{Load, Pick};
@@ -233,14 +232,14 @@ fn header() -> Vec<u8> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// The presented buffers, one behind the other.
+    /// Events, one after the other.
     bytes: Vec<u8>,
-    /// End of each buffer, and its time in ns.
+    /// End of each event, and its time in ns.
     events: Vec<(usize, u64)>,
 }
 
 impl Load {
-    /// A load of `n_events`, the same on every machine.
+    /// Creates a load of `n_events`, the same on every machine.
     pub fn new(pick: Pick, n_events: usize) -> Self {
         let mut load = Load { bytes: Vec::new(), events: Vec::new() };
         for (hook, time_ns) in hooks(pick, 0x9E37_79B9_7F4A_7C15).take(n_events) {
@@ -255,7 +254,7 @@ impl Load {
         self.bytes.len()
     }
 
-    /// The events, in order.
+    /// Events, in order.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
         let mut start = 0;
         self.events.iter().map(move |&(end, time_ns)| {

@@ -1,10 +1,10 @@
-//! Writes log files of any length: the table of buffers stands first, and is filled in at last.
+//! Writes log files of any length. The table of buffers is at the start, and is filled in at the end.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::{Log, Width};
 
-/// A log file that grows buffer by buffer; only the sizes of its buffers are kept.
+/// Log file written buffer by buffer; only the sizes of the buffers are kept in memory.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -22,13 +22,13 @@ use crate::{Log, Width};
 #[derive(Debug)]
 pub struct LogFile<W> {
     out: W,
-    /// The log without its buffers.
+    /// Log without its buffers.
     log: Log,
     sizes: Vec<usize>,
 }
 
 impl<W: Write + Seek> LogFile<W> {
-    /// Begins a log with room for `slots` buffers; `mode` as [`Log::mode`].
+    /// Starts a log with `slots` buffers; `mode` is described at [`Log::mode`].
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,17 +1,17 @@
-//! The load's formatter written by hand: what the machine is measured against.
+//! Hand-written formatter of the load, the baseline for the machine.
 //!
-//! It prints what the templates of [`crate::templates`] print, and knows their texts and layouts at compile time. Safe
-//! code throughout: positions in the text are masked to half of a fixed window, so that no store needs a check.
+//! It prints the same as the templates of [`crate::templates`], and knows their texts and layouts at compile time. All
+//! code is safe: text positions are masked to half of a fixed window, so that no store needs a bounds check.
 
 use tfbc_vm::Event;
 
 use crate::load::{FLAGS, OPERATIONS, Shape};
 
-/// Room for one line that is no dump; positions stay below half of it.
+/// Size of a line that is not a dump; positions stay below half of it.
 pub(crate) const WINDOW: usize = 512;
 const MASK: usize = WINDOW / 2 - 1;
 
-/// Digits of a number below 1000, and how many there are.
+/// Digits of a number below 1000, and their count.
 static SMALL: [[u8; 4]; 1000] = {
     let mut table = [[0; 4]; 1000];
     let mut n = 0;
@@ -27,7 +27,7 @@ static SMALL: [[u8; 4]; 1000] = {
     table
 };
 
-/// A byte as two hex digits with a blank before them, and a byte that the next one overwrites.
+/// Byte as a blank and two hex digits, and a byte that the next one overwrites.
 pub(crate) static HEX_BYTE: [[u8; 4]; 256] = {
     let digits = b"0123456789ABCDEF";
     let mut table = [[0; 4]; 256];
@@ -39,7 +39,7 @@ pub(crate) static HEX_BYTE: [[u8; 4]; 256] = {
     table
 };
 
-/// The names of the operations; the last byte is the length.
+/// Names of the operations; the last byte is the length.
 static OPERATION_NAMES: [[u8; 16]; 16] = {
     let mut table = [[0; 16]; 16];
     let mut i = 0;
@@ -56,7 +56,7 @@ static OPERATION_NAMES: [[u8; 16]; 16] = {
     table
 };
 
-/// The names of the flags set in a low and a high half byte; the last byte is the length.
+/// Names of the flags set in a low and a high nibble; the last byte is the length.
 static FLAG_NAMES: [[[u8; 32]; 16]; 2] = {
     let mut table = [[[0; 32]; 16]; 2];
     let mut i = 0;
@@ -82,16 +82,16 @@ static FLAG_NAMES: [[[u8; 32]; 16]; 2] = {
     table
 };
 
-/// The text of formatted events.
+/// Text of formatted events.
 #[derive(Debug, Clone, Default)]
 pub struct NativeText {
-    /// Initialised room; text stands in `buf[..len]`.
+    /// Initialised buffer; the text is `buf[..len]`.
     buf: Vec<u8>,
     pub(crate) len: usize,
 }
 
 impl NativeText {
-    /// An empty text.
+    /// Creates an empty text.
     pub fn new() -> Self {
         Self::default()
     }
@@ -101,12 +101,12 @@ impl NativeText {
         &self.buf[..self.len]
     }
 
-    /// Forgets the text and keeps the room.
+    /// Clears the text and keeps the buffer.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Appends a line that is no longer than half a window.
+    /// Appends a line of at most half a window.
     #[inline(always)]
     pub(crate) fn line(&mut self, put: impl FnOnce(&mut Window<'_>)) {
         let mut line = self.window();
@@ -115,7 +115,7 @@ impl NativeText {
         self.len += n;
     }
 
-    /// Appends a text and bytes as pairs of hex digits, with a blank between two of them or without.
+    /// Appends a text, and bytes as pairs of hex digits with or without blanks between them.
     pub(crate) fn dump<const N: usize>(&mut self, head: &[u8; N], bytes: &[u8], n_blanks: usize) -> Option<()> {
         let mut line = self.window();
         line.literal(head);
@@ -125,18 +125,18 @@ impl NativeText {
         Some(())
     }
 
-    /// Bytes as pairs of hex digits behind a line's first `at` bytes, the last of which is a blank; gives the line's
-    /// length.
+    /// Writes bytes as pairs of hex digits after the first `at` bytes of a line, which end with a blank; returns the
+    /// line's length.
     #[inline(always)]
     fn spaced_pairs(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
-        // Each byte brings the blank before it; the text's last blank is the first byte's.
+        // Each byte includes the blank before it, so the text's last blank belongs to the first byte.
         let start = at - 1;
         let end = (start + 3 * bytes.len()).max(at);
         let room = self.room(end + 1).get_mut(start..=end)?;
         let (eights, rest) = bytes.as_chunks::<8>();
         let mut at = 0;
         for bytes in eights {
-            // 25 bytes at constant places: one check for eight bytes.
+            // 25 bytes at constant offsets need one bounds check for eight bytes.
             let digits: &mut [u8; 25] = room.get_mut(at..)?.first_chunk_mut()?;
             for (i, &byte) in bytes.iter().enumerate() {
                 digits[3 * i..3 * i + 4].copy_from_slice(&HEX_BYTE[usize::from(byte)]);
@@ -151,7 +151,7 @@ impl NativeText {
         Some(end + 1)
     }
 
-    /// The same without blanks.
+    /// Writes bytes as pairs of hex digits without blanks.
     #[inline(always)]
     fn pairs(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
         let end = at + 2 * bytes.len();
@@ -186,20 +186,20 @@ impl NativeText {
         self.window_at(0)
     }
 
-    /// A window whose first `at` bytes are text already.
+    /// Window whose first `at` bytes already contain text.
     #[inline(always)]
     pub(crate) fn window_at(&mut self, at: usize) -> Window<'_> {
         let Some(window) = self.room(WINDOW).first_chunk_mut() else { unreachable!("room gives what is asked") };
         Window { bytes: window, at }
     }
 
-    /// Appends the line of one event of the load; `None`, and nothing, for one that is too short.
+    /// Appends the line of one event; `None`, without output, if the event is too short.
     pub fn event(&mut self, event: &Event<'_>) -> Option<()> {
         let id = u16::from_be_bytes(*event.bytes.get(4..)?.first_chunk()?);
         self.body(id, event.bytes, 0)
     }
 
-    /// The same behind the columns of its line, which take the first `at` bytes.
+    /// Appends the text of an event after the columns of its line, which take `at` bytes.
     #[inline(always)]
     pub(crate) fn body(&mut self, id: u16, bytes: &[u8], at: usize) -> Option<()> {
         let data = bytes.get(8..)?;
@@ -214,7 +214,7 @@ impl NativeText {
     }
 }
 
-/// One line in the making.
+/// A line while it is written.
 pub(crate) struct Window<'w> {
     bytes: &'w mut [u8; WINDOW],
     pub(crate) at: usize,
@@ -240,7 +240,7 @@ impl Window<'_> {
         self.put(&hex_digits::<UPPER>(value), 8);
     }
 
-    /// The names of the eight low flags.
+    /// Appends the names of the eight low flags.
     #[inline(always)]
     pub(crate) fn flags(&mut self, flags: usize) {
         for (half, names) in FLAG_NAMES.iter().enumerate() {
@@ -267,12 +267,12 @@ impl Window<'_> {
 
 pub(crate) const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// How many characters the digit `A` is behind `:`, the one that follows `9`.
+/// Distance from `:`, which follows `9`, to `A`.
 const UPPER: u64 = 7;
-/// The same for `a`.
+/// Distance from `:` to `a`.
 pub(crate) const LOWER: u64 = 39;
 
-/// Hex digits of a number, by arithmetic on all eight at once.
+/// Hex digits of a number, computed for all eight digits at once.
 #[inline(always)]
 pub(crate) fn hex_digits<const LETTERS: u64>(value: u32) -> [u8; 8] {
     let x = u64::from(value.swap_bytes());
@@ -283,7 +283,7 @@ pub(crate) fn hex_digits<const LETTERS: u64>(value: u32) -> [u8; 8] {
     (nibbles + ASCII_ZEROS + letters * LETTERS).to_le_bytes()
 }
 
-/// The decimal digits of a number below 10^8, one a byte, the first in the lowest byte.
+/// Decimal digits of a number below 10^8, one per byte, the first in the lowest byte.
 #[inline(always)]
 fn eight_digits(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
@@ -293,7 +293,7 @@ fn eight_digits(value: u32) -> u64 {
     tens | (twos - tens * 10) << 8
 }
 
-/// The low half of a data word.
+/// Low half of a data word.
 #[inline(always)]
 fn low_half(data: &[u8; 24], word: usize) -> u32 {
     let [.., a, b, c, d] = data.as_chunks::<8>().0[word];
@@ -343,7 +343,7 @@ fn wakeup(data: &[u8], mut line: Window<'_>) -> Option<usize> {
     Some(line.at)
 }
 
-/// A text up to its NUL, with `.` for what cannot be printed.
+/// Text up to its NUL, with `.` for unprintable bytes.
 #[inline(always)]
 fn printable(text: &[u8; 16]) -> ([u8; 16], usize) {
     let [(zeros, odd), (more_zeros, more_odd)] = [0, 1].map(|half| nul_and_odd(text.as_chunks::<8>().0[half]));
@@ -354,7 +354,7 @@ fn printable(text: &[u8; 16]) -> ([u8; 16], usize) {
     (*text, len as usize)
 }
 
-/// The high bit of every byte that is NUL, and of every other one that cannot be printed.
+/// Bit masks with the high bit of every NUL byte, and of every other unprintable byte.
 #[inline(always)]
 fn nul_and_odd(bytes: [u8; 8]) -> (u64, u64) {
     const EACH: u64 = u64::MAX / 255;

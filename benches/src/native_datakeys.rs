@@ -1,8 +1,8 @@
-//! The decoder of the user events' load written by hand: what the machine is measured against.
+//! Hand-written decoder of the user event load, the baseline for the machine.
 //!
-//! It prints what the datakeys of [`crate::definitions`] print, and knows their labels, enums and layouts at compile
-//! time: an enum is a load from a table, a mask enum's texts are joined beforehand. Safe code throughout, in the window
-//! of `native.rs`.
+//! It prints the same as the datakeys of [`crate::definitions`], and knows their labels, enums and layouts at compile
+//! time. An enum is a table lookup, and the texts of mask enums are joined beforehand. All code is safe and uses the
+//! window of `native.rs`.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use crate::UserEvent;
 use crate::datakeys::{AREAS, FAULTS, N_CODES, code};
 use crate::native::{ASCII_ZEROS, LOWER, NativeText, Window, hex_digits};
 
-/// Texts by index, each behind `before`; the last byte is the length.
+/// Texts by index, each after `before`; the last byte is the length.
 const fn labels<const N: usize, const LEN: usize>(before: &str, texts: [&str; N]) -> [[u8; LEN]; N] {
     let mut table = [[0; LEN]; N];
     let mut i = 0;
@@ -23,7 +23,7 @@ const fn labels<const N: usize, const LEN: usize>(before: &str, texts: [&str; N]
     table
 }
 
-/// A text with others behind it; the last byte is the length.
+/// Appends other texts to a text; the last byte is the length.
 const fn append<const LEN: usize>(mut text: [u8; LEN], others: &[&str]) -> [u8; LEN] {
     let mut at = text[LEN - 1] as usize;
     let mut i = 0;
@@ -41,7 +41,7 @@ const fn append<const LEN: usize>(mut text: [u8; LEN], others: &[&str]) -> [u8; 
     text
 }
 
-/// For each pattern of bits the texts of those that are set, each behind a blank.
+/// For each bit pattern, the texts of the set bits, each after a blank.
 const fn flags<const N: usize, const LEN: usize>(texts: &[&str], none: &str) -> [[u8; LEN]; N] {
     let mut table = [[0; LEN]; N];
     let mut bits = 0;
@@ -70,7 +70,7 @@ static STATES: [[u8; 32]; 8] =
 static FLAGS: [[u8; 48]; 64] = flags(&["READ", "WRITE", "ASYNC", "URGENT", "LAST", "ERROR"], "");
 static PHASES: [[u8; 16]; 6] = labels(":", ["INIT", "CONFIGURE", "RUN", "SUSPEND", "RESUME", "SHUTDOWN"]);
 
-/// The names of the codes, each behind a blank.
+/// Names of the codes, each after a blank.
 static CODE_NAMES: [[u8; 16]; N_CODES] = {
     let mut table = [[0; 16]; N_CODES];
     let mut i = 0;
@@ -81,7 +81,7 @@ static CODE_NAMES: [[u8; 16]; N_CODES] = {
     table
 };
 
-/// A multiplier under which no two codes share a slot of [`CODE_SLOTS`].
+/// Multiplier with which no two codes share a slot of [`CODE_SLOTS`].
 const CODE_MULTIPLIER: u32 = {
     let mut multiplier: u32 = 0x9E37_79B1;
     while !tells_codes_apart(multiplier) {
@@ -110,7 +110,7 @@ const fn code_slot(code: u32, multiplier: u32) -> usize {
     (code.wrapping_mul(multiplier) >> (32 - CODE_BITS)) as usize
 }
 
-/// The index of the code that a slot may hold.
+/// Index of the code in each slot.
 static CODE_SLOTS: [u8; 1 << CODE_BITS] = {
     let mut slots = [0; 1 << CODE_BITS];
     let mut i = 0;
@@ -131,10 +131,10 @@ static CODES: [u32; N_CODES] = {
     codes
 };
 
-/// Bytes of a payload that are looked at; the line fits its window.
+/// Maximum bytes of a payload that are read, so that the line fits into its window.
 const LONGEST: usize = 96;
 
-/// A byte as lower-case hex digits, and how many there are.
+/// Byte as lower-case hex digits, and their count.
 static HEX_BYTE: [[u8; 4]; 256] = {
     let digits = b"0123456789abcdef";
     let mut table = [[0; 4]; 256];
@@ -148,8 +148,8 @@ static HEX_BYTE: [[u8; 4]; 256] = {
 };
 
 impl NativeText {
-    /// Appends the line of one record of the load; `None`, and nothing, for one that is too short, of another event, or
-    /// with a text that needs escapes.
+    /// Appends the line of one record. Returns `None`, without output, for a record that is too short, of another
+    /// event, or with a text that needs escapes.
     pub fn record(&mut self, event: &Event<'_>) -> Option<()> {
         const VALUE: u16 = UserEvent::Value.id();
         const MASKS: u16 = UserEvent::Masks.id();
@@ -236,7 +236,7 @@ fn name(payload: u64, rest: &[u8], line: &mut Window<'_>) -> Option<()> {
     line.literal(b"pid:");
     line.decimal(payload as u32);
     line.literal(b" name:");
-    // The text's first four bytes stand beside the number.
+    // The first four bytes of the text are in the same word as the number.
     match line.piece::<4>(payload >> 32 | 0x2020_2020 << 32) {
         ControlFlow::Continue(()) => line.text(rest),
         ControlFlow::Break(end) => end,
@@ -305,7 +305,7 @@ fn phases(payload: u64, line: &mut Window<'_>) {
 }
 
 impl Window<'_> {
-    /// Lower-case hex without leading zeros.
+    /// Appends lower-case hex without leading zeros.
     #[inline(always)]
     fn hex_min(&mut self, value: u32) {
         if let Some(byte) = HEX_BYTE.get(value as usize) {
@@ -339,7 +339,7 @@ impl Window<'_> {
         self.decimal(value.unsigned_abs());
     }
 
-    /// The digits of an octal number behind its `0`; none of zero.
+    /// Appends the digits of an octal number after its `0`; none for zero.
     #[inline(always)]
     fn octal(&mut self, value: u32) {
         if value >> 24 == 0 {
@@ -352,7 +352,7 @@ impl Window<'_> {
         self.put(&(octal_digits(value & 0xff_ffff) | ASCII_ZEROS).to_le_bytes(), 8);
     }
 
-    /// An enum's text behind its blank, where there is one.
+    /// Appends an enum's text after a blank, if there is one.
     #[inline(always)]
     fn label<const LEN: usize>(&mut self, label: Option<&[u8; LEN]>) {
         if let Some(label) = label {
@@ -360,7 +360,7 @@ impl Window<'_> {
         }
     }
 
-    /// The name of a phase behind a colon, or its number.
+    /// Appends the name of a phase after a colon, or its number.
     #[inline(always)]
     fn phase(&mut self, phase: u8) {
         let label = PHASES.get(usize::from(phase));
@@ -371,7 +371,7 @@ impl Window<'_> {
         }
     }
 
-    /// A text up to its NUL or the end; `None` where a byte needs an escape.
+    /// Appends a text up to its NUL or end; `None` if a byte needs an escape.
     #[inline(always)]
     fn text(&mut self, text: &[u8]) -> Option<()> {
         for eight in text.as_chunks::<8>().0 {
@@ -382,8 +382,7 @@ impl Window<'_> {
         Some(())
     }
 
-    /// The first `N` bytes of a text's next eight: goes on, or breaks at a NUL, or with `None` at a byte that needs an
-    /// escape.
+    /// Appends the first `N` bytes of eight. Breaks at a NUL, or with `None` at a byte that needs an escape.
     #[inline(always)]
     fn piece<const N: usize>(&mut self, piece: u64) -> ControlFlow<Option<()>> {
         const EACH: u64 = u64::MAX / 255;
@@ -398,7 +397,7 @@ impl Window<'_> {
     }
 }
 
-/// The eight octal digits of a number below 2^24, one a byte, the first in the lowest byte.
+/// Eight octal digits of a number below 2^24, one per byte, the first in the lowest byte.
 #[inline(always)]
 fn octal_digits(value: u32) -> u64 {
     let value = u64::from(value);

@@ -1,15 +1,15 @@
-//! The lines of traceprinter 1.02 by hand, for the simple events of [`crate::KevLoad`] without combines.
+//! Hand-written lines of traceprinter 1.02, for the simple events of [`crate::KevLoad`] without combine records.
 //!
 //! ```text
 //! t:0x4f829f56 CPU:02 THREAD  :THRECEIVE     pid:4098 tid:2
 //! ```
 //!
-//! Each class and event has a row: text, first word, text, second word, text. Little-endian logs only.
+//! Each class and event has a row: text, first word, text, second word, text. Only little-endian logs are supported.
 
 use crate::native::{LOWER, NativeText, Window, hex_digits};
 use crate::{KevLoad, SLOT_BYTES};
 
-/// How a word is printed.
+/// Format of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     /// Decimal.
@@ -69,22 +69,22 @@ const ROWS: [Row; 36] = [
     (7, 4, "COMM    :SND_PULSE_EXE scoid:", Hex, " pid:", Dec, ""),
 ];
 
-/// A row with its texts in fixed room.
+/// A row with its texts in fixed-size arrays.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     head: ([u8; 48], usize),
     first: Word,
     middle: ([u8; 16], usize),
     second: Word,
-    /// What ends the line.
+    /// Text at the end of the line.
     tail: ([u8; 2], usize),
 }
 
-/// Prints slots by hand.
+/// Hand-written printer of slots.
 #[derive(Debug, Clone)]
 pub struct NativeKev {
     rows: Vec<Shown>,
-    /// By class and event: an index of `rows`, or [`NONE`].
+    /// Index into `rows` by class and event, or [`NONE`].
     by_event: Vec<u8>,
 }
 
@@ -109,7 +109,7 @@ impl Default for NativeKev {
 }
 
 impl NativeKev {
-    /// Appends the lines of slots; gives how many it could not print.
+    /// Appends the lines of slots; returns how many it could not print.
     pub fn slots(&self, slots: &[u8], text: &mut NativeText) -> usize {
         let (slots, rest) = slots.as_chunks::<SLOT_BYTES>();
         slots.iter().filter(|slot| self.slot(slot, text).is_none()).count() + rest.len()
@@ -171,7 +171,7 @@ fn word(line: &mut Window<'_>, kind: Word, bytes: [u8; 4]) {
     }
 }
 
-/// A log of simple events: what stands before its slots, and the slots.
+/// Log of simple events: the part before its slots, and the slots.
 pub fn simple_log(n_slots: usize) -> (Vec<u8>, Vec<u8>) {
     let load = KevLoad { slots: n_slots as u64, big_endian: false, seed: 1, combines: false };
     let mut pieces = load.pieces();

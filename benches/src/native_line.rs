@@ -1,13 +1,13 @@
-//! A report written by hand: what the whole way from a stream's bytes to its lines is measured against.
+//! Hand-written report, the baseline for the whole way from a stream's bytes to its lines.
 //!
 //! ```text
 //! ffffllllhhhhssss  words or data word + bytes, filled to 8   tid   stamp        an event of a 64-bit stream
 //! 100    0.000123456       0.000800                   DISK READ dev=…            its line
 //! ```
 //!
-//! Like [`crate::native`] it knows the templates at compile time. It knows the default layout, too: id, elapsed time,
-//! delta, and text at the margin of level KERN. What the machine must do for any trace, it does for this one: it checks
-//! each event's length, converts its stamp, and passes over the header's events.
+//! Like [`crate::native`], it knows the templates at compile time. It also knows the default layout: id, elapsed time,
+//! delta, and text at the margin of level KERN. It does the checks that any trace needs: it verifies each event's
+//! length, converts its time stamp, and skips the header's events.
 
 use crate::native::{HEX_BYTE, NativeText, Window};
 use crate::{STREAM64_MAGIC, template_id};
@@ -21,7 +21,7 @@ const GENERIC: u64 = 0x4000 << 48;
 const STAMPED: u64 = 0x8000 << 48;
 const OTHER_FLAGS: u64 = 0x3FFF << 48;
 
-/// A number below 1000, right-aligned in four bytes.
+/// Number below 1000, right-aligned in four bytes.
 static RIGHT: [[u8; 4]; 1000] = {
     let mut table = [[b' '; 4]; 1000];
     let mut n = 0;
@@ -38,7 +38,7 @@ static RIGHT: [[u8; 4]; 1000] = {
     table
 };
 
-/// A number below 1000 with leading zeros, and a byte that the next number overwrites.
+/// Number below 1000 with leading zeros, and a byte that the next number overwrites.
 static ZEROED: [[u8; 4]; 1000] = {
     let mut table = [[b' '; 4]; 1000];
     let mut n = 0;
@@ -55,7 +55,7 @@ static ZEROED: [[u8; 4]; 1000] = {
 pub struct StreamEvent<'s> {
     /// The hook id.
     pub id: u16,
-    /// Hook word and data, without fill.
+    /// Hook word and data, without padding.
     pub bytes: &'s [u8],
     /// The thread.
     pub tid: u64,
@@ -63,19 +63,19 @@ pub struct StreamEvent<'s> {
     pub ticks: Option<u64>,
 }
 
-/// Steps from event to event of a 64-bit stream; ends where it ends, or at an event that it does not know.
+/// Iterator over the events of a 64-bit stream. It stops at the end, or at an event that it does not know.
 #[derive(Debug, Clone)]
 pub struct StreamEvents<'s> {
     rest: &'s [u8],
 }
 
 impl<'s> StreamEvents<'s> {
-    /// The events of a stream; none without its magic.
+    /// Events of a stream; empty without the magic number.
     pub fn new(stream: &'s [u8]) -> Self {
         Self { rest: stream.strip_prefix(&STREAM64_MAGIC).unwrap_or_default() }
     }
 
-    /// Whether all was stepped over.
+    /// True if the whole stream was read.
     pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
@@ -103,44 +103,44 @@ impl<'s> Iterator for StreamEvents<'s> {
     }
 }
 
-/// A report in the making.
+/// A report while it is written.
 #[derive(Debug, Clone)]
 pub struct NativeReport {
     text: NativeText,
-    /// Whether ids take five characters: a template has one of four digits.
+    /// True if ids take five characters, because a template has a four-digit id.
     wide_ids: bool,
     /// Multiplier and divisor of ticks.
     factors: (u64, u64),
-    /// The time of elapsed 0.
+    /// Time of elapsed 0.
     zero_ns: Option<u64>,
     elapsed_ns: u64,
     last_elapsed_ns: u64,
 }
 
 impl NativeReport {
-    /// A report of a load whose format file has this many templates.
+    /// Creates a report for a format file with this many templates.
     pub fn new(n_templates: usize) -> Self {
         let wide_ids = (0..n_templates).any(|index| template_id(index) & 15 != 0);
         Self { text: NativeText::new(), wide_ids, factors: (1, 1), zero_ns: None, elapsed_ns: 0, last_elapsed_ns: 0 }
     }
 
-    /// The text that was not taken yet.
+    /// Text that has not been taken yet.
     pub fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Forgets the text.
+    /// Clears the text.
     pub fn clear(&mut self) {
         self.text.clear();
     }
 
-    /// Forgets all but the room for text: another report begins.
+    /// Clears everything except the text buffer, for another report.
     pub fn begin(&mut self) {
         self.text.clear();
         (self.factors, self.zero_ns, self.elapsed_ns, self.last_elapsed_ns) = ((1, 1), None, 0, 0);
     }
 
-    /// Appends the line of an event, if it has one; `None` for an event that no template of the load prints.
+    /// Appends the line of an event, if it has one; `None` if no template prints the event.
     #[inline(always)]
     pub fn event(&mut self, event: &StreamEvent<'_>) -> Option<()> {
         if matches!(event.id, HEADER | UTILITY) {
@@ -189,7 +189,7 @@ impl NativeReport {
     }
 }
 
-/// Id, elapsed seconds, delta milliseconds, and the blanks before text of level KERN.
+/// Writes id, elapsed seconds, delta milliseconds, and the blanks before text of level KERN.
 #[inline(always)]
 fn native_columns(line: &mut Window<'_>, id: u16, elapsed_ns: u64, last_ns: u64, wide_ids: bool) {
     let [[_, a, b, _], [_, c, mut last, _]] = id.to_be_bytes().map(|byte| HEX_BYTE[usize::from(byte)]);
@@ -214,7 +214,7 @@ fn native_columns(line: &mut Window<'_>, id: u16, elapsed_ns: u64, last_ns: u64,
     line.put(&text, 48);
 }
 
-/// Times that are rare: beyond 1000 s, 1 s after the last event, or before it.
+/// Slow path for rare times: above 1000 s, more than 1 s after the last event, or before it.
 #[cold]
 fn long_times(line: &mut Window<'_>, elapsed_ns: u64, delta_ns: i128) {
     let (seconds, fraction) = (elapsed_ns / 1_000_000_000, elapsed_ns % 1_000_000_000);

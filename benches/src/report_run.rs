@@ -7,7 +7,7 @@ use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
 use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
 use tfbc::report::{ReportOptions, report};
 
-/// Reports of streams in memory, by one format file, without a heading.
+/// Runs reports of streams in memory, with one format file and without a heading.
 #[derive(Debug)]
 pub struct ReportRun {
     catalog: Catalog<'static>,
@@ -18,46 +18,46 @@ impl ReportRun {
     /// Compiles a format file.
     ///
     /// # Panics
-    /// A format file with errors, or a directory for temporary files that cannot be written.
+    /// If the format file has errors, or the directory for temporary files cannot be written.
     pub fn new(format_file: &str) -> Self {
         Self::with(format_file, ReportOptions::default())
     }
 
-    /// The same with other options.
+    /// Compiles a format file for reports with these options.
     ///
     /// # Panics
-    /// As [`ReportRun::new`].
+    /// See [`ReportRun::new`].
     pub fn with(format_file: &str, options: ReportOptions) -> Self {
         let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..options };
         Self { catalog: catalog("trcfmt", format_file), options }
     }
 
-    /// Lets so many threads format; one does unless this is called.
+    /// Sets the number of formatting threads; the default is one.
     pub fn set_threads(&mut self, n_threads: usize) {
         self.options.threads = NonZeroUsize::new(n_threads);
     }
 
-    /// Writes the report of a stream in memory; gives the bytes of its text.
+    /// Writes the report of a stream in memory; returns the bytes of its text.
     ///
     /// # Panics
-    /// A stream that is no trace, or has damaged places.
+    /// If the stream is not a trace, or is damaged.
     pub fn run(&mut self, stream: &'static [u8], out: &mut (impl Write + Send)) -> usize {
         self.report(logs(stream), out)
     }
 
-    /// Writes the report of several streams, merged by time; gives the bytes of its text.
+    /// Writes the report of several streams, merged by time; returns the bytes of its text.
     ///
     /// # Panics
-    /// As [`ReportRun::run`].
+    /// See [`ReportRun::run`].
     pub fn run_merged(&mut self, streams: &[&'static [u8]], out: &mut (impl Write + Send)) -> usize {
         let logs = streams.iter().map(|stream| logs(stream)).collect();
         self.report(Logs::merged(logs, false).expect("memory can be read"), out)
     }
 
-    /// Writes the report of a file; gives the bytes of its text.
+    /// Writes the report of a file; returns the bytes of its text.
     ///
     /// # Panics
-    /// As [`ReportRun::run`].
+    /// See [`ReportRun::run`].
     pub fn run_file(&mut self, path: &Path, out: &mut (impl Write + Send)) -> usize {
         self.report(Logs::open(path, &ReadOptions::default()).expect("the load is a trace"), out)
     }
@@ -75,26 +75,26 @@ fn logs(stream: &'static [u8]) -> Logs {
     Logs::from(trace.expect("the load is a trace"))
 }
 
-/// Compiles a format file, or event definitions.
+/// Compiles a format file or event definitions.
 ///
 /// # Panics
-/// As [`ReportRun::new`].
+/// See [`ReportRun::new`].
 pub(crate) fn catalog(suffix: &str, format_file: &str) -> Catalog<'static> {
     let path = temporary(suffix);
     fs::write(&path, format_file).expect("temporary files can be written");
     let set = FormatSet::load(std::slice::from_ref(&path), &LoadOptions::default());
     fs::remove_file(&path).expect("the file was written");
-    // A bench uses its format files to its end.
+    // Leaked on purpose: a bench uses its format files until it ends.
     let set: &'static FormatSet = Box::leak(Box::new(set.expect("the load compiles")));
     set.catalog().expect("a blob of the compiler verifies")
 }
 
-/// A path for a temporary file of this process.
+/// Path for a temporary file of this process.
 pub(crate) fn temporary(suffix: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tfbc-benches-{}.{suffix}", std::process::id()))
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 struct Counted<'w, W> {
     out: &'w mut W,
     n_bytes: usize,

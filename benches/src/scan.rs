@@ -1,6 +1,6 @@
-//! Hand-written counterparts of the compiler's phases: the least that reading a format file takes.
+//! Hand-written baselines for the compiler's phases: the least work that reading a format file takes.
 
-/// What a scanned word is.
+/// Kind of a scanned word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordKind {
     /// A string with its quotes.
@@ -9,22 +9,22 @@ pub enum WordKind {
     Bare,
     /// One of `, { } ( )`.
     Mark,
-    /// The end of a line.
+    /// End of a line.
     LineEnd,
 }
 
-/// A word and its place.
+/// A word with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
-    /// What it is.
+    /// Kind of word.
     pub kind: WordKind,
-    /// Offset of its first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind its last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
-/// Cuts a format file of the load into words: no errors, no codes, no continued lines.
+/// Splits a format file of the load into words, without errors, codes or continued lines.
 ///
 /// ```
 /// use tfbc_benches::{WordKind, scan};
@@ -56,8 +56,8 @@ pub fn scan(source: &[u8]) -> Vec<Word> {
     words
 }
 
-/// Scans a format file, and copies each word into a record of 32 bytes and each text into a pool: the least work that
-/// makes something like a blob.
+/// Scans a format file, and copies each word into a 32-byte record and each text into a pool: the least work that
+/// produces something like a blob.
 pub fn translate(source: &[u8]) -> Vec<u8> {
     let words = scan(source);
     let mut records = Vec::with_capacity(32 * words.len());
@@ -79,7 +79,7 @@ pub fn translate(source: &[u8]) -> Vec<u8> {
     records
 }
 
-/// Adds up a blob's words: reading it once.
+/// Sums a blob's words, which reads it once.
 pub fn sum(blob: &[u8]) -> u64 {
     let (words, rest) = blob.as_chunks::<8>();
     let tail = rest.iter().map(|&byte| u64::from(byte));

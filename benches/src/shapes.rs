@@ -1,5 +1,5 @@
-//! Inputs of any size, sound and hostile, each with what is to be done with it: twice the size may take at most twice the
-//! work, and a little. `benches/doubling.sh` holds all of them to that.
+//! Inputs of any size, valid and hostile, each with an operation on it. Doubling the size may at most double the work,
+//! plus a little. `benches/doubling.sh` checks all of them.
 
 use crate::Rng;
 use std::io::{self, Cursor};
@@ -15,37 +15,37 @@ use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
 use tfbc_vm::{Program, seal};
 
-/// What is done with the bytes.
+/// Operation on the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
-    /// They are compiled, and all that is found is shown.
+    /// Compile them, and render all diagnostics.
     Compile,
-    /// They are opened and verified as a blob.
+    /// Open and verify them as a blob.
     Open,
-    /// They are reported as a trace of AIX, by templates that print, and run timers.
+    /// Report them as an AIX trace, with templates that print and run timers.
     Aix,
-    /// They are reported as a log of QNX.
+    /// Report them as a QNX log.
     Kev,
-    /// They are unpacked.
+    /// Unpack them.
     Unpack(Compression),
 }
 
-/// One kind of input.
+/// A kind of input.
 pub struct InputShape {
-    /// Its name.
+    /// Name of the kind.
     pub name: &'static str,
     deed: Deed,
     make: fn(usize) -> Vec<u8>,
-    /// Bytes up to which it has no error; larger ones may pass a limit.
+    /// Size in bytes up to which it has no errors; larger inputs may exceed a limit.
     sound_to: usize,
 }
 
-/// What came of an input.
+/// Result of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// A number that depends on all of it.
+    /// Checksum of the result.
     pub sum: usize,
-    /// Whether it had no error: it was compiled, or read without damage.
+    /// True if there was no error: it compiled, or was read without damage.
     pub is_sound: bool,
 }
 
@@ -56,12 +56,12 @@ impl std::fmt::Debug for InputShape {
 }
 
 impl InputShape {
-    /// An input of about so many bytes.
+    /// Creates an input of about `size` bytes.
     pub fn make(&self, size: usize) -> Vec<u8> {
         (self.make)(size)
     }
 
-    /// Whether an input of about so many bytes should have no error; `None` where it passes a limit or does not.
+    /// True if an input of this size must have no errors; `None` if it may exceed a limit.
     pub fn should_be_sound(&self, size: usize) -> Option<bool> {
         match self.sound_to {
             0 => Some(false),
@@ -69,8 +69,8 @@ impl InputShape {
         }
     }
 
-    /// Does what is to be done, on one thread. What `benches/doubling.sh` counts has `measured` in its name, and does not
-    /// hold what every size costs alike.
+    /// Runs the operation on one thread. `benches/doubling.sh` counts the functions with `measured` in their names,
+    /// which contain only work that depends on the size.
     pub fn run(&self, bytes: Vec<u8>) -> Done {
         match self.deed {
             Deed::Compile => compile(bytes),
@@ -91,7 +91,7 @@ fn measured_unpacking(mut unpacker: Unpacker) -> Done {
 fn compile(bytes: Vec<u8>) -> Done {
     let mut sources = Sources::new();
     sources.add(Source::new("shape", bytes));
-    // What is measured is how the work grows, not where it is refused.
+    // The limits are raised, because the growth of the work is measured, not the refusal.
     let limits = SourceLimits { templates: 1 << 24, xml: 64 << 20, ..SourceLimits::default() };
     measured_compile(&sources, &Options { limits, ..Options::default() })
 }
@@ -110,7 +110,7 @@ fn measured_open(bytes: &[u8]) -> Done {
     Done { is_sound: n_routines.is_ok(), sum: n_routines.unwrap_or(0) }
 }
 
-/// Of a log that cannot be read at all.
+/// Result for a log that cannot be read at all.
 const NOTHING: Done = Done { sum: 0, is_sound: false };
 
 const FORMATS: &str = r#"
@@ -166,7 +166,7 @@ fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) 
     })
 }
 
-/// Pieces by their number, up to a size.
+/// Numbered pieces, up to a size.
 fn pieces(size: usize, mut piece: impl FnMut(usize) -> String) -> Vec<u8> {
     let mut text = String::with_capacity(size + 1000);
     (0..)
@@ -178,7 +178,7 @@ fn pieces(size: usize, mut piece: impl FnMut(usize) -> String) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// One stanza, whose middle grows.
+/// One stanza with a growing middle.
 fn stanza(size: usize, before: &str, piece: impl FnMut(usize) -> String, behind: &str) -> Vec<u8> {
     let middle = pieces(size, piece);
     [format!("010 1.0 L=APPL \"A\" {before}").as_bytes(), &middle, behind.as_bytes(), b"\n"].concat()
@@ -188,7 +188,7 @@ fn repeated(size: usize, text: &str) -> Vec<u8> {
     pieces(size, |_| text.to_owned())
 }
 
-/// A hook id of four digits, another one for each of 61,440 numbers.
+/// Four-digit hook id; different for each of 61,440 numbers.
 fn id(n: usize) -> String {
     format!("{:04X}", 0x1000 + n % 0xF000)
 }
@@ -204,12 +204,12 @@ fn templates(size: usize) -> Vec<u8> {
     })
 }
 
-/// Elements in a file of event definitions.
+/// Elements in an event definition file.
 fn definitions(size: usize, piece: impl FnMut(usize) -> String) -> Vec<u8> {
     [b"<eventdefinitions>\n", &pieces(size, piece)[..], b"</eventdefinitions>\n"].concat()
 }
 
-/// Elements in one datakey of one event.
+/// Elements in a datakey of one event.
 fn datakey(size: usize, piece: impl FnMut(usize) -> String) -> Vec<u8> {
     let head = b"<eventdefinitions>\n<datakey format=\"%4u1x state\">\n<event class=\"6\" id=\"65\"/>\n";
     [head, &pieces(size, piece)[..], b"</datakey>\n</eventdefinitions>\n"].concat()
@@ -235,7 +235,7 @@ fn plain_stream(size: usize) -> Vec<u8> {
     stream64(size, |n| event64(0x0100, &[n, n + 1], n % 50, 100 * n))
 }
 
-/// A log of buffers, each of a few events.
+/// Log of buffers with a few events each.
 fn log32(size: usize, n_entries: usize) -> Vec<u8> {
     let word = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
     let n_events = (size / n_entries / 16).max(1);
@@ -250,12 +250,12 @@ fn log32(size: usize, n_entries: usize) -> Vec<u8> {
     head
 }
 
-/// A log of four CPUs.
+/// Log of four CPUs.
 fn kev(size: usize, slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
     kev_of(size, "TRACE_CPU_NUM::4", slot)
 }
 
-/// A log with an attribute, or more, in its header.
+/// Log with additional header attributes.
 fn kev_of(size: usize, attributes: &str, mut slot: impl FnMut(u32) -> [u32; 4]) -> Vec<u8> {
     let mut bytes = format!("TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUE{attributes}TRACE_HEADER_END::").into_bytes();
     for n in 0..(size / 16) as u32 {
@@ -264,7 +264,7 @@ fn kev_of(size: usize, attributes: &str, mut slot: impl FnMut(u32) -> [u32; 4]) 
     bytes
 }
 
-/// Events of two and four slots, and between them simple ones.
+/// Events of two and four slots, with simple ones between them.
 fn combines(size: usize) -> Vec<u8> {
     kev(size, |n| [0x1807 | [1, 3, 0, 0, 1, 2, 2, 3][n as usize % 8] << 30, 16 * (n / 4), n, n])
 }
@@ -291,10 +291,10 @@ fn blob(size: usize) -> Vec<u8> {
     tfbc_compiler::compile(&sources, &Options::default()).blob.expect("templates that compile")
 }
 
-/// Every kind.
+/// All kinds.
 pub fn input_shapes() -> Vec<InputShape> {
     let shape = |name, deed, make| InputShape { name, deed, make, sound_to: usize::MAX };
-    // A blob or a routine has a limit of instructions, which larger ones pass.
+    // Larger blobs or routines exceed an instruction limit.
     let limited = |name, sound_to, make| InputShape { name, deed: Deed::Compile, make, sound_to };
     let refused = |name, deed, make| InputShape { name, deed, make, sound_to: 0 };
     vec![
@@ -439,7 +439,7 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("blob/templates", Deed::Open, blob),
         refused("blob/damaged", Deed::Open, |size| {
             let mut bytes = blob(size);
-            // The row of the code tells where it ends: the last instruction is none.
+            // The code section's row contains its end; the last instruction becomes invalid.
             let number = |at: usize| bytes[at..at + 4].iter().rfold(0, |n, byte| n << 8 | usize::from(*byte));
             let end = number(36) + number(40);
             bytes[end - 32..end].fill(0xFF);
@@ -447,7 +447,7 @@ pub fn input_shapes() -> Vec<InputShape> {
             bytes
         }),
         shape("aix/stream", Deed::Aix, plain_stream),
-        // From 1,000 seconds on, which 80 KiB last, elapsed times fill their column.
+        // From 1,000 seconds on, which 80 KiB reach, elapsed times fill their column.
         shape("aix/slow", Deed::Aix, |size| stream64(size, |n| event64(0x0100, &[n, n], n % 50, 500_000_000 * n))),
         shape("aix/no-template", Deed::Aix, |size| stream64(size, |n| event64(0x2220, &[n; 5], n % 9, 100 * n))),
         shape("aix/log", Deed::Aix, |size| log32(size, 64)),
@@ -467,7 +467,7 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("kev/events", Deed::Kev, |size| kev(size, |n| [0x1807 | (n % 4) << 24, 16 * n, n, n])),
         shape("kev/combines", Deed::Kev, combines),
         refused("kev/open-combines", Deed::Kev, |size| {
-            // Each of another key.
+            // Each with a different key.
             kev_of(size, "TRACE_CPU_NUM::64", |n| {
                 [1 << 30 | (n % 64) << 24 | (n / 64 % 32) << 10 | (n / 2048 % 1024), 16 * n, n, n]
             })
@@ -480,7 +480,7 @@ pub fn input_shapes() -> Vec<InputShape> {
         }),
         refused("kev/damaged", Deed::Kev, |size| noise(size, combines(size), 500)),
         refused("kev/out-of-step", Deed::Kev, |size| {
-            // Five bytes too many behind each twelve slots.
+            // Five extra bytes after every twelve slots.
             kev(size, |n| [0x1807, 16 * n, n, n])
                 .chunks(12 * 16)
                 .flat_map(|slots| [slots, &[0xFF; 5]].concat())
@@ -501,19 +501,19 @@ pub fn input_shapes() -> Vec<InputShape> {
             tfbc::unix_compress::compress(&random(size / 4 * 3, &[]))
         }),
         shape("packed/members", Deed::Unpack(Compression::Gzip), |size| {
-            // An empty member each.
+            // Each member is empty.
             let member = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
             member.repeat(size / member.len())
         }),
         shape("packed/frames", Deed::Unpack(Compression::Zstd), |size| {
-            // Frames to step over, of four bytes each.
+            // Skippable frames of four bytes.
             let frame = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
             frame.repeat(size / frame.len())
         }),
     ]
 }
 
-/// An input of a kind, by its name.
+/// Kind of input with a name.
 pub fn input_shape(name: &str) -> Option<InputShape> {
     input_shapes().into_iter().find(|shape| shape.name == name)
 }

@@ -1,6 +1,6 @@
-//! The bundled trace: a shell runs three commands on a machine with one CPU.
+//! Bundled trace: a shell runs three commands on a machine with one CPU.
 //!
-//! The words of each hook are those that `docs/hooks.md` states and the built-in format file prints.
+//! The words of each hook follow `docs/hooks.md`, and the built-in format file prints them.
 
 use crate::{Header, Hook, Process, Rng, Stamp, TimeBase, Width, Writer};
 
@@ -17,8 +17,8 @@ const DECREMENTER: u64 = 8;
 
 const ENOENT: u32 = 2;
 
-/// The trace buffers of a recording: the initial conditions (headers, time base, process table), then whole events. The
-/// seed moves times and addresses.
+/// Trace buffers of a recording: the initial conditions (headers, time base, process table), then complete events. The
+/// seed varies times and addresses.
 pub fn shell_buffers(width: Width, seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut system = System::new(width, seed);
     let initial = system.header();
@@ -41,7 +41,7 @@ const SORT: Thread = Thread { pid: 6420, tid: 10015, priority: 61 };
 const SORT_MERGE: Thread = Thread { pid: 6420, tid: 10017, priority: 62 };
 const CAT: Thread = Thread { pid: 6422, tid: 10021, priority: 61 };
 
-/// The traced machine: its clock, who runs, and the buffers.
+/// The traced machine: its clock, the running thread, and the buffers.
 struct System {
     width: Width,
     rng: Rng,
@@ -93,7 +93,7 @@ impl System {
         self.time_ns += u64::from(self.rng.range(low_ns, high_ns));
     }
 
-    /// Traces a hook in the running thread, a moment after the last one.
+    /// Traces a hook in the running thread, shortly after the last one.
     fn trace(&mut self, hook: Hook) {
         self.pass(180, 900);
         let ticks = START_TICKS + self.time_ns * TIME_BASE.divisor / TIME_BASE.multiplier;
@@ -110,7 +110,7 @@ impl System {
     }
 }
 
-/// What the kernel does, with its hooks.
+/// Actions of the kernel, with their hooks.
 impl System {
     fn dispatch(&mut self, thread: Thread) {
         let old = self.running;
@@ -160,7 +160,7 @@ impl System {
         self.leave(call, result, 0);
     }
 
-    /// Starts a transfer, idles until the disk interrupts, and goes on with the thread that waited.
+    /// Starts a transfer, idles until the disk interrupts, and resumes the thread that waited.
     fn disk(&mut self, subhook: u16, block: u64, len: u64) {
         let (waiter, buf) = (self.running, self.next_buf);
         self.next_buf += 0x180;
@@ -220,7 +220,7 @@ impl System {
     }
 }
 
-/// What happens while the trace runs.
+/// Events during the trace.
 impl System {
     fn session(&mut self) {
         self.trace(Hook::words(0x0010, 0, &[0]));
@@ -233,7 +233,7 @@ impl System {
         self.trace(Hook::words(0x0020, 0, &[0]));
     }
 
-    /// The shell reads a line, forks, and waits for the child, which does its work.
+    /// The shell reads a line, forks, and waits for the child, which runs `work`.
     fn command(&mut self, line_bytes: i64, child: Thread, work: fn(&mut Self)) {
         self.enter("kread");
         self.dispatch(IDLE);

@@ -1,31 +1,31 @@
-//! The hooks of a kernel at work: forty ids, their words, and the format file that prints them.
+//! Hooks of a realistic kernel trace: forty ids, their words, and the format file that prints them.
 //!
-//! Rank `r` has weight 1/r, as words of a language have; the five most frequent are 53 % of all events. Hooks that
-//! `docs/hooks.md` describes carry the words that it states, so that the context table and the built-in format file
-//! understand them; the others are made up.
+//! Rank `r` has weight 1/r, as in Zipf's law; the five most frequent hooks are 53 % of all events. Hooks from
+//! `docs/hooks.md` have the words described there, so that the context table and the built-in format file understand
+//! them. The others are invented.
 
 use crate::Rng;
 
-/// What a data word holds, and how it is printed.
+/// Content of a data word, and the way it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// An address of the kernel: 16 hex digits.
+    /// Kernel address: 16 hex digits.
     Address,
-    /// 32 bits of anything: 8 hex digits.
+    /// Any 32 bits: 8 hex digits.
     Hex,
-    /// A number of any magnitude below 2^32, decimal.
+    /// Decimal number of any magnitude below 2^32.
     Count,
-    /// A number below 140, decimal.
+    /// Decimal number below 140.
     Small,
-    /// A number of either sign, decimal.
+    /// Signed decimal number.
     Signed,
-    /// Eight flags by name, each set one time in four.
+    /// Eight named flags, each set one time in four.
     Flags,
     /// One of eight names.
     Choice(&'static [&'static str; 8]),
-    /// An error number, 15 times in 16 zero and not printed.
+    /// Error number; zero, and not printed, 15 times in 16.
     Error,
-    /// The first half of a text of 16 bytes; [`Field::TextEnd`] follows.
+    /// First half of a 16-byte text; [`Field::TextEnd`] follows.
     Text,
     /// The second half.
     TextEnd,
@@ -48,7 +48,7 @@ pub(crate) struct Stanza {
 
 use Field::{Address, Choice, Count, Error, Flags, Hex, OldTid, Pid, Signed, Small, Text, TextEnd, Tid};
 
-/// By rank: the most frequent first.
+/// By rank, most frequent first.
 pub(crate) const STANZAS: [Stanza; 40] = [
     hook(0x101, "SVC", "SYSTEM CALL", &[("addr", Address), ("lr", Address), ("arg", Hex)]),
     hook(0x104, "SVC", "SYSTEM CALL RETURN", &[("rc", Signed), ("error", Error)]),
@@ -132,7 +132,7 @@ const fn hook(id: u16, level: &'static str, label: &'static str, words: &'static
     Stanza { id, level, label, words }
 }
 
-/// Who runs when an event is traced.
+/// Thread that runs when an event is traced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running {
     pub pid: u64,
@@ -141,7 +141,7 @@ pub(crate) struct Running {
 }
 
 impl Field {
-    /// A value of a word, by what it holds.
+    /// Random value of a word.
     #[inline]
     pub fn value(self, running: &Running, rng: &mut Rng) -> u64 {
         match self {
@@ -170,7 +170,7 @@ impl Field {
         }
     }
 
-    /// The descriptor of a word that stands at place `n` of the hook, from 1.
+    /// Descriptor of word `n` of the hook, from 1.
     fn descriptor(self, name: &str, n: usize) -> String {
         let entries = |names: &[&str; 8], key: fn(usize) -> String| -> String {
             names.iter().enumerate().map(|(i, name)| format!(", {} \"{name}\"", key(i))).collect()
@@ -180,7 +180,7 @@ impl Field {
             Hex => format!("\"{name}=\" $D{n}%X4"),
             Count | Small | Pid | Tid | OldTid => format!("\"{name}=\" $D{n}%UW"),
             Signed => format!("\"{name}=\" $D{n}%DW"),
-            // The empty string is the last flag's false text; without it, what follows would be.
+            // The empty string is the last flag's false text. Without it, the next text would be.
             Flags => format!("\"{name}=\" BITFLAGS $D{n}{} \"\"", entries(&FLAGS, |bit| format!("{:02X}", 1 << bit))),
             Choice(names) => {
                 format!("\"{name}=\" $D{n}%UW{}, \\* {{ $D{n}%UW }} \" \"", entries(names, |i| (i + 1).to_string()))
@@ -192,13 +192,13 @@ impl Field {
     }
 }
 
-/// One half of a command's name.
+/// Half of a command's name.
 fn half(command: u32, half: usize) -> u64 {
     let name = COMMANDS[command as usize % COMMANDS.len()];
     u64::from_be_bytes(name.as_chunks::<8>().0[half])
 }
 
-/// The format file of the forty hooks.
+/// Format file of the forty hooks.
 pub(crate) fn format_file() -> String {
     STANZAS.iter().map(Stanza::text).collect()
 }
@@ -213,19 +213,19 @@ impl Stanza {
         format!("{:03X} 1.0 L={} \"{}\"{descriptors}\n\n", self.id, self.level, self.label)
     }
 
-    /// Whether the subhook is the number of the CPU.
+    /// True if the subhook is the CPU number.
     pub fn tells_cpu(&self) -> bool {
         matches!(self.id, 0x100 | 0x102 | 0x106 | 0x200)
     }
 }
 
-/// Which stanza comes next: a table of 65536 places, shared out by weight.
+/// Table of 65536 entries, divided by weight, that chooses the next stanza.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranks(Vec<u8>);
 
 impl Ranks {
     pub fn new() -> Self {
-        // The weights are integers, and the sums exact: the same table everywhere.
+        // Integer weights make the sums exact, so the table is the same on every machine.
         const ONE: u64 = 1 << 40;
         let total: u64 = (1..=STANZAS.len() as u64).map(|rank| ONE / rank).sum();
         let mut places = vec![0; 1 << 16];

@@ -1,31 +1,31 @@
-//! Traces of any length, made in constant memory: what programs that read whole traces are measured with.
+//! Generates traces of any length in constant memory, for benchmarks of whole programs.
 
 use crate::stanzas::{self, Ranks, Running};
 use crate::{Header, Hook, Process, Rng, Stamp, TimeBase, Width, Writer};
 
-/// What a trace holds.
+/// Content of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
-    /// A 64-bit kernel at work: forty hooks, rank `r` with weight `1/r`, nearly all with 3 to 5 data words, 48 bytes on
+    /// Realistic 64-bit kernel: forty hooks, rank `r` with weight `1/r`, mostly with 3 to 5 data words, 48 bytes on
     /// average.
     Realistic,
-    /// A 32-bit kernel: stamped hooks with one word, 16 bytes each.
+    /// 32-bit kernel: stamped hooks with one word, 16 bytes each.
     Small32,
-    /// A 64-bit kernel: generic hooks of 4096 bytes, printed by a loop over them.
+    /// 64-bit kernel: generic hooks of 4096 bytes, printed by a loop.
     Dumps,
 }
 
-/// How long a trace is.
+/// Length of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// This many events, those that begin and end the trace not counted.
+    /// This many events, without those that begin and end the trace.
     Events(u64),
-    /// As many events as it takes to reach this many bytes of them.
+    /// Events with at least this many bytes in total.
     Bytes(u64),
 }
 
 impl Extent {
-    /// The share of one of `n` parts, the first ones larger by one where it does not divide.
+    /// Share of one of `n` parts. The remainder goes to the first parts.
     #[must_use]
     pub fn share(self, part: u64, n: u64) -> Self {
         let share = |total: u64| total / n + u64::from(part < total % n);
@@ -36,7 +36,7 @@ impl Extent {
     }
 }
 
-/// A trace to be, or one CPU's part of it.
+/// Settings of a trace, or of one CPU's part of it.
 ///
 /// ```
 /// use tfbc_benches::{Extent, TraceKind, TraceLoad};
@@ -47,22 +47,22 @@ impl Extent {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceLoad {
-    /// What it holds.
+    /// Content.
     pub kind: TraceKind,
-    /// How long it is.
+    /// Length.
     pub extent: Extent,
-    /// Another seed gives other times and data.
+    /// Seed of times and data.
     pub seed: u64,
-    /// The CPU that traces, from 0.
+    /// Index of the CPU.
     pub cpu: u32,
-    /// How many CPUs trace, each into a file of its own.
+    /// Number of CPUs, each with its own file.
     pub cpus: u32,
 }
 
-/// Bytes of events after which a buffer is full.
+/// Bytes of events in a full buffer.
 const BUFFER_BYTES: usize = 256 << 10;
 const START_NS: u64 = 1_000_000;
-/// Nanoseconds from one event of a CPU to the next, on average, where it is the only one.
+/// Average nanoseconds between two events of a single CPU.
 const MEAN_NS: u32 = 1000;
 const THREADS_OF_CPU: u64 = 12;
 const GENERIC_BYTES: usize = 4096;
@@ -72,7 +72,7 @@ const TRACE_OFF: u16 = 0x0020;
 const UTILITY: u16 = 0x00A0;
 const CPU_FILE: u64 = 0x10;
 const BASE_FILE: u64 = 0x11;
-/// The first of the ids of [`TraceKind::Small32`] and [`TraceKind::Dumps`], as hook words have it.
+/// First id of [`TraceKind::Small32`] and [`TraceKind::Dumps`], as in hook words.
 const FIRST_ID: u16 = 0x1000;
 const DISPATCH: u16 = 0x106;
 
@@ -86,12 +86,12 @@ const PATHS: [&str; 6] = [
 ];
 
 impl TraceKind {
-    /// The width of the kernel that traces.
+    /// Width of the kernel.
     pub fn width(self) -> Width {
         if self == TraceKind::Small32 { Width::W32 } else { Width::W64 }
     }
 
-    /// The format file that prints the events.
+    /// Format file for the events.
     pub fn format_file(self) -> String {
         match self {
             TraceKind::Realistic => stanzas::format_file(),
@@ -100,7 +100,7 @@ impl TraceKind {
         }
     }
 
-    /// Bytes of the largest event.
+    /// Size of the largest event.
     fn max_event_bytes(self) -> u64 {
         match self {
             TraceKind::Realistic => 64,
@@ -123,7 +123,7 @@ const DUMP_STANZAS: &str = r#"# A generic hook: its data word is the length, too
 "#;
 
 impl TraceLoad {
-    /// What the trace command writes ahead of the events: of a base file, of a CPU's file, or of a trace of one CPU.
+    /// Header events of a base file, of a CPU's file, or of a trace of one CPU.
     pub fn header(&self, files: Files<'_>) -> Vec<u8> {
         let processes: Vec<Process<'_>> =
             (0..self.cpus).flat_map(|cpu| (0..THREADS_OF_CPU).map(move |n| process(cpu, n))).collect();
@@ -153,13 +153,13 @@ impl TraceLoad {
         writer.take()
     }
 
-    /// The events, in buffers of whole ones.
+    /// Events, in buffers of complete ones.
     pub fn buffers(self) -> impl Iterator<Item = Vec<u8>> {
         let mut kernel = Kernel::new(self);
         std::iter::from_fn(move || kernel.next_buffer())
     }
 
-    /// Most buffers that there can be.
+    /// Maximum number of buffers.
     pub fn max_buffers(&self) -> u64 {
         let bytes = match self.extent {
             Extent::Events(n) => n.saturating_add(2).saturating_mul(self.kind.max_event_bytes()),
@@ -169,24 +169,24 @@ impl TraceLoad {
     }
 }
 
-/// The files of a trace.
+/// Files of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files<'f> {
     /// One file or stream.
     One,
-    /// The base of a file a CPU, by its name: those are `name-0`, `name-1` and so on.
+    /// Base file with this name; the files of the CPUs are `name-0`, `name-1` and so on.
     Base(&'f str),
-    /// A CPU's file, by the name of its base.
+    /// File of a CPU, by the name of its base file.
     Cpu(&'f str),
 }
 
 fn process(cpu: u32, n: u64) -> Process<'static> {
     let number = u64::from(cpu) * THREADS_OF_CPU + n;
-    // Two threads a process.
+    // Two threads per process.
     Process { pid: 4096 + number / 2 * 2, tid: 8193 + 2 * number, path: PATHS[(number / 2) as usize % PATHS.len()] }
 }
 
-/// One CPU of the kernel that traces.
+/// One CPU of the kernel.
 struct Kernel {
     load: TraceLoad,
     ranks: Ranks,
@@ -194,7 +194,7 @@ struct Kernel {
     writer: Writer,
     running: Running,
     time_ns: u64,
-    /// Events that were traced, and bytes of them.
+    /// Number of traced events, and their bytes.
     done: (u64, u64),
     state: State,
 }
@@ -212,7 +212,7 @@ impl Kernel {
         Self {
             load,
             ranks: Ranks::new(),
-            // Neighbouring seeds are far apart, so that no CPU repeats another's numbers.
+            // The multiplication spreads neighbouring seeds, so that no CPU repeats another's numbers.
             rng: Rng::new(load.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(load.cpu) << 40)),
             writer: Writer::new(load.kind.width()),
             running: Running { pid, tid, old_tid: tid },

@@ -1,18 +1,17 @@
 //! Writes AIX trace events, streams and log files.
 //!
-//! A [`Hook`] is what a program traced; its environment (32 or 64 bits) is the program's. A [`Writer`] is the kernel
-//! that records it; its environment is the trace's. Where the two differ, the writer stores the hook as that kernel
-//! would: a 32-bit hook in a 64-bit trace with flag B, a 64-bit hook in a 32-bit trace inside hook 00B.
+//! A [`Hook`] is traced by a program, and has that program's environment (32 or 64 bits). A [`Writer`] is the kernel
+//! that records it, and has the trace's environment. If the two differ, the hook is stored as that kernel would: a
+//! 32-bit hook in a 64-bit trace with flag B, a 64-bit hook in a 32-bit trace inside hook 00B.
 //!
 //! ```text
 //! 32-bit trace    iiitdddd  words or data word + bytes, filled to 4   tid u32   [stamp u32]
 //! 64-bit trace    ffffllllhhhhssss  words or data word + bytes, filled to 8   tid u64   [stamp u64] [registers] [cpu]
 //! ```
 //!
-//! All fields are big-endian. A writer serves generators and tests, whose input is their author's: what cannot be
-//! written panics.
+//! All fields are big-endian. The writer serves generators and tests, so it panics on input that cannot be written.
 
-/// The width of a kernel's or a program's words.
+/// Word size of a kernel or program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 4-byte words.
@@ -34,13 +33,13 @@ const NARROW: u64 = 0x2000 << 48;
 const CPU: u64 = 0x1000 << 48;
 const REGISTERS: u64 = 0x0800 << 48;
 
-/// What a hook carries.
+/// Data of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Data {
-    /// Up to five data words, cut to the hook's width. A 32-bit hook records none, one or five of them, as the macros
-    /// of 32-bit programs do; missing ones are 0.
+    /// Up to five data words, cut to the hook's width. A 32-bit hook records none, one or five of them, like the macros
+    /// of 32-bit programs; missing ones are 0.
     Words(Vec<u64>),
-    /// A data word and up to 65535 bytes.
+    /// Data word and up to 65535 bytes.
     Generic {
         /// The data word, `$D1`.
         word: u64,
@@ -59,17 +58,17 @@ pub enum Data {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// Width of the program that traced.
+    /// Width of the program.
     pub width: Width,
-    /// The 16-bit id; id `hhh` is `hhh0`.
+    /// 16-bit id; id `hhh` is `hhh0`.
     pub id: u16,
-    /// The subhook; a 32-bit generic hook has no room for it.
+    /// Subhook; a 32-bit generic hook has no room for it.
     pub subhook: u16,
     /// The data.
     pub data: Data,
 }
 
-/// Who ran when the hook was traced, and what the kernel added.
+/// Running thread, and the fields that the kernel adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamp<'r> {
     /// Thread id.
@@ -88,32 +87,32 @@ impl Stamp<'_> {
         Stamp { tid, ticks: Some(ticks), ..Self::default() }
     }
 
-    /// A thread at no known time.
+    /// A thread without a time stamp.
     pub fn unstamped(tid: u64) -> Self {
         Stamp { tid, ..Self::default() }
     }
 }
 
 impl Hook {
-    /// A 64-bit hook with data words.
+    /// 64-bit hook with data words.
     pub fn words(id: u16, subhook: u16, words: &[u64]) -> Self {
         Hook { width: Width::W64, id, subhook, data: Data::Words(words.to_vec()) }
     }
 
-    /// A 64-bit generic hook.
+    /// 64-bit generic hook.
     pub fn generic(id: u16, subhook: u16, word: u64, bytes: &[u8]) -> Self {
         Hook { width: Width::W64, id, subhook, data: Data::Generic { word, bytes: bytes.to_vec() } }
     }
 
-    /// The same hook traced by a program of another width.
+    /// Changes the width of the program.
     pub fn width(self, width: Width) -> Self {
         Hook { width, ..self }
     }
 
-    /// The event buffer that a template sees: hook word and data, without fill, thread id and stamp.
+    /// Bytes that a template sees: hook word and data, without padding, thread id and time stamp.
     ///
     /// # Panics
-    /// As [`Writer::put`].
+    /// See [`Writer::put`].
     pub fn presented(&self, stamped: bool) -> Vec<u8> {
         let mut out = Vec::new();
         match self.width {
@@ -129,7 +128,7 @@ impl Hook {
         out
     }
 
-    /// The data words as recorded: exactly those of a 64-bit hook, none, one or five of a 32-bit one.
+    /// Data words as recorded: all of a 64-bit hook; none, one or five of a 32-bit one.
     fn recorded_words<'w>(&self, words: &'w [u64]) -> impl Iterator<Item = u64> + use<'w> {
         assert!(words.len() <= 5, "a hook has at most five data words, not {}", words.len());
         let n = match (self.width, words.len()) {
@@ -139,7 +138,7 @@ impl Hook {
         words.iter().copied().chain(std::iter::repeat(0)).take(n)
     }
 
-    /// The data in a hook's own words, without fill.
+    /// Data in words of the given width, without padding.
     fn push_data(&self, word_width: Width, out: &mut Vec<u8>) {
         match &self.data {
             Data::Words(words) => self.recorded_words(words).for_each(|word| push_word(word_width, word, out)),
@@ -150,7 +149,7 @@ impl Hook {
         }
     }
 
-    /// Bytes of data as the hook word counts them: of the words, or of the variable part of a generic hook.
+    /// Length in the hook word: bytes of the words, or of the variable part of a generic hook.
     fn data_len(&self) -> u16 {
         let len = match &self.data {
             Data::Words(words) => self.recorded_words(words).count() * if self.width == Width::W32 { 4 } else { 8 },
@@ -164,7 +163,7 @@ impl Hook {
         u32::from(self.id >> 4)
     }
 
-    /// The hook word of a 32-bit hook: id, type, and subhook or length.
+    /// Hook word of a 32-bit hook: id, type, and subhook or length.
     fn word32(&self, stamped: bool) -> u32 {
         let (n_words, low) = match &self.data {
             Data::Words(_) => (1 + u32::from(self.data_len() / 4), self.subhook),
@@ -173,7 +172,7 @@ impl Hook {
         self.id12() << 20 | u32::from(stamped) << 19 | n_words << 16 | u32::from(low)
     }
 
-    /// The hook word of a 64-bit hook: flags, length, id, subhook.
+    /// Hook word of a 64-bit hook: flags, length, id, subhook.
     fn word64(&self, stamped: bool) -> u64 {
         let generic = if matches!(self.data, Data::Generic { .. }) { GENERIC } else { 0 };
         let stamped = if stamped { STAMPED } else { 0 };
@@ -189,7 +188,7 @@ fn push_word(width: Width, word: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// A growing run of whole events, as one kernel writes them.
+/// Growing sequence of complete events, as one kernel writes them.
 ///
 /// ```
 /// use tfbc_benches::{Hook, Stamp, Width, Writer};
@@ -205,36 +204,35 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// No events of a kernel of some width.
+    /// Creates a writer for a kernel of this width.
     pub fn new(trace: Width) -> Self {
         Writer { trace, events: Vec::new() }
     }
 
-    /// The bytes of the events.
+    /// Bytes of the events.
     pub fn events(&self) -> &[u8] {
         &self.events
     }
 
-    /// Takes the events written so far out of the writer, as a kernel hands over a full buffer.
+    /// Takes the events written so far, as a kernel does with a full buffer.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.events)
     }
 
-    /// Appends bytes that stand for an event, right or wrong.
+    /// Appends raw bytes, valid or not.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.events.extend_from_slice(bytes);
     }
 
-    /// Makes room for bytes of events.
+    /// Reserves space for events.
     pub fn reserve(&mut self, n_bytes: usize) {
         self.events.reserve(n_bytes);
     }
 
-    /// Appends a stamped event with data words, of a program of the kernel's own width: what [`Writer::put`] writes of
-    /// such a hook, without making one.
+    /// Fast path of [`Writer::put`] for a stamped event with data words, from a program of the kernel's own width.
     ///
     /// # Panics
-    /// As [`Writer::put`].
+    /// See [`Writer::put`].
     #[inline]
     pub fn words(&mut self, id: u16, subhook: u16, words: &[u64], tid: u64, ticks: u64) {
         match (self.trace, words) {
@@ -257,10 +255,10 @@ impl Writer {
         }
     }
 
-    /// Appends a stamped generic event in the same way.
+    /// Fast path of [`Writer::put`] for a stamped generic event.
     ///
     /// # Panics
-    /// As [`Writer::put`].
+    /// See [`Writer::put`].
     pub fn generic(&mut self, id: u16, word: u64, bytes: &[u8], tid: u64, ticks: u64) {
         self.put(&Hook::generic(id, 0, word, bytes).width(self.trace), &Stamp::at(tid, ticks));
     }
@@ -268,8 +266,8 @@ impl Writer {
     /// Appends one event.
     ///
     /// # Panics
-    /// More than five data words or 65535 bytes; an id with four digits in a 32-bit hook; registers or a CPU id in a
-    /// 32-bit trace; more than eight registers.
+    /// More than five data words or 65535 bytes; a four-digit id in a 32-bit hook; registers or a CPU id in a 32-bit
+    /// trace; more than eight registers.
     pub fn put(&mut self, hook: &Hook, stamp: &Stamp<'_>) {
         match (self.trace, hook.width) {
             (Width::W32, Width::W32) => self.put_native32(hook, stamp),
@@ -293,7 +291,7 @@ impl Writer {
         let start = self.events.len();
         let word = hook.word64(stamp.ticks.is_some()) | added_flags(hook, stamp);
         self.events.extend(word.to_be_bytes());
-        // A generic hook's data word takes 8 bytes in the stream whatever the program's width.
+        // In a stream, the data word of a generic hook takes 8 bytes for either program width.
         let narrow_words = hook.width == Width::W32 && matches!(hook.data, Data::Words(_));
         hook.push_data(if narrow_words { Width::W32 } else { Width::W64 }, &mut self.events);
         self.fill(start, 8);
@@ -308,7 +306,7 @@ impl Writer {
         self.events.resize(start + len, 0);
     }
 
-    /// The events as a sequential stream: a 64-bit one begins with its magic, a 32-bit one has no header.
+    /// Events as a sequential stream. A 64-bit stream begins with its magic number, a 32-bit one has no header.
     pub fn into_stream(self) -> Vec<u8> {
         match self.trace {
             Width::W32 => self.events,
@@ -317,7 +315,7 @@ impl Writer {
     }
 }
 
-/// The flags of what a 64-bit kernel added: B, P, and R with the number of registers.
+/// Flags for the fields that a 64-bit kernel adds: B, P, and R with the number of registers.
 fn added_flags(hook: &Hook, stamp: &Stamp<'_>) -> u64 {
     let mut flags = 0;
     if hook.width == Width::W32 {
@@ -334,7 +332,7 @@ fn added_flags(hook: &Hook, stamp: &Stamp<'_>) -> u64 {
     flags
 }
 
-/// Hook 00B around a 64-bit hook: its data word is the high half of the inner hook word.
+/// Wraps a 64-bit hook in hook 00B, whose data word is the high half of the inner hook word.
 fn wrapped(hook: &Hook, stamped: bool) -> Hook {
     let inner = hook.presented(stamped);
     let (high, rest) = inner.split_at(4);
@@ -342,21 +340,21 @@ fn wrapped(hook: &Hook, stamped: bool) -> Hook {
     Hook { width: Width::W32, id: 0x00B0, subhook: 0, data: Data::Generic { word, bytes: rest.to_vec() } }
 }
 
-/// The parts of a log file.
+/// Parts of a log file.
 ///
-/// Entries are trace buffers in the order of their recording. A log has room for [`Log::slots`] of them; when there are
-/// more, it wraps, and the oldest are lost.
+/// Entries are trace buffers in order of recording. A log has room for [`Log::slots`] of them; if there are more, it
+/// wraps, and the oldest are lost.
 #[derive(Debug, Clone)]
 pub struct Log {
-    /// The kernel's width.
+    /// Width of the kernel.
     pub trace: Width,
-    /// The initial conditions: header events, time base, process table.
+    /// Initial conditions: header events, time base, process table.
     pub initial: Vec<u8>,
-    /// Trace buffers of whole events, oldest first.
+    /// Trace buffers of complete events, oldest first.
     pub entries: Vec<Vec<u8>>,
-    /// Entries that the log has room for.
+    /// Number of entries that fit.
     pub slots: usize,
-    /// The mode bits of the header: 1 no wrap, 2 stop on wrap, 4 base file, 8 file of one CPU.
+    /// Mode bits of the header: 1 no wrap, 2 stop on wrap, 4 base file, 8 file of one CPU.
     pub mode: u32,
 }
 
@@ -367,10 +365,10 @@ impl Log {
         Log { trace, initial, entries, slots, mode: 0 }
     }
 
-    /// The file: header, entry table, initial conditions, and the buffers by slot, at ascending offsets.
+    /// File contents: header, entry table, initial conditions, and the buffers by slot, at ascending offsets.
     ///
     /// # Panics
-    /// Buffers without slots; offsets beyond 4 GiB in a 32-bit log.
+    /// Buffers without slots; offsets above 4 GiB in a 32-bit log.
     pub fn to_bytes(&self) -> Vec<u8> {
         let slots = self.slotted();
         let sizes: Vec<usize> = slots.iter().map(|buffer| buffer.len()).collect();
@@ -380,14 +378,14 @@ impl Log {
         out
     }
 
-    /// Header and table of a log that has not wrapped, by the sizes of its buffers.
+    /// Header and table of a log that has not wrapped, for buffers of these sizes.
     pub(crate) fn head(&self, sizes: &[usize]) -> Vec<u8> {
         let mut slots = sizes.to_vec();
         slots.resize(self.slots, 0);
         self.head_of(sizes.len(), &slots)
     }
 
-    /// Header and table of a log into which `n_used` buffers were written, by the sizes of all slots.
+    /// Header and table of a log with `n_used` written buffers, for slots of these sizes.
     fn head_of(&self, n_used: usize, sizes: &[usize]) -> Vec<u8> {
         let wraps = n_used.saturating_sub(1).checked_div(self.slots).unwrap_or(0);
         let next = if wraps == 0 { n_used } else { n_used % self.slots };
@@ -401,7 +399,7 @@ impl Log {
         out
     }
 
-    /// What each slot holds in the end; unused slots are empty.
+    /// Final contents of each slot; unused slots are empty.
     fn slotted(&self) -> Vec<&[u8]> {
         assert!(self.slots > 0 || self.entries.is_empty(), "a log without slots has no room for buffers");
         let mut slots: Vec<&[u8]> = vec![&[]; self.slots];
@@ -411,7 +409,7 @@ impl Log {
         slots
     }
 
-    /// Offset and size of the initial conditions and of each slot; unused slots are all zero.
+    /// Offset and size of the initial conditions and of each slot; unused slots are zero.
     fn push_table(&self, sizes: &[usize], out: &mut Vec<u8>) {
         let pair = if self.trace == Width::W32 { 8 } else { 16 };
         let mut offset = out.len() + pair * (1 + sizes.len());

@@ -1,4 +1,4 @@
-//! AIX logs and streams.
+//! Fuzz target for AIX logs and streams.
 
 use crate::reports::{LIMITS, PATTERN, Ran, TEMPLATES, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
@@ -13,17 +13,17 @@ use tfbc::reader::Notice;
 use tfbc::reader::aix::{CpuidWord, Kind, Logs, ReadOptions, Trace};
 use tfbc::report::{ReportOptions, Summary, report};
 
-/// What the hooks of `data/all.trcfmt` tell of processes.
+/// Context table for the hooks of `data/all.trcfmt`.
 static CONTEXT: LazyLock<Arc<ContextTable>> = LazyLock::new(|| {
     let table = "106 dispatch pid=D1 tid=D2 cpu=HD\n100 raise\n102 lower\n101 enter address=D1\n104 return\n\
                  134 generic exec pid=D1 path=P@W2\n135 exit pid=D1\n";
     Arc::new(table.parse().expect("a context table"))
 });
 
-/// Reports a trace, or two as one: every byte is formatted or named, and the report is the same from a file and a pipe,
-/// by one thread and by two.
+/// Reports one trace, or two merged. Every byte is formatted or reported, and the result is the same for a file and a
+/// pipe, and for one and two threads.
 ///
-/// The first three bytes choose how it is reported.
+/// The first three bytes choose the options.
 pub fn aix(data: &[u8]) {
     let Some((&[form, filter, reading], bytes)) = data.split_first_chunk() else { return };
     let read_options = read_options(reading);
@@ -70,7 +70,7 @@ pub fn aix(data: &[u8]) {
         (Some(expected), Some(found)) if way == Way::Threads => assert_eq!(found, expected, "two threads"),
         (Some(expected), Some(found)) => {
             assert_eq!(found.text, expected.text, "from a pipe");
-            // The bytes behind a damaged place of a pipe are not counted before they are read.
+            // A pipe does not count the bytes after a damaged place before it has read them.
             let counts = |ran: &Ran<Summary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
             assert_eq!(counts(&found), counts(&expected), "{:?} {:?}", found.notices, expected.notices);
         }
@@ -78,7 +78,7 @@ pub fn aix(data: &[u8]) {
     }
 }
 
-/// True if a report is lines of events, and each depends on its own event and its context alone.
+/// True if a report consists of event lines, each of which depends only on its own event and context.
 fn has_lines_alone(options: &ReportOptions) -> bool {
     let ReportOptions { form, stats, histogram, page_size, no_heading, columns, .. } = options;
     let times = [Column::Elapsed, Column::ElapsedShort, Column::Delta, Column::DeltaMicro];
@@ -86,7 +86,7 @@ fn has_lines_alone(options: &ReportOptions) -> bool {
     *form == Form::Text && !stats && !histogram && *page_size == 0 && *no_heading && !is_timed
 }
 
-/// The logs; nothing where one of them is no trace.
+/// Opens the logs; `None` if one of them is not a trace.
 fn open(traces: &[&[u8]], way: Way, options: &ReadOptions) -> Option<Logs> {
     let log = |(at, bytes): (usize, &&[u8])| {
         Trace::from_input(format!("log{at}"), way.input(bytes), options).ok().map(Logs::from)

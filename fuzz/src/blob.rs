@@ -1,4 +1,4 @@
-//! Blobs: any bytes, small programs made from the instruction table, and compiled ones with edits.
+//! Fuzz target for blobs: arbitrary bytes, generated programs, and edited compiled programs.
 
 use crate::oracle;
 use crate::programs::{Draft, edit, generate};
@@ -9,10 +9,10 @@ use tfbc_snapshots::generate::datakey::definitions;
 use tfbc_snapshots::generate::{Rng, template};
 use tfbc_vm::{Program, seal};
 
-/// Edits of one program, at most.
+/// Maximum number of edits of a program.
 const EDITS: usize = 4;
 
-/// Bytes of a blob that takes too long.
+/// Size above which a blob takes too long.
 const LARGE: usize = 6000;
 
 /// Compiled programs of one hook or record.
@@ -35,10 +35,10 @@ static COMPILED: LazyLock<Vec<Draft>> = LazyLock::new(|| {
     blobs.flat_map(own).filter(|program| program.write().len() < LARGE).collect()
 });
 
-/// Opens the blob that the bytes are or make. It is refused, or what its programs print keeps the promises of `oracle.rs`.
+/// Opens a blob. It is refused, or the text of its programs satisfies `oracle.rs`.
 ///
-/// The first byte chooses what the others are: a blob, one to be sealed, a small program, or edits of a compiled one. The
-/// second chooses the events, the next two are the seed of whatever the rest does not choose.
+/// The first byte chooses the meaning of the others: a blob, one that needs a checksum, a generated program, or edits
+/// of a compiled one. The second chooses the events, and the next two seed all other choices.
 pub fn blob(data: &[u8]) {
     let Some((&[kind, events, low, high], choices)) = data.split_first_chunk() else { return };
     let events = &mut Rng::new(events.into());
@@ -60,7 +60,7 @@ pub fn blob(data: &[u8]) {
     }
 }
 
-/// A program with edits that the verifier accepts, and the last that it refused.
+/// Edited program that the verifier accepts, and the last one that it refused.
 fn edited(kind: u8, rng: &mut Rng) -> (Vec<u8>, Option<Vec<u8>>) {
     let mut program = if kind % 16 < 4 { rng.pick(&COMPILED).clone() } else { generate(rng) };
     let mut blob = program.write();
@@ -89,12 +89,12 @@ mod tests {
     use super::*;
     use tfbc_vm::Op;
 
-    /// Inputs of one kind.
+    /// Inputs per kind.
     const CASES: u64 = 500;
 
     #[test]
     fn most_programs_keep_the_rules() {
-        // Kinds 2 and 6: compiled programs with edits, and small ones.
+        // Kinds 2 and 6: edited compiled programs, and generated ones.
         for (kind, at_least) in [(2, CASES), (6, CASES * 3 / 4)] {
             let accepted = |seed: &u64| Program::open(&edited(kind, &mut Rng::new(*seed)).0).is_ok();
             let n_accepted = (0..CASES).filter(accepted).count() as u64;

@@ -1,4 +1,4 @@
-//! Whole commands.
+//! Fuzz target for whole commands.
 
 use crate::reports::is_well_formed;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use tfbc::reader::kev::KevItem;
 use tfbc::reader::{AnyTrace, Compression};
 use tfbc_vm::Program;
 
-/// A command: `A` and `B` are input files, `OUT` is an output file.
+/// Command line: `A` and `B` are input files, `OUT` is an output file.
 struct Line {
     run: fn(Vec<OsString>) -> ExitCode,
     line: &'static str,
@@ -23,7 +23,7 @@ const fn line(run: fn(Vec<OsString>) -> ExitCode, line: &'static str) -> Line {
     Line { run, line }
 }
 
-/// The commands that inputs choose from.
+/// Commands to choose from.
 static LINES: [Line; 40] = [
     line(tfbc_cli::tfbc, "tfbc report -t A -o OUT B"),
     line(tfbc_cli::tfbc, "tfbc report -o OUT A"),
@@ -67,7 +67,7 @@ static LINES: [Line; 40] = [
     line(tfbc_cli::traceprinter, "traceprinter -t A -o OUT -f B"),
 ];
 
-/// The directory that commands run over, one a thread.
+/// Working directory of commands, one per thread.
 struct Room {
     directory: TempDir,
 }
@@ -87,7 +87,7 @@ impl Room {
         self.directory.path().join(name).into_os_string()
     }
 
-    /// Removes what the command before has left.
+    /// Removes the files of the previous command.
     fn clear(&self) {
         for entry in fs::read_dir(self.directory.path()).expect("a directory of our own").flatten() {
             fs::remove_file(entry.path()).expect("a file of our own");
@@ -95,10 +95,10 @@ impl Room {
     }
 }
 
-/// Runs a command over files: its exit status is 0, 1 or 2, or 255 if traceprinter 1.02 fails. It leaves no file but its
-/// product, and none if it failed. The inputs stay as they were, unless the command is there to change them.
+/// Runs a command over files. Its exit status is 0, 1 or 2, or 255 if traceprinter 1.02 fails. It leaves no file except
+/// its product, and none if it failed. Inputs are unchanged, unless the command is meant to change them.
 ///
-/// The first byte chooses the command, the next two say how many of the others are the first file.
+/// The first byte chooses the command. The next two say how many of the remaining bytes form the first file.
 pub fn command(data: &[u8]) {
     let Some((&[which, low, high], files)) = data.split_first_chunk() else { return };
     let Line { run, line } = &LINES[usize::from(which) % LINES.len()];
@@ -138,7 +138,8 @@ fn check_files(room: &Room, line: &str, status: u8, inputs: [&[u8]; 2]) {
     let other = names.iter().find(|name| !["a", "b.trc"].contains(&&***name) && !expected.contains(&&***name));
     assert_eq!(other, None, "{line}: a file is left behind");
     let has_product = names.iter().any(|name| name == "out");
-    // A stage is shown of sources with mistakes, too, and of several traces those that can be read are reported.
+    // These commands produce output despite errors: a compiler stage of invalid sources, and a report of several
+    // traces.
     let in_part = line.contains("--emit") || line.ends_with("A B");
     assert!(status != 1 || in_part || !has_product, "{line}: a command that failed has a product");
     assert!(failed || has_product || !line.contains("OUT"), "{line}: a command that did not fail has no product");
@@ -148,7 +149,7 @@ fn check_files(room: &Room, line: &str, status: u8, inputs: [&[u8]; 2]) {
     }
 }
 
-/// The exit status is what the library finds, and the product is of its form.
+/// Checks that the exit status agrees with the library, and that the product is well-formed.
 fn check_status(room: &Room, line: &str, status: u8) {
     let product = || fs::read(room.path("out")).expect("a product");
     match line {
@@ -183,7 +184,7 @@ fn check_status(room: &Room, line: &str, status: u8) {
     }
 }
 
-/// True if a trace has damaged places; `None` if it is none.
+/// True if a trace has damaged places; `None` if the bytes are not a trace.
 fn is_damaged(path: &Path) -> Option<bool> {
     let mut is_damaged = false;
     match AnyTrace::open(path, &ReadOptions::default()).ok()? {

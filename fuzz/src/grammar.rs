@@ -1,4 +1,4 @@
-//! Templates and event definitions that the bytes choose, with nothing wrong in them or little.
+//! Fuzz target for generated templates and event definitions that are valid or nearly so.
 
 use crate::oracle;
 use tfbc_compiler::{Options, compile};
@@ -7,7 +7,8 @@ use tfbc_snapshots::generate::datakey::definitions;
 use tfbc_snapshots::generate::{Rng, template};
 use tfbc_vm::Program;
 
-/// A generated format file compiles, verifies and runs; generated event definitions that compile do.
+/// Checks that a generated format file compiles, verifies and runs, and that generated event definitions do if they
+/// compile.
 pub fn grammar(data: &[u8]) {
     let mut rng = Rng::of_choices(0, data);
     let mut sources = Sources::new();

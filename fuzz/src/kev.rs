@@ -1,4 +1,4 @@
-//! Logs of QNX.
+//! Fuzz target for QNX logs.
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
@@ -11,10 +11,10 @@ use tfbc::records::{self, RecordFilter, RecordOptions, RecordSummary};
 use tfbc::report::MaxWork;
 use tfbc::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
 
-/// Reports and prints a log: every byte is formatted or named, both are the same from a file and a pipe, by one thread and
-/// by two, and a record's text is the same if others are filtered out.
+/// Reports and prints a log. Every byte is formatted or reported, the results are the same for a file and a pipe, and
+/// for one and two threads, and a record's text does not depend on filters.
 ///
-/// The first byte chooses how it is reported.
+/// The first byte chooses the options.
 pub fn kev(data: &[u8]) {
     let Some((choice, bytes)) = data.split_first() else { return };
     let seed = seed_of(bytes);
@@ -33,7 +33,7 @@ pub fn kev(data: &[u8]) {
     }
 }
 
-/// Runs a report from a file, and in another way. Gives the one from a file.
+/// Runs a report from a file and in another way, and returns the first result.
 fn compare(run: impl Fn(Way) -> Option<Ran<RecordSummary>>, other: Option<Way>) -> Option<Ran<RecordSummary>> {
     let from_file = run(Way::File);
     if let Some(Ran { summary: Ok(summary), notices, .. }) = &from_file {

@@ -1,7 +1,7 @@
-//! What must hold for any bytes.
+//! Properties that must be true for any input.
 //!
-//! Each target is a function that takes the bytes of one input and panics where a promise is broken. libFuzzer calls it
-//! (`fuzz/run`), and `cargo test` replays it over the committed corpus and every past finding.
+//! Each target is a function that takes the bytes of an input and panics if a property is violated. libFuzzer calls it
+//! (`fuzz/run`), and `cargo test` replays it on the committed corpus and all past findings.
 #![forbid(unsafe_code)]
 
 mod aix;
@@ -27,12 +27,12 @@ pub use reference::reference;
 pub use template::template;
 pub use xml::xml;
 
-/// A function that takes inputs.
+/// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, which is that of its directories.
+    /// Name, which is also the name of its directories.
     pub name: &'static str,
-    /// Panics where a promise is broken for these bytes.
+    /// Panics if a property is violated for these bytes.
     pub body: fn(&[u8]),
 }
 
@@ -49,12 +49,12 @@ pub static TARGETS: [Target; 9] = [
     Target { name: "packed", body: packed },
 ];
 
-/// The target with a name.
+/// Target with a name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// A number that these bytes give, for choices that no byte of an input makes.
+/// Hash of the input, for choices that no byte makes.
 fn seed_of(data: &[u8]) -> u64 {
     // FNV-1a.
     data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))

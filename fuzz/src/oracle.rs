@@ -1,7 +1,7 @@
-//! Promises about what a verified program prints.
+//! Properties of the text that a verified program prints.
 //!
-//! Several events are printed into one buffer, and each of them alone. The text of an event is the same both ways: it does
-//! not depend on other events, on their text, on registers that they wrote, or on bytes that the buffers held before.
+//! Events are printed into one shared buffer, and each one alone. Both texts of an event must be equal: they must not
+//! depend on other events, their text, registers they wrote, or old bytes in the buffers.
 
 use crate::programs::{Draft, Routine, strings_len, table_lens};
 use std::sync::LazyLock;
@@ -11,33 +11,33 @@ use tfbc_vm::{
     Run, Space, Step, Straight, TextBuf, Timers, list_instr,
 };
 
-/// Bytes after the text limit that a text may have: ` [limit]` and the line's end.
+/// Bytes that may follow the text limit: ` [limit]` and the line end.
 const AFTER_LIMIT: usize = 9;
-/// Text of a selector, which does not count towards the limit.
+/// Bytes of a selector's text, which does not count towards the limit.
 const SELECTOR: usize = 1 << 20;
-/// Room that a buffer has beyond its text.
+/// Capacity of a buffer beyond its text.
 const SLACK: usize = 512;
-/// Room of a buffer that holds all but the longest texts.
+/// Capacity of a buffer for all but the longest texts.
 const ROOM: usize = 8000;
-/// Room of a new buffer.
+/// Capacity of a new buffer.
 const FIRST_ROOM: usize = 3600;
-/// Bytes that buffers hold after their text.
+/// Old bytes in a buffer after its text.
 static STALE: [u8; ROOM] = [0xaa; ROOM];
 static OTHER_STALE: [u8; ROOM] = [0x55; ROOM];
-/// Words of an entry of a BITFLAGS table.
+/// Words per entry of a BITFLAGS table.
 const FLAG_WORDS: usize = 5;
-/// Bytes of text that cost one step.
+/// Bytes of text per step.
 const STEP: usize = 32;
-/// Bytes of text that one instruction prints without paying for them.
+/// Bytes of text that an instruction prints for free.
 const FREE: usize = 256;
-/// Entries of a program that print.
+/// Number of entries of a program to run.
 const ENTRIES: usize = 3;
-/// Bytes that an event has for its routine's need, at most.
+/// Maximum bytes that an event provides for its routine's need.
 const MOST_NEEDED: u32 = 4096;
-/// Events of a case, at most.
+/// Maximum number of events in a case.
 const EVENTS: usize = 6;
 
-/// Bytes of events: numbers of every width, texts, floats.
+/// Raw material for events: numbers of every width, texts, floats.
 static MATERIAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
     const EXTREMES: [u64; 6] = [1, 0x7f, 0xffff, 0x8000_0000, i64::MIN as u64, u64::MAX];
     let rng = &mut Rng::new(1);
@@ -57,10 +57,10 @@ static MATERIAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
     bytes
 });
 
-/// Contexts that differ in everything.
+/// Contexts that differ in every value.
 static CONTEXTS: LazyLock<Vec<Facts>> = LazyLock::new(|| (0..8).map(|seed| facts(&mut Rng::new(seed))).collect());
 
-/// An event with all that its text depends on.
+/// An event with everything its text depends on.
 struct Job<'p> {
     entry: Hook<'p>,
     bytes: Vec<u8>,
@@ -116,21 +116,21 @@ impl<'p> Job<'p> {
     }
 }
 
-/// A program with the events that it prints, and the limits of each.
+/// A program with its events and their limits.
 struct Case<'p> {
     program: &'p Program<'p>,
     limits: Limits,
     jobs: Vec<Job<'p>>,
     blob: &'p [u8],
-    /// Text that the shared buffer begins with.
+    /// Text at the start of the shared buffer.
     before: &'static [u8],
 }
 
-/// An event's text with its columns, and its outcome.
+/// Text of an event with its columns, and its outcome.
 type Printed = (Vec<u8>, Outcome);
 
-/// Checks what a verified program prints, in `blob`, for events that `rng` chooses. Comparisons that take longer are chosen
-/// by it, too.
+/// Checks the text of a verified program for events that `rng` chooses. `rng` also decides about the slower
+/// comparisons.
 pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
     let case = Case::new(program, blob, rng);
     let expected = case.each_alone();
@@ -145,7 +145,7 @@ pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
     }
 }
 
-/// Runs a program that the verifier refuses as a whole: some of its routines may run all the same.
+/// Runs a refused program: some of its routines may be valid.
 pub fn check_refused(blob: &[u8], rng: &mut Rng) {
     let Ok(program) = Program::open_lazily(blob) else { return };
     let case = Case::new(&program, blob, rng);
@@ -178,8 +178,8 @@ impl<'p> Case<'p> {
         Case { program, limits, jobs, blob, before }
     }
 
-    /// Each event by the checked machine, into a buffer that holds nothing else, and after other events than in the shared
-    /// buffer: an event sees the timers of those before it alone that are run even if they are filtered out.
+    /// Prints each event with the checked interpreter, into a separate buffer and after different events. An event sees
+    /// only timers of earlier events that run even if they are filtered out.
     fn each_alone(&self) -> Vec<Printed> {
         let (mut machine, mut timers, mut out) = (Machine::checked(self.limits), Timers::new(), TextBuf::new());
         let mut all = vec![Printed::default(); self.jobs.len()];
@@ -205,7 +205,7 @@ impl<'p> Case<'p> {
         all
     }
 
-    /// What holds for each event's text.
+    /// Checks the limits of each event's text.
     fn keeps_limits(&self, job: &Job<'_>, (text, outcome): (&[u8], Outcome)) {
         if outcome.refused {
             return;
@@ -231,7 +231,7 @@ impl<'p> Case<'p> {
         assert!(!stops || job.entry.has_effects, "`stop` is an effect beyond text: {}", self.shown(job));
     }
 
-    /// Empties a buffer, and fills its room for the events' text with a byte.
+    /// Clears a buffer, and fills its capacity with `bytes`.
     fn fill(&self, out: &mut TextBuf, bytes: &[u8; ROOM]) {
         out.clear();
         out.push(&bytes[..if self.limits.text > 1000 { ROOM } else { FIRST_ROOM }]);
@@ -242,7 +242,7 @@ impl<'p> Case<'p> {
         self.program.routines().flat_map(|routine| routine.code)
     }
 
-    /// A buffer has grown by no more than a text at its limit and one instruction's needs.
+    /// Checks that a buffer grew by at most a text at its limit and one instruction's output.
     fn is_bounded(&self, job: &Job<'_>, out: &TextBuf) {
         if out.capacity() <= (ROOM + SLACK).next_power_of_two() {
             return;
@@ -257,7 +257,7 @@ impl<'p> Case<'p> {
         assert!(out.capacity() <= most, "an event takes {} bytes: {}", out.capacity(), self.shown(job));
     }
 
-    /// All events by one run of the fast machine, into one buffer.
+    /// Prints all events in one run of the fast machine, into one buffer.
     fn in_one_buffer(&self, expected: &[Printed]) {
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
         let mut shared = Shared::new(self);
@@ -271,7 +271,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// By one run of the program as it is opened lazily, with entries that are looked up.
+    /// Prints all events in one run of the lazily opened program.
     fn lazily(&self, blob: &[u8], expected: &[Printed], looked_up: bool) {
         let lazy = Program::open_lazily(blob).expect("what is verified as a whole is opened lazily");
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
@@ -289,7 +289,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// By one run that prints events of another program in between.
+    /// Prints all events with events of another program in between.
     fn between_others(&self, expected: &[Printed]) {
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
         let mut shared = Shared::new(self);
@@ -312,7 +312,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// Instruction by instruction, each of which is counted.
+    /// Prints all events under an observer that counts every instruction.
     fn watched(&self, expected: &[Printed]) {
         let (tables, uncounted) = (table_lens(self.blob), self.instrs().count());
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
@@ -329,7 +329,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// By the routine that is laid out once, if there is one.
+    /// Prints all events with the flattened routine, if there is one.
     fn flat(&self, expected: &[Printed]) {
         for (job, (text, outcome)) in self.jobs.iter().zip(expected) {
             let event = job.event();
@@ -352,7 +352,7 @@ impl<'p> Case<'p> {
         assert!(listing.lines().count() >= n_instrs, "every instruction is listed");
     }
 
-    /// The program and an event, for whoever reads a finding.
+    /// Program and event, for the reader of a finding.
     #[cold]
     fn shown(&self, job: &Job<'_>) -> String {
         let Job { entry, bytes, wide, record, layout, .. } = job;
@@ -361,7 +361,7 @@ impl<'p> Case<'p> {
     }
 }
 
-/// Prints an event by an entry that is looked up, after columns that are written with its text.
+/// Prints an event through a cached entry, after columns.
 fn begun<'r>(
     run: &mut Run<'r>,
     program: &'r Program<'r>,
@@ -379,7 +379,7 @@ fn begun<'r>(
     if is_usual { Outcome::default() } else { run.outcome() }
 }
 
-/// A buffer that events are printed into, one after the other, and what it must hold.
+/// Buffer that several events are printed into, and its expected contents.
 struct Shared<'c> {
     case: &'c Case<'c>,
     out: TextBuf,
@@ -394,7 +394,7 @@ impl<'c> Shared<'c> {
         Shared { case, out, expected: case.before.to_vec() }
     }
 
-    /// Prints an event as `print` does, which is told where its line begins.
+    /// Prints an event with `print`, which receives the start of its line.
     fn print(&mut self, job: &Job<'_>, expected: &Printed, print: impl FnOnce(usize, &mut TextBuf) -> Outcome) {
         let outcome = print(self.out.len(), &mut self.out);
         self.expected.extend_from_slice(&expected.0);
@@ -411,7 +411,7 @@ impl<'c> Shared<'c> {
     }
 }
 
-/// Blob of a program that leaves as much behind as an event can: registers, pointers, a soft blank, a call.
+/// Program that leaves as much state behind as possible: registers, pointers, a soft blank, a call.
 static OTHER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut code: Vec<Instr> = (0..9).chain([1023]).map(|register| Instr::of(Op::Const, &[register, 7])).collect();
     code.extend([
@@ -437,13 +437,13 @@ static OTHER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     Draft { routines, hooks: vec![hook], ..Draft::default() }.write()
 });
 
-/// Where a limit ended an event, what the rest of it would have met does not count.
+/// Outcome to compare. After a limit, later outcomes of the event are ignored.
 fn comparable(outcome: Outcome) -> Outcome {
     let ended = outcome.limited;
     Outcome { truncated: outcome.truncated && !ended, divided_by_zero: outcome.divided_by_zero && !ended, ..outcome }
 }
 
-/// Some entries of a program with the bytes that they need: its own, and one of the built-in ones if there are any.
+/// Some entries of a program with the bytes they need: its own, and a built-in one if there are any.
 fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)> {
     let all = || Space::ALL.into_iter().flat_map(|space| program.entries(space));
     let own: Vec<_> = all().filter(|entry| !entry.builtin).collect();
@@ -459,26 +459,26 @@ fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)
     .collect()
 }
 
-/// Counts what an event costs, and panics if that is more than its limits allow.
+/// Counts the cost of an event, and panics if it exceeds its limits.
 struct Meter<'c> {
     case: &'c Case<'c>,
     job: &'c Job<'c>,
     /// Words of each table.
     tables: &'c [usize],
-    /// Steps that no limit has seen yet, at most: those since the last jump, call or return.
+    /// Maximum number of steps since the last jump, call or return, which no limit has counted yet.
     uncounted: usize,
-    /// Steps of the instructions that have run, and those of the last one.
+    /// Steps of all executed instructions, and of the last one.
     steps: usize,
     last: usize,
     /// Bytes of text before the last instruction.
     len: usize,
-    /// True if the last instruction prints padding, which costs no steps.
+    /// True if the last instruction printed padding, which costs no steps.
     pads: bool,
     turns: usize,
 }
 
 impl Meter<'_> {
-    /// Steps of an instruction, without those for its text: one, and the entries of the BITFLAGS table that it looks through.
+    /// Steps of an instruction without its text: one, and the entries of its BITFLAGS table.
     fn steps_of(&self, instr: &Instr) -> usize {
         let flags = [Op::Flags, Op::FlagsAny, Op::FlagsList].map(|op| op as u8).contains(&instr.op);
         1 + if flags { self.tables[instr.c as usize] / FLAG_WORDS } else { 0 }

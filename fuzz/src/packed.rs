@@ -4,11 +4,11 @@ use std::io::{Cursor, Read};
 use tfbc::reader::{Compression, Unpacker};
 use tfbc::unix_compress;
 
-/// Unpacked bytes that are looked at.
+/// Maximum number of unpacked bytes to examine.
 const MOST: usize = 4 << 20;
 
-/// Unpacks what the bytes are, by their magic: whatever comes out is the same in reads of any size, as is what is said of
-/// its end. What `.Z` packs it unpacks.
+/// Unpacks data by its magic number. Output and end notice must not depend on read sizes, and `.Z` data must survive a
+/// round trip.
 pub fn packed(data: &[u8]) {
     match Compression::of(data) {
         Some(compression) => {
@@ -24,7 +24,7 @@ pub fn packed(data: &[u8]) {
     }
 }
 
-/// The bytes, as far as they are looked at, and why they ended early.
+/// First unpacked bytes, and the reason for an early end.
 fn unpack(compression: Compression, packed: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<String>) {
     let n_packed = packed.len() as u64;
     let mut unpacker = Unpacker::new(compression, Cursor::new(packed.to_vec()), Some(n_packed));
@@ -39,7 +39,7 @@ fn unpack(compression: Compression, packed: &[u8], sizes: &[usize]) -> (Vec<u8>,
             break;
         }
     }
-    // A fault behind the bytes that are looked at may be seen or not.
+    // A fault after the examined bytes may or may not be noticed.
     let fault = unpacker.fault().filter(|_| bytes.len() < MOST).map(str::to_owned);
     (bytes, fault)
 }

@@ -1,4 +1,4 @@
-//! The machine and the readers against the reference.
+//! Fuzz target that compares machine and readers with the reference.
 
 use tfbc_snapshots::differential::{self, Reach};
 use tfbc_snapshots::differential_qnx::{self, compare_case, compare_findings, compare_log};
@@ -6,8 +6,8 @@ use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::{definitions, record};
 use tfbc_snapshots::generate::kev::log;
 
-/// What the bytes choose, a format file with events, event definitions with records, or a log of QNX, means the same to
-/// the product and to the reference.
+/// Generates, from the bytes, a format file with events, event definitions with records, or a QNX log, and compares
+/// product and reference.
 pub fn reference(data: &[u8]) {
     let mut rng = Rng::of_choices(1, data);
     let difference = match rng.below(8) {

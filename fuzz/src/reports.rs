@@ -1,4 +1,5 @@
-//! What the reports of both systems share: the ways to read one input, the templates, and what must hold of each form.
+//! Shared by the report targets of both systems: ways to read an input, templates, and properties of each output
+//! format.
 
 use crate::programs::{Draft, generate};
 use regex::bytes::Regex;
@@ -15,10 +16,10 @@ use tfbc::report::ReportError;
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{HookRow, Limits, Program, Space};
 
-/// What an event may cost.
+/// Limits of an event.
 pub const LIMITS: Limits = Limits { turns: 500, steps: 1 << 20, text: 2000 };
 
-/// Where a report's bytes come from, and how many threads format them.
+/// Source of a report's bytes, and number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     File,
@@ -27,7 +28,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way, beside that of a file and one thread, that an input is read: threads cost the most.
+    /// A second way to read an input; threads are rare because they cost the most.
     pub fn other(seed: u64) -> Option<Self> {
         match seed >> 40 & 15 {
             0 => Some(Way::Threads),
@@ -36,26 +37,26 @@ impl Way {
         }
     }
 
-    /// The bytes to be read.
+    /// Input with these bytes.
     pub fn input(self, bytes: &[u8]) -> Input {
         match self {
-            // Bytes in memory are taken as they stand, where a file's are looked at as those of a pipe.
+            // Bytes in memory are used in place, while those of a file are detected like those of a pipe.
             Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes.to_vec()),
             _ => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
                 .expect("bytes in memory can be read"),
         }
     }
 
-    /// The threads.
+    /// Number of threads.
     pub fn threads(self) -> Option<NonZeroUsize> {
         NonZeroUsize::new(if self == Way::Threads { 2 } else { 1 })
     }
 }
 
-/// A pattern that the text of some events matches.
+/// Pattern that matches the text of some events.
 pub static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?m)[13]|[a-c]|^more").expect("a pattern"));
 
-/// A pipe that gives few bytes at a time.
+/// Pipe that returns few bytes at a time.
 struct Trickle {
     bytes: Cursor<Vec<u8>>,
     n_reads: usize,
@@ -70,18 +71,17 @@ impl Read for Trickle {
     }
 }
 
-/// How a report came out.
+/// Result of a report.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ran<S> {
     pub text: String,
     pub notices: Vec<Notice>,
-    /// What was counted, or why the report ended before its trace.
+    /// Summary, or the reason why the report ended early.
     pub summary: Result<S, String>,
 }
 
 impl<S> Ran<S> {
-    /// Bytes in memory and text in memory: nothing but the trace can end a report. Every byte and event of it went
-    /// somewhere.
+    /// Runs a report in memory, where only the trace can end it. Every byte and event must be accounted for.
     pub fn new(
         text: Vec<u8>,
         notices: Vec<Notice>,
@@ -98,7 +98,7 @@ impl<S> Ran<S> {
     }
 }
 
-/// The format file of a report, loaded once.
+/// Loads the format file of a report once.
 fn load(path: &Path) -> Catalog<'static> {
     let set = FormatSet::load(&[path.to_owned()], &LoadOptions::default()).expect("the fuzzed reports' formats load");
     let set: &'static FormatSet = Box::leak(Box::new(set));
@@ -109,21 +109,21 @@ fn bundled(name: &str) -> Catalog<'static> {
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name))
 }
 
-/// Templates of everything that reports treat alike or not.
+/// Templates for everything that reports treat specially, and for the common cases.
 pub static TEMPLATES: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.trcfmt"));
 
 /// Event definitions.
 pub static DEFINITIONS: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.xml"));
 
-/// Programs that no compiler makes, for all ids that logs have.
+/// Programs that no compiler produces, for all ids in logs.
 static HOSTILE: LazyLock<[Catalog<'static>; 4]> = LazyLock::new(|| [0, 1, 2, 3].map(hostile));
 
-/// Templates for an input: programs that no compiler makes for one in four.
+/// Templates for an input; in one of four cases, programs that no compiler produces.
 pub fn catalog(usual: &'static Catalog<'static>, seed: u64) -> &'static Catalog<'static> {
     if seed >> 48 & 3 == 0 { &HOSTILE[(seed >> 50 & 3) as usize] } else { usual }
 }
 
-/// Small programs that the verifier accepts, for AIX hooks, QNX records and their fields.
+/// Small valid programs for AIX hooks, QNX records and their fields.
 fn hostile(seed: u64) -> Catalog<'static> {
     let rng = &mut Rng::new(seed);
     let mut all = Draft::default();
@@ -149,7 +149,7 @@ fn hostile(seed: u64) -> Catalog<'static> {
     load(&path)
 }
 
-/// A small program of one hook or record.
+/// Small valid program of one hook or record.
 fn accepted(space: Space, rng: &mut Rng) -> Draft {
     loop {
         let mut program = generate(rng);
@@ -162,7 +162,7 @@ fn accepted(space: Space, rng: &mut Rng) -> Draft {
     }
 }
 
-/// A report in a form for programs is well-formed: no text of an event begins a row or a value of its own.
+/// Checks that a report in a machine-readable format is well-formed: no text of an event starts a row or value.
 pub fn is_well_formed(form: Form, text: &str) {
     match form {
         Form::Text => {}
@@ -178,7 +178,7 @@ pub fn is_well_formed(form: Form, text: &str) {
     assert!(form == Form::Text || text.is_empty() || text.ends_with('\n'), "the last row ends");
 }
 
-/// The lines of a report are lines of another one, in its order.
+/// Checks that the lines of a report are a subsequence of another's.
 pub fn is_part_of(whole: &str, part: &str) {
     let mut others = whole.lines();
     for line in part.lines() {
@@ -186,13 +186,13 @@ pub fn is_part_of(whole: &str, part: &str) {
     }
 }
 
-/// Each row has as many values as the first.
+/// Checks that each row has as many values as the first.
 fn is_rectangular(mut rows: impl Iterator<Item = usize>) {
     let first = rows.next();
     assert!(rows.all(|n| Some(n) == first), "a row has more or fewer values than the first");
 }
 
-/// Values of each row of RFC 4180.
+/// Number of values in each row of RFC 4180.
 fn csv(text: &str) -> Vec<usize> {
     let (mut rows, mut n, mut quoted) = (Vec::new(), 1, false);
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! Template bytes.
+//! Fuzz target for format files.
 
 use crate::oracle;
 use crate::seed_of;
@@ -8,13 +8,13 @@ use tfbc_grammar::{Diagnostic, Severity, Source, SourceId, SourceLimits, Sources
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::Program;
 
-/// Compiles a format file: it is refused with an error, or its blob verifies and runs within limits. What is said of it
-/// points into it. Compiled twice it gives the same.
+/// Compiles a format file. It is refused with an error, or its blob verifies and runs within limits. Diagnostics point
+/// into it, and compilation is deterministic.
 pub fn template(data: &[u8]) {
     compiles_or_says_why("fuzzed.trcfmt", data);
 }
 
-/// The same for a file of either language, by its content.
+/// Compiles a file of either language, chosen by its content.
 pub(crate) fn compiles_or_says_why(name: &str, data: &[u8]) {
     let mut sources = Sources::new();
     sources.add(Source::new(name, data));
@@ -34,7 +34,7 @@ pub(crate) fn compiles_or_says_why(name: &str, data: &[u8]) {
             assert!(refused, "what does not compile has an error");
         }
     }
-    // One of these a file; another file comes soon.
+    // Only one of these checks per file; another file comes soon.
     match seed >> 32 & 7 {
         0 => {
             let again = compile(&sources, &Options::default());
@@ -51,7 +51,7 @@ pub(crate) fn compiles_or_says_why(name: &str, data: &[u8]) {
     }
 }
 
-/// Formatting a formatted file changes nothing. The file keeps its encoding, as `tfbc fmt` writes it.
+/// Checks that formatting a formatted file changes nothing, and that the file keeps its encoding.
 fn is_laid_out_once(data: &[u8]) {
     let layout = |source: &Source| {
         let text = format(SourceId(0), source, &SourceLimits::default()).text(source);
@@ -62,7 +62,7 @@ fn is_laid_out_once(data: &[u8]) {
     assert_eq!(once.escape_ascii().to_string(), twice.escape_ascii().to_string(), "one layout");
 }
 
-/// What is said in the other language is well-formed there.
+/// Checks that a conversion to the other language is well-formed.
 fn converts(sources: &Sources) {
     let converted = convert(sources, &Options::default(), ConvertOptions::default());
     converted.diagnostics.iter().for_each(|found| points_into(sources, found));
@@ -75,10 +75,10 @@ fn converts(sources: &Sources) {
     assert!(said.is_empty(), "{said}{}", text.escape_ascii().to_string().replace("\\n", "\n"));
 }
 
-/// A diagnostic's places lie in its sources, and it can be shown.
+/// Checks that a diagnostic points into its sources and can be rendered.
 fn points_into(sources: &Sources, found: &Diagnostic) {
     let lies_in = |source, span: Span| {
-        // The built-in stanzas are no source of the user's.
+        // The built-in stanzas are not among the user's sources.
         let Some(source) = sources.get(source) else { return };
         assert!(span.start <= span.end && span.end as usize <= source.bytes().len(), "{span:?} of {}", found.message);
         let (line, column) = source.line_column(span.start);

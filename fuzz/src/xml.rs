@@ -1,4 +1,4 @@
-//! XML bytes.
+//! Fuzz target for XML.
 
 use crate::seed_of;
 use crate::template::compiles_or_says_why;
@@ -7,14 +7,13 @@ use tfbc_snapshots::differential_qnx::{Case, compare_case};
 use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::GeneratedRecord;
 
-/// Records for each file.
+/// Records per file.
 const RECORDS: usize = 4;
 
-/// Compiles event definitions: they are refused with an error, or run within limits, and the reference refuses and prints
-/// the same.
+/// Compiles event definitions. They are refused with an error, or run within limits, and the reference agrees.
 pub fn xml(data: &[u8]) {
     compiles_or_says_why("fuzzed.xml", data);
-    // What is no XML at all is taken for a format file of AIX.
+    // Input that does not look like XML is compiled as an AIX format file.
     if !tfbc_grammar::datakey::looks_like_xml(data) {
         return;
     }

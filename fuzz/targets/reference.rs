@@ -1,4 +1,4 @@
-//! libFuzzer's loop around [`tfbc_fuzz::reference`].
+//! libFuzzer entry point for [`tfbc_fuzz::reference`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tfbc_fuzz::reference(data));

@@ -1,6 +1,6 @@
-//! Every target over the committed corpus, the seeds, every past finding, and a few changes to them.
+//! Runs every target on the committed corpus, the seeds, all past findings, and some mutations of them.
 //!
-//! `TFBC_CASES=100000` tries that many changes of each target.
+//! `TFBC_CASES=100000` tries that many mutations per target.
 
 use flate2::read::GzDecoder;
 use std::fs;
@@ -11,17 +11,17 @@ use std::process::{Command, Stdio};
 use tfbc_fuzz::{TARGETS, Target};
 use tfbc_snapshots::generate::Rng;
 
-/// Changed inputs of each target in an ordinary run.
+/// Default number of mutations per target.
 const CHANGED: usize = 300;
 
-/// The largest changed input, in bytes.
+/// Maximum size of a mutated input, in bytes.
 const MAX_LEN: usize = 4096;
 
 fn directory(of: &str, target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(of).join(target)
 }
 
-/// The files of a directory by name; none where there is no such directory.
+/// Files of a directory, by name; empty if it does not exist.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a directory that can be read").path()).collect();
@@ -29,13 +29,13 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// An input of a target, with the name that a failure shows.
+/// An input, with a name for failure messages.
 struct Input {
     name: String,
     bytes: Vec<u8>,
 }
 
-/// The corpus, the seeds and the findings of a target.
+/// Corpus, seeds and findings of a target.
 fn inputs(target: &Target) -> Vec<Input> {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{}.tar.gz", target.name));
     let file = fs::File::open(&archive).unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
@@ -55,7 +55,7 @@ fn inputs(target: &Target) -> Vec<Input> {
     inputs
 }
 
-/// Calls a target with many inputs, on all cores; gives how many.
+/// Calls a target on many inputs, on all cores; returns their number.
 fn call_all<T: Sync>(
     target: &Target,
     inputs: &[T],
@@ -79,7 +79,7 @@ fn call_all<T: Sync>(
     assert!(failed.is_empty(), "{}: a promise is broken for\n{}", target.name, failed.join("\n"));
 }
 
-/// A changed input: pieces of one or two, with bytes put in, taken out, doubled and overwritten.
+/// Mutated input: pieces of one or two inputs, with bytes inserted, removed, duplicated and overwritten.
 fn changed(rng: &mut Rng, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = rng.pick(inputs).clone();
     bytes.truncate(MAX_LEN);
@@ -108,7 +108,7 @@ fn changed(rng: &mut Rng, inputs: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Replays and changes the inputs of one target.
+/// Replays and mutates the inputs of one target.
 fn replay(name: &str) {
     let target = tfbc_fuzz::target(name).expect("a target");
     let inputs = inputs(target);
@@ -122,7 +122,7 @@ fn replay(name: &str) {
     });
 }
 
-/// One test for each target, and one that knows of all of them.
+/// Defines one test per target, and one that checks that no target is missing.
 macro_rules! replayed {
     ($($name:ident)*) => {
         $(#[test]
@@ -152,7 +152,7 @@ macro_rules! replayed {
 
 replayed! { template grammar xml blob reference aix kev packed }
 
-/// Commands write to standard output and standard error, so they run in a program of their own.
+/// Commands write to standard output and standard error, so they run in a separate process.
 #[test]
 fn command() {
     let target = tfbc_fuzz::target("command").expect("a target");

@@ -1,13 +1,14 @@
-//! The corpus's files: format sources, events, and what must come of them.
+//! Corpus cases for trcfmt: format sources, events, and the expected result.
 //!
-//! A case begins with comments that say what it shows, then come sections, each behind a `==== ` line:
+//! A case begins with comments that say what it shows. Sections follow, each after a `==== ` line:
 //!
-//! - `trcfmt` a format file, several in the order in which later ones win; `trcfmt crlf` with the other line ends.
-//! - `event 32` or `event 64` one presented event in hex, with texts in quotes between; settings such as `time=105984`
-//!   (ns), `tid=4`, `path:4711=/usr/bin/ksh` stand on the section's line.
-//! - `expect` the report's lines, written by hand from the specification; `marked` when every line is closed by `|`, so
-//!   that blanks at its end show; `truncated=2` and the like count the events that end so, `stop` the last one.
-//! - `diagnostics` the lines with errors, all of them, and lines with warnings, at least those.
+//! - `trcfmt`: a format file. With several, later ones win. `trcfmt crlf` has the other line ends.
+//! - `event 32` or `event 64`: one event in hex, mixed with quoted texts. Settings such as `time=105984` (ns), `tid=4`,
+//!   `path:4711=/usr/bin/ksh` follow on the section's line.
+//! - `expect`: the lines of the report, written by hand from the specification. With `marked`, every line ends with
+//!   `|`, so that trailing blanks are visible. `truncated=2` and similar settings count the events that end this way;
+//!   `stop` refers to the last event.
+//! - `diagnostics`: all lines with errors, and at least these lines with warnings.
 
 use std::path::Path;
 
@@ -16,48 +17,48 @@ use tfbc_vm::{Context, Event, Limits, ProcessNames};
 
 use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 
-/// One file of the corpus.
+/// One corpus file.
 #[derive(Debug, Clone, Default)]
 pub struct Case {
-    /// Its name without the ending.
+    /// File name without suffix.
     pub name: String,
-    /// What it shows.
+    /// Comments at the start of the case.
     pub comment: String,
     /// The format files.
     pub files: Vec<Vec<u8>>,
     /// The events in order.
     pub events: Vec<CaseEvent>,
-    /// What the report must be.
+    /// Expected report.
     pub expect: Option<Expect>,
-    /// The lines with diagnostics, as far as the case tells them.
+    /// Lines with expected diagnostics; `None` if the case does not say.
     pub diagnostics: Option<Vec<(Severity, Option<u32>)>>,
 }
 
-/// The report that a case asks for.
+/// Expected report of a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
     /// The text of all events.
     pub text: Vec<u8>,
-    /// How the events end.
+    /// Number of events by outcome.
     pub ends: Ends,
 }
 
-/// How many events ended in which way.
+/// Number of events per outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// Read past the end.
+    /// Events that read past their end.
     pub truncated: u32,
-    /// Reached a limit.
+    /// Events that reached a limit.
     pub limited: u32,
-    /// Were skipped.
+    /// Skipped events.
     pub skipped: u32,
-    /// Divided by zero.
+    /// Events with a division by zero.
     pub divided: u32,
-    /// Asked for no later event.
+    /// Events that ended the report.
     pub stop: u32,
 }
 
-/// One event of a case, with what it may ask about its context.
+/// One event of a case, with its context.
 #[derive(Debug, Clone, Default)]
 pub struct CaseEvent {
     bytes: Vec<u8>,
@@ -84,7 +85,7 @@ impl CaseEvent {
         Event { bytes: &self.bytes, wide: self.wide, record: None, time_ns: self.time, offset: self.offset }
     }
 
-    /// Its context.
+    /// Context of the event.
     pub fn context(&self) -> Context<'_> {
         Context {
             trace_env: self.trace_env,
@@ -105,7 +106,7 @@ impl CaseEvent {
         }
     }
 
-    /// The hook id with 16 bits.
+    /// 16-bit hook id.
     pub fn hook(&self) -> u16 {
         let at = if self.wide { 4 } else { 0 };
         let byte = |at: usize| u16::from(self.bytes.get(at).copied().unwrap_or(0));
@@ -150,10 +151,10 @@ impl CaseEvent {
 }
 
 impl Case {
-    /// Reads a file of the corpus.
+    /// Reads a corpus file.
     ///
     /// # Panics
-    /// When the file is not of the form that the module describes.
+    /// If the file does not have the form described at the top of the module.
     pub fn read(path: &Path) -> Case {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -187,7 +188,7 @@ impl Case {
         sources
     }
 
-    /// Prints all events up to a `$STOP`, by what formats one of them.
+    /// Prints all events up to a `$STOP`. `format` prints one event.
     pub fn report(&self, mut format: impl FnMut(&CaseEvent) -> Printed) -> Expect {
         let mut report = Expect::default();
         for event in &self.events {
@@ -205,7 +206,7 @@ impl Case {
         report
     }
 
-    /// The report that the reference prints.
+    /// Report printed by the reference.
     pub fn reference_report(&self, reference: &Reference) -> Expect {
         let mut timers = Timers::default();
         self.report(|event| {
@@ -216,7 +217,7 @@ impl Case {
         })
     }
 
-    /// Says how diagnostics differ from those that the case asks for.
+    /// Compares diagnostics with those that the case expects.
     ///
     /// # Errors
     /// The first difference.
@@ -241,7 +242,7 @@ impl Case {
         Ok(())
     }
 
-    /// Whether the files must be refused.
+    /// True if the files must be refused.
     pub fn is_refused(&self) -> bool {
         let errors = |wanted: &Vec<(Severity, Option<u32>)>| wanted.iter().any(|(is, _)| *is == Severity::Error);
         self.diagnostics.as_ref().is_some_and(errors)
@@ -284,7 +285,7 @@ pub(crate) fn number(text: &str) -> u64 {
     u64::from_str_radix(digits, radix).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The bytes of hex digits and quoted texts.
+/// Bytes of hex digits and quoted texts.
 pub(crate) fn bytes(body: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, part) in body.split('"').enumerate() {

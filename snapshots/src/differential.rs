@@ -1,4 +1,4 @@
-//! The machine against the reference: one template with its events.
+//! Compares the machine with the reference: one template with its events.
 
 use std::fmt::Write;
 
@@ -11,19 +11,19 @@ use crate::generate::{Facts, GeneratedEvent, Rng, Template, event, facts, templa
 use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 use crate::runner::Runner;
 
-/// Events of each template.
+/// Events per template.
 const EVENTS: usize = 8;
 
-/// Which limit an event may reach.
+/// Limits that an event may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Turns, and text seldom.
+    /// Iterations, and sometimes text.
     Turns,
-    /// Text alone.
+    /// Text only.
     Text,
 }
 
-/// Small limits now and then, so that reaching them is compared, too.
+/// Small limits in some cases, so that reaching them is compared too.
 fn limits(rng: &mut Rng, reach: Reach) -> Limits {
     match (reach, rng.below(4)) {
         (Reach::Text, _) => Limits { turns: 1000, text: rng.below(200) as u32, ..Limits::default() },
@@ -37,18 +37,18 @@ fn limits(rng: &mut Rng, reach: Reach) -> Limits {
 pub struct Case {
     /// The template.
     pub template: Template,
-    /// Each event with the hook that it is of.
+    /// Events, each with its hook id.
     pub events: Vec<(u16, GeneratedEvent)>,
-    /// What the events' surroundings tell.
+    /// Context of the events.
     pub facts: Facts,
-    /// What each event may cost.
+    /// Limits of each event.
     pub limits: Limits,
     columns: &'static [u8],
     reach: Reach,
 }
 
 impl Case {
-    /// A random template of about `size` items, and events for it.
+    /// Creates a random template of about `size` items, and events for it.
     pub fn new(rng: &mut Rng, size: usize, reach: Reach) -> Case {
         let template = template(rng, size);
         let hooks: Vec<u16> = (0..EVENTS)
@@ -62,20 +62,20 @@ impl Case {
         Case { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
     }
 
-    /// The template as a set of sources.
+    /// Template as a set of sources.
     pub fn sources(&self) -> Sources {
         let mut sources = Sources::new();
         sources.add(Source::new("generated.trcfmt", self.template.source.as_str()));
         sources
     }
 
-    /// The stanza that formats an event of a case, and where its text stands.
+    /// Stanza that formats an event, and the position of its text.
     pub fn place<'r, 'ast>(&self, reference: &'r Reference<'ast>, hook: u16) -> (&'r Stanza<'ast>, Line<'static>) {
         let stanza = reference.stanza(hook).expect("there is always 007");
         let mut layout = layout_without_columns(stanza.level.map(|level| level.node));
         layout.further += self.columns.len() as u16;
         if self.reach == Reach::Text {
-            // Whether margins count towards the limit is not what is asked here.
+            // This test does not compare how margins count towards the limit.
             layout = Layout::default();
         }
         (stanza, Line { columns: self.columns, layout, limits: self.limits })
@@ -88,7 +88,7 @@ impl Case {
         reference.format(stanza, &as_event(event), &self.facts.context(), timers, line)
     }
 
-    /// Prints every event with the machine, its checked twin and the reference.
+    /// Prints every event with the machine, the checked interpreter and the reference.
     ///
     /// # Errors
     /// The first difference.
@@ -143,12 +143,12 @@ impl Case {
     }
 }
 
-/// A generated event as a template sees it.
+/// Generated event as the machine's type.
 pub fn as_event(event: &GeneratedEvent) -> Event<'_> {
     Event { bytes: &event.bytes, wide: event.wide, record: None, time_ns: event.time_ns, offset: event.offset }
 }
 
-/// The errors among diagnostics.
+/// Error messages among diagnostics.
 pub fn messages(diagnostics: &[Diagnostic]) -> String {
     let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
     errors.map(|found| format!("{} {:?} {}\n", found.code.code, found.primary.span, found.message)).collect()
@@ -161,7 +161,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// What must be equal: where a limit ended an event, what the rest of it would have met does not count.
+/// Part of a result that must be equal. After a limit, later outcomes of the event are ignored.
 fn comparable(printed: &Printed) -> Printed {
     let ended = printed.limited;
     Printed {

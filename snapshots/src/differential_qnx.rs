@@ -1,4 +1,4 @@
-//! The product against the reference: event definitions with records, and logs of QNX.
+//! Compares the product with the reference: event definitions with records, and QNX logs.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::generate::datakey::{GeneratedRecord, definitions, record};
 use crate::kev::{self, Log, LogRecord};
 use crate::runner::Runner;
 
-/// Records for each set of definitions.
+/// Records per set of definitions.
 pub const RECORDS: usize = 8;
 
 /// Definition files and records.
@@ -23,12 +23,12 @@ pub const RECORDS: usize = 8;
 pub struct Case {
     /// The files in order.
     pub files: Vec<Vec<u8>>,
-    /// Whether each record is of a big-endian log, and the record.
+    /// Records; true if the record belongs to a big-endian log.
     pub records: Vec<(bool, GeneratedRecord)>,
 }
 
 impl Case {
-    /// Random files, and records that meet what is in them.
+    /// Creates random files, and records that reach their parts.
     pub fn new(rng: &mut Rng) -> Self {
         let definitions = definitions(rng);
         let one = |_| {
@@ -57,7 +57,7 @@ impl Case {
     }
 }
 
-/// A generated record as the reference takes it.
+/// Generated record as the reference's type.
 pub fn as_record((big_endian, record): &(bool, GeneratedRecord)) -> Record<'_> {
     let GeneratedRecord { class, id, wide, payload } = record;
     Record { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
@@ -73,12 +73,12 @@ fn show(shown: Option<&(Vec<u8>, bool)>) -> String {
     })
 }
 
-/// A field as the machine lists it.
+/// Field as the machine lists it.
 fn spelt(field: &ShownField) -> [Vec<u8>; 3] {
     [field.label.clone().into(), field.value.spelt().into(), field.text.clone()]
 }
 
-/// Compares what the product and the reference refuse, and what they print of each record.
+/// Compares the problems found by product and reference, and their text of each record.
 ///
 /// # Errors
 /// The first difference.
@@ -136,14 +136,14 @@ pub fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), Str
     Ok((reference, sources, compiled))
 }
 
-/// Whether a place is in an entry that is refused, of any file.
+/// True if a position is inside a refused entry of any file.
 fn refused_around(reference: &Definitions, place: Place) -> bool {
     let around = |file| reference.keys().iter().rfind(|key| key.file == file && key.place <= place);
     (0..3).filter_map(around).any(|key| key.refused)
 }
 
-/// What the reference refuses, the product refuses by the same tags, and nothing else; where nothing is, what the
-/// reference warns of, the product does.
+/// Compares findings. The product must report an error at exactly the tags that the reference refuses. If there is
+/// none, it must also give the reference's warnings.
 ///
 /// # Errors
 /// The first difference.
@@ -164,7 +164,7 @@ pub fn compare_findings(
     }
     for found in product.iter().filter(|found| found.0 == Severity::Error) {
         let same = reference.findings.iter().any(|other| is(other.severity, &other.place, found));
-        // A further error of what is refused already is one that only some readers find.
+        // A second error in a refused entry is optional.
         let further = found.1.iter().any(|place| refused_around(reference, *place));
         if !same && !further {
             return Err(format!("only the product tells {found:?}\n{}{}", lines(), case.describe()));
@@ -173,10 +173,10 @@ pub fn compare_findings(
     Ok(())
 }
 
-/// What a log holds, as the product's reader reads it.
+/// Contents of a log according to the product's reader.
 ///
 /// # Errors
-/// It cannot be read at all.
+/// The log cannot be read at all.
 pub fn read_by_product(file: &[u8]) -> Result<Log, String> {
     let input = std::io::Cursor::new(file.to_vec());
     let mut log = KevLog::from_read(input, "generated.kev", None, &KevOptions::default())
@@ -203,7 +203,7 @@ pub fn read_by_product(file: &[u8]) -> Result<Log, String> {
     Ok(read)
 }
 
-/// Reads a log by the product and by the reference.
+/// Compares how product and reference read a log.
 ///
 /// # Errors
 /// The first difference.

@@ -1,59 +1,59 @@
-//! A reader of QNX logs, written for clearness: the whole file in, all records out.
+//! Simple reference reader for QNX logs.
 
 use std::collections::BTreeMap;
 
-/// One record of a log, put together from its slots.
+/// One record, assembled from its slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
-    /// The class in its header.
+    /// Class in its header.
     pub class: u8,
-    /// The event number.
+    /// Event number.
     pub event: u16,
     /// The CPU.
     pub cpu: u8,
-    /// Whether it is a combine event.
+    /// True for a combine record.
     pub wide: bool,
-    /// The low half of the clock.
+    /// Low half of the clock.
     pub stamp: u32,
-    /// The high half, as it was at the first slot, or else at the last; `None` before the CPU's first TIME record.
+    /// High half at the first slot, or else at the last; `None` before the CPU's first TIME record.
     pub high: Option<u32>,
-    /// The data of its slots.
+    /// Data of its slots.
     pub payload: Vec<u8>,
 }
 
-/// A key without its `TRACE_`, and its value.
+/// Key without its `TRACE_`, and its value.
 pub type Attribute = (String, Vec<u8>);
 
 /// A whole log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
-    /// The attributes between the header's begin and end, without `TRACE_`.
+    /// Attributes of the header, without `TRACE_`.
     pub header: Vec<Attribute>,
-    /// Whether its numbers are big-endian.
+    /// True if its numbers are big-endian.
     pub big_endian: bool,
-    /// In the order of their last slots.
+    /// Records in the order of their last slots.
     pub records: Vec<LogRecord>,
-    /// Combine events of which a part is missing: dropped for a second begin, or open at the end.
+    /// Combine records with missing parts: replaced by a second begin, or open at the end.
     pub incomplete: u64,
     /// Continuations and ends without a begin.
     pub stray: u64,
-    /// Buffers that the running numbers miss.
+    /// Gaps in the sequence numbers of buffers.
     pub lost_buffers: u64,
 }
 
 impl Log {
-    /// The value of a header attribute.
+    /// Value of a header attribute.
     pub fn attribute(&self, key: &str) -> Option<&[u8]> {
         self.header.iter().find(|(is, _)| is == key).map(|(_, value)| value.as_slice())
     }
 }
 
-/// Where `needle` stands first.
+/// Position of the first `needle`.
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }
 
-/// The length of a `TRACE_KEY::` at the start of some bytes.
+/// Length of a `TRACE_KEY::` at the start of some bytes.
 fn key_length(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.strip_prefix(b"TRACE_")?;
     let name = rest.iter().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_');
@@ -61,7 +61,7 @@ fn key_length(bytes: &[u8]) -> Option<usize> {
     (name > 0 && rest[name..].starts_with(b"::")).then_some(name + 8)
 }
 
-/// Reads the header; with the bytes behind it.
+/// Reads the header, and returns the bytes after it.
 fn header(file: &[u8]) -> Result<(Vec<Attribute>, &[u8]), &'static str> {
     let head = &file[..file.len().min(64 << 10)];
     const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
@@ -90,7 +90,7 @@ fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     if big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
 }
 
-/// Whether one clock serves all CPUs: flag 8 of qtime.
+/// True if all CPUs share one clock: flag 8 of qtime.
 fn one_clock(syspage: &[u8], big_endian: bool) -> bool {
     if syspage.len() < 36 {
         return false;
@@ -107,7 +107,7 @@ fn one_clock(syspage: &[u8], big_endian: bool) -> bool {
 /// Reads a log.
 ///
 /// # Errors
-/// What is wrong with its header.
+/// The reason why the header is invalid.
 pub fn read(file: &[u8]) -> Result<Log, &'static str> {
     let (attributes, rest) = header(file)?;
     let mut log = Log { header: attributes, ..Log::default() };
@@ -134,7 +134,7 @@ pub fn read(file: &[u8]) -> Result<Log, &'static str> {
     Ok(log)
 }
 
-/// What tells combine events apart: CPU, class, event and stamp.
+/// Open combine records by CPU, class, event and stamp.
 type Open = BTreeMap<(u8, u8, u16, u32), (Option<u32>, Vec<u8>)>;
 
 fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {

@@ -1,9 +1,8 @@
-//! The independent proof: a reference interpreter that walks the syntax tree, a reader of streams, a generator of
-//! templates and events, and the corpus of cases.
+//! Independent checks of the product: a reference interpreter that walks the syntax tree, simple readers, a generator
+//! of templates and events, and the corpus of cases.
 //!
-//! Nothing here shares code with the compiler or the machine but the errno table and the plain types that describe an
-//! event and its context. Everything is written the naive way: what is compared with the machine must be easy to check
-//! against the specification by eye.
+//! Only the errno table and the plain types for events and contexts are shared with the compiler and the machine.
+//! Everything is written in the simplest way, so that it can be checked against the specification by eye.
 #![forbid(unsafe_code)]
 
 pub mod case;

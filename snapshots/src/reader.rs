@@ -1,32 +1,32 @@
-//! A reader of sequential streams, 32-bit and 64-bit, written for clearness.
+//! Simple reference reader for 32-bit and 64-bit streams.
 
 use tfbc_vm::ProcessNames;
 
-/// The magic number of a 64-bit stream.
+/// Magic number of a 64-bit stream.
 pub const MAGIC_64: [u8; 4] = [0xEF, 0xDF, 0x11, 0x14];
 
-/// The longest variable part of a 32-bit generic event, in bytes: 4096 and a 64-bit header's rest.
+/// Maximum variable part of a 32-bit generic event, in bytes: 4096, and the rest of a 64-bit header.
 const MAX_GENERIC_32: usize = 4108;
 
 /// One event of a stream, as its template sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamEvent {
-    /// The presented buffer.
+    /// Hook word and data.
     pub bytes: Vec<u8>,
-    /// Whether it is a 64-bit hook.
+    /// True for a 64-bit hook.
     pub wide: bool,
-    /// Converted time in ns; the last known one where the event has no stamp.
+    /// Time in ns; for an event without a time stamp, the last known time.
     pub time_ns: u64,
     /// Offset in the file.
     pub offset: u64,
     /// Thread id.
     pub tid: u64,
-    /// CPU id, 0 where the stream does not tell.
+    /// CPU id; 0 if the stream does not contain it.
     pub cpu: u64,
 }
 
 impl StreamEvent {
-    /// The hook id with 16 bits.
+    /// 16-bit hook id.
     pub fn hook(&self) -> u16 {
         match self.wide {
             true => u16::from_be_bytes([self.bytes[4], self.bytes[5]]),
@@ -35,7 +35,7 @@ impl StreamEvent {
     }
 }
 
-/// What the stream's own events tell of the machine.
+/// Properties of the machine from the stream's own events.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
     /// 32 or 64.
@@ -57,9 +57,9 @@ pub struct Machine {
 /// A whole stream.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
-    /// Its events in order, without 003 and 00A.
+    /// Events in order, without 003 and 00A.
     pub events: Vec<StreamEvent>,
-    /// The machine that it came from.
+    /// Machine that recorded it.
     pub machine: Machine,
     /// Offset of the first malformed or cut event.
     pub damage: Option<u64>,
@@ -73,7 +73,7 @@ struct Factors {
     kind: u64,
 }
 
-/// How far one event reaches, found in its hook word alone.
+/// Lengths of one event, from its hook word alone.
 struct Extent {
     /// Bytes of hook word and data.
     data: usize,
@@ -81,14 +81,14 @@ struct Extent {
     step: usize,
 }
 
-/// The raw fields behind the data.
+/// Raw fields after the data.
 struct Tail {
     tid: u64,
     stamp: Option<u64>,
     cpu: u64,
 }
 
-/// Reads a stream to its end, or to the first malformed or cut event.
+/// Reads a stream up to its end, or to the first malformed or cut event.
 pub fn read(file: &[u8]) -> Stream {
     let wide = file.starts_with(&MAGIC_64);
     let mut reader = Reader { file, wide, stream: Stream::default(), clock: Clock::new(wide), at: 0 };
@@ -99,7 +99,7 @@ pub fn read(file: &[u8]) -> Stream {
 
 struct Reader<'f> {
     file: &'f [u8],
-    /// 64-bit stream.
+    /// True for a 64-bit stream.
     wide: bool,
     stream: Stream,
     clock: Clock,
@@ -128,7 +128,7 @@ impl Reader<'_> {
         if self.wide { 4 } else { 0 }
     }
 
-    /// The extent of the event at an offset; `None` when it is malformed or cut.
+    /// Lengths of the event at an offset; `None` if it is malformed or cut.
     fn extent(&self, at: usize) -> Option<Extent> {
         let extent = if self.wide { self.extent_64(at)? } else { self.extent_32(at)? };
         (at + extent.step <= self.file.len()).then_some(extent)
@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The factors of the first 25C event of the file.
+    /// Time factors of the first 25C event of the file.
     fn first_factors(&self) -> Factors {
         let mut at = self.start();
         while let Some(extent) = self.extent(at) {
@@ -210,7 +210,7 @@ impl Reader<'_> {
     }
 }
 
-/// A 64-bit hook word.
+/// Fields of a 64-bit hook word.
 struct Header64 {
     flags: u64,
     len: usize,
@@ -220,7 +220,7 @@ struct Header64 {
     generic: bool,
     narrow: bool,
     cpu_id: bool,
-    /// How many registers were recorded.
+    /// Number of recorded registers.
     registers: usize,
 }
 
@@ -251,7 +251,7 @@ impl Header64 {
     }
 }
 
-/// The buffer that a template sees, and whether it is a 64-bit hook's; `None` for a 00B event whose lengths differ.
+/// Bytes that a template sees; true for a 64-bit hook. `None` for a 00B event with inconsistent lengths.
 fn presented(raw: &[u8], wide: bool) -> Option<(Vec<u8>, bool)> {
     if wide {
         let header = Header64::new(number(&raw[..8]));
@@ -270,7 +270,7 @@ fn presented(raw: &[u8], wide: bool) -> Option<(Vec<u8>, bool)> {
     (inner.len() == announced && header.is_legal()).then(|| (inner.to_vec(), true))
 }
 
-/// An event of a 32-bit program in a 64-bit trace, as a 32-bit kernel would have written it.
+/// Event of a 32-bit program in a 64-bit trace, converted to a 32-bit kernel's layout.
 fn narrow_event(raw: &[u8], header: &Header64) -> Vec<u8> {
     let stamped = if header.stamped { 8 } else { 0 };
     let (kind, low, data) = match header.generic {
@@ -281,7 +281,7 @@ fn narrow_event(raw: &[u8], header: &Header64) -> Vec<u8> {
     [&word.to_be_bytes(), data].concat()
 }
 
-/// The factors that a 00A/25C event carries.
+/// Time factors in a 00A/25C event.
 fn time_factors(raw: &[u8], wide: bool) -> Option<Factors> {
     let (kind, payload) = utility_parts(raw, wide)?;
     let field = |at: usize| payload.get(at * 8..at * 8 + 8).map(number);
@@ -291,7 +291,7 @@ fn time_factors(raw: &[u8], wide: bool) -> Option<Factors> {
     Some(Factors { multiplier: field(0)?, divisor: field(1)?, kind: field(2)? })
 }
 
-/// The kind and payload of a generic 00A event.
+/// Kind and payload of a generic 00A event.
 fn utility_parts(raw: &[u8], wide: bool) -> Option<(u64, &[u8])> {
     let word = number(&raw[..if wide { 8 } else { 4 }]);
     let (id, generic, data_word) = match wide {
@@ -302,7 +302,7 @@ fn utility_parts(raw: &[u8], wide: bool) -> Option<(u64, &[u8])> {
     (id == 0x00A0 && generic).then(|| (number(&raw[data_word]), &raw[end..]))
 }
 
-/// Takes in what a 00A event tells of the machine.
+/// Adds the contents of a 00A event to the machine's properties.
 fn utility(machine: &mut Machine, raw: &[u8], wide: bool) {
     let Some((kind, payload)) = utility_parts(raw, wide) else { return };
     let field = |at: usize| payload.get(at * 4..at * 4 + 4).map_or(0, number) as u32;
@@ -315,12 +315,12 @@ fn utility(machine: &mut Machine, raw: &[u8], wide: bool) {
     }
 }
 
-/// Turns stamps into ns.
+/// Converts time stamps to ns.
 struct Clock {
     factors: Factors,
-    /// 64-bit stamps, which do not wrap.
+    /// True for 64-bit time stamps, which do not wrap.
     wide: bool,
-    /// The last stamp as it stood in the stream.
+    /// Last raw time stamp.
     previous: Option<u64>,
     ticks: u64,
 }
@@ -330,7 +330,7 @@ impl Clock {
         Clock { factors: Factors { multiplier: 1, divisor: 1, kind: 0 }, wide, previous: None, ticks: 0 }
     }
 
-    /// The time of an event with a stamp, or the last known one.
+    /// Time of an event with a time stamp; otherwise the last known time.
     fn time(&mut self, stamp: Option<u64>) -> u64 {
         match stamp {
             None => {}
@@ -345,8 +345,8 @@ impl Clock {
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
-    /// Takes in a 32-bit stamp: a step of up to 15/16 of the period is forward, a larger one is a small step back,
-    /// which counts as none.
+    /// Extends a 32-bit time stamp. A step of up to 15/16 of the period is forward. A larger one is a small step back,
+    /// which is ignored.
     fn unwrap(&mut self, stamp: u64) {
         let period: i128 = if self.factors.kind == 1 { 1_000_000_000 } else { 1 << 32 };
         let Some(previous) = self.previous else {
@@ -362,7 +362,7 @@ impl Clock {
     }
 }
 
-/// A big-endian number of up to 8 bytes.
+/// Big-endian number of up to 8 bytes.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

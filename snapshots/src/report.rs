@@ -1,4 +1,4 @@
-//! What `trcrpt -h -O ids=off,timestamp=3 -t FORMAT STREAM` must print, from the reference alone.
+//! Expected output of `trcrpt -h -O ids=off,timestamp=3 -t FORMAT STREAM`, from the reference alone.
 
 use tfbc_vm::{Context, Event, Limits};
 
@@ -10,7 +10,7 @@ use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns}
 pub struct Report {
     /// The lines.
     pub text: Vec<u8>,
-    /// The exit status: 2 for a damaged or cut stream, else 0.
+    /// Exit status: 2 for a damaged or cut stream, otherwise 0.
     pub status: i32,
 }
 
@@ -25,7 +25,7 @@ pub fn report(reference: &Reference, file: &[u8], log_file: &[u8]) -> Report {
     })
 }
 
-/// Reports a whole stream by what prints one event of a hook with its context.
+/// Reports a whole stream. `print` formats one event of a hook.
 pub fn report_by(file: &[u8], log_file: &[u8], mut print: impl FnMut(u16, &Event, &Context) -> Printed) -> Report {
     let stream = reader::read(file);
     let mut text = Vec::new();

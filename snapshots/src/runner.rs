@@ -1,11 +1,11 @@
-//! The machine, asked as the reference is.
+//! Runs the machine through the interface of the reference.
 
 use tfbc_vm::{BlobError, Context, Event, Layout, Machine, Program, Run, Space, TextBuf, Timers};
 
 use crate::datakey;
 use crate::reference::{Line, Printed};
 
-/// Runs one program's hooks for a report.
+/// Runs the hooks of one program for a report.
 pub struct Runner<'p> {
     program: Program<'p>,
     machine: Machine,
@@ -14,31 +14,31 @@ pub struct Runner<'p> {
 }
 
 impl<'p> Runner<'p> {
-    /// Opens a blob for a machine.
+    /// Opens a blob.
     ///
     /// # Errors
-    /// What `Program::open` finds.
+    /// The error of `Program::open`.
     pub fn new(blob: &'p [u8], machine: Machine) -> Result<Self, BlobError> {
         Ok(Runner { program: Program::open(blob)?, machine, timers: Timers::new(), out: TextBuf::new() })
     }
 
-    /// Begins a run over many events.
+    /// Starts a run over many events.
     pub fn begin(&mut self) -> Running<'_> {
         let Runner { program, machine, timers, out } = self;
         Running { program, run: machine.start(program, timers), out }
     }
 
-    /// As [`Running::print`], in a run of its own.
+    /// Prints one event as [`Running::print`] does, in a separate run.
     pub fn print(&mut self, stanza: u16, event: &Event, context: &Context, line: Line) -> Printed {
         self.begin().print(stanza, event, context, line)
     }
 
-    /// As [`Running::show`], in a run of its own.
+    /// Shows one record as [`Running::show`] does, in a separate run.
     pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
         self.begin().show(record)
     }
 
-    /// As [`Running::fields`], in a run of its own.
+    /// Lists one record's fields as [`Running::fields`] does, in a separate run.
     pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
         self.begin().fields(record)
     }
@@ -52,8 +52,8 @@ pub struct Running<'r> {
 }
 
 impl<'r> Running<'r> {
-    /// Prints an event by the stanza with a canonical id; the machine's own limits hold. An id without a stanza prints
-    /// nothing.
+    /// Prints an event with the stanza of a canonical id, within the machine's limits. Without such a stanza, nothing
+    /// is printed.
     pub fn print(&mut self, stanza: u16, event: &Event<'r>, context: &Context<'r>, line: Line) -> Printed {
         let Some(hook) = self.program.hook(stanza) else { return Printed::default() };
         let start = self.out.len();
@@ -69,13 +69,13 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// Shows a QNX record: its text without the line end, and whether it counts as truncated. Nothing for a record that
-    /// no definition names, or of which all conditions fail.
+    /// Text of a QNX record without the line end; true if it counts as truncated. `None` if no definition names the
+    /// record, or all conditions fail.
     pub fn show(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
         self.run_record(Space::Record, record)
     }
 
-    /// The fields of a QNX record: of each its label, its raw value and what is shown.
+    /// Label, raw value and text of each field of a QNX record.
     pub fn fields(&mut self, record: &datakey::Record<'r>) -> Option<Vec<[Vec<u8>; 3]>> {
         let (text, _) = self.run_record(Space::Fields, record)?;
         let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
@@ -87,7 +87,7 @@ impl<'r> Running<'r> {
     }
 
     fn run_record(&mut self, space: Space, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
-        // What runs a program for a record sends those of class 13 to class 5.
+        // Callers of a program map class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.entry(space, Space::record_id(class, record.id))?;
         let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };

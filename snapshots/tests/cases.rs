@@ -1,5 +1,5 @@
-//! The cases of `data/aix`: a format file and a stream each, and the report that an independent reading of the
-//! specification gives for them.
+//! Cases of `data/aix`: a format file and a stream each, and the report expected from an independent reading of the
+//! specification.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn sources(name: &str) -> Sources {
     sources
 }
 
-/// The first line that differs, from 1, with both versions.
+/// First differing line, from 1, in both versions.
 fn first_difference(left: &[u8], right: &[u8]) -> String {
     let lines = |text: &[u8]| -> Vec<String> {
         text.split(|byte| *byte == b'\n').map(|line| String::from_utf8_lossy(line).into_owned()).collect()

@@ -1,5 +1,5 @@
-//! The cases of `data/qnx`: event definitions and a log each, and what `tfbc report -t XML --defined --to tsv --columns
-//! class,id,data LOG` must print by an independent reading of the specification.
+//! Cases of `data/qnx`: event definitions and a log each, and the expected output of `tfbc report -t XML --defined --to
+//! tsv --columns class,id,data LOG` from an independent reading of the specification.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names of the cases.
+/// Names of the cases.
 fn names() -> Vec<String> {
     let files = std::fs::read_dir(folder()).expect("the folder of cases");
     let names = files.filter_map(|file| Some(file.ok()?.file_name().to_str()?.strip_suffix(".xml")?.to_string()));
@@ -31,7 +31,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// A value with what would end its column spelt.
+/// Escapes the characters that would end a column.
 fn column(value: &[u8]) -> Vec<u8> {
     let spell = |byte: &u8| match byte {
         b'\t' => b"\\t".to_vec(),
@@ -42,7 +42,7 @@ fn column(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(spell).collect()
 }
 
-/// The line of a record that a definition names.
+/// Report line of a defined record.
 fn line(record: &Record, text: &[u8]) -> Vec<u8> {
     let mut line = format!("{}\t{}\t", class_name(record.class), record.id).into_bytes();
     line.extend(column(text));
@@ -50,7 +50,7 @@ fn line(record: &Record, text: &[u8]) -> Vec<u8> {
     line
 }
 
-/// The report that the reference gives.
+/// Report of the reference.
 fn by_reference(xml: &[u8], log: &[u8]) -> Vec<u8> {
     let definitions = Definitions::read(&[xml]);
     let log = kev::read(log).expect("the cases' headers are whole");
@@ -68,7 +68,7 @@ fn by_reference(xml: &[u8], log: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// The report that compiler, reader and machine give.
+/// Report of compiler, reader and machine.
 fn by_machine(xml: &[u8], log: &[u8], machine: Machine) -> Vec<u8> {
     let mut sources = Sources::new();
     sources.add(Source::new("case.xml", xml));
@@ -86,7 +86,7 @@ fn by_machine(xml: &[u8], log: &[u8], machine: Machine) -> Vec<u8> {
     lines
 }
 
-/// The first line that differs, from 1, with both versions.
+/// First differing line, from 1, in both versions.
 fn first_difference(got: &[u8], want: &[u8]) -> String {
     let lines = |text: &[u8]| -> Vec<String> {
         text.split(|byte| *byte == b'\n').map(|line| line.escape_ascii().to_string()).collect()

@@ -1,4 +1,4 @@
-//! Event definitions as stanzas: both show the same of the same bytes.
+//! Event definitions converted to stanzas print the same for the same bytes.
 
 use tfbc_compiler::{ConvertOptions, Converted, Options, compile, convert};
 use tfbc_grammar::{Source, Sources};
@@ -17,7 +17,7 @@ fn sources(name: &str, files: &[impl AsRef<[u8]>]) -> Sources {
     sources
 }
 
-/// A 64-bit hook with a payload in its data.
+/// 64-bit hook with a payload in its data.
 fn hook_with(class: u8, id: u16, wide: bool, payload: &[u8]) -> (u16, Vec<u8>) {
     let hook = 0x1000 + (u16::from(class) << 10) + id;
     let (flags, len) = if wide { (0x4000, payload.len().saturating_sub(8)) } else { (0, payload.len()) };
@@ -25,7 +25,7 @@ fn hook_with(class: u8, id: u16, wide: bool, payload: &[u8]) -> (u16, Vec<u8>) {
     (hook, [&head.to_be_bytes(), payload].concat())
 }
 
-/// Without what conversion says is shown differently: zeros before hex digits, and of an octal zero.
+/// Removes known differences: zeros before hex digits, and before an octal zero.
 fn plain(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).replace(":00", ":0").replace("[00", "[0").replace(", 00", ", 0");
     let mut out = String::new();
@@ -64,7 +64,7 @@ fn a_definition_and_its_stanza_show_the_same() {
         let xml_blob = compile(&xml, &Options::default()).blob.unwrap();
         let mut definitions = Runner::new(&xml_blob, Machine::default()).unwrap();
         let mut runner = Runner::new(&blob, Machine::default()).unwrap();
-        // There and back again, where nothing is lost on the way.
+        // Converts back if nothing was lost.
         let back = convert(&stanzas, &Options::default(), ConvertOptions::default());
         let lost =
             back.diagnostics.iter().any(|found| found.code.code == "V01" || found.message.starts_with("a value"));
@@ -93,7 +93,7 @@ fn a_definition_and_its_stanza_show_the_same() {
                 "{record:?}\n{files}\n{shown}"
             );
             n_compared += 1;
-            // Arrays and texts come back as fields of their own, or of a length.
+            // Arrays and texts come back as separate fields, or as fields with a length.
             if !lost && !made.wide && !shown.contains("\"]\"") && !shown.contains(" A") {
                 let (text, _) = back.show(&record).unwrap();
                 let back_text = String::from_utf8_lossy(&back_text);
@@ -105,7 +105,7 @@ fn a_definition_and_its_stanza_show_the_same() {
     assert!(n_compared > 60 && n_sets > 20 && n_back > 2, "{n_compared} records of {n_sets} sets, {n_back}");
 }
 
-/// What the definitions made of a stanza show of a payload.
+/// Text of a payload by the definitions made from a stanza.
 fn of_stanza(stanza: &str, options: ConvertOptions, id: u16, payload: &[u8]) -> (String, Vec<String>) {
     let converted = convert(&sources("a.trcfmt", &[stanza]), &Options::default(), options);
     let said = converted.diagnostics.iter().map(|found| format!("{} {}", found.code.code, found.message)).collect();
@@ -185,7 +185,7 @@ fn a_stanza_becomes_definitions() {
                 "V01 event definitions have no floating point numbers",
             ],
         ),
-        // Labels that differ in what XML cannot hold.
+        // Labels that differ only in characters that XML does not allow.
         ("010 1.0 \"@E\" W1 \"a\u{1}=\" U4 \"a\u{2}=\" U4", words(&[1, 2]), "a?:1 a? 2:2", &[]),
         (
             "010 1.0 \"@E\" X2 \"a=\" U4",

@@ -1,7 +1,7 @@
-//! Probes against the reference: what a run of an instrumented program reaches is what the reference reaches, and what
-//! it prints is what it prints without probes.
+//! Compares coverage with the reference: an instrumented program reaches the same parts, and prints the same text as
+//! without probes.
 //!
-//! `TFBC_CASES=100000` tries that many templates, `TFBC_SEED=17` only that one.
+//! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one.
 
 use tfbc_compiler::coverage::{Instrumented, PointKind, instrument, probe};
 use tfbc_compiler::{Options, compile};
@@ -13,7 +13,7 @@ use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Record, Space, Step, TextBuf, Timers as MachineTimers};
 
-/// Templates of an ordinary run, and sets of event definitions.
+/// Default number of templates, and of sets of event definitions.
 const TEMPLATES: u64 = 200;
 const DEFINITIONS: u64 = 40;
 

@@ -1,4 +1,4 @@
-//! The corpus of event definitions: each case against what it asks for.
+//! Checks every case of the event definition corpus.
 //!
 //! `INSTA_GLOB_FILTER='*enum*' cargo test -p tfbc-snapshots --test datakey` runs some of the cases.
 
@@ -76,7 +76,7 @@ fn long_arrays_and_strings_are_whole() {
     }
 }
 
-/// A file whose only datakey is good, around what a limit is about.
+/// Reads a file with one valid datakey and `inside`; true for "refused" by product and reference.
 fn limited(inside: &str) -> (bool, bool) {
     let xml = format!(
         "<eventdefinitions><datakey format='%x a'><event class='6' id='1'/></datakey>{inside}</eventdefinitions>"
@@ -89,7 +89,7 @@ fn limited(inside: &str) -> (bool, bool) {
 #[test]
 fn limits_of_a_document_hold() {
     let nested = |depth: usize| format!("{}{}", "<b>".repeat(depth), "</b>".repeat(depth));
-    // The root is at depth 1.
+    // The root has depth 1.
     assert_eq!(limited(&nested(63)), (false, false));
     assert_eq!(limited(&nested(64)), (true, true));
     let attributes = |count: usize| (0..count).map(|at| format!(" a{at}=''")).collect::<String>();

@@ -1,6 +1,6 @@
-//! The machine against the reference, on random templates and events.
+//! Compares the machine with the reference on random templates and events.
 //!
-//! `TFBC_CASES=100000` tries that many templates, `TFBC_SEED=17` only that one.
+//! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one.
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::Arena;
@@ -10,15 +10,15 @@ use tfbc_snapshots::reference::{Reference, Timers};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::Machine;
 
-/// Templates of an ordinary run.
+/// Default number of templates.
 const CASES: u64 = 2000;
 
-/// One seed's template and events.
+/// Template and events of a seed.
 fn case(seed: u64, reach: Reach) -> Case {
     Case::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, reach)
 }
 
-/// Compares all of some seeds, and shows the shortest difference.
+/// Compares several seeds, and shows the shortest difference.
 fn compare_all(seeds: std::ops::Range<u64>, reach: Reach) {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     let worker = |from: usize| {

@@ -1,6 +1,6 @@
-//! Event definitions and QNX logs: the product against the reference, on random definitions, records and logs.
+//! Compares the product with the reference on random event definitions, records and QNX logs.
 //!
-//! `TFBC_CASES=100000` tries that many seeds, `TFBC_SEED=17` only that one.
+//! `TFBC_CASES=100000` runs that many seeds, `TFBC_SEED=17` only that one.
 
 use tfbc_snapshots::datakey::Definitions;
 use tfbc_snapshots::differential_qnx::{Case, RECORDS, as_record, compare_case, compare_findings, compare_log};
@@ -8,10 +8,10 @@ use tfbc_snapshots::generate::datakey::{GeneratedRecord, definitions, record};
 use tfbc_snapshots::generate::kev::log;
 use tfbc_snapshots::generate::{Rng, seeds};
 
-/// Seeds of an ordinary run.
+/// Default number of seeds.
 const CASES: u64 = 2000;
 
-/// Checks all of some seeds, and shows the shortest difference.
+/// Checks several seeds, and shows the shortest difference.
 fn check_all(seeds: std::ops::Range<u64>, check: impl Fn(u64) -> Result<(), String> + Sync) {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     let worker = |from: usize| {
@@ -49,7 +49,7 @@ fn the_product_refuses_and_prints_what_the_reference_does() {
     check_all(seeds(CASES), compare);
 }
 
-/// Pieces that matter to XML, to formats and to numbers.
+/// Text pieces that matter to XML, formats and numbers.
 const PIECES: [&str; 44] = [
     "<",
     ">",
@@ -97,7 +97,7 @@ const PIECES: [&str; 44] = [
     "<b/>",
 ];
 
-/// A file with a piece put in, taken out or doubled.
+/// Inserts, removes or duplicates a piece of a file.
 fn mutate(rng: &mut Rng, file: &str) -> String {
     let mut chars: Vec<char> = file.chars().collect();
     let at = rng.below(chars.len() + 1);

@@ -1,7 +1,7 @@
-//! What fixes of findings do to generated and damaged format files: a safe one takes its finding away, makes no other, and
-//! leaves what events print as it is; fixing comes to an end, where nothing is left to fix.
+//! Fixes on generated and damaged format files. A safe fix removes its diagnostic, causes no other, and keeps the text
+//! of events. Fixing ends at a fixed point.
 
-use tfbc_authoring::fix::{Wanted, fix};
+use tfbc_authoring::fix::{FixLevel, fix};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
 use tfbc_snapshots::differential::{Case, Reach, as_event};
@@ -10,7 +10,7 @@ use tfbc_snapshots::reference::Line;
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Layout, Limits, Machine};
 
-/// Files of an ordinary run.
+/// Default number of files.
 const CASES: u64 = 60;
 
 fn sources(text: &[u8]) -> Sources {
@@ -23,7 +23,7 @@ fn bytes(sources: &Sources) -> &[u8] {
     sources.get(SourceId(0)).expect("a source").bytes()
 }
 
-/// Damages of the kinds that people make and lints know.
+/// Damages a text in ways that users do and lints find.
 fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..1 + rng.below(6) {
@@ -51,7 +51,7 @@ fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What each event of a case prints by other sources; `None` where they do not compile.
+/// Text of each event with other sources; `None` if they do not compile.
 fn texts(case: &Case, text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let blob = compile(&sources(text), &Options::default()).blob?;
     let mut runner =
@@ -81,14 +81,14 @@ fn apply(text: &[u8], found: &Diagnostic) -> Vec<u8> {
     out
 }
 
-/// Codes of findings, sorted.
+/// Codes of diagnostics, sorted.
 fn codes(found: &[Diagnostic]) -> Vec<&'static str> {
     let mut codes: Vec<&str> = found.iter().map(|found| found.code.code).collect();
     codes.sort_unstable();
     codes
 }
 
-/// Each safe fix alone takes away its finding, and perhaps others, and makes none.
+/// Checks that each safe fix alone removes its diagnostic, and perhaps others, and adds none.
 fn check_each(text: &[u8], seed: u64) -> usize {
     let found = compile(&sources(text), &Options::default()).diagnostics;
     let safe: Vec<&Diagnostic> = found.iter().filter(|found| found.fix.as_ref().is_some_and(|fix| fix.safe)).collect();
@@ -108,8 +108,8 @@ fn check_each(text: &[u8], seed: u64) -> usize {
     safe.len()
 }
 
-/// Fixing comes to a fixed point; what is left there helps no more.
-fn check_all(text: &[u8], wanted: Wanted) -> Vec<u8> {
+/// Checks that fixing reaches a fixed point.
+fn check_all(text: &[u8], wanted: FixLevel) -> Vec<u8> {
     let fixed = fix(sources(text), &Options::default(), wanted);
     let again = fix(fixed.sources.clone(), &Options::default(), wanted);
     assert_eq!(bytes(&again.sources).escape_ascii().to_string(), bytes(&fixed.sources).escape_ascii().to_string());
@@ -126,7 +126,7 @@ fn safe_fixes_of_templates_keep_what_events_print() {
         let text = case.template.source.as_bytes();
         for text in [text.to_vec(), damaged(&mut rng, text)] {
             n_fixes += check_each(&text, seed);
-            let fixed = check_all(&text, Wanted::Safe);
+            let fixed = check_all(&text, FixLevel::Safe);
             let before = texts(&case, &text);
             if before.is_some() {
                 n_compared += usize::from(fixed != text);
@@ -146,7 +146,7 @@ fn safe_fixes_of_templates_keep_what_events_print() {
 fn what_follows_a_deleted_case_stays_apart_from_the_word_before() {
     let text = br"010 1.0 L=APPL D4, 1 one, \* two, \* `three`LOOP X1 {X1}";
     assert_eq!(check_each(text, 0), 1);
-    let fixed = check_all(text, Wanted::Safe);
+    let fixed = check_all(text, FixLevel::Safe);
     assert_eq!(
         fixed.escape_ascii().to_string(),
         br"010 1.0 L=APPL D4, 1 one, \* two LOOP X1 {X1}".escape_ascii().to_string()
@@ -163,7 +163,7 @@ fn guesses_come_to_an_end_and_make_no_more_errors() {
             let found = compile(&sources(text), &Options::default()).diagnostics;
             found.iter().filter(|found| found.code.severity == tfbc_grammar::Severity::Error).count()
         };
-        let fixed = check_all(&text, Wanted::All);
+        let fixed = check_all(&text, FixLevel::All);
         assert!(n_errors(&fixed) <= n_errors(&text).max(1) + 1, "seed {seed}: {}", fixed.escape_ascii());
     }
 }
@@ -178,7 +178,7 @@ fn safe_fixes_of_definitions_take_their_findings_away() {
             let file: &[u8] = file.as_ref();
             for text in [file.to_vec(), damaged(&mut rng, file)] {
                 n_fixes += check_each(&text, seed);
-                check_all(&text, Wanted::Safe);
+                check_all(&text, FixLevel::Safe);
             }
         }
     }

@@ -1,5 +1,4 @@
-//! The canonical layout: it is its own layout, means the same, keeps every comment, and does not depend on where the lines
-//! of the source end.
+//! The canonical layout is stable, keeps meaning and comments, and does not depend on the source's line breaks.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,7 @@ fn sources(bytes: &[u8]) -> Sources {
     sources
 }
 
-/// A listing of the compiler without the places in it.
+/// Listing of a compiler stage without source positions.
 fn listing(bytes: &[u8], stage: Stage) -> Vec<String> {
     let text = emit(&sources(bytes), &Options::default(), stage).0;
     let without_place = |line: &str| {
@@ -31,7 +30,7 @@ fn listing(bytes: &[u8], stage: Stage) -> Vec<String> {
     text.lines().map(without_place).collect()
 }
 
-/// The blob of a source without what tells places: sections 2 and 8, and lines in section 4.
+/// Blob of a source without its source positions: sections 2 and 8, and lines in section 4.
 fn meaning(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     const HEADER: usize = 32;
     let blob = compile(&sources(bytes), &Options::default()).blob?;
@@ -49,7 +48,7 @@ fn meaning(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some((0..9).map(section).collect())
 }
 
-/// Codes of errors and of what the compiler warns of; the lexer's warnings about blanks and line ends go with these.
+/// Codes of errors and warnings, without the lexer's warnings about blanks and line ends, which formatting removes.
 fn findings(bytes: &[u8]) -> Vec<&'static str> {
     let found = compile(&sources(bytes), &Options::default()).diagnostics;
     let mut codes: Vec<_> = found
@@ -71,7 +70,7 @@ fn comments(bytes: &[u8]) -> Vec<String> {
     lines.map(|line| String::from_utf8_lossy(source.slice(line.span)).trim().to_owned()).collect()
 }
 
-/// Checks all that holds of the layout of a source.
+/// Checks all properties of a source's layout.
 fn check(name: &str, bytes: &[u8]) {
     let text = layout(bytes);
     let shown = || format!("{name}\n---- source\n{}\n---- layout\n{}", lossy(bytes), lossy(&text));
@@ -140,7 +139,7 @@ fn generated_files_keep_their_meaning() {
     }
 }
 
-/// The source with other blanks and line ends between its tokens.
+/// Source with other blanks and line ends between its tokens.
 fn shaken(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     let source = Source::new("t", bytes);
     let mut out = Vec::new();
@@ -170,7 +169,7 @@ fn the_layout_does_not_depend_on_that_of_the_source() {
     for seed in seeds(80) {
         let mut rng = Rng::new(seed);
         let source = layout(template(&mut rng, 1 + (seed % 40) as usize).source.as_bytes());
-        // Continued strings keep their lines, and padding is blanks.
+        // Continued strings keep their lines, and padding consists of blanks.
         if !source.windows(2).any(|pair| pair == b"\\\n") {
             let shaken = shaken(&source, &mut rng);
             assert_eq!(lossy(&layout(&shaken)), lossy(&source), "seed {seed}\n{}", lossy(&shaken));
@@ -198,7 +197,7 @@ fn blank_lines_that_go_do_not_tell_the_line_end() {
     }
 }
 
-/// All texts of up to seven of the bytes that lines and comments are made of.
+/// Tries all texts of up to seven bytes from those that form lines and comments.
 #[test]
 fn every_text_of_line_ends_and_comments_keeps_its_comments() {
     const BYTES: &[u8; 6] = b"#a\\\r\n ";

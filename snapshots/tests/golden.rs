@@ -1,6 +1,6 @@
-//! The corpus: each case against what it asks for, and the output of every stage against the kept one.
+//! Checks every corpus case, and compares the output of each stage with its golden file.
 //!
-//! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases,
+//! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases, and
 //! `INSTA_UPDATE=always` accepts their output.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use tfbc_snapshots::reference::{Line, Reference, layout_without_columns};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine, Program, Space};
 
-/// Compares the output of a case's stages with the kept file `golden/<language>@<case>.snap`, one labelled part a stage.
+/// Compares the stages of a case with `golden/<language>@<case>.snap`, which has one part per stage.
 fn compare(language: &str, name: &str, comment: &str, stages: &[(&str, String)]) {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path("../golden");
@@ -28,7 +28,7 @@ fn compare(language: &str, name: &str, comment: &str, stages: &[(&str, String)])
     settings.bind(|| assert_snapshot!(language, text));
 }
 
-/// The stages of the compiler, and the linked code.
+/// Output of the compiler stages, and the linked code.
 fn compiler_stages(sources: &Sources, compiled: &Compiled) -> Vec<(&'static str, String)> {
     let options = Options::default();
     let diagnostics = compiled.diagnostics.iter().map(|found| render::human(sources, found, false)).collect::<Vec<_>>();
@@ -41,7 +41,7 @@ fn compiler_stages(sources: &Sources, compiled: &Compiled) -> Vec<(&'static str,
     ]
 }
 
-/// The linked code of a blob, without that of the built-in stanzas.
+/// Linked code of a blob, without the built-in stanzas.
 fn linked(blob: &[u8]) -> String {
     let program = Program::open(blob).expect("a blob of the compiler opens");
     let entries = [Space::Hook, Space::Record, Space::Fields].map(|space| program.entries(space));
@@ -49,12 +49,12 @@ fn linked(blob: &[u8]) -> String {
     own.map(|entry| program.disassemble(Some(&entry))).collect::<Vec<_>>().join("")
 }
 
-/// A text whose lines are closed by `|` if a blank at a line's end would be lost to the eye.
+/// Adds a `|` to every line if some line ends with a blank.
 fn marked(text: &str) -> String {
     if text.lines().any(|line| line.ends_with(' ')) { text.replace('\n', "|\n") } else { text.to_owned() }
 }
 
-/// What a machine prints for a case.
+/// Report of a machine for a case.
 fn machine_report(case: &Case, reference: &Reference, blob: &[u8], machine: Machine) -> Result<Expect, String> {
     let mut runner = Runner::new(blob, machine).map_err(|error| format!("{}: {error}", case.name))?;
     Ok(case.report(|event| {
@@ -100,7 +100,7 @@ fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the stages of an event definition's case; `tests/datakey.rs` compares its report with what it asks for.
+/// Compares the stages of an event definition case; `tests/datakey.rs` checks its report.
 fn check_datakey(path: &Path) -> Result<(), String> {
     let case = datakey::case::Case::read(path);
     let sources = case.sources();

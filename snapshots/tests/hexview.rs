@@ -1,14 +1,14 @@
-//! What `tfbc hexview` says of generated templates and their events: what the parts print is the event's text, and a byte that
-//! nothing reads can be any other.
+//! `tfbc hexview` on generated templates: the parts' texts form the event's text, and changing an unread byte changes
+//! nothing.
 
-use tfbc_authoring::view::{Recorder, View};
+use tfbc_authoring::hexview::{Recorder, View};
 use tfbc_compiler::{Options, compile, compile_plainly};
 use tfbc_grammar::Sources;
 use tfbc_snapshots::differential::{Case, Reach, as_event};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers, Unobserved};
 
-/// Templates of an ordinary run.
+/// Default number of templates.
 const CASES: u64 = 90;
 
 fn run(
@@ -24,7 +24,7 @@ fn run(
     Some(text.as_bytes().to_vec())
 }
 
-/// An event's view, and what the linked program prints.
+/// View of an event, and the text of the linked program.
 fn view(sources: &Sources, case: &Case, at: usize) -> Option<(View, Vec<u8>)> {
     let plain = compile_plainly(sources, &Options::default());
     let blob = plain.compiled.blob.expect("generated templates compile");
@@ -65,7 +65,7 @@ fn the_parts_print_the_text_and_nothing_else_is_read() {
     assert!(n_views > 100 && n_unread > 100, "{n_views} views, {n_unread} bytes that nothing reads");
 }
 
-/// Changes the bytes that nothing reads, all of them and each alone.
+/// Changes the unread bytes, all at once and each alone.
 fn check_unread(case: &Case, sources: &Sources, at: usize, view: &View, text: &[u8], seed: u64) -> usize {
     let linked = compile(sources, &Options::default()).blob.expect("generated templates compile");
     let linked = Program::open(&linked).expect("a sound blob");
@@ -117,7 +117,7 @@ fn a_byte_that_a_field_reads_can_change_what_it_prints() {
             changed[at] ^= 1 << bit;
             some |= print(&changed, &mut views) != before;
         }
-        // A data word is read whole, whatever of it a range of bits takes.
+        // A data word is read as a whole, even if only some bits are used.
         let is_read_in_vain = (20..23).contains(&at) || (4..7).contains(&at);
         assert!(some != unread.contains(&at) || is_read_in_vain, "byte {at}: {view:#?}");
     }

@@ -1,11 +1,11 @@
-//! Blobs whose bytes were altered behind the checksum's back: refused, or run within the machine's limits.
+//! Blobs with changed bytes and a correct checksum: they are refused, or run within the machine's limits.
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::generate::{Rng, event, template};
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, TextBuf, Timers};
 
-/// Puts the checksum right that stands at offset 24.
+/// Recomputes the checksum at offset 24.
 fn seal(blob: &mut [u8]) {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&blob[..24]);
@@ -16,7 +16,7 @@ fn seal(blob: &mut [u8]) {
 
 fn alter(blob: &mut [u8], rng: &mut Rng) {
     for _ in 0..=rng.below(4) {
-        // Behind the header: what the verifier has to judge, more often than the section table.
+        // Mostly bytes after the header, which the verifier must judge; sometimes the section table.
         let at = if rng.below(8) == 0 { 12 } else { 176 } + rng.below(blob.len() - 176);
         blob[at] = match rng.below(3) {
             0 => rng.bits() as u8,

@@ -1,8 +1,8 @@
-//! Blobs of each released format version, kept in `blobs/v*/`: those of the present version load and hold the instructions
-//! that they were written with; those of any other version are refused.
+//! Blobs of each released format version, in `blobs/v*/`. Those of the current version load and contain the same
+//! instructions; all others are refused.
 //!
-//! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept_blobs` writes those of the present version again. After a
-//! release they must not change: raise `tfbc_vm::VERSION` instead.
+//! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept_blobs` rewrites the current version. After a release
+//! they must not change: raise `tfbc_vm::VERSION` instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("blobs")
 }
 
-/// Compiles the kept sources into the present version's folder.
+/// Compiles the kept sources into the directory of the current version.
 fn update() {
     let to = folder().join(format!("v{VERSION}"));
     fs::create_dir_all(&to).unwrap();
@@ -30,7 +30,7 @@ fn update() {
     }
 }
 
-/// The kept blobs, each with its path and the version of its folder.
+/// Kept blobs with path and version.
 fn kept() -> Vec<(PathBuf, u16, Vec<u8>)> {
     let mut found = Vec::new();
     for version in 1..=VERSION {

@@ -1,5 +1,5 @@
-//! Symbolic names of events: every name of the event table means the number that the table gives, and one that stands
-//! for several numbers is refused.
+//! Symbolic event names: each name of the event table stands for the number in the table, and an ambiguous name is
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,14 +10,14 @@ use tfbc_grammar::{Severity, Source, Sources};
 use tfbc_snapshots::datakey::class_name;
 use tfbc_vm::Program;
 
-/// By class and name, the event numbers that it stands for.
+/// Event numbers by class and name.
 type Names = BTreeMap<(u8, String), BTreeSet<u16>>;
 
 fn class_number(name: &str) -> u8 {
     (0..12).find(|class| class_name(*class) == name).unwrap_or_else(|| panic!("class {name}"))
 }
 
-/// The names of the table, read line by line.
+/// Reads the names from the table, line by line.
 fn names() -> Names {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compiler/src/events/qnx-events.toml");
     let table = std::fs::read_to_string(path).expect("the event table");
@@ -35,11 +35,11 @@ fn names() -> Names {
         if section.starts_with("event]]") {
             let class = class_number(&value("class").expect("a class"));
             add(class, value("name"), number());
-            // One row's label stands for all user events.
+            // One row's label applies to all user events.
             let last = value("last_number").and_then(|last| last.parse().ok()).unwrap_or(number());
             (number()..=last).for_each(|number| add(class, value("traceprinter"), number));
         } else if section.starts_with("kercall]]") {
-            // A call without label has its name without `__KER_`.
+            // A call without label is named without `__KER_`.
             let name = value("name").expect("a name");
             let label = value("label").unwrap_or_else(|| name.trim_start_matches("__KER_").into());
             for name in [name, label] {
@@ -57,7 +57,7 @@ fn names() -> Names {
 fn every_name_of_the_table_is_its_number_or_refused() {
     let names = names();
     assert!(names.len() > 1000, "{} names", names.len());
-    // One file for each name would take long; the line tells which name an error is about.
+    // One file for all names is faster than one each; the line number identifies the name.
     let mut file = String::from("<eventdefinitions>\n");
     for (class, name) in names.keys() {
         let _ = writeln!(file, "<datakey format=\"%x a\"><event class=\"{class}\" id=\"{name}\"/></datakey>");

@@ -1,4 +1,4 @@
-//! Does one side of a case some number of times, for a tool that counts instructions; see `benches/gate.sh`.
+//! Runs one implementation of a case several times, for a tool that counts instructions; see `benches/gate.sh`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -6,18 +6,18 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use tfbc_benches::cases::{self, Side};
 
-/// Run one side of a case again and again.
+/// Run one implementation of a case.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// The case, such as `run/mix200`; without one, all are listed.
+    /// Case, such as `run/mix200`; without one, all are listed.
     case: Option<String>,
-    /// Who does it.
+    /// Implementation.
     #[arg(value_enum, default_value = "engine")]
     who: Who,
-    /// How many times; 0 prepares only.
+    /// Number of passes; 0 only prepares.
     #[arg(default_value_t = 1)]
     passes: usize,
-    /// Events of the load.
+    /// Number of events in the load.
     #[arg(long, default_value_t = 2000)]
     events: usize,
 }
@@ -26,11 +26,11 @@ struct Cli {
 enum Who {
     /// The project.
     Engine,
-    /// The same, looking ahead.
+    /// The project, with lookahead.
     Ahead,
-    /// The machine's checked twin.
+    /// The checked interpreter.
     Checked,
-    /// Code written by hand.
+    /// Hand-written code.
     Native,
     /// The standard library.
     Plain,
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Who::Plain => Side::Plain,
     };
     let mut case = measure.case(cli.events);
-    // This pass makes room for text; those that are counted do not.
+    // This uncounted pass allocates the text buffers.
     if case.pass(side).is_none() {
         eprintln!("{name} has no such side");
         return ExitCode::FAILURE;

@@ -1,19 +1,19 @@
-//! Makes an input and does with it what is to be done, for a tool that counts instructions; see `benches/doubling.sh`.
+//! Creates an input and runs its operation once, for a tool that counts instructions; see `benches/doubling.sh`.
 #![forbid(unsafe_code)]
 
 use clap::Parser;
 use std::process::ExitCode;
 use tfbc_benches::shapes::{input_shape, input_shapes};
 
-/// Read an input of a size.
+/// Run an operation on an input of some size.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// Its kind, such as `xml/enums`; without one, all are listed.
+    /// Kind of input, such as `xml/enums`; without one, all are listed.
     shape: Option<String>,
-    /// Its bytes, about.
+    /// Approximate size in bytes.
     #[arg(default_value_t = 1 << 16)]
     size: usize,
-    /// Write the input to standard output in place of reading it.
+    /// Write the input to standard output instead.
     #[arg(long)]
     write: bool,
 }

@@ -1,4 +1,5 @@
-//! Records hooks at a rate, the load of `recorder_pipe.sh`, or tells what one costs, beside `lttng.sh`.
+//! Records hooks at a fixed rate as the load of `recorder_pipe.sh`, or measures the cost of one, for comparison in
+//! `lttng.sh`.
 #![forbid(unsafe_code)]
 
 use clap::Parser;
@@ -10,13 +11,13 @@ use tfbc_recorder::record::Width;
 /// Record events of hook 010, five words each, to channel 0.
 #[derive(Parser)]
 struct Args {
-    /// Events a second
+    /// Events per second
     #[arg(long, default_value_t = 1_000_000)]
     rate: u64,
-    /// How long, in seconds
+    /// Duration in seconds
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Say instead what an event costs: the best of many short runs
+    /// Measure the cost of an event instead: the best of many short runs
     #[arg(long)]
     cost: bool,
 }
@@ -35,7 +36,7 @@ fn record(word: u64) {
     hooks::words(Width::W64, true, 0x0100_0000, [black_box(word), 2, 3, 4, 5]);
 }
 
-/// As many events as are due, a few thousand times a second.
+/// Records the events that are due, a few thousand times per second.
 fn load(rate: u64, events: u64) {
     let start = Instant::now();
     let mut done = 0;
@@ -47,7 +48,7 @@ fn load(rate: u64, events: u64) {
     }
 }
 
-/// Nanoseconds an event. A run is too short to be interrupted often.
+/// Nanoseconds per event. Each run is too short to be interrupted often.
 fn cost() -> f64 {
     const RUN: u64 = 200;
     let run = |_| {

@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use tfbc_benches::{KevLoad, user_log};
 
-/// Make a QNX .kev log, the same bytes for the same options everywhere.
+/// Make a QNX .kev log; the same options give the same bytes on every machine.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// How many slots of 16 bytes.
+    /// Number of 16-byte slots.
     #[arg(long, default_value_t = 2_000_000)]
     slots: u64,
-    /// Log of a big-endian target.
+    /// Write the log of a big-endian target.
     #[arg(long)]
     big_endian: bool,
-    /// Another seed gives other times and data.
+    /// Seed of times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only user events, those of the benchmark `datakeys`, this many in place of slots.
+    /// Write this many user events, those of the benchmark `datakeys`, instead of slots.
     #[arg(long, value_name = "EVENTS", conflicts_with_all = ["slots", "big_endian", "seed", "definitions"])]
     user: Option<u64>,
-    /// Not a log, but the event definitions of those.
+    /// Write the event definitions of those user events instead of a log.
     #[arg(long)]
     definitions: bool,
-    /// Only events of one slot, those that kernels write most.
+    /// Only events of one slot, which kernels write most.
     #[arg(long, conflicts_with_all = ["user", "definitions"])]
     simple: bool,
-    /// Where to write; `-` is standard output.
+    /// Output file; `-` is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
 }

@@ -13,7 +13,7 @@ use tfbc_benches::{
     copy_buffers, mix_buffers, shell_buffers, templates,
 };
 
-/// Make AIX traces, the same bytes for the same options everywhere.
+/// Make AIX traces; the same options give the same bytes on every machine.
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -22,9 +22,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// `shell.trc`: a shell runs three commands, some hundred events of well-known hooks.
+    /// `shell.trc`: a shell runs three commands, with some hundred events of well-known hooks.
     Shell {
-        /// Width of the kernel that traces.
+        /// Width of the kernel.
         #[arg(long, value_enum, default_value = "64")]
         trace: TraceWidth,
         #[command(flatten)]
@@ -37,27 +37,27 @@ enum What {
     },
     /// Benchmark load: events of four shapes, formatted by the templates of `make-trace templates N`.
     Mix {
-        /// How many events.
+        /// Number of events.
         #[arg(long, default_value_t = 100_000)]
         events: usize,
-        /// How many templates the events are spread over.
+        /// Number of templates that the events use.
         #[arg(long, default_value_t = 200, value_parser = template_count)]
         templates: usize,
         #[command(flatten)]
         output: Output,
     },
-    /// A 64-bit kernel at work: forty hooks with Zipf's weights, mostly 3 to 5 data words, 48 bytes on average.
+    /// Realistic 64-bit kernel: forty hooks with Zipf's weights, mostly 3 to 5 data words, 48 bytes on average.
     Realistic(Made),
     /// 32-bit hooks with one word, 16 bytes each.
     Small32(Made),
     /// Generic hooks of 4096 bytes, printed by loops over X0 and X1.
     Dumps(Made),
-    /// The format file of a load.
+    /// Format file of a load.
     Templates {
-        /// `realistic`, `small32`, `dumps`, or how many templates the format file of a mix has.
+        /// `realistic`, `small32`, `dumps`, or the number of templates of a mix.
         #[arg(value_name = "LOAD|N")]
         of: FormatFile,
-        /// Where to write; `-` is standard output.
+        /// Output file; `-` is standard output.
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         out: PathBuf,
     },
@@ -68,35 +68,35 @@ struct Output {
     /// Log file or sequential stream.
     #[arg(long, value_enum, default_value = "stream")]
     form: Form,
-    /// Trace buffers that the log has room for; with fewer than were recorded it wraps.
+    /// Number of trace buffers in the log; if more are recorded, it wraps.
     #[arg(long)]
     slots: Option<usize>,
-    /// Another seed gives other times and data.
+    /// Seed of times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write; `-` is standard output.
+    /// Output file; `-` is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 struct Made {
-    /// How many events, of all CPUs.
+    /// Number of events of all CPUs.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     events: u64,
-    /// Bytes of events in place of their number, with K, M and G for thousands, millions and thousand millions.
+    /// Bytes of events instead of their number, with K, M and G for powers of 1000.
     #[arg(long, value_name = "BYTES", conflicts_with = "events")]
     size: Option<Size>,
     /// Log file or sequential stream.
     #[arg(long, value_enum, default_value = "stream")]
     form: Form,
-    /// A log file for each of so many CPUs, FILE-0 and so on, and a base file FILE that names them.
+    /// Number of CPUs: writes a log file for each, FILE-0 and so on, and a base file FILE that names them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: Option<u32>,
-    /// Another seed gives other times and data.
+    /// Seed of times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write; `-` is standard output.
+    /// Output file; `-` is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
 }
@@ -135,7 +135,7 @@ impl FromStr for Size {
     }
 }
 
-/// Whose format file.
+/// Load whose format file is written.
 #[derive(Debug, Clone, Copy)]
 enum FormatFile {
     Load(TraceKind),
@@ -193,7 +193,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// A file, or standard output.
+/// Opens a file, or standard output.
 fn sink(path: &Path) -> io::Result<Box<dyn Write>> {
     Ok(if is_standard(path) { Box::new(io::stdout().lock()) } else { Box::new(File::create(path)?) })
 }
@@ -255,7 +255,7 @@ impl Made {
         log.finish()
     }
 
-    /// The base file and one file a CPU, each with its share of the events.
+    /// Writes the base file and one file per CPU, each with its share of the events.
     fn write_cpu_files(&self, load: TraceLoad) -> io::Result<()> {
         const BASE: u32 = 4;
         const CPU: u32 = 8;

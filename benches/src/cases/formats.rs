@@ -1,4 +1,4 @@
-//! Format files: 1000 templates as text, compiled, and loaded.
+//! Benchmarks of format files: 1000 templates as text, compiled, and loaded.
 
 use super::{Case, Measure, Side};
 use crate::{blob, scan, sum, templates, translate};
@@ -9,7 +9,7 @@ use tfbc_vm::{BlobError, Program};
 const N_TEMPLATES: usize = 1000;
 const NAME: &str = "load.trcfmt";
 
-/// Lexing and parsing, beside a scanner that finds the words only.
+/// Lexing and parsing, compared with a scanner that only finds words.
 pub(super) fn lex() -> Vec<Measure> {
     let case = |_| {
         let text = templates(N_TEMPLATES);
@@ -26,7 +26,7 @@ pub(super) fn lex() -> Vec<Measure> {
     vec![Measure::new("parse", case)]
 }
 
-/// From source to blob, beside a scan into records of 32 bytes.
+/// Compilation, compared with a scan into 32-byte records.
 pub(super) fn compile() -> Vec<Measure> {
     let case = |_| {
         let text = templates(N_TEMPLATES);
@@ -41,7 +41,7 @@ pub(super) fn compile() -> Vec<Measure> {
     vec![Measure::new("templates", case)]
 }
 
-/// Opening a blob, verifying all of it or what is met, beside reading its bytes once.
+/// Opening a blob, fully or lazily verified, compared with reading its bytes once.
 pub(super) fn load() -> Vec<Measure> {
     let measure = |name, open: fn(&'static [u8]) -> Result<Program<'static>, BlobError>| {
         Measure::new(name, move |_| {

@@ -1,4 +1,4 @@
-//! QNX logs: the layout of traceprinter 1.02, a line a slot; and tables of what definitions tell of user events.
+//! Benchmarks of QNX logs: the layout of traceprinter 1.02, one line per slot, and tables of defined user events.
 
 use super::{Case, Measure, Side, assert_same};
 use crate::report_run::catalog;
@@ -47,7 +47,7 @@ pub(super) fn measures() -> Vec<Measure> {
     vec![Measure::new("simple", simple), Measure::new("all", all), Measure::new("defined", defined)]
 }
 
-/// Writes the records that definitions name as a table.
+/// Writes the defined records as a table.
 fn table(log: &'static [u8], catalog: &Catalog<'_>) -> usize {
     let threads = NonZeroUsize::new(1);
     let options =
@@ -75,7 +75,7 @@ fn open(log: &'static [u8]) -> KevLog {
     KevLog::from_read(Cursor::new(log), "load", None, &KevOptions::default()).expect("the load is a log")
 }
 
-/// A load has no damaged places.
+/// Panics at damage, which a load does not contain.
 fn refuse(notice: &Notice) {
     panic!("{}", notice.message);
 }

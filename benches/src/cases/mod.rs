@@ -1,7 +1,7 @@
-//! What is measured: the cases of each phase, done by the engine, by hand, and some by plain definitions.
+//! Benchmark cases of each phase: run by the engine, by hand-written code, and some by the standard library.
 //!
-//! The benches take the time of a case's passes, and `count-run` lets a tool count their instructions, so that both
-//! measure the same. Before anything is measured, all sides must have printed the same bytes.
+//! The benches measure the time of a pass, and `count-run` lets a tool count its instructions, so both measure the same
+//! work. Before any measurement, all implementations must have printed the same bytes.
 
 mod formats;
 mod kev;
@@ -12,26 +12,26 @@ mod switch;
 
 use std::fmt;
 
-/// Who does the work.
+/// Implementation that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The project.
     Engine,
-    /// The same, with what the next event begins with looked up while one is printed, as reports of AIX traces do.
+    /// The project, with the next event's cached entry looked up while the current one is printed, as in AIX reports.
     Ahead,
-    /// The machine's checked twin.
+    /// The checked interpreter.
     Checked,
-    /// Code written by hand for this case alone.
+    /// Code written by hand for this case.
     Native,
-    /// The standard library, as one writes it without a thought of speed.
+    /// The standard library, used in the ordinary way.
     Plain,
 }
 
 impl Side {
-    /// Every side.
+    /// All implementations.
     pub const ALL: [Side; 5] = [Side::Engine, Side::Ahead, Side::Checked, Side::Native, Side::Plain];
 
-    /// Its name in benches and on command lines.
+    /// Name in benches and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Side::Engine => "engine",
@@ -43,12 +43,12 @@ impl Side {
     }
 }
 
-/// One pass over a case's load; gives the number of bytes that it made, or a sum that depends on all its work.
+/// One pass over a load; returns the bytes produced, or a sum that depends on all work.
 type Pass = Box<dyn FnMut() -> usize>;
 
-/// A load, and those who handle it.
+/// A load and its implementations.
 pub struct Case {
-    /// Events, numbers or templates of a pass.
+    /// Number of events, numbers or templates per pass.
     pub units: u64,
     sides: Vec<(Side, Pass)>,
 }
@@ -69,18 +69,18 @@ impl Case {
         self
     }
 
-    /// Who can do it.
+    /// Implementations of this case.
     pub fn sides(&self) -> Vec<Side> {
         self.sides.iter().map(|(side, _)| *side).collect()
     }
 
-    /// Lets one side do it once; `None` where it is no side of this case.
+    /// Runs one pass; `None` if the case has no such implementation.
     pub fn pass(&mut self, side: Side) -> Option<usize> {
         let (_, pass) = self.sides.iter_mut().find(|(known, _)| *known == side)?;
         Some(std::hint::black_box(pass()))
     }
 
-    /// The same, by a name that a tool can look for: `benches/gate.sh` counts what happens in here, and only in this
+    /// Runs one pass under a name that tools can find: `benches/gate.sh` counts the instructions in this function and
     /// thread.
     #[inline(never)]
     pub fn measured_pass(&mut self, side: Side) -> Option<usize> {
@@ -88,9 +88,9 @@ impl Case {
     }
 }
 
-/// A case by its name, made when it is wanted.
+/// A named case, created on demand.
 pub struct Measure {
-    /// What it is called in its phase.
+    /// Name within the phase.
     pub name: String,
     make: Box<dyn Fn(usize) -> Case>,
 }
@@ -106,13 +106,13 @@ impl Measure {
         Self { name: name.into(), make: Box::new(make) }
     }
 
-    /// The case with about this many events, where their number is free.
+    /// Creates the case, with about `n_events` events if their number is variable.
     pub fn case(&self, n_events: usize) -> Case {
         (self.make)(n_events)
     }
 }
 
-/// A phase: its name, and what makes its cases.
+/// Name of a phase, and the function that creates its cases.
 type Phase = (&'static str, fn() -> Vec<Measure>);
 
 const PHASES: [Phase; 11] = [
@@ -129,12 +129,12 @@ const PHASES: [Phase; 11] = [
     ("datakeys", run::datakeys),
 ];
 
-/// The cases of a phase; none where there is no such phase.
+/// Cases of a phase; empty if it does not exist.
 pub fn phase(name: &str) -> Vec<Measure> {
     PHASES.iter().find(|(known, _)| *known == name).map_or_else(Vec::new, |(_, measures)| measures())
 }
 
-/// The names of all cases, as `phase/case`.
+/// Names of all cases, as `phase/case`.
 pub fn names() -> Vec<String> {
     PHASES
         .iter()
@@ -142,13 +142,13 @@ pub fn names() -> Vec<String> {
         .collect()
 }
 
-/// The case `phase/case`.
+/// Finds the case `phase/case`.
 pub fn find(name: &str) -> Option<Measure> {
     let (phase_name, case) = name.split_once('/')?;
     phase(phase_name).into_iter().find(|measure| measure.name == case)
 }
 
-/// Asserts that two sides made the same bytes.
+/// Asserts that two implementations produced the same bytes.
 fn assert_same(left: &[u8], right: &[u8]) {
     if let Some(at) = left.iter().zip(right).position(|(a, b)| a != b) {
         let part =

@@ -1,7 +1,7 @@
-//! One number, set of flags or dump a line, through templates, by hand, and by the standard library.
+//! Benchmarks of one number, set of flags or dump per line: templates, hand-written code, and the standard library.
 //!
-//! Each line is `a=`, the value, and a newline. `none` has no value: what is left when it is taken off is the number's
-//! own cost.
+//! Each line consists of `a=`, the value, and a newline. The case `none` has no value; subtracting it gives the cost of
+//! the number alone.
 
 use super::run::formatted;
 use super::{Case, Measure, Side, assert_same};
@@ -10,12 +10,12 @@ use crate::{FLAGS, NativeText, Rng};
 use std::fmt::Write;
 use tfbc_vm::Event;
 
-/// How one value is printed by hand and plainly.
+/// One value, printed by hand and by the standard library.
 #[derive(Clone, Copy)]
 struct Number {
     name: &'static str,
     descriptor: &'static str,
-    /// What a random word becomes.
+    /// Maps a random word to a value.
     value: fn(&mut Rng) -> u64,
     native: fn(&mut Window<'_>, u64),
     plain: fn(&mut String, u64),
@@ -88,7 +88,7 @@ fn small(rng: &mut Rng) -> u64 {
     rng.below(1000).into()
 }
 
-/// A number below 2^32 of any length.
+/// Random number below 2^32 of any length.
 fn any(rng: &mut Rng) -> u64 {
     let random = rng.next_u64();
     random >> 32 >> (random & 31)
@@ -118,12 +118,12 @@ pub(super) fn measures() -> Vec<Measure> {
     numbers.into_iter().chain(dumps).collect()
 }
 
-/// Hook 100 with a hidden label.
+/// Stanza of hook 100 with a hidden label.
 pub(super) fn stanza(descriptor: &str) -> String {
     format!("100 1.0 L=KERN \"@T\" {descriptor}\n")
 }
 
-/// Events of hook 100 in one run of memory, each of the same number of bytes.
+/// Events of hook 100 from one buffer, all of the same size.
 pub(super) fn events(bytes: Vec<u8>, event_bytes: usize) -> impl Iterator<Item = Event<'static>> + Clone {
     let bytes: &'static [u8] = bytes.leak();
     bytes.chunks_exact(event_bytes).map(|bytes| Event { bytes, wide: true, record: None, time_ns: 0, offset: 0 })
@@ -161,7 +161,7 @@ fn case(number: Number, n_events: usize) -> Case {
     case.side(Side::Plain, move || by_std().len())
 }
 
-/// Flags bring a blank each, the last of which no line has to keep.
+/// Removes the blank after the last flag, which lines need not keep.
 fn without_last_blanks(text: &[u8]) -> Vec<u8> {
     text.split(|byte| *byte == b'\n').flat_map(|line| [line.trim_ascii_end(), b"\n"].concat()).collect()
 }

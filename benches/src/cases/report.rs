@@ -1,4 +1,4 @@
-//! Whole lines: from a stream's bytes to the text of a report.
+//! Benchmarks of whole lines, from the bytes of a stream to the text of a report.
 
 use super::{Case, Measure, Side, assert_same};
 use crate::{
@@ -11,10 +11,10 @@ use tfbc::forms::Form;
 use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
 use tfbc::report::ReportOptions;
 
-/// Logs that are merged.
+/// Number of merged logs.
 const N_MERGED: u32 = 64;
 
-/// Text that is kept before it is forgotten, as a report hands over a full buffer.
+/// Text kept before it is discarded, like a full buffer of a report.
 const TEXT_BYTES: usize = 512 << 10;
 
 fn stream(pick: Pick, n_events: usize) -> &'static [u8] {
@@ -26,7 +26,7 @@ fn trace(stream: &'static [u8]) -> Trace {
     Trace::from_input("load", Input::from_bytes(stream), &ReadOptions::default()).expect("the load is a trace")
 }
 
-/// Stepping from event to event, without and with their times.
+/// Stepping over events, with and without their times.
 pub(super) fn step() -> Vec<Measure> {
     let native = |stream: &'static [u8]| {
         let sum = |sum: usize, event: crate::StreamEvent<'_>| {
@@ -65,7 +65,7 @@ pub(super) fn step() -> Vec<Measure> {
     vec![Measure::new("events", events), Measure::new("timed", timed)]
 }
 
-/// Step, columns and text of each event in the default layout.
+/// Stepping, columns and text of each event in the default layout.
 pub(super) fn line() -> Vec<Measure> {
     let loads = [
         ("disk-read", Pick::Only(Shape::DiskRead)),
@@ -78,7 +78,7 @@ pub(super) fn line() -> Vec<Measure> {
     loads.into_iter().map(measure).collect()
 }
 
-/// Reports of a 64-bit kernel at work: by default, with other columns, in colour, as tables, counted, and of 64 logs.
+/// Reports of a realistic 64-bit trace: default, other columns, colour, tables, counts, and 64 merged logs.
 pub(super) fn realistic() -> Vec<Measure> {
     let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
     let parse = |list: &str| Columns::parse(list, Timestamp::Milli).expect("a list of columns");
@@ -132,7 +132,7 @@ fn iterated() -> Measure {
     })
 }
 
-/// The stream of one of the CPUs that trace so many events.
+/// Stream of one of several CPUs.
 fn realistic_stream(n_events: usize, cpu: u32, cpus: u32) -> &'static [u8] {
     let extent = Extent::Events(n_events as u64).share(cpu.into(), cpus.into());
     let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu, cpus };
@@ -153,7 +153,7 @@ fn lines(pick: Pick, n_events: usize) -> Case {
         .side(Side::Native, move || native(stream, &mut native_report, |_| {}))
 }
 
-/// The whole report by hand; gives the bytes of its text.
+/// Hand-written report; returns the bytes of its text.
 fn native(stream: &[u8], report: &mut NativeReport, mut write: impl FnMut(&[u8])) -> usize {
     report.begin();
     let mut n_bytes = 0;

@@ -1,4 +1,4 @@
-//! The machine over events that are in memory: their texts, without columns.
+//! Benchmarks of the machine on events in memory: text without columns.
 
 use super::{Case, Measure, Side};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use std::rc::Rc;
 use tfbc_vm::{Event, Program};
 
-/// The load's four shapes, and mixes over 4, 200 and 4096 templates.
+/// The four event shapes of the load, and mixes over 4, 200 and 4096 templates.
 pub(super) fn shapes() -> Vec<Measure> {
     let loads = [
         ("disk-read", Pick::Only(Shape::DiskRead)),
@@ -28,7 +28,7 @@ pub(super) fn shapes() -> Vec<Measure> {
     loads.into_iter().map(measure).collect()
 }
 
-/// QNX user events through datakeys: each alone, and a mix of all.
+/// QNX user events through datakeys: each alone, and a mix.
 pub(super) fn datakeys() -> Vec<Measure> {
     let only = UserEvent::SHARES.into_iter().map(|(event, _)| Some(event));
     let measure = |only: Option<UserEvent>| {
@@ -40,8 +40,8 @@ pub(super) fn datakeys() -> Vec<Measure> {
     only.chain([None]).map(measure).collect()
 }
 
-/// A load through the machine, one event by the other and looking ahead, through its checked twin, and through a formatter
-/// written by hand.
+/// Runs a load through the machine one event at a time, with lookahead, through the checked interpreter, and through a
+/// hand-written formatter.
 pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     name: &str,
     format_file: &str,

@@ -1,7 +1,7 @@
-//! A switch between two texts and a number: `op=NAME val=N`, by dense and sparse numbers and by text.
+//! Benchmarks of a switch between texts, with a number: `op=NAME val=N`, by dense and sparse numbers and by text.
 //!
-//! `none` has one fixed name: what is left when it is taken off is the switch's own cost. By hand a dense switch is a
-//! table, a sparse one a table with hashed places.
+//! The case `none` has one fixed name; subtracting it gives the cost of the switch alone. By hand, a dense switch is a
+//! table, and a sparse one a hash table.
 
 use super::numbers::{events, stanza};
 use super::run::formatted;
@@ -11,13 +11,13 @@ use tfbc_vm::Event;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
-    /// One text whatever the word is.
+    /// One fixed text.
     None,
-    /// 0, 1, 2 and so on.
+    /// Numbers 0, 1, 2 and so on.
     Dense(u64),
-    /// As many numbers of 32 bits.
+    /// This many 32-bit numbers.
     Sparse(u64),
-    /// As many texts of up to 8 bytes.
+    /// This many texts of up to 8 bytes.
     Text(u64),
 }
 
@@ -41,7 +41,7 @@ impl Keys {
         }
     }
 
-    /// The data word that selects a case.
+    /// Data word that selects a case.
     fn word(self, index: u64) -> u64 {
         match self {
             Keys::None | Keys::Dense(_) => index,
@@ -69,17 +69,17 @@ impl Keys {
     }
 }
 
-/// What a case prints.
+/// Text that a case prints.
 fn name(index: u64) -> String {
     format!("OPERATION_{index}")
 }
 
-/// A text that selects a case, filled with NUL to eight bytes.
+/// Text that selects a case, padded with NUL to eight bytes.
 fn text(index: u64) -> String {
     format!("{:\0<8}", format!("{}{index}", ["rd", "wr", "ctl", "poll"][index as usize % 4]))
 }
 
-/// The names by hand: their places are the words themselves, or hashes of them.
+/// Hand-written name lookup, by the word itself or its hash.
 struct Names {
     multiplier: u64,
     shift: u32,
@@ -100,7 +100,7 @@ impl Names {
         }
     }
 
-    /// The table, where no place is wanted twice by more than its neighbour can take.
+    /// Hash table, if every collision fits into the neighbouring slot.
     fn places(keys: Keys, multiplier: u64, shift: u32, size: u64) -> Option<Vec<(u64, [u8; 16], usize)>> {
         let mut places = vec![(u64::MAX, [0; 16], 0); size as usize + 8];
         for index in 0..keys.n() {

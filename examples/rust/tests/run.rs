@@ -1,6 +1,6 @@
-//! Every example, run and formatted.
+//! Runs every example and formats its trace.
 //!
-//! The commands are this test in processes of their own.
+//! The commands are this test binary in separate processes.
 
 #![cfg(target_os = "linux")]
 
@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// The arguments of a command that this process is.
+/// Environment variable with the arguments of a command.
 const ARGUMENTS: &str = "TFBC_TEST_ARGUMENTS";
 
-/// One of the commands, as a process that this test is.
+/// Runs one of the commands in this process.
 #[test]
 fn command() {
     let Some(arguments) = std::env::var_os(ARGUMENTS) else { return };
@@ -28,7 +28,7 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
 }
 
-/// What a command says of what an example recorded. `LOG`, `FORMATS` and `REPORT` stand for the files' names.
+/// Output of a command on an example's trace. `LOG`, `FORMATS` and `REPORT` stand for the file names.
 fn report(example: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -51,7 +51,7 @@ fn the_sample_counts_its_turns() {
     let turns: Vec<&str> =
         text.lines().filter_map(|line| line.trim().strip_prefix("The # of loop iterations =")).collect();
     assert_eq!(turns, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], "{text}");
-    // The first turn ends none before it.
+    // The first iteration ends no earlier one.
     assert_eq!(text.matches("The elapsed time of the last loop = [").count(), 9, "{text}");
     assert_eq!(text.matches("USER EVENT - HKWD_USER1").count(), 10);
 }

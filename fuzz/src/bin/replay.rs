@@ -1,4 +1,4 @@
-//! `replay TARGET FILE…`: calls a target with the bytes of files, as libFuzzer does.
+//! `replay TARGET FILE…`: runs a target on files, as libFuzzer does.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

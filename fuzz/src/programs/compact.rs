@@ -1,27 +1,27 @@
-//! Programs joined, without the tables, words and strings that no instruction names.
+//! Joins programs, and removes tables, words and strings that no instruction uses.
 
 use super::{Draft, Table};
 use std::collections::BTreeMap;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, pack_str, unpack_str};
 use tfbc_vm::{Instr, Kind, Op};
 
-/// Places of tables and words in the program that they were copied to, by their places in the other one.
+/// New positions of copied tables and words, by their old positions.
 #[derive(Default)]
 struct Copied {
-    /// By index, and if their targets are texts.
+    /// By index; true if the targets are texts.
     tables: BTreeMap<(u32, bool), u32>,
     words: BTreeMap<u32, u32>,
 }
 
 impl Draft {
-    /// The program without what its instructions do not name.
+    /// Removes everything that no instruction uses.
     pub fn compact(&self) -> Draft {
         let mut small = Draft { dialect: self.dialect.clone(), ..Draft::default() };
         small.add(self);
         small
     }
 
-    /// Adds the routines and hooks of a program that keeps the verifier's rules. Hooks lose their labels.
+    /// Adds the routines and hooks of a valid program. Hooks lose their labels.
     pub fn add(&mut self, other: &Draft) {
         let mut copied = Copied::default();
         let first = self.routines.len() as u32;
@@ -88,7 +88,7 @@ impl Draft {
     }
 }
 
-/// Words of a table that name strings.
+/// Words of a table that refer to strings.
 fn strings(kind: u32, words: &mut [u64], of_texts: bool) -> impl Iterator<Item = &mut u64> {
     let n_buckets = words.get(1).map_or(0, |shift| 1usize << (64 - shift.clamp(&32, &63)));
     let slots = 4 + n_buckets;

@@ -5,11 +5,11 @@ use super::{Draft, Routine, Table};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{Instr, Kind, Op, Slot, form};
 
-/// Values at which the verifier's rules begin and end.
+/// Values at the boundaries of verifier rules.
 const EDGES: [u32; 24] =
     [0, 1, 2, 3, 4, 7, 8, 9, 10, 12, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1022, 1023, 1024, 1 << 20, u32::MAX];
 
-/// Makes one edit. The program may break any rule then.
+/// Makes one edit, which may violate any rule.
 pub fn edit(draft: &mut Draft, rng: &mut Rng) {
     let routine = rng.below(draft.routines.len());
     match rng.below(24) {
@@ -28,7 +28,7 @@ pub fn edit(draft: &mut Draft, rng: &mut Rng) {
     }
 }
 
-/// Changes an instruction of a routine, which is given what the routine needs and how long it is.
+/// Changes an instruction of a routine. `change` receives the bytes that the routine needs, and its length.
 fn with_instr(draft: &mut Draft, routine: usize, rng: &mut Rng, change: impl Fn(&mut Instr, [u32; 2], &mut Rng)) {
     let Some(Routine { code, need, .. }) = draft.routines.get_mut(routine) else { return };
     let len = code.len() as u32;
@@ -38,7 +38,7 @@ fn with_instr(draft: &mut Draft, routine: usize, rng: &mut Rng, change: impl Fn(
     }
 }
 
-/// Gives one operand another value, which is near an edge of what it may be.
+/// Changes one operand to a value near a boundary.
 fn operand(instr: &mut Instr, [need, len]: [u32; 2], rng: &mut Rng) {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     let Some((_, slot, kind)) = operands.get(rng.below(operands.len())) else { return };
@@ -75,7 +75,7 @@ fn operand(instr: &mut Instr, [need, len]: [u32; 2], rng: &mut Rng) {
     *instr = instr.with(*slot, value);
 }
 
-/// Gives an instruction another opcode, with the operands that it has.
+/// Changes the opcode and keeps the operands.
 fn opcode(instr: &mut Instr, _: [u32; 2], rng: &mut Rng) {
     instr.op = if rng.below(64) == 0 { rng.below(256) as u8 } else { *rng.pick(Op::ALL) as u8 };
 }
@@ -89,7 +89,7 @@ fn literal(instr: &mut Instr, _: [u32; 2], rng: &mut Rng) {
     }
 }
 
-/// Inserts an instruction of any routine. Jumps across it keep their targets, those by tables not.
+/// Inserts an instruction from any routine. Jumps keep their targets, except those through tables.
 fn insert(draft: &mut Draft, routine: usize, rng: &mut Rng) {
     let from = rng.below(draft.routines.len());
     let Some(from) = draft.routines.get(from) else { return };
@@ -107,7 +107,7 @@ fn remove(draft: &mut Draft, routine: usize, rng: &mut Rng) {
     shift(routine, at as u32 + 1, u32::MAX);
 }
 
-/// Moves the body's end, and the targets of jumps, from a place on.
+/// Moves the body's end and jump targets after a position.
 fn shift(routine: &mut Routine, from: u32, by: u32) {
     let moved = |to: u32| if to >= from { to.wrapping_add(by) } else { to };
     routine.body = moved(routine.body);
@@ -166,7 +166,7 @@ fn table(draft: &mut Draft, rng: &mut Rng) {
     }
 }
 
-/// Changes one of several words: by one, in a bit, in one of its halves, or all of it.
+/// Changes one word: by one, in a bit, in one half, or completely.
 fn word(words: &mut [u64], rng: &mut Rng) {
     let at = rng.below(words.len());
     let Some(word) = words.get_mut(at) else { return };

@@ -1,11 +1,11 @@
-//! Small programs made from the instruction table, which keep the verifier's rules most of the time.
+//! Generates small programs from the instruction table. Most of them pass the verifier.
 
 use super::{Draft, Routine, Table};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{EnvText, EnvValue, HookRow, Instr, Kind, Op, Space, form};
 
-/// Texts of literals, selectors and tables. They begin and end in what soft blanks, lines and fields depend on.
+/// Texts of literals, selectors and tables. They begin and end with bytes that matter to soft blanks, lines and fields.
 const TEXTS: [&[u8]; 16] = [
     b"",
     b" ",
@@ -24,7 +24,7 @@ const TEXTS: [&[u8]; 16] = [
     b"[limit]",
     b"0123456789abcdef",
 ];
-/// Bytes of a long text, which is longer than most text limits.
+/// Length of a text that exceeds most text limits.
 const LONG: usize = 1500;
 /// Register that `mark` writes and `lower` and `switch.text` read. Other instructions rarely use it.
 const MARK: u32 = 7;
@@ -83,14 +83,14 @@ pub fn generate(rng: &mut Rng) -> Draft {
     draft
 }
 
-/// Settings that act when an event is printed.
+/// Dialect settings that act at print time.
 pub(super) fn dialect(rng: &mut Rng) -> Vec<u8> {
     let settings: [&[u8]; 8] =
         [b"", b"", b"", b"", b"msec=0", b"msec=5\ntimer-key=thread", b"timer-key=thread", b"errno=number"];
     rng.pick(&settings).to_vec()
 }
 
-/// A number near a routine's need, or a small one, or an extreme one.
+/// Number near a routine's need, or small, or extreme.
 pub(super) fn offset(rng: &mut Rng, need: u32) -> u32 {
     match rng.below(16) {
         0 => need,
@@ -104,7 +104,7 @@ pub(super) fn offset(rng: &mut Rng, need: u32) -> u32 {
     }
 }
 
-/// A 64-bit number: an offset in a text, an extreme, or anything.
+/// 64-bit number: offset in a text, extreme, or random.
 fn number(rng: &mut Rng) -> u64 {
     match rng.below(8) {
         0..=2 => rng.below(9) as u64,
@@ -115,7 +115,7 @@ fn number(rng: &mut Rng) -> u64 {
     }
 }
 
-/// Where the routine that is being made is placed, and what its instructions may use.
+/// State while a routine is generated: its position, and what its instructions may use.
 struct Maker<'r> {
     rng: &'r mut Rng,
     draft: &'r mut Draft,
@@ -130,7 +130,7 @@ struct Maker<'r> {
     marked: bool,
 }
 
-/// The shape of a routine whose operands are not chosen yet.
+/// Opcodes of a routine whose operands are not chosen yet.
 struct Plan {
     ops: Vec<Op>,
     /// Instructions of the body.
@@ -153,12 +153,12 @@ impl Maker<'_> {
         Routine { need: self.need, zeroed, called: self.called.into(), shape, body: plan.body as u32, code }
     }
 
-    /// True if timers and `stop` may be used: rarely where the verifier refuses them.
+    /// True if timers and `stop` may be used. Where the verifier refuses them, they are rare.
     fn has_effects(&mut self) -> bool {
         self.space == Space::Hook || self.rng.below(64) == 0
     }
 
-    /// Opcodes, with marks and loops in pairs.
+    /// Chooses opcodes, with marks and loops in pairs.
     fn plan(&mut self) -> Plan {
         let (mut ops, mut loops) = (Vec::new(), Vec::new());
         if self.readable.count_ones() < 5 {
@@ -208,7 +208,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An opcode that may stand alone.
+    /// Opcode that needs no partner.
     fn op(&mut self) -> Op {
         let op = *self.rng.pick(Op::ALL);
         match op {
@@ -266,14 +266,14 @@ impl Maker<'_> {
         instr.lit[..text.len()].copy_from_slice(text);
         instr.lit_len = text.len() as u8;
         match self.rng.below(16) {
-            // Bytes behind the literal's length must not show.
+            // Bytes after the literal's length must not be printed.
             0 => instr.lit[text.len()..].fill(b'#'),
             1 => instr.lit_len = 16,
             _ => {}
         }
     }
 
-    /// Ties the two ends of a loop.
+    /// Connects the two ends of a loop.
     fn pair(&mut self, plan: &Plan, pc: usize, instr: &mut Instr) {
         let Some((first, last)) = plan.loops.iter().find(|(first, last)| [*first, *last].contains(&pc)) else { return };
         instr.a = 6 - (first % 3) as u16;
@@ -344,7 +344,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A register that has been written, if there is one.
+    /// Register that has been written, if there is one.
     fn source(&mut self) -> u32 {
         let choice = self.rng.below(256) as u32;
         let readable = self.readable & !(1 << MARK);
@@ -377,11 +377,11 @@ impl Maker<'_> {
         }
     }
 
-    /// Bits of a window, which are mostly the number's bytes from a place on.
+    /// Bits of a window; mostly whole bytes of the number.
     fn form(&mut self, plan: &Plan, pc: usize, op: Op, instr: &Instr) -> u32 {
         let digits = u32::from(instr.a);
         let width = match op {
-            // As many bytes as digits, mostly.
+            // Mostly as many bytes as digits.
             Op::HexFullAt | Op::HexLowFullAt if self.rng.below(200) > 0 => digits.div_ceil(2).clamp(1, 8),
             _ => 1 + self.rng.below(8) as u32,
         };
@@ -408,12 +408,12 @@ impl Maker<'_> {
             | more << form::MORE
     }
 
-    /// True if the instruction has one to jump to.
+    /// True if the instruction has a possible jump target.
     fn has_target(&self, plan: &Plan, pc: usize) -> bool {
         pc + 1 < plan.ops.len() || !self.called && plan.body == plan.ops.len()
     }
 
-    /// An instruction further ahead, or any one for `back`.
+    /// Later instruction, or any one for `back`.
     fn target(&mut self, plan: &Plan, pc: usize, op: Op) -> u32 {
         let n = plan.ops.len();
         if op == Op::Back {
@@ -422,7 +422,7 @@ impl Maker<'_> {
         let is_whole = !self.called && plan.body == n;
         let (first, end) = (pc + 1, if is_whole { n + 1 } else { n });
         match self.rng.below(4) {
-            // What follows the body is reached by jumps alone.
+            // Code after the body is reached only by jumps.
             0 if plan.body > pc && plan.body < end => plan.body as u32,
             1 if plan.body + 1 < end && plan.body > pc => plan.body as u32 + self.rng.below(end - plan.body) as u32,
             _ => (first + self.rng.below(end.saturating_sub(first).min(4))) as u32,
@@ -458,7 +458,7 @@ impl Maker<'_> {
         self.add(text_table(&cases, to[0]))
     }
 
-    /// A text of the pool as a table's word: one of [`TEXTS`], or a long one.
+    /// Word for a text of the pool: one of [`TEXTS`], or a long one.
     fn string(&mut self) -> u64 {
         let n = self.draft.strings.len();
         match self.rng.below(16) {
@@ -470,7 +470,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The number of an older table of a kind, at times.
+    /// Sometimes the number of an existing table of a kind.
     fn known(&mut self, kinds: &[TableKind]) -> Option<u32> {
         let at = self.draft.tables.iter().rposition(|table| kinds.iter().any(|kind| *kind as u32 == table.kind))?;
         (self.rng.below(3) == 0).then_some(at as u32)
@@ -503,7 +503,7 @@ impl Maker<'_> {
         self.add((TableKind::Flags, words))
     }
 
-    /// Adds a text to the words: its bytes, and its length in the last one.
+    /// Adds a text to the words: its bytes, with the length in the last word.
     fn packed(&mut self, n_words: usize) {
         let mut bytes = [0; 32];
         let text = *self.rng.pick(&TEXTS);
@@ -535,7 +535,7 @@ impl Maker<'_> {
     }
 }
 
-/// One of [`TEXTS`] as a table's word.
+/// Word for one of [`TEXTS`].
 fn text(which: usize) -> u64 {
     let offset: usize = TEXTS[..which].iter().map(|text| text.len()).sum();
     pack_str(offset as u32, TEXTS[which].len() as u32)

@@ -1,7 +1,7 @@
-//! Programs as lists that can be edited, and the blobs that hold them.
+//! Editable programs, and their conversion to and from blobs.
 //!
-//! Row offsets, section lengths and the checksum are made when a program is written, so every edit gives a blob that opens
-//! as far as the verifier.
+//! Row offsets, section lengths and the checksum are computed when a program is written, so the blob of any edit
+//! reaches the verifier.
 
 mod compact;
 mod edit;
@@ -13,29 +13,29 @@ pub use generate::generate;
 use bytemuck::{Pod, cast_slice, pod_read_unaligned};
 use tfbc_vm::{HookRow, Instr, LABEL, Op, Place, RoutineRow, SourceRow, TableRow, VERSION, seal};
 
-/// Bytes of the header, and of a row of the section table.
+/// Bytes of the header, and of a section table row.
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 /// Sections of a blob.
 const N_SECTIONS: usize = 9;
 
-/// A program that need not keep the verifier's rules.
+/// Program that may violate the verifier's rules.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
     pub routines: Vec<Routine>,
     /// Sorted by space and id, as a blob requires.
     pub hooks: Vec<HookRow>,
     pub tables: Vec<Table>,
-    /// Words that instructions name by their offset: short texts and nibble texts.
+    /// Words that instructions refer to by offset: short texts and nibble texts.
     pub words: Vec<u64>,
     pub strings: Vec<u8>,
     pub dialect: Vec<u8>,
 }
 
-/// A routine: its row without the offsets, and its code.
+/// Row of a routine without offsets, and its code.
 #[derive(Debug, Clone)]
 pub struct Routine {
-    /// Event bytes that it needs.
+    /// Bytes of the event that it needs.
     pub need: u32,
     /// Registers zeroed before an event.
     pub zeroed: u16,
@@ -43,12 +43,12 @@ pub struct Routine {
     pub called: u8,
     /// Number that routines with the same opcodes share; any value is valid.
     pub shape: u8,
-    /// Instructions of the body. The rest is reached by jumps only.
+    /// Instructions of the body. The remaining code is reached only by jumps.
     pub body: u32,
     pub code: Vec<Instr>,
 }
 
-/// A table: its kind by number, and its words.
+/// Kind number and words of a table.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub kind: u32,
@@ -56,7 +56,7 @@ pub struct Table {
 }
 
 impl Draft {
-    /// Bytes of the program's blob.
+    /// Blob of the program.
     pub fn write(&self) -> Vec<u8> {
         let n_instrs = self.routines.iter().map(|routine| routine.code.len()).sum();
         let mut code: Vec<Instr> = Vec::with_capacity(n_instrs);
@@ -88,7 +88,7 @@ impl Draft {
         ])
     }
 
-    /// The program of a blob that opens.
+    /// Reads a valid blob.
     pub fn read(blob: &[u8]) -> Draft {
         let code: Vec<Instr> = rows(blob, 1);
         let words: Vec<u64> = rows(blob, 6);
@@ -115,7 +115,7 @@ impl Draft {
         }
     }
 
-    /// The program with some of its hooks, and the routines that these need.
+    /// Program with some of the hooks, and the routines that they need.
     pub fn with_hooks(&self, hooks: &[HookRow]) -> Draft {
         let mut used = vec![false; self.routines.len()];
         let mut waiting: Vec<u32> = hooks.iter().flat_map(|hook| hook.routines).collect();
@@ -162,17 +162,17 @@ fn sections(sections: [&[u8]; N_SECTIONS]) -> Vec<u8> {
     blob
 }
 
-/// Bytes of the strings of a blob that opens.
+/// Bytes of strings in a valid blob.
 pub fn strings_len(blob: &[u8]) -> usize {
     section(blob, 7).len()
 }
 
-/// Words of each table of a blob that opens.
+/// Number of words of each table in a valid blob.
 pub fn table_lens(blob: &[u8]) -> Vec<usize> {
     rows::<TableRow>(blob, 5).iter().map(|row| row.len as usize).collect()
 }
 
-/// A section of a blob that opens.
+/// A section of a valid blob.
 fn section(blob: &[u8], kind: usize) -> &[u8] {
     let number = |at: usize| pod_read_unaligned::<u32>(&blob[at..at + 4]) as usize;
     let row = HEAD_LEN + (kind - 1) * ROW_LEN;

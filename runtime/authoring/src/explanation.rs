@@ -1,10 +1,10 @@
-//! The long texts of codes, for a screen of 80 columns.
+//! Formats the explanations of diagnostic codes for a terminal of 80 columns.
 
-/// Columns of a line.
+/// Columns per line.
 const WIDTH: usize = 78;
 
-/// The text of a doc comment for a terminal: paragraphs filled, without the blank behind the slashes; examples, fenced or
-/// indented, as they are, four columns from the margin.
+/// Converts a doc comment to terminal text. Paragraphs are filled; examples, fenced or indented, stay as they are and
+/// are indented by four columns.
 pub fn explanation(text: &str) -> String {
     let mut out = String::new();
     let mut paragraph = String::new();
@@ -31,7 +31,7 @@ pub fn explanation(text: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// Breaks a paragraph into lines. What stands between backquotes is not broken.
+/// Breaks a paragraph into lines. Text in backquotes is never broken.
 fn fill(out: &mut String, paragraph: &str) {
     let mut column = 0;
     let mut word = String::new();

@@ -1,62 +1,62 @@
 //! Fixes of findings, applied to their sources.
 //!
-//! Fixes go in rounds: each takes those that do not overlap, compiles the outcome, and keeps them if all did what they are
-//! for. Where they did not, halves of them are tried, down to the single fix that does harm, which is left out. Mistakes that
-//! hide others go first: those of syntax, then errors of meaning, then warnings.
+//! Fixes are applied in rounds. Each round takes the fixes that do not overlap, compiles the result, and keeps them if
+//! every one solved its problem. If not, the set is halved until the harmful fix is alone; that one is skipped.
+//! Problems that hide others come first: syntax, then errors of meaning, then warnings.
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Fix, Severity, SourceId, Sources};
 
-/// The most rounds: more than fixes ever uncover one below the other.
+/// Limit of rounds; no chain of fixes that uncover each other is this long.
 const MAX_ROUNDS: usize = 64;
 
-/// The most compilations of one round, in search of fixes that do harm.
+/// Limit of compilations per round while a harmful fix is searched for.
 const MAX_TRIALS: usize = 64;
 
-/// Which fixes are wanted.
+/// Which fixes are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// Those that keep what a file means, or are surely meant.
+pub enum FixLevel {
+    /// Fixes that keep the meaning of the file, or that the author surely meant.
     Safe,
-    /// Guesses too, such as the nearest name.
+    /// Guesses as well, such as the nearest known name.
     All,
 }
 
-impl Wanted {
+impl FixLevel {
     fn takes(self, fix: &Fix) -> bool {
-        fix.safe || self == Wanted::All
+        fix.safe || self == FixLevel::All
     }
 }
 
-/// What became of the sources.
+/// Result of applying fixes.
 #[derive(Debug)]
 pub struct Fixed {
-    /// The sources as they are with the fixes.
+    /// Sources after the fixes.
     pub sources: Sources,
-    /// What is found in them.
+    /// Diagnostics of the fixed sources.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many findings of each source have been mended.
+    /// Number of fixed diagnostics per source.
     pub n_fixed: Vec<usize>,
 }
 
 /// Applies fixes until none is left that helps.
 ///
 /// ```
-/// use tfbc_authoring::fix::{Wanted, fix};
+/// use tfbc_authoring::fix::{FixLevel, fix};
 /// use tfbc_grammar::{Source, SourceId, Sources};
 /// let mut sources = Sources::new();
 /// sources.add(Source::new("a", "010 1.0 \"E\" U4, 0 no, 1 yes, 1 ja,\n"));
-/// let fixed = fix(sources, &tfbc_compiler::Options::default(), Wanted::Safe);
+/// let fixed = fix(sources, &tfbc_compiler::Options::default(), FixLevel::Safe);
 /// assert_eq!(fixed.n_fixed, [2]);
 /// assert_eq!(fixed.sources.get(SourceId(0)).unwrap().bytes(), b"010 1.0 \"E\" U4, 0 no, 1 yes\n");
 /// ```
-pub fn fix(sources: Sources, options: &Options, wanted: Wanted) -> Fixed {
+pub fn fix(sources: Sources, options: &Options, wanted: FixLevel) -> Fixed {
     let diagnostics = compile(&sources, options).diagnostics;
     let n_fixed = vec![0; sources.iter().count()];
     let mut fixer = Fixer { options, wanted, fixed: Fixed { sources, diagnostics, n_fixed } };
     let mut grade = Grade::Syntax;
     for _ in 0..MAX_ROUNDS {
-        // What is mended may uncover findings of every grade.
+        // A fix may uncover problems of every grade, so the search starts again at the first.
         grade = if fixer.round(grade) { Grade::Syntax } else { grade.next() };
         if grade == Grade::Done {
             break;
@@ -65,10 +65,10 @@ pub fn fix(sources: Sources, options: &Options, wanted: Wanted) -> Fixed {
     fixer.fixed
 }
 
-/// How much a finding hides of what else there is to find.
+/// How much else a problem hides. Grades are fixed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
-    /// Errors of syntax: what is wrong with the rest of the stanza is not known.
+    /// Syntax errors: the rest of the stanza was not parsed.
     Syntax,
     /// Errors of meaning.
     Meaning,
@@ -100,12 +100,12 @@ impl Grade {
 
 struct Fixer<'o> {
     options: &'o Options,
-    wanted: Wanted,
+    wanted: FixLevel,
     fixed: Fixed,
 }
 
 impl Fixer<'_> {
-    /// Applies what fixes there are of a grade; false where none helps.
+    /// Applies the fixes of one grade; false if none of them helps.
     fn round(&mut self, grade: Grade) -> bool {
         let chosen = self.chosen(grade);
         let mut kept: Vec<usize> = Vec::new();
@@ -138,7 +138,7 @@ impl Fixer<'_> {
         true
     }
 
-    /// The findings of a grade whose fixes are wanted and do not overlap.
+    /// Indices of the diagnostics of a grade whose fixes are allowed and do not overlap.
     fn chosen(&self, grade: Grade) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         let mut taken: Vec<(SourceId, u32, u32)> = Vec::new();
@@ -147,7 +147,7 @@ impl Fixer<'_> {
             let source = found.primary.source;
             let whole = fix.edits.first().zip(fix.edits.last());
             let Some((start, end)) = whole.map(|(first, last)| (first.span.start, last.span.end)) else { continue };
-            // Findings come in the order of their places, but their fixes may begin before.
+            // Diagnostics are sorted by position, but the fix of one may begin before its position.
             let near = taken.iter().rev().take(64);
             let is_free = near.clone().all(|(other, from, to)| *other != source || end < *from || *to < start);
             if Grade::of(found) == grade && is_free && self.fixed.sources.get(source).is_some() {
@@ -158,7 +158,7 @@ impl Fixer<'_> {
         chosen
     }
 
-    /// The sources with the fixes of some findings.
+    /// Copy of the sources with the fixes of the chosen diagnostics.
     fn with(&self, chosen: &[usize]) -> Sources {
         let mut sources = Sources::new();
         for (id, source) in self.fixed.sources.iter() {
@@ -176,7 +176,8 @@ impl Fixer<'_> {
         sources
     }
 
-    /// Whether fixes of a grade took their findings away and made none that is worse or, of safe ones, as bad.
+    /// True if the fixes removed their problems without causing worse ones. Safe fixes must not even cause problems of
+    /// the same grade.
     fn helps(&self, chosen: &[usize], grade: Grade, after: &[Diagnostic]) -> bool {
         let before = &self.fixed.diagnostics;
         let count = |found: &[Diagnostic], grade: Grade| found.iter().filter(|found| Grade::of(found) == grade).count();
@@ -188,7 +189,7 @@ impl Fixer<'_> {
         if grade != Grade::Warning || chosen.iter().all(is_safe) {
             return count(after, grade) + chosen.len() <= count(before, grade);
         }
-        // A guess may uncover warnings, such as those of a stanza that a comment had swallowed.
+        // A guess may uncover warnings, for example in a stanza that was part of a comment before.
         chosen.iter().all(|at| {
             let (code, source) = (before[*at].code, before[*at].primary.source);
             let is_same = |found: &&Diagnostic| found.code == code && found.primary.source == source;
@@ -198,7 +199,7 @@ impl Fixer<'_> {
     }
 }
 
-/// Bytes with texts in place of some runs of them, which come in order and do not overlap.
+/// Replaces ranges of `bytes` by texts. The ranges are sorted and do not overlap.
 fn edited<'e>(bytes: &[u8], edits: impl Iterator<Item = (std::ops::Range<usize>, &'e str)>) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

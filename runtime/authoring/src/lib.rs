@@ -1,4 +1,4 @@
-//! Tools for those who write format files: tests with kept text, what the tests reach, and a report that follows the
+//! Tools for authors of format files: snapshot tests, coverage, hex view, fixes, updates, and a report that follows the
 //! editor.
 
 #![forbid(unsafe_code)]
@@ -7,8 +7,8 @@ pub mod cases;
 pub mod coverage;
 pub mod explanation;
 pub mod fix;
+pub mod hexview;
 pub mod render;
 pub mod sarif;
 pub mod update;
-pub mod view;
 pub mod watch;

@@ -1,21 +1,21 @@
-//! Diagnostics as people and programs read them: with the source line underlined, in one line, or as JSON.
+//! Renders diagnostics: with underlined source lines, as one line each, or as JSON.
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use std::fmt::Write;
 use tfbc::screen::visible;
 use tfbc_grammar::{Diagnostic, Edit, Label, Severity, Source, Sources};
 
-/// Bytes of source lines that the renderer gets to cut to a terminal's width. Longer ones are cut here first, since
-/// a file may be one line of megabytes with a thousand mistakes.
+/// Maximum length of source lines passed to the renderer, which cuts them to the terminal's width. Longer lines are cut
+/// here first: a file may be one line of megabytes with a thousand problems.
 const MAX_WHOLE: usize = 4096;
-/// Bytes of a longer line that are shown.
+/// Bytes shown of a longer line.
 const MAX_SHOWN: usize = 120;
-/// Bytes shown before the place of a line that is cut.
+/// Bytes shown before the marked position in such a line.
 const SHOWN_BEFORE: usize = 40;
-/// Physical lines that one excerpt shows.
+/// Maximum number of lines in one excerpt.
 const MAX_LINES: u32 = 4;
 
-/// One diagnostic with its source lines, as plain text or with colours for a terminal. Ends with a newline.
+/// Renders one diagnostic with its source lines, plain or in colour. Ends with a newline.
 ///
 /// ```
 /// use tfbc_grammar::{Diagnostic, Source, Sources, Span, codes};
@@ -47,8 +47,8 @@ pub fn human(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> String
     text
 }
 
-/// The place of one label and the lines that it stands in, with those of the other labels that stand there too, which
-/// are taken out of `others`.
+/// Position of one label, and the excerpt around it. Labels on the same lines are taken out of `others` and shown
+/// together.
 fn excerpts<'d>(
     sources: &Sources,
     label: &'d Label,
@@ -75,8 +75,8 @@ fn excerpts<'d>(
     vec![origin.into(), snippet.into()]
 }
 
-/// Line and column of an offset, from 1. Columns count characters, a byte that is no UTF-8 as one; those of a line
-/// longer than 4096 bytes count bytes.
+/// Line and column of an offset, from 1. Columns count characters, or bytes in lines longer than 4096 bytes; an invalid
+/// UTF-8 byte counts as one.
 fn place(source: &Source, offset: u32) -> (u32, u32) {
     let (line, column) = source.line_column(offset);
     let text = source.line(line);
@@ -96,19 +96,19 @@ fn annotation<'d>(
     kind.span(span).label(text)
 }
 
-/// A run of source lines as text, with the way from source offsets to text offsets.
+/// Range of source lines as text, with a map from source offsets to text offsets.
 struct Excerpt {
     text: String,
-    /// Offset in the source of the first byte shown.
+    /// Source offset of the first byte.
     start: u32,
-    /// Text offset of each byte shown, and of the end.
+    /// Text offset of each source byte, and of the end.
     offsets: Vec<usize>,
-    /// Whether a line is not shown whole.
+    /// True if a line is cut.
     cut: bool,
 }
 
 impl Excerpt {
-    /// The lines of a label, at most [`MAX_LINES`], cut around its start where that is far from the line's.
+    /// Lines of a label, at most [`MAX_LINES`]. If the label is far from the line's start, the line is cut around it.
     fn new(source: &Source, label: &Label) -> Self {
         let (first, column) = source.line_column(label.span.start);
         let (last, _) = source.line_column(label.span.end.max(label.span.start));
@@ -138,10 +138,10 @@ impl Excerpt {
             for (at, char) in chunk.valid().char_indices() {
                 offsets.resize(offsets.len() + char.len_utf8(), text.len());
                 debug_assert!(at < chunk.valid().len());
-                // The renderer shows the others.
+                // The renderer escapes the other control characters.
                 text.push(if matches!(char, '\u{80}'..='\u{9f}') { '\u{fffd}' } else { char });
             }
-            // One sign a byte keeps what follows in its column.
+            // One character per invalid byte keeps the columns of the rest.
             for _ in chunk.invalid() {
                 offsets.push(text.len());
                 text.push('\u{fffd}');
@@ -159,7 +159,7 @@ impl Excerpt {
         label.span.start >= self.start && (label.span.end as usize) < end
     }
 
-    /// The label's place in the text, cut to what is shown.
+    /// Range of the label in the excerpt.
     fn place(&self, label: &Label) -> std::ops::Range<usize> {
         let at = |offset: u32| {
             let index = (offset.saturating_sub(self.start) as usize).min(self.offsets.len() - 1);
@@ -170,13 +170,13 @@ impl Excerpt {
     }
 }
 
-/// Offset behind the line end that stands at `end`.
+/// Offset after the line end at `end`.
 fn next_line(source: &Source, end: usize) -> usize {
     let rest = source.bytes().get(end..).unwrap_or_default();
     end + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1)
 }
 
-/// One diagnostic in one line: `file:line:column: error[S07]: message`. Ends with a newline.
+/// Renders one diagnostic as one line: `file:line:column: error[S07]: message`. Ends with a newline.
 pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let Diagnostic { message, code, .. } = diagnostic;
     let message = visible(message);
@@ -190,8 +190,8 @@ pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// One diagnostic as a JSON object in one line: severity, code, message, help, the places with file, line, column (both from
-/// 1, columns in characters), byte offsets and label, and the fix with its edits by byte offsets. Ends with a newline.
+/// Renders one diagnostic as a JSON object on one line: severity, code, message, help, positions and fix. Lines and
+/// columns start at 1, columns count characters, and offsets are in bytes. Ends with a newline.
 pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let place_of = |label: &Label| {
         let source = sources.get(label.source);
@@ -233,7 +233,7 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// `2 errors, 1 warning`; `None` where there is neither.
+/// `2 errors, 1 warning`; `None` if both are 0.
 ///
 /// ```
 /// assert_eq!(tfbc_authoring::render::summary(2, 1).as_deref(), Some("2 errors, 1 warning"));

@@ -1,14 +1,14 @@
-//! Findings as a SARIF 2.1.0 log: what build servers and editors read of checkers.
+//! Diagnostics as a SARIF 2.1.0 log, for build servers and editors.
 //!
-//! Columns count characters (`unicodeCodePoints`); a byte that is no UTF-8 counts as one. Lines and columns count from 1, and
-//! the end of a region is behind its last character.
+//! Columns count characters (`unicodeCodePoints`); an invalid UTF-8 byte counts as one. Lines and columns start at 1,
+//! and a region ends after its last character.
 
 use serde_json::{Value, json};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, Label, Severity, Source, SourceId, Sources, Span};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// All findings as one log, a JSON text that ends with a newline.
+/// Writes all diagnostics as one log: JSON text that ends with a newline.
 ///
 /// ```
 /// use tfbc_grammar::{Source, Sources};
@@ -20,11 +20,11 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn log(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
-    let places: Vec<Places> = sources.iter().map(|(_, source)| Places::new(source)).collect();
+    let places: Vec<CharIndex> = sources.iter().map(|(_, source)| CharIndex::new(source)).collect();
     let mut rules: Vec<&CodeInfo> = diagnostics.iter().map(|found| found.code).collect();
     rules.sort_by_key(|info| info.code);
     rules.dedup();
-    let writer = Writer { places: &places, rules: &rules };
+    let writer = LogWriter { places: &places, rules: &rules };
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -36,7 +36,7 @@ pub fn log(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
                 "rules": rules.iter().map(|info| rule(info)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "artifacts": places.iter().map(Places::artifact).collect::<Vec<_>>(),
+            "artifacts": places.iter().map(CharIndex::artifact).collect::<Vec<_>>(),
             "invocations": [{ "executionSuccessful": true }],
             "results": diagnostics.iter().map(|found| writer.result(found)).collect::<Vec<_>>(),
         }],
@@ -63,12 +63,12 @@ fn rule(info: &CodeInfo) -> Value {
     })
 }
 
-struct Writer<'w> {
-    places: &'w [Places<'w>],
+struct LogWriter<'w> {
+    places: &'w [CharIndex<'w>],
     rules: &'w [&'w CodeInfo],
 }
 
-impl Writer<'_> {
+impl LogWriter<'_> {
     fn result(&self, found: &Diagnostic) -> Value {
         let text = match &found.help {
             Some(help) => format!("{}\nhelp: {help}", found.message),
@@ -117,16 +117,16 @@ impl Writer<'_> {
     }
 }
 
-/// The places of one source, as characters.
-struct Places<'s> {
+/// Converts byte offsets of one source to character offsets.
+struct CharIndex<'s> {
     source: &'s Source,
-    /// A bit for each byte that a character begins with.
+    /// One bit per byte, set if a character begins there.
     starts: Vec<u64>,
-    /// Characters before each run of 64 bytes.
+    /// Number of characters before each block of 64 bytes.
     before: Vec<u32>,
 }
 
-impl<'s> Places<'s> {
+impl<'s> CharIndex<'s> {
     fn new(source: &'s Source) -> Self {
         let bytes = source.bytes();
         let mut starts = vec![0u64; bytes.len() / 64 + 1];
@@ -147,7 +147,7 @@ impl<'s> Places<'s> {
         Self { source, starts, before }
     }
 
-    /// How many characters begin before an offset.
+    /// Number of characters before an offset.
     fn characters(&self, offset: u32) -> u32 {
         let at = (offset as usize).min(self.source.bytes().len());
         let below = self.starts[at / 64] & ((1 << (at % 64)) - 1);
@@ -182,10 +182,10 @@ impl<'s> Places<'s> {
     }
 }
 
-/// A file's name as a reference: relative as it was given, or `file:` where it is absolute.
+/// File name as a URI reference: relative, or `file:` if it is absolute.
 fn uri(name: &str) -> String {
     let mut out = String::from(if name.starts_with('/') { "file://" } else { "" });
-    // A `:` in the first part of a relative name would make a scheme of what stands before.
+    // A `:` in the first segment of a relative reference would read as a URI scheme.
     for byte in name.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
@@ -215,7 +215,7 @@ mod tests {
     fn columns_count_characters() {
         let long = format!("{}\u{e9}X", "\u{e9}".repeat(100));
         let source = Source::new("a", [b"x\r\n\xff".as_slice(), long.as_bytes(), b"\ny"].concat());
-        let places = Places::new(&source);
+        let places = CharIndex::new(&source);
         for (offset, expected) in
             [(0, (1, 1)), (1, (1, 2)), (3, (2, 1)), (4, (2, 2)), (206, (2, 103)), (208, (3, 1)), (9999, (3, 2))]
         {
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_region_of_no_characters_ends_where_it_begins() {
         let source = Source::new("a", "xy\n");
-        let region = Places::new(&source).region(Span::new(1, 1));
+        let region = CharIndex::new(&source).region(Span::new(1, 1));
         assert_eq!(
             (&region["startColumn"], &region["endColumn"], &region["byteLength"]),
             (&2.into(), &2.into(), &0.into())

@@ -1,8 +1,8 @@
-//! Waits for files to be saved.
+//! Waits until files are saved.
 //!
-//! The system tells of changes in the directories that the files are in, since editors save by renaming. That only wakes
-//! the wait: whether a file is another than before is seen by the file itself. So where the system cannot tell (shared
-//! directories, too many watches), looking now and then is enough.
+//! The system reports changes of the directories that contain the files, because editors save by renaming. Such a
+//! report only ends the wait; the file's own metadata decides if it changed. If the system cannot report (network
+//! directories, too many watches), polling is enough.
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
@@ -11,28 +11,28 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
 
-/// Between two looks where the system tells of changes: it may not tell of all.
+/// Poll interval if the system reports changes; some may be lost.
 const LOOK_SELDOM: Duration = Duration::from_millis(1000);
-/// Between two looks where it does not.
+/// Poll interval if it does not.
 const LOOK_OFTEN: Duration = Duration::from_millis(200);
-/// Editors write a file in several steps: so long nothing more must have happened.
+/// Editors write a file in several steps. A save is complete after this long without changes.
 const SETTLED: Duration = Duration::from_millis(50);
-/// Files that never come to rest are looked at nevertheless, after so many waits for it.
+/// Number of such waits after which a file that keeps changing is read anyway.
 const MAX_WAITS: u32 = 40;
 
-/// Clears a terminal, with what has scrolled away, and goes to its first line.
+/// Escape sequence that clears the terminal and its scrollback, and moves to the first line.
 pub const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
 
-/// What tells a saved file from the one before.
+/// Metadata that differs between two saved versions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Look {
+struct FileState {
     modified: Option<SystemTime>,
     len: u64,
     inode: u64,
 }
 
-impl Look {
-    /// A look at a file; `None` where there is none.
+impl FileState {
+    /// Reads the state of a file; `None` if it does not exist.
     fn at(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
         Some(Self { modified: data.modified().ok(), len: data.len(), inode: inode(&data) })
@@ -49,15 +49,15 @@ fn inode(_: &fs::Metadata) -> u64 {
     0
 }
 
-/// Files that are watched.
+/// Set of watched files.
 #[derive(Debug)]
 pub struct Saves {
     watcher: Option<RecommendedWatcher>,
     woken: Receiver<()>,
     directories: BTreeSet<PathBuf>,
-    /// Whether the system tells of every directory.
+    /// True if the system reports changes of every directory.
     all_told: bool,
-    files: Vec<(PathBuf, Option<Look>)>,
+    files: Vec<(PathBuf, Option<FileState>)>,
 }
 
 impl Default for Saves {
@@ -67,11 +67,11 @@ impl Default for Saves {
 }
 
 impl Saves {
-    /// Watches nothing yet.
+    /// Creates an empty set.
     pub fn new() -> Self {
         let (wake, woken) = channel();
         let watcher = notify::recommended_watcher(move |_| {
-            // Nobody waits any more: the program ends.
+            // Fails only if the program is ending and nobody waits.
             let _ = wake.send(());
         });
         let watcher = watcher.ok();
@@ -79,9 +79,9 @@ impl Saves {
         Self { watcher, woken, directories: BTreeSet::new(), all_told, files: Vec::new() }
     }
 
-    /// Watches these files, as they are now; those of before no more. Files that are not there are waited for.
+    /// Watches these files from their present state on, in place of the previous ones. Missing files are waited for.
     pub fn watch(&mut self, files: impl IntoIterator<Item = PathBuf>) {
-        self.files = files.into_iter().map(|path| (path.clone(), Look::at(&path))).collect();
+        self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
         let directory = |path: &PathBuf| match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
@@ -95,8 +95,8 @@ impl Saves {
         self.directories.extend(wanted);
     }
 
-    /// Waits until a file is another one than when it was watched, and has come to rest; false where `goes_on` tells, now
-    /// and then, that nobody waits any more.
+    /// Blocks until a file has changed and its save is complete. Returns false if `goes_on`, which is called now and
+    /// then, returns false.
     pub fn wait(&mut self, goes_on: impl Fn() -> bool) -> bool {
         let every = if self.all_told { LOOK_SELDOM } else { LOOK_OFTEN };
         loop {
@@ -113,27 +113,28 @@ impl Saves {
         }
     }
 
-    /// Takes some of the files as they are now: what has become of them is known.
+    /// Takes the present state of some files as known, so that it does not end the next wait.
     pub fn pass_over(&mut self, known: &[PathBuf]) {
         for (path, look) in self.files.iter_mut().filter(|(path, _)| known.contains(path)) {
-            *look = Look::at(path);
+            *look = FileState::at(path);
         }
     }
 
     fn has_changed(&self) -> bool {
-        self.files.iter().any(|(path, look)| Look::at(path) != *look)
+        self.files.iter().any(|(path, look)| FileState::at(path) != *look)
     }
 
-    /// Waits until nothing happens for a while.
+    /// Waits until nothing changes for a while.
     fn settle(&mut self) {
-        let looks =
-            |files: &[(PathBuf, Option<Look>)]| files.iter().map(|(path, _)| Look::at(path)).collect::<Vec<_>>();
+        let looks = |files: &[(PathBuf, Option<FileState>)]| {
+            files.iter().map(|(path, _)| FileState::at(path)).collect::<Vec<_>>()
+        };
         let mut before = looks(&self.files);
         for _ in 0..MAX_WAITS {
             std::thread::sleep(SETTLED);
             while self.woken.try_recv().is_ok() {}
             let now = looks(&self.files);
-            // A file that is away is about to be replaced.
+            // A file that is missing is about to be replaced.
             if now == before && now.iter().zip(&self.files).all(|(now, (_, known))| now.is_some() || known.is_none()) {
                 return;
             }

@@ -1,6 +1,6 @@
-//! `tfbc disasm` and `tfbc verify`: looking into blobs.
+//! `tfbc disasm` and `tfbc verify`: inspect blobs.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::io;
@@ -19,14 +19,14 @@ pub struct DisasmArgs {
     /// Blob or format file
     #[arg(value_name = "FORMAT")]
     format: PathBuf,
-    /// Only these hooks: hh, hhh or hhhh, separated by commas; or events of QNX, such as USER:65
+    /// Only these hooks: hh, hhh or hhhh, separated by commas; or QNX events, such as USER:65
     #[arg(value_name = "ID")]
     ids: Option<String>,
 }
 
 impl DisasmArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         let set = formats::load(console, std::slice::from_ref(&self.format), &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let mut out = String::new();
@@ -34,7 +34,7 @@ impl DisasmArgs {
             None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
             Some(event) if event.contains(':') => {
                 let mut ids = RecordIds::default();
-                ids.add(event, None).map_err(|text| Failure::Say(Message::BadIdList, text))?;
+                ids.add(event, None).map_err(|text| Failure::Error(Message::BadIdList, text))?;
                 for (class, event) in ids.iter() {
                     for entry in catalog.records(Space::Record, class, event) {
                         let program = catalog.record_program(entry);
@@ -43,7 +43,7 @@ impl DisasmArgs {
                 }
             }
             Some(list) => {
-                let ids = IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?;
+                let ids = IdSet::parse(list).map_err(|error| Failure::Error(Message::BadIdList, error.to_string()))?;
                 for id in ids.iter() {
                     let Some(program) = catalog.get(id).map(|entry| catalog.program(entry)) else { continue };
                     out.extend(program.hook(id).map(|hook| program.disassemble(Some(&hook))));
@@ -54,7 +54,7 @@ impl DisasmArgs {
             let ids = self.ids.as_deref().unwrap_or_default();
             let format = self.format.display();
             let text = format!("{format} formats nothing of {ids}: `tfbc list -t {format}` lists what it formats");
-            return Err(Failure::Say(Message::Formats, text));
+            return Err(Failure::Error(Message::Formats, text));
         }
         super::print(console, out, None)
     }
@@ -70,7 +70,7 @@ pub struct VerifyArgs {
 
 impl VerifyArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         let mut status = Status::Well;
         let mut out = String::new();
         for path in &self.blobs {
@@ -96,7 +96,7 @@ impl VerifyArgs {
     }
 }
 
-/// Reads a blob, or the first bytes of a file that is none.
+/// Reads a blob. Of any other file, only the first bytes are read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! `tfbc compile` and `tfbc check`.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::fix::{self, FixArgs};
 use super::formats::{self, LanguageArgs};
 use super::overwrite;
@@ -17,32 +17,32 @@ use tfbc_vm::{Program, Space};
 /// Flags of `tfbc compile`.
 #[derive(Debug, Clone, Args)]
 pub struct CompileArgs {
-    /// Where the blob goes
+    /// File for the blob
     #[arg(short = 'o', long, value_name = "FILE", required_unless_present_any = ["emit", "dialect"])]
     output: Option<PathBuf>,
-    /// Leave out the stanzas that have errors, and write a blob of the others; the exit status is 2 then
+    /// Leave out stanzas with errors and compile the others; the exit status is then 2
     #[arg(long)]
     keep_going: bool,
-    /// Print a stage of the compiler in place of a blob
+    /// Print a stage of the compiler instead of writing a blob
     #[arg(long, value_name = "STAGE")]
     emit: Option<StageArg>,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Format files; later ones win, `default` is the built-in one, `-` standard input
+    /// Format files; later ones win. `default` is the built-in file, `-` is standard input
     #[arg(value_name = "FORMAT", required_unless_present = "dialect")]
     formats: Vec<PathBuf>,
 }
 
-/// [`Stage`] on the command line.
+/// Command-line form of [`Stage`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum StageArg {
-    /// The lexer's tokens
+    /// Tokens of the lexer
     Tokens,
-    /// The syntax tree
+    /// Syntax tree
     Ast,
-    /// The lowered tree
+    /// Intermediate representation
     Ir,
-    /// Plain bytecode, before linking
+    /// Bytecode before linking
     Bytecode,
 }
 
@@ -60,28 +60,29 @@ impl StageArg {
 /// Flags of `tfbc check`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArgs {
-    /// How findings are printed: human and short on standard error, json and sarif on standard output
+    /// Format of diagnostics: human and short go to standard error, json and sarif to standard output
     #[arg(long, value_name = "FORM", default_value = "human")]
     message_format: MessageFormat,
     #[command(flatten)]
     fixes: FixArgs,
-    /// Print what --fix would change, as a diff, and change nothing
+    /// Print the changes that --fix would make as a diff; write no file
     #[arg(long, requires = "fixes")]
     dry_run: bool,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Format files; they are one set, in which functions and subroutines are found. `default` is the built-in one
+    /// Format files, checked as one set, so that they can use each other's functions and subroutines. `default` is the
+    /// built-in file
     #[arg(value_name = "FORMAT", required_unless_present = "dialect")]
     formats: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MessageFormat {
-    /// With the source lines underlined
+    /// With underlined source lines
     Human,
-    /// One line a finding
+    /// One line per diagnostic
     Short,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// One SARIF 2.1.0 log, for build servers and editors
     Sarif,
@@ -89,7 +90,7 @@ enum MessageFormat {
 
 impl CompileArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -133,7 +134,7 @@ impl CompileArgs {
 
 impl CheckArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -158,7 +159,7 @@ impl CheckArgs {
         Ok(status)
     }
 
-    fn show(&self, console: &Console, findings: &Findings) -> Ending {
+    fn show(&self, console: &Console, findings: &Findings) -> CommandResult {
         let lines = |render: fn(&Sources, &tfbc_grammar::Diagnostic) -> String| -> String {
             findings.diagnostics.iter().map(|found| render(&findings.sources, found)).collect()
         };
@@ -175,7 +176,7 @@ impl CheckArgs {
     }
 }
 
-/// Reads format files that are sources.
+/// Reads format files in source form; blobs are refused.
 pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<Sources, Failure> {
     let mut sources = Sources::new();
     for path in paths {
@@ -184,18 +185,18 @@ pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<S
             Ok(None) => {
                 let name = path.display();
                 let text = format!("{name} is a blob, expected a source; `tfbc verify {name}` checks a blob");
-                return Err(Failure::Say(Message::Formats, text));
+                return Err(Failure::Error(Message::Formats, text));
             }
             Err(LoadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
                 let hint = super::closest(&path.to_string_lossy(), &[BUILT_IN]);
                 let mut hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                 if let Some("safe" | "all") = path.to_str() {
-                    hint = format!("; a value of --fix follows a `=`: `--fix={}`", path.display());
+                    hint = format!("; write --fix with `=`: `--fix={}`", path.display());
                 }
                 let text = format!("cannot read {}: {error}{hint}", path.display());
-                return Err(Failure::Say(Message::Unreadable, text));
+                return Err(Failure::Error(Message::Unreadable, text));
             }
-            Err(error) => return Err(Failure::Say(Message::Unreadable, error.to_string())),
+            Err(error) => return Err(Failure::Error(Message::Unreadable, error.to_string())),
         }
     }
     Ok(sources)

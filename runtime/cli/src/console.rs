@@ -1,4 +1,4 @@
-//! What commands say on standard error, and how they end.
+//! Messages on standard error, and exit statuses.
 
 use super::CommonArgs;
 use clap::ValueEnum;
@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 use tfbc::output::Output;
 use tfbc::screen::{Screen, visible};
 
-/// When there is colour.
+/// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Colour {
-    // `auto` is on a terminal, unless NO_COLOR is set. Comments would become lines of every help page.
+    // `auto` uses colour on a terminal unless NO_COLOR is set. A doc comment here would add lines to every help page.
     #[default]
     Auto,
     Always,
     Never,
 }
 
-/// Exit statuses, by severity.
+/// Exit statuses, in order of severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// 0: all well.
+    /// 0: success.
     Well,
-    /// 2: the output is complete, but the trace held damaged or cut events.
+    /// 2: the output is complete, but the trace contains damaged or truncated events.
     Damaged,
-    /// 1: usage, unreadable input, format errors.
+    /// 1: wrong usage, unreadable input, or errors in format files.
     Failed,
-    /// 255: what traceprinter 1.02 ends with in place of 1.
+    /// 255: traceprinter 1.02 uses it instead of 1.
     CompatFailed,
 }
 
@@ -45,29 +45,29 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Numbers of the messages of the compatible commands: up to 899 those that scripts written for AIX may know, from 900
-/// ours, where no number is public.
+/// Message numbers of the AIX commands. Numbers up to 899 are AIX's, since scripts may look for them. Numbers from 900
+/// are ours, for messages whose AIX number is not public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     /// `trace -b` and `-B` have no effect.
     NoAllocation = 8,
-    /// A list of hook ids with a form that is none.
+    /// A list of hook ids has a syntax error.
     BadIdList = 13,
     /// `trace -p` has no effect.
     NoCpuIds = 17,
-    /// A stanza stands twice.
+    /// A stanza is defined twice.
     DuplicateId = 22,
-    /// Where a hook id belongs, there is none.
+    /// A hook id is expected.
     BadHookId = 25,
-    /// A line of a file that has no such lines.
+    /// A line of a file has an unknown form.
     BadFormat = 27,
-    /// A stanza's version cannot be read.
+    /// The version of a stanza is not readable.
     BadVersion = 28,
-    /// A date that is none.
+    /// A date is invalid.
     BadDate = 32,
-    /// A log is too small for two buffers.
+    /// The log is too small for two buffers.
     SmallLog = 40,
-    /// A log is too small for its buffer.
+    /// The log is too small for its buffer.
     SmallSingleLog = 41,
     /// `trace -c` has no effect.
     NothingToKeep = 42,
@@ -75,64 +75,64 @@ pub enum Message {
     NoSymbols = 43,
     /// `trace -r` has no effect.
     NoRegisters = 47,
-    /// Times of the PURR register are asked for, and the trace has none.
+    /// PURR times are requested, but the trace has none.
     NoPurr = 48,
-    /// Events are chosen by CPU, and so not by date.
+    /// Dates are ignored because events are selected by CPU.
     DatesIgnored = 51,
-    /// An update was refused.
+    /// The update was refused.
     NotUpdated = 65,
-    /// A stanza is older than the one that it is to replace.
+    /// A stanza is older than the one it replaces.
     OlderVersion = 66,
-    /// A stanza that is needed is missing.
+    /// A required stanza is missing.
     NoSuchStanza = 67,
-    /// An interactive session is stopped where it was started.
+    /// An interactive session can only be stopped at its own prompt.
     Interactive = 70,
-    /// The channel is being recorded.
+    /// The channel already has a session.
     Active = 72,
     /// Templates read past the end of events.
     PastEnd = 75,
-    /// The channel is not being recorded.
+    /// The channel has no session.
     NotActive = 76,
-    /// A trace event that is none.
+    /// A trace event is invalid.
     InvalidEvent = 77,
     /// An event group has no hooks.
     EmptyGroup = 78,
-    /// No action on event groups is asked for.
+    /// No action for event groups is given.
     NoAction = 101,
-    /// One event group is added or changed at a time.
+    /// Only one event group can be added or changed at a time.
     OneGroup = 105,
-    /// More than one action on event groups is asked for.
+    /// More than one action for event groups is given.
     SeveralActions = 109,
-    /// There is an event group of this name.
+    /// The event group already exists.
     GroupExists = 110,
-    /// There is no event group of this name.
+    /// The event group does not exist.
     UnknownGroup = 111,
-    /// A reserved event group stays as it is.
+    /// A reserved event group cannot be changed.
     ReservedGroup = 113,
-    /// This is no name of an event group.
+    /// The name of an event group is invalid.
     BadGroupName = 114,
-    /// There is no session to recover.
+    /// No session left events to recover.
     NothingToRecover = 121,
-    /// Options stand before files.
+    /// Options must come before files.
     OptionBehindFile = 187,
-    /// A flag or value that does not exist.
+    /// Unknown flag, or invalid value.
     Usage = 900,
-    /// A flag that exists on AIX, and not here.
+    /// AIX has this flag, but this command does not.
     Unsupported = 901,
-    /// An input that cannot be read.
+    /// An input cannot be read.
     Unreadable = 902,
-    /// An output that cannot be written.
+    /// An output cannot be written.
     Unwritable = 903,
-    /// Format files with errors.
+    /// Format files contain errors.
     Formats = 904,
-    /// Something about the trace that is worth knowing.
+    /// A fact about the trace that users should know.
     Notable = 905,
-    /// A fault of this program.
+    /// An internal error.
     Internal = 906,
 }
 
 impl Message {
-    /// The message of a number that the rules of `trace`'s flags give.
+    /// Message for a number from the flag rules of `trace`.
     #[cfg(target_os = "linux")]
     pub fn of(number: u16) -> Self {
         use Message::*;
@@ -154,50 +154,50 @@ impl Message {
     }
 }
 
-/// Why a command ended early.
+/// Reason why a command ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// To be said.
-    Say(Message, String),
-    /// It has been said.
-    Said,
-    /// Nobody reads the output any more: no failure at all.
+    /// An error that is not printed yet.
+    Error(Message, String),
+    /// An error that has already been printed.
+    AlreadyReported,
+    /// The reader of the output has gone, which is not an error.
     ClosedPipe,
 }
 
 impl Failure {
-    /// A failed write, of which a closed pipe is one.
+    /// Failure for a write error; a closed pipe is recognised.
     pub fn write(error: &io::Error, what: impl Display) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Failure::ClosedPipe
         } else {
-            Failure::Say(Message::Unwritable, format!("cannot write {what}: {error}"))
+            Failure::Error(Message::Unwritable, format!("cannot write {what}: {error}"))
         }
     }
 }
 
-/// How a command ends.
-pub type Ending = Result<Status, Failure>;
+/// Result of a command.
+pub type CommandResult = Result<Status, Failure>;
 
-/// Standard error, spoken to in the manner of one command.
+/// Standard error, with the message style of one command.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
-    /// Messages are `0454-nnn text`.
+    /// True if messages have the form `0454-nnn text`.
     pub compatible: bool,
-    /// Whether standard error takes colour.
+    /// True if standard error shows colour.
     pub colour: bool,
-    /// When there is colour.
+    /// When to use colour.
     when: Colour,
-    /// Whether summaries, warnings about counts and progress stay away.
+    /// True if summaries, warnings with counts, and progress are hidden.
     pub quiet: bool,
-    /// Whether a terminal gets what a trace holds as it is.
+    /// True if control characters from traces are sent to a terminal unchanged.
     raw_text: bool,
-    /// Whether findings about format files are shown without their source lines.
+    /// True if diagnostics are shown without source lines.
     pub terse: bool,
 }
 
 impl Console {
-    /// A console by what the command line says.
+    /// Creates a console from the common flags.
     pub fn new(compatible: bool, common: CommonArgs) -> Self {
         let CommonArgs { color: when, quiet, raw_text } = common;
         let colour = match when {
@@ -208,7 +208,7 @@ impl Console {
         Self { compatible, colour, when, quiet, raw_text, terse: false }
     }
 
-    /// Whether a report takes colour that goes to `output`, or to standard output.
+    /// True if a report to `output`, or to standard output, uses colour.
     pub fn colours_output(&self, output: Option<&Path>) -> bool {
         output.is_none_or(|path| path == Path::new("-"))
             && match self.when {
@@ -218,46 +218,46 @@ impl Console {
             }
     }
 
-    /// True if control characters of traces and files are made visible on standard output.
+    /// True if control characters from traces and files are shown as escapes on standard output.
     pub fn shows_controls(&self) -> bool {
         !self.raw_text && io::stdout().is_terminal()
     }
 
-    /// Opens `path`, or standard output for `None` and `-`. A terminal gets no control characters of a trace.
+    /// Opens `path`, or standard output for `None` and `-`. A terminal never receives control characters from a trace.
     ///
     /// # Errors
-    /// As of [`Output::open`].
+    /// See [`Output::open`].
     pub fn open(&self, path: Option<&Path>) -> io::Result<Screen<Output>> {
         let out = Output::open(path)?;
         let shows = !self.raw_text && out.is_terminal();
         Ok(Screen::new(out, shows, self.colours_output(path)))
     }
 
-    /// Writes text as it is, which has no control characters of a trace or file. A standard error that is closed is nobody's loss.
+    /// Writes text that contains no control characters from a trace or file. A closed standard error is ignored.
     pub fn write(&self, text: &str) {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Says what went wrong.
+    /// Prints an error.
     pub fn error(&self, message: Message, text: impl Display) {
         self.say("error", anstyle::AnsiColor::BrightRed, message, &text);
     }
 
-    /// Says what is probably not meant.
+    /// Prints a warning.
     pub fn warning(&self, message: Message, text: impl Display) {
         if !self.quiet {
             self.say("warning", anstyle::AnsiColor::Yellow, message, &text);
         }
     }
 
-    /// A summary.
+    /// Prints a summary, unless `--quiet` is given.
     pub fn note(&self, text: impl Display) {
         if !self.quiet {
             self.write(&visible(&format!("{text}\n")));
         }
     }
 
-    /// A word to somebody who watches: on a terminal only.
+    /// Prints a note if standard error is a terminal.
     pub fn note_on_terminal(&self, text: impl Display) {
         if io::stderr().is_terminal() {
             self.note(text);
@@ -278,20 +278,20 @@ impl Console {
         self.write(&line);
     }
 
-    /// Turns a command's ending into its exit status, and says what is to be said.
-    pub fn end(&self, ending: Ending) -> Status {
+    /// Prints the error of a command, if any, and returns its exit status.
+    pub fn end(&self, ending: CommandResult) -> Status {
         match ending {
             Ok(status) => status,
             Err(Failure::ClosedPipe) => Status::Well,
-            Err(Failure::Said) => Status::Failed,
-            Err(Failure::Say(message, text)) => {
+            Err(Failure::AlreadyReported) => Status::Failed,
+            Err(Failure::Error(message, text)) => {
                 self.error(message, text);
                 Status::Failed
             }
         }
     }
 
-    /// The progress of a run through `size` bytes: a bar on a terminal, once the run takes more than a second.
+    /// Progress of a run over `size` bytes: a bar on a terminal, shown if the run takes more than a second.
     pub fn progress(&self, size: Option<u64>) -> Progress {
         Progress {
             wanted: !self.quiet && io::stderr().is_terminal(),
@@ -305,30 +305,30 @@ impl Console {
     }
 }
 
-/// The bar of one run.
+/// Progress bar of one run.
 #[derive(Debug)]
 pub struct Progress {
     wanted: bool,
     size: Option<u64>,
     begun: Instant,
     bar: Option<ProgressBar>,
-    /// Which one of several inputs it is.
+    /// Number of this input, if there are several.
     place: String,
-    /// Text that names a template that takes most of the time.
+    /// Note that names a slow template.
     slow: String,
     /// Events, rate and time left.
     events: String,
 }
 
 impl Progress {
-    /// The bar of one of several inputs, counted from 1.
+    /// Sets the number of this input, counted from 1.
     pub fn among(&mut self, at: usize, n: usize) {
         if n > 1 {
             self.place = format!("{at} of {n} ");
         }
     }
 
-    /// Takes the bar away for good: the run has no end that could be told.
+    /// Removes the bar for good, because the end of the run is not known.
     pub fn leave_out(&mut self) {
         self.wanted = false;
     }
@@ -355,7 +355,7 @@ impl Progress {
         bar.tick();
     }
 
-    /// Runs `say` with the bar out of the way.
+    /// Runs `say` while the bar is hidden.
     pub fn suspend(&self, say: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(say),
@@ -363,7 +363,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -391,8 +391,8 @@ fn bar(size: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Events, rate and time left of a run that has read `done` bytes in `elapsed`. The rate is that of the whole run: one
-/// that follows the last moments jumps, since chunks of a trace arrive in bursts.
+/// Events, rate and time left after reading `done` bytes in `elapsed`. The rate is the average of the whole run: chunks
+/// of a trace arrive in bursts, so a rate of the last moments would jump.
 fn progress_text(done: u64, size: Option<u64>, n_events: u64, elapsed: Duration) -> String {
     let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
     let text = format!("{} events {}/s", HumanCount(n_events), HumanBytes(rate as u64));
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(text(512, Some(1024), 0.5), "12,345 events 1.00 KiB/s 1s left");
         assert_eq!(text(6 * MIB, Some(30 * MIB), 600.0), "12,345 events 10.24 KiB/s 40m left");
         assert_eq!(text(30 * MIB, None, 10.0), "12,345 events 3.00 MiB/s");
-        // Nothing is known before the first byte, and nothing is left of a file that has grown.
+        // No rate is known before the first byte. A file that has grown past its size has no time left.
         assert_eq!(text(0, Some(MIB), 2.0), "12,345 events 0 B/s");
         assert_eq!(text(3 * MIB, Some(MIB), 3.0), "12,345 events 1.00 MiB/s 0s left");
     }

@@ -1,6 +1,6 @@
-//! `tfbc event`: one event, given in hex.
+//! `tfbc event`: formats one event given in hex.
 
-use super::console::{Console, Ending, Failure, Message};
+use super::console::{CommandResult, Console, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use clap::{Args, ValueEnum};
@@ -21,7 +21,7 @@ use tfbc_vm::{
 /// Flags of `tfbc event`.
 #[derive(Debug, Clone, Args)]
 pub struct EventArgs {
-    /// Format file, source or blob; later ones win, `default` is the built-in one
+    /// Format file, source or blob; later ones win. `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
     /// AIX: width of the hook
@@ -29,30 +29,29 @@ pub struct EventArgs {
     env: Option<HookWidth>,
     #[command(flatten)]
     record: RecordArgs,
-    /// Print each instruction that runs: its number and place in the format file, the data pointer, the registers that it
-    /// changed, and what it printed
+    /// Print each executed instruction: its number, its position in the format file, the data pointer, the changed
+    /// registers, and the printed text
     #[arg(long)]
     trace: bool,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// AIX: the event's buffer in hex, hook word and data, as templates see it. QNX: the record's payload. Blanks do not
-    /// count
+    /// Event in hex. AIX: hook word and data, as templates see them. QNX: payload of the record. Blanks are ignored
     #[arg(value_name = "HEX", required_unless_present = "dialect")]
     hex: Vec<String>,
 }
 
-/// Which record of QNX an event in hex is the payload of.
+/// Identity of the QNX record whose payload is given in hex.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RecordArgs {
-    /// QNX: class of the record, a number or a name such as USER
+    /// QNX: class of the record, as a number or a name such as USER
     #[arg(long, value_name = "CLASS", conflicts_with = "env")]
     pub class: Option<String>,
-    /// QNX: the event's number in its class, or its label
+    /// QNX: event number in its class, or its label
     #[arg(long, value_name = "EVENT", conflicts_with = "env")]
     pub id: Option<String>,
-    /// QNX: the record is a combine
+    /// QNX: the record is a combine record
     #[arg(long, requires = "class", conflicts_with = "env")]
     pub wide: bool,
     /// QNX: the payload is big-endian
@@ -61,12 +60,12 @@ pub(super) struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Class and event as they were given; `None` if neither was.
+    /// Class and event as given; `None` if both are missing.
     ///
     /// # Errors
-    /// One was given without the other.
+    /// Only one of them is given.
     pub fn ids(&self) -> Result<Option<(&str, &str)>, Failure> {
-        let usage = |text: String| Err(Failure::Say(Message::Usage, text));
+        let usage = |text: String| Err(Failure::Error(Message::Usage, text));
         match (self.class.as_deref(), self.id.as_deref()) {
             (Some(class), Some(id)) => Ok(Some((class, id))),
             (None, None) => Ok(None),
@@ -77,7 +76,7 @@ impl RecordArgs {
         }
     }
 
-    /// A record of an event, with a payload.
+    /// Record of an event with this payload.
     pub fn record<'b>(&self, (class, event): (u8, u16), bytes: &'b [u8]) -> KevRecord<'b> {
         KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: self.wide, stamp: 0, msb: None, bytes }
     }
@@ -94,7 +93,7 @@ pub(super) enum HookWidth {
 }
 
 impl HookWidth {
-    /// Whether it is that of a 64-bit hook.
+    /// True for a 64-bit hook.
     pub fn is_wide(self) -> bool {
         self == HookWidth::Bits64
     }
@@ -102,7 +101,7 @@ impl HookWidth {
 
 impl EventArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -111,7 +110,7 @@ impl EventArgs {
         }
         let Some(env) = self.env else {
             let text = "which event? Give --env 32 or --env 64 for a hook of AIX, --class and --id for an event of QNX";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         };
         let wide = env.is_wide();
         let trace_env = if wide { 64 } else { 32 };
@@ -161,9 +160,9 @@ impl EventArgs {
 }
 
 impl EventArgs {
-    /// Prints a record of QNX as a report's data column does.
-    fn run_record(&self, console: &Console, class: &str, id: &str) -> Ending {
-        let usage = |text: String| Failure::Say(Message::Usage, text);
+    /// Prints a QNX record as the data column of a report.
+    fn run_record(&self, console: &Console, class: &str, id: &str) -> CommandResult {
+        let usage = |text: String| Failure::Error(Message::Usage, text);
         let (class, event) = RecordIds::one(class, id).map_err(usage)?;
         let bytes = parse_hex(&self.hex)?;
         let set = formats::load(console, &self.formats, &self.language)?;
@@ -189,26 +188,26 @@ impl EventArgs {
         out.push(b'\n');
         let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
-            let text = format!("no definition applies to event {}", display_event(class, event));
+            let text = format!("event {} has no definition that applies", display_event(class, event));
             console.note(format!("{text}{}", known_events(&catalog)));
         }
         Ok(ending)
     }
 }
 
-/// The buffer of an AIX event, given in hex.
+/// Parses the bytes of an AIX event in hex.
 pub(super) fn parse_event(hex: &[String], wide: bool) -> Result<Vec<u8>, Failure> {
     let word = if wide { 8 } else { 4 };
     let bytes = parse_hex(hex)?;
     if bytes.len() < word {
         let env = if wide { 64 } else { 32 };
         let text = format!("{} bytes, expected at least the {word} of a hook word (--env {env})", bytes.len());
-        return Err(Failure::Say(Message::Usage, text));
+        return Err(Failure::Error(Message::Usage, text));
     }
     Ok(bytes)
 }
 
-/// The stanza that formats an event. Warns if that is the one for undefined hooks.
+/// Stanza for an event. Warns if it is the stanza for undefined hooks.
 pub(super) fn entry_of<'c>(
     console: &Console,
     catalog: &'c Catalog<'_>,
@@ -229,11 +228,11 @@ pub(super) fn entry_of<'c>(
         };
         console.warning(Message::Notable, format!("no stanza formats hook {}{known}", display_id(id)));
     }
-    let refused = || Failure::Say(Message::Formats, format!("no stanza formats hook {}", display_id(id)));
+    let refused = || Failure::Error(Message::Formats, format!("no stanza formats hook {}", display_id(id)));
     catalog.lookup(id).ok_or_else(refused)
 }
 
-/// The events of QNX that format files define, for a message.
+/// QNX events defined by the format files, as part of a message.
 pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
     let records = catalog.programs().iter().flat_map(|program| program.entries(Space::Record));
     let mut ids: Vec<u16> = records.map(|record| record.id).collect();
@@ -242,10 +241,10 @@ pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
     listed(ids.into_iter().map(|id| display_event((id >> 10) as u8, id & 1023)).collect())
 }
 
-/// Ids that a message names.
+/// Maximum number of ids in a message.
 const MAX_LISTED: usize = 8;
 
-/// `: there are 0A1, 0A2`, as the end of a message; `tfbc list` has what is more.
+/// End of a message, such as `: there are 0A1, 0A2`. A long list refers to `tfbc list`.
 fn listed(ids: Vec<String>) -> String {
     match ids.len() {
         0 => String::new(),
@@ -258,21 +257,21 @@ fn listed(ids: Vec<String>) -> String {
     }
 }
 
-/// An event as `--only` takes it, such as `USER:65`.
+/// Event in the syntax of `--only`, such as `USER:65`.
 pub(super) fn display_event(class: u8, event: u16) -> String {
     format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned))
 }
 
-/// The instructions of a run, a line each: where it stands in its routine and in the format file, the data pointer's byte,
-/// the instruction, the registers that it changed, and what it printed.
+/// Listing of a run, one line per instruction: its index and source position, the byte of the data pointer, the
+/// instruction, changed registers, and printed text.
 struct Listing<'p> {
     program: &'p Program<'p>,
-    /// The names of the routines, and where their instructions stand.
+    /// Names of the routines, and source positions of their instructions.
     routines: Vec<Routine<'p>>,
     regs: Vec<u64>,
-    /// The event's text before the instruction that runs.
+    /// Text of the event before the current instruction.
     before: Vec<u8>,
-    /// The routine that runs.
+    /// Current routine.
     routine: Option<u32>,
     text: String,
 }
@@ -283,7 +282,7 @@ impl<'p> Listing<'p> {
         Self { program, routines, regs: Vec::new(), before: Vec::new(), routine: None, text: String::new() }
     }
 
-    /// Names the routine that goes on, with its source.
+    /// Prints the name of the routine that continues, and its source.
     fn head(&mut self, step: &Step<'_>) {
         if self.routine.replace(step.routine) == Some(step.routine) {
             return;
@@ -294,7 +293,7 @@ impl<'p> Listing<'p> {
         let _ = writeln!(self.text, "{} {}", visible(&name), visible(&source));
     }
 
-    /// Says what the last instruction has changed, and ends its line.
+    /// Prints what the last instruction changed, and ends its line.
     fn changes(&mut self, regs: &[u64], text: &[u8]) {
         let begun = self.text.trim_end().len();
         let mut changes = String::new();
@@ -343,9 +342,9 @@ impl Observer for Listing<'_> {
     }
 }
 
-/// The bytes of hex digits in words, each of which may begin with `0x`.
+/// Bytes of words in hex. Each word may begin with `0x`.
 pub(super) fn parse_hex(words: &[String]) -> Result<Vec<u8>, Failure> {
-    let usage = |text: String| Failure::Say(Message::Usage, text);
+    let usage = |text: String| Failure::Error(Message::Usage, text);
     let mut digits = Vec::new();
     for word in words.iter().flat_map(|words| words.split_whitespace()) {
         let word_digits = word.strip_prefix("0x").unwrap_or(word);
@@ -355,7 +354,7 @@ pub(super) fn parse_hex(words: &[String]) -> Result<Vec<u8>, Failure> {
             } else {
                 ""
             };
-            return Err(usage(format!("`{other}` in `{word}` is no hex digit{hint}")));
+            return Err(usage(format!("`{other}` in `{word}` is not a hex digit{hint}")));
         }
         digits.extend(word_digits.chars().filter_map(|char| char.to_digit(16)));
     }

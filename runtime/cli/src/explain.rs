@@ -1,6 +1,6 @@
-//! `tfbc explain`: the long text of a diagnostic's code.
+//! `tfbc explain`: prints the explanation of a diagnostic code.
 
-use super::console::{Console, Ending, Failure, Message};
+use super::console::{CommandResult, Console, Failure, Message};
 use clap::Args;
 use tfbc_authoring::explanation::explanation;
 use tfbc_vm::BlobError;
@@ -8,17 +8,17 @@ use tfbc_vm::BlobError;
 /// Flags of `tfbc explain`.
 #[derive(Debug, Clone, Args)]
 pub struct ExplainArgs {
-    /// A code such as S07; without it, all codes are listed
+    /// Code such as S07; without it, all codes are listed
     #[arg(value_name = "CODE")]
     code: Option<String>,
 }
 
-/// A code, its title and its long text.
-type Row = (&'static str, &'static str, &'static str);
+/// Code, title and explanation.
+type CodeRow = (&'static str, &'static str, &'static str);
 
 impl ExplainArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         let Some(code) = &self.code else {
             let list = rows().map(|(code, title, _)| format!("{code}  {title}\n")).collect::<String>();
             return super::print(console, list, None);
@@ -28,22 +28,22 @@ impl ExplainArgs {
             let hint = super::closest(&code.trim().to_ascii_uppercase(), &known);
             let hint = hint.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
             let text = format!("no diagnostic has the code `{code}`{hint} (`tfbc explain` lists them)");
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         };
         super::print(console, format!("{code}: {title}\n\n{}\n", explanation(text)), None)
     }
 }
 
-/// Every code.
+/// All codes.
 pub fn codes() -> Vec<&'static str> {
     rows().map(|(code, ..)| code).collect()
 }
 
-fn rows() -> impl Iterator<Item = Row> {
+fn rows() -> impl Iterator<Item = CodeRow> {
     sources().chain(BlobError::CODES.iter().copied())
 }
 
-fn sources() -> impl Iterator<Item = Row> {
+fn sources() -> impl Iterator<Item = CodeRow> {
     let codes = tfbc_grammar::CODES.iter().chain(tfbc_compiler::CODES).chain(tfbc_authoring::cases::CODES);
     codes.map(|info| (info.code, info.title, info.explain))
 }

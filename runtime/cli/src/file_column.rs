@@ -1,11 +1,11 @@
-//! The first column of a table of several inputs: the file that each row comes from.
+//! First column of a table made from several inputs: the file of each row.
 
 use std::io::{self, Write};
 use std::path::Path;
 use tfbc::forms::Form;
 use tfbc_vm::TextBuf;
 
-/// Writes the table of one input with its name before each row.
+/// Writes the table of one input and adds the file name to each row.
 ///
 /// ```text
 /// id,text        file,id,text
@@ -15,20 +15,21 @@ use tfbc_vm::TextBuf;
 pub struct FileColumn<'o, W> {
     out: &'o mut W,
     form: Form,
-    /// The name as a value of the form, with what separates it from the next one.
+    /// File name as a cell of the output format, with its separator.
     cell: Vec<u8>,
-    /// True if the next row is that of the columns' names.
+    /// True if the next row contains the column names.
     is_header: bool,
-    /// True if the next byte begins a row.
+    /// True at the start of a row.
     begins_row: bool,
-    /// True inside a quoted value of csv, which may have several lines.
+    /// True inside a quoted csv value, which may span lines.
     is_quoted: bool,
-    /// What one write comes to.
+    /// Buffer for one write.
     text: Vec<u8>,
 }
 
 impl<'o, W: Write> FileColumn<'o, W> {
-    /// A writer of a table in `form`, which is not [`Form::Text`], with a row of names or without.
+    /// Creates a writer for a table in `form`, which is not [`Form::Text`]. `has_header` says that the first row
+    /// contains column names.
     pub fn new(out: &'o mut W, form: Form, has_header: bool, path: &Path) -> Self {
         let mut cell = TextBuf::new();
         if form == Form::Ndjson {
@@ -59,7 +60,7 @@ impl<W: Write> Write for FileColumn<'_, W> {
             let mut rest = line;
             if self.begins_row {
                 self.begin_row();
-                // The name's cell opens the object.
+                // The file name comes after the opening brace.
                 rest = if self.form == Form::Ndjson { &line[1..] } else { line };
             }
             self.text.extend_from_slice(rest);

@@ -1,4 +1,4 @@
-//! `tfbc check --fix`: files with the fixes of what was found in them.
+//! `tfbc check --fix`: writes fixed format files.
 
 use super::console::{Console, Failure, Message};
 use anstyle::AnsiColor;
@@ -11,46 +11,46 @@ use std::path::Path;
 use tfbc::catalog::BUILT_IN;
 use tfbc::reader::Input;
 use tfbc::screen::{self, visible};
-use tfbc_authoring::fix::{Fixed, Wanted};
+use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};
 
-/// Flags of `tfbc check` that mend what is found.
+/// Flags of `tfbc check` for fixes.
 #[derive(Debug, Clone, Args)]
 #[group(id = "fixes")]
 pub struct FixArgs {
-    /// Mend what is found, and show what is left: `safe` keeps what the files mean, `all` also makes guesses, such as the nearest
-    /// name
+    /// Repair the problems found and show the rest: `safe` keeps the meaning of the files; `all` also guesses, such as
+    /// the nearest name
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
     fix: Option<Which>,
-    /// The same as --fix=all
+    /// Short for --fix=all
     #[arg(long, conflicts_with = "fix")]
     unsafe_fixes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Which {
-    /// What keeps the meaning, or is surely meant
+    /// Repairs that keep the meaning, or are surely intended
     Safe,
-    /// Guesses too
+    /// Guesses as well
     All,
 }
 
 impl FixArgs {
-    /// Which fixes are asked for.
-    pub fn wanted(&self) -> Option<Wanted> {
+    /// Level of fixes that the flags ask for.
+    pub fn wanted(&self) -> Option<FixLevel> {
         match (self.fix, self.unsafe_fixes) {
-            (Some(Which::All), _) | (_, true) => Some(Wanted::All),
-            (Some(Which::Safe), _) => Some(Wanted::Safe),
+            (Some(Which::All), _) | (_, true) => Some(FixLevel::All),
+            (Some(Which::Safe), _) => Some(FixLevel::Safe),
             (None, false) => None,
         }
     }
 }
 
-/// Writes the files that fixes have changed, each whole or not at all; standard input goes to standard output.
+/// Writes each changed file completely or not at all. Standard input goes to standard output.
 ///
 /// # Errors
-/// A file cannot be written, or is not any more what was read.
+/// A file cannot be written, or has changed since it was read.
 pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), Failure> {
     for (old, new) in changed(before, fixed) {
         let path = Path::new(new.name());
@@ -58,12 +58,12 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
             super::print(console, new.encode(new.bytes()), None)?;
             continue;
         }
-        let refuse = |text: String| Failure::Say(Message::Unwritable, text);
+        let refuse = |text: String| Failure::Error(Message::Unwritable, text);
         if path == Path::new(BUILT_IN) {
             return Err(refuse(format!("`{BUILT_IN}` is the built-in file and cannot be changed")));
         }
         let failed = |error| Failure::write(&error, path.display());
-        // One lock at a time: two commands never wait for each other.
+        // Only one file is locked at a time, so two commands cannot block each other.
         let _lock = locked(path).map_err(failed)?;
         if let Some(unpacker) = Input::open(path).map_err(failed)?.unpacker() {
             let (path, compression) = (path.display(), unpacker.compression());
@@ -74,7 +74,7 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
     Ok(())
 }
 
-/// Says of each file how many findings were mended, and how many are left.
+/// Prints, per file, how many problems were fixed and how many remain.
 pub fn say(console: &Console, fixed: &Fixed, only_shown: bool) {
     for ((id, source), n_fixed) in fixed.sources.iter().zip(&fixed.n_fixed) {
         if *n_fixed > 0 {
@@ -92,7 +92,7 @@ fn changed<'s>(before: &'s Sources, fixed: &'s Fixed) -> impl Iterator<Item = (&
     pairs.filter(|(old, new)| old.bytes() != new.bytes())
 }
 
-/// What fixes change, as a unified diff.
+/// Changes of the fixes, as a unified diff.
 pub fn diff(console: &Console, before: &Sources, fixed: &Fixed) -> Vec<u8> {
     let (colour, shows_controls) = (console.colours_output(None), console.shows_controls());
     let mut out = Vec::new();
@@ -117,7 +117,7 @@ pub fn diff(console: &Console, before: &Sources, fixed: &Fixed) -> Vec<u8> {
     out
 }
 
-/// The lines of a text, each with its line end.
+/// Lines of a text, with their line ends.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }

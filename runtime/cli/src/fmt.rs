@@ -1,6 +1,6 @@
-//! `tfbc fmt`: format files in their canonical layout.
+//! `tfbc fmt`: brings format files into the canonical layout.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
 use super::limits::SourceLimitArgs;
 use clap::Args;
@@ -19,36 +19,36 @@ use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 /// Flags of `tfbc fmt`.
 #[derive(Debug, Clone, Args)]
 pub struct FmtArgs {
-    /// Write no file: show what would change, and exit with 1 if anything would
+    /// Write no file; show the changes as a diff, and exit with 1 if there are any
     #[arg(long, conflicts_with = "stdout")]
     check: bool,
-    /// Write the result to standard output, and leave the files as they are
+    /// Write the result to standard output and keep the files
     #[arg(long)]
     stdout: bool,
     #[command(flatten)]
     limits: SourceLimitArgs,
-    /// Format files, trcfmt or XML, to be laid out in place; `-` lays out standard input to standard output
+    /// Format files, trcfmt or XML, to rewrite in place; `-` formats standard input to standard output
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
-/// What became of the files.
+/// Number of files by result.
 #[derive(Debug, Default)]
 struct Tally {
     n_changed: u64,
     n_same: u64,
-    /// Files with stanzas or documents that were left as they are, or that cannot be read or written.
+    /// Files that cannot be read or written, or that contain stanzas or documents with errors.
     n_failed: u64,
 }
 
 impl FmtArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         let mut tally = Tally::default();
         for path in &self.files {
             match self.file(console, path, &mut tally) {
                 Ok(()) => {}
-                Err(Failure::Say(message, text)) => {
+                Err(Failure::Error(message, text)) => {
                     console.error(message, text);
                     tally.n_failed += 1;
                 }
@@ -62,7 +62,7 @@ impl FmtArgs {
         Ok(if is_well { Status::Well } else { Status::Failed })
     }
 
-    /// Whether the result goes where no summary is wanted.
+    /// True if the result goes to standard output, so that no summary is printed.
     fn is_filter(&self) -> bool {
         self.stdout || self.files.iter().all(|path| path == Path::new("-"))
     }
@@ -85,9 +85,9 @@ impl FmtArgs {
         let in_place = !self.check && !to_stdout;
         let unreadable = |why: String| {
             let text = format!("cannot read {}: {why}", path.display());
-            Failure::Say(Message::Unreadable, text)
+            Failure::Error(Message::Unreadable, text)
         };
-        // As long as it is held, trcupdate and others of these commands wait.
+        // The lock makes trcupdate and other tfbc commands wait.
         let _lock = in_place.then(|| locked(path)).transpose().map_err(|error| unreadable(error.to_string()))?;
         let source = read(path, &limits).map_err(unreadable)?;
         let Formatted { rewrites, diagnostics } = format(SourceId(0), &source, &limits);
@@ -142,12 +142,12 @@ fn read(path: &Path, limits: &SourceLimits) -> Result<Source, String> {
     }
 }
 
-/// Lines around a change that are shown.
+/// Lines of context in a diff.
 const CONTEXT: usize = 2;
-/// How long the shortest difference is looked for.
+/// Time limit for finding a short diff.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What changes, as a unified diff.
+/// Changes as a unified diff.
 fn diff(name: &str, old: &[u8], new: &[u8], colour: bool) -> String {
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);

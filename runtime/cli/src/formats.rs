@@ -1,6 +1,6 @@
-//! Format files of a command: flags, loading, and what is said about them.
+//! Format files of a command: flags, loading, and messages.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::levels::LevelArgs;
 use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
@@ -21,33 +21,33 @@ use tfbc_grammar::{Diagnostic, Severity, datakey};
 /// Flags of every command that takes format files.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LanguageArgs {
-    /// Set what the language leaves open; `help` lists the settings
+    /// Set a dialect option of the format language; `help` lists them
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Format files")]
     pub dialect: Vec<String>,
-    /// Take warnings about format files for errors, and continue past none
+    /// Treat warnings about format files as errors, and stop at any error
     #[arg(long, help_heading = "Format files")]
     pub strict: bool,
-    /// Compile format files anew, and keep nothing for the next run
+    /// Compile format files again and do not cache the result
     #[arg(long, help_heading = "Format files")]
     pub no_cache: bool,
-    /// Which findings are said, and as what.
+    /// Levels of diagnostics.
     #[command(flatten)]
     pub levels: LevelArgs,
-    /// What format files may ask for.
+    /// Limits of format files.
     #[command(flatten)]
     pub limits: SourceLimitArgs,
-    /// What compressed files may come to.
+    /// Limit of the decompression ratio.
     #[command(flatten)]
     pub ratio: RatioArgs,
 }
 
 impl LanguageArgs {
-    /// Whether the settings are asked for, in place of the command's own work.
+    /// True if the user asked for the list of settings.
     pub fn asks_for_help(&self) -> bool {
         self.dialect.iter().any(|setting| setting == "help")
     }
 
-    /// The settings that belong to the report of a trace.
+    /// Settings that affect the report of a trace.
     pub fn report_dialect(&self) -> Result<ReportDialect, Failure> {
         let mut settings = ReportDialect::default();
         for (name, value) in self.dialect.iter().filter_map(|setting| setting.split_once('=')) {
@@ -63,7 +63,7 @@ impl LanguageArgs {
         Ok(settings)
     }
 
-    /// The settings as loading takes them.
+    /// Settings for loading format files.
     pub fn options(&self) -> Result<LoadOptions, Failure> {
         let mut options = LoadOptions {
             max_ratio: self.ratio.ratio(),
@@ -75,36 +75,38 @@ impl LanguageArgs {
         };
         for setting in &self.dialect {
             let Some((name, value)) = setting.split_once('=') else {
-                let text =
-                    format!("`{setting}` is no dialect setting: expected NAME=VALUE (`--dialect help` lists them)");
-                return Err(Failure::Say(Message::Usage, text));
+                let text = format!(
+                    "`{setting}` is not a dialect setting: expected NAME=VALUE (`--dialect help` lists all settings)"
+                );
+                return Err(Failure::Error(Message::Usage, text));
             };
             if Dialect::is_of_report(name.trim()) {
                 self.report_dialect()?;
                 continue;
             }
-            let refused = |error: tfbc_compiler::DialectError| Failure::Say(Message::Usage, error.0);
+            let refused = |error: tfbc_compiler::DialectError| Failure::Error(Message::Usage, error.0);
             options.compile.dialect.set(name.trim(), value.trim()).map_err(refused)?;
         }
         Ok(options)
     }
 }
 
-/// Settings of `--dialect` that belong to the report of a trace, not to format files.
+/// Settings of `--dialect` that affect the report of a trace, not format files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReportDialect {
-    /// True if delta is measured from the previous event of the trace, otherwise from the previous reported one.
+    /// True if the delta column counts from the previous event of the trace, false if from the previous reported one.
     pub delta_of_all: bool,
-    /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
+    /// True if a 32-bit program's generic hook in a 64-bit trace has a data word of 4 bytes, false if 8.
     pub short_generic_word: bool,
 }
 
 fn wrong_value(name: &str, values: &str, found: &str) -> Failure {
     let text = format!("dialect setting `{name}` takes {values}, found `{found}`");
-    Failure::Say(Message::Usage, text)
+    Failure::Error(Message::Usage, text)
 }
 
-/// The table of decisions: the dialect's settings, default first, then what other switches decide, and what none does.
+/// Text of `--dialect help`: the dialect's settings with the default first, then choices made by other flags, then
+/// fixed choices.
 pub fn dialect_help() -> String {
     let mut out = String::new();
     for (name, values, what) in Dialect::REPORT_SETTINGS {
@@ -124,19 +126,19 @@ pub fn dialect_help() -> String {
     out
 }
 
-/// Loads format files for a command that shows a stanza at work to its author: errors are shown and end it; warnings are
-/// not shown, unless they count as errors.
+/// Loads format files for a command that shows its author a stanza at work. Errors are printed and end the command.
+/// Warnings are hidden unless they count as errors.
 pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     load_with(console, paths, language, &cached(language)?)
 }
 
-/// Loads format files for a command that continues past mistakes, unless it is strict: stanzas with errors are left out, and
-/// undefined format codes are text. The errors are shown, and one line per file for what was left out and for warnings.
+/// Loads format files for a command that continues despite errors, unless `--strict` is given. Stanzas with errors are
+/// left out, and unknown format codes print as text. Errors are printed, and warnings are counted per file.
 pub fn load_leniently(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     continue_past_mistakes(console, paths, language, cached(language)?)
 }
 
-/// Loads format files for a report as [`load_leniently`] does, and refuses update files.
+/// Loads format files for a report like [`load_leniently`], but refuses update files.
 pub fn load_for_report(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     let mut options = cached(language)?;
     options.refuse_updates = true;
@@ -165,7 +167,7 @@ fn cached(language: &LanguageArgs) -> Result<LoadOptions, Failure> {
     Ok(options)
 }
 
-/// The same, so that each step of a template is an instruction of its own.
+/// Loads format files without fused instructions, so that each step of a template is one instruction.
 pub fn load_plainly(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     let options = LoadOptions { plain: true, ..language.options()? };
     load_with(console, paths, language, &options)
@@ -188,9 +190,9 @@ fn load_with(
     let found = &set.findings().diagnostics;
     if (language.strict && !found.is_empty()) || has_denied(set.findings()) {
         show(console, set.findings(), true);
-        return Err(Failure::Said);
+        return Err(Failure::AlreadyReported);
     }
-    // What is refused alone leaves the rest in use.
+    // If only a part is refused, the rest stays in use.
     show_where(console, set.findings(), is_shown);
     for found in found.iter().filter(|found| found.code == &DEFINES_NOTHING) {
         let name = set.findings().sources.get(found.primary.source).map_or("", |source| source.name());
@@ -199,18 +201,18 @@ fn load_with(
     Ok(set)
 }
 
-/// True if findings contain a warning that counts as an error.
+/// True if a warning counts as an error.
 pub fn has_denied(findings: &Findings) -> bool {
     let is_denied = |found: &Diagnostic| found.severity == Severity::Error && found.code.severity != Severity::Error;
     findings.diagnostics.iter().any(is_denied)
 }
 
-/// True if a command that is about something else shows a finding.
+/// True if a command that does something else with format files prints this diagnostic.
 fn is_shown(found: &Diagnostic) -> bool {
     found.severity == Severity::Error || found.code == &UNDEFINED_CODE
 }
 
-/// Writes a line for each file with stanzas that were left out: how many, and their ids.
+/// Prints, for each file, how many stanzas were left out, and their ids.
 pub fn show_left_out(console: &Console, findings: &Findings) {
     for (id, source) in findings.sources.iter() {
         let out: Vec<&LeftOut> = findings.left_out.iter().filter(|out| out.source == id).collect();
@@ -226,17 +228,17 @@ pub fn show_left_out(console: &Console, findings: &Findings) {
     }
 }
 
-/// Writes a line for each format file with warnings: how many, and the command that shows them.
+/// Prints, for each file, the number of warnings and the command that shows them.
 fn count_warnings(console: &Console, findings: &Findings) {
     if console.terse {
         return;
     }
     let command = if console.compatible { "trcrpt -c -t" } else { "tfbc check" };
     for (id, source) in findings.sources.iter() {
-        // What is shown on its own is not counted.
+        // Diagnostics that are printed anyway are not counted.
         let is_counted = |found: &&Diagnostic| {
             let is_said = is_shown(found) || found.code == &DEFINES_NOTHING;
-            // A check of this file alone does not know what another one replaces.
+            // A check of the single file would not show what another file replaces.
             let is_of_set = found.secondary.iter().any(|label| label.source != id);
             found.primary.source == id && !is_said && !is_of_set
         };
@@ -249,7 +251,8 @@ fn count_warnings(console: &Console, findings: &Findings) {
     }
 }
 
-/// Warns of format files that are not used, since the inputs are of other systems. `input` names the only one.
+/// Warns about format files that are not used because they belong to another system. `input` is the name of the only
+/// input.
 pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System], input: Option<&str>) {
     for FormatFile { name, systems: formatted } in files {
         let [system] = formatted[..] else { continue };
@@ -265,8 +268,8 @@ pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System
     }
 }
 
-/// How a command ends at best that has used these format files: 1 if parts of event definitions were refused, 2 if stanzas
-/// were left out.
+/// Best exit status after loading these format files: 1 if parts of event definitions were refused, 2 if stanzas were
+/// left out.
 pub fn loaded(set: &FormatSet) -> Status {
     let Findings { sources, diagnostics, left_out } = set.findings();
     let is_xml = |id| sources.get(id).is_some_and(datakey::is_xml);
@@ -280,25 +283,25 @@ pub fn loaded(set: &FormatSet) -> Status {
     }
 }
 
-/// Says why format files cannot be used.
+/// Prints why format files cannot be used.
 pub fn refusal(console: &Console, error: LoadError, strict: bool) -> Failure {
     match error {
         LoadError::Source(findings) => {
             show(console, &findings, strict);
-            Failure::Said
+            Failure::AlreadyReported
         }
-        LoadError::Io { .. } => Failure::Say(Message::Unreadable, error.to_string()),
-        error => Failure::Say(Message::Formats, error.to_string()),
+        LoadError::Io { .. } => Failure::Error(Message::Unreadable, error.to_string()),
+        error => Failure::Error(Message::Formats, error.to_string()),
     }
 }
 
-/// Shows all findings with their source lines and a summary, and tells how the command ends.
+/// Prints all diagnostics with source lines and a summary, and returns the exit status.
 pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
     show_where(console, findings, |_| true);
     status(findings, strict)
 }
 
-/// Shows some findings with their source lines, and a summary of these.
+/// Prints selected diagnostics with source lines and a summary.
 fn show_where(console: &Console, findings: &Findings, shown: impl Fn(&Diagnostic) -> bool) {
     let mut text = String::new();
     let (mut n_errors, mut n_warnings) = (0, 0);
@@ -324,20 +327,20 @@ fn show_where(console: &Console, findings: &Findings, shown: impl Fn(&Diagnostic
     }
 }
 
-/// Errors and warnings among findings.
+/// Number of errors and of warnings.
 pub fn count(findings: &Findings) -> (usize, usize) {
     let n_errors = findings.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     (n_errors, findings.diagnostics.len() - n_errors)
 }
 
-/// How a command ends whose product the findings are.
+/// Exit status of a command whose result is the diagnostics.
 pub fn status(findings: &Findings, strict: bool) -> Status {
     let (n_errors, n_warnings) = count(findings);
     if n_errors > 0 || (strict && n_warnings > 0) { Status::Failed } else { Status::Well }
 }
 
-/// Checks format files alone (`trcrpt -c`).
-pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Ending {
+/// Checks format files only (`trcrpt -c`).
+pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> CommandResult {
     let mut options = language.options()?;
     options.refuse_updates = true;
     match FormatSet::load(paths, &options) {

@@ -1,6 +1,6 @@
-//! `tfbc hexview`: an event's bytes, with the parts of the template that read them.
+//! `tfbc hexview`: shows an event's bytes with the parts of the template that read them.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::event::{HookWidth, RecordArgs, entry_of, known_events, parse_event, parse_hex};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use tfbc::catalog::{Catalog, FormatSet};
 use tfbc::reader::{AnyTrace, System};
 use tfbc::records::{RecordIds, RecordPrinter};
-use tfbc_authoring::cases::{Slice, SliceOptions, Watch, slice_watch};
-use tfbc_authoring::view::{Recorder, View, show};
+use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
+use tfbc_authoring::hexview::{Recorder, View, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers};
@@ -18,42 +18,42 @@ use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, Te
 /// Flags of `tfbc hexview`.
 #[derive(Debug, Clone, Args)]
 pub struct HexviewArgs {
-    /// Format file, as a source; later ones win, `default` is the built-in one
+    /// Format file in source form; later ones win. `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// The event is given in hex, of a hook of this width (AIX)
+    /// Width of the hook, for an AIX event given in hex
     #[arg(long, value_name = "BITS")]
     env: Option<HookWidth>,
     #[command(flatten)]
     record: RecordArgs,
-    /// Of a trace: only these hooks or events
+    /// From a trace: only these hooks or events
     #[arg(long, value_name = "IDS", conflicts_with_all = ["env", "class"])]
     only: Option<String>,
-    /// Of a trace: the first N events that are chosen
+    /// From a trace: the first N selected events
     #[arg(long, value_name = "N", conflicts_with_all = ["env", "class"])]
     first: Option<u64>,
-    /// Of a trace: the N-th event that is chosen, from 1
+    /// From a trace: the N-th selected event, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["env", "class", "first"])]
     entry: Option<u64>,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// A trace; with --env or --class, the event in hex as `tfbc event` takes it
+    /// Trace; or, with --env or --class, the event in hex as for `tfbc event`
     #[arg(value_name = "TRACE|HEX", required_unless_present = "dialect")]
     input: Vec<String>,
 }
 
 impl HexviewArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
         let set = self.load(console)?;
         if let Some(blob) = set.blobs().next() {
-            let text = format!("{} is a blob: the parts of a template are known of its source only", blob.display());
-            return Err(Failure::Say(Message::Formats, text));
+            let text = format!("{} is a blob: hexview needs the source of the template", blob.display());
+            return Err(Failure::Error(Message::Formats, text));
         }
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let views = match (self.env, self.record.ids()?) {
@@ -73,7 +73,7 @@ impl HexviewArgs {
         Ok(ending)
     }
 
-    /// Why there is no view.
+    /// Reason why there is nothing to show.
     fn nothing_shown(&self, catalog: &Catalog<'_>) -> String {
         match (&self.record.class, &self.record.id) {
             (Some(class), Some(id)) => format!("no definition applies to event {class}:{id}{}", known_events(catalog)),
@@ -125,7 +125,7 @@ impl HexviewArgs {
         id: &str,
     ) -> Result<Vec<View>, Failure> {
         formats::warn_of_others(console, &set.files(catalog), &[System::Qnx], Some("the event"));
-        let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Say(Message::Usage, text))?;
+        let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
         let bytes = parse_hex(&self.input)?;
         let record = self.record.record((class, event), &bytes);
         let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
@@ -142,12 +142,12 @@ impl HexviewArgs {
     fn trace(&self, console: &Console, catalog: &Catalog<'_>, set: &FormatSet) -> Result<Vec<View>, Failure> {
         let [trace] = &self.input[..] else {
             let text = "give one trace, or an event in hex with --env (AIX) or --class and --id (QNX)";
-            return Err(Failure::Say(Message::Usage, text.into()));
+            return Err(Failure::Error(Message::Usage, text.into()));
         };
         if !Path::new(trace).exists() && parse_hex(&self.input).is_ok() {
             let text =
                 format!("there is no file {trace}; as an event in hex it needs --env (AIX) or --class and --id (QNX)");
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         }
         if Path::new(trace).is_file()
             && let Ok(Some(system)) = AnyTrace::system_of(Path::new(trace))
@@ -168,20 +168,20 @@ impl HexviewArgs {
             max_ratio: self.language.ratio.ratio(),
             ..SliceOptions::default()
         };
-        let mut seen = Seen { places: set.places(), views: Vec::new() };
-        let failed = |text: String| Failure::Say(Message::Unreadable, text);
+        let mut seen = ViewCollector { places: set.places(), views: Vec::new() };
+        let failed = |text: String| Failure::Error(Message::Unreadable, text);
         slice_watch(&slice, catalog, &options, &mut seen).map_err(failed)?;
         Ok(seen.views)
     }
 }
 
-/// The views of a trace's events.
-struct Seen<'s> {
+/// Observer that collects the views of a trace's events.
+struct ViewCollector<'s> {
     places: &'s [Vec<(SourceId, Span)>],
     views: Vec<View>,
 }
 
-impl Watch for Seen<'_> {
+impl ProgramObserver for ViewCollector<'_> {
     fn observer(&mut self, program: &Program<'_>) -> impl Observer {
         Recorder::new(program, self.places, &mut self.views)
     }

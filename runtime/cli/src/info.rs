@@ -1,6 +1,6 @@
 //! `tfbc info`: describes a trace.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::trace::{self, TraceArgs};
 use super::{info_aix, info_kev, inputs};
@@ -11,22 +11,22 @@ use tfbc::reader::{AnyTrace, System};
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
 pub struct InfoArgs {
-    /// Format file, source or blob, for labels and missing templates; later ones win, `default` is the built-in one
+    /// Format file, source or blob, for labels and missing templates; later ones win. `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
     #[command(flatten)]
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
-    /// bytes
+    /// Traces; `-` is standard input, and a directory stands for the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
 }
 
 impl InfoArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -43,7 +43,7 @@ impl InfoArgs {
         let mut systems = Vec::new();
         for path in &traces {
             let opened = match trace::open(path, &args) {
-                Err(Failure::Say(Message::Unreadable, text)) if traces.len() > 1 => {
+                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
                     console.error(Message::Unreadable, text);
                     status = Status::Failed;
                     continue;

@@ -1,7 +1,7 @@
-//! `tfbc info` of AIX traces: prints their inventory.
+//! `tfbc info` for AIX traces.
 
 use super::console::{Console, Failure, Message};
-use super::trace::{Announcer, announce_imbalance, guessed_layouts};
+use super::trace::{Reporter, guessed_layouts, report_imbalance};
 use std::fmt::Write;
 use std::path::Path;
 use tfbc::catalog::Catalog;
@@ -12,8 +12,8 @@ use tfbc::reader::aix::{LogInfo, Logs, SystemInfo, Trace, hooks};
 use tfbc::report::Monitor;
 use tfbc::time_zone::TimeZone;
 
-/// Progress without messages: the inventory lists the damage.
-struct ProgressOnly<'a, 'c>(&'a mut Announcer<'c>);
+/// Shows progress only: the inventory itself lists the damage.
+struct ProgressOnly<'a, 'c>(&'a mut Reporter<'c>);
 
 impl Monitor for ProgressOnly<'_, '_> {
     fn notice(&mut self, _: &Notice) {}
@@ -23,18 +23,18 @@ impl Monitor for ProgressOnly<'_, '_> {
     }
 }
 
-/// Reads logs to their end.
+/// Reads logs to the end and builds their inventory.
 pub fn take(console: &Console, logs: &mut Logs) -> Result<AixInventory, Failure> {
-    let mut announcer = Announcer::of(console, logs);
-    let taken = AixInventory::take(logs, &mut ProgressOnly(&mut announcer));
-    announcer.end();
+    let mut reporter = Reporter::of(console, logs);
+    let taken = AixInventory::take(logs, &mut ProgressOnly(&mut reporter));
+    reporter.end();
     let inventory =
-        taken.map_err(|error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", logs.name())))?;
-    announce_imbalance(console, logs.name(), inventory.imbalance);
+        taken.map_err(|error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", logs.name())))?;
+    report_imbalance(console, logs.name(), inventory.imbalance);
     Ok(inventory)
 }
 
-/// Describes the logs.
+/// Prints the inventory.
 pub fn write(inventory: &AixInventory, logs: &Logs, catalog: &Catalog<'_>, out: &mut String) {
     let Some(trace) = logs.traces().next() else { return };
     write_file(trace, out);
@@ -63,7 +63,7 @@ pub fn write(inventory: &AixInventory, logs: &Logs, catalog: &Catalog<'_>, out: 
     write_ids(inventory, catalog, out);
 }
 
-/// Names the hooks that the built-in format file shows by its own layouts.
+/// Prints the hooks that the built-in format file shows with its own layouts.
 fn write_layouts(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) {
     let hooks = inventory.guessed_layouts(catalog);
     if !hooks.is_empty() {
@@ -132,7 +132,7 @@ fn write_ids(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) 
     }
 }
 
-/// Describes the trace's own file.
+/// Prints the properties of a trace file.
 fn write_file(trace: &Trace, out: &mut String) {
     let _ = writeln!(out, "{}: {}", trace.name(), trace.kind());
     if let Some(size) = trace.size() {
@@ -169,7 +169,7 @@ fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// Ascending numbers, such as `0-3, 5`.
+/// Ascending numbers as ranges, such as `0-3, 5`.
 fn ranges(numbers: impl Iterator<Item = u64>) -> String {
     let mut numbers = numbers.peekable();
     let mut texts = Vec::new();

@@ -1,7 +1,7 @@
-//! `tfbc info` of QNX logs: prints their inventory.
+//! `tfbc info` for QNX logs.
 
 use super::console::{Console, Failure, Message};
-use super::trace::{Announcer, announce_imbalance};
+use super::trace::{Reporter, report_imbalance};
 use std::fmt::Write;
 use tfbc::catalog::Catalog;
 use tfbc::events::{Events, class_name};
@@ -9,17 +9,17 @@ use tfbc::inventory::QnxInventory;
 use tfbc::reader::kev::KevLog;
 use tfbc_vm::Space;
 
-/// Reads a log to its end.
+/// Reads a log to the end and builds its inventory.
 pub fn take(console: &Console, log: &mut KevLog) -> Result<QnxInventory, Failure> {
-    let mut announcer = Announcer::new(console, log.name(), log.file_size());
-    let inventory = QnxInventory::take(log, &mut announcer)
-        .map_err(|error| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", log.name())))?;
-    announcer.end();
-    announce_imbalance(console, log.name(), inventory.imbalance);
+    let mut reporter = Reporter::new(console, log.name(), log.file_size());
+    let inventory = QnxInventory::take(log, &mut reporter)
+        .map_err(|error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", log.name())))?;
+    reporter.end();
+    report_imbalance(console, log.name(), inventory.imbalance);
     Ok(inventory)
 }
 
-/// Describes the log.
+/// Prints the inventory.
 pub fn write(inventory: &QnxInventory, log: &KevLog, catalog: &Catalog<'_>, out: &mut String) {
     let header = log.header();
     let order = if header.big_endian { "big-endian" } else { "little-endian" };

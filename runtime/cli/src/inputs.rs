@@ -1,4 +1,4 @@
-//! Several inputs: what directories stand for, and the summary behind the last report.
+//! Several inputs: expansion of directories, and the summary after the last report.
 
 use super::console::{Console, Failure, Message};
 use super::overwrite;
@@ -11,26 +11,30 @@ use std::path::{Path, PathBuf};
 use tfbc::reader::aix::cpu_files;
 use tfbc::reader::{AnyTrace, System};
 
-/// Files of a directory that are named as left out.
+/// Maximum number of skipped files that are named.
 const MAX_NAMED: usize = 8;
 
-/// The traces that paths stand for: a directory for the traces in it, by name.
+/// Expands paths to traces. A directory becomes the traces in it, by name.
 ///
 /// # Errors
-/// A directory cannot be read, or holds no trace.
+/// A directory cannot be read, or contains no trace.
 pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<Vec<PathBuf>, Failure> {
     let mut traces = Vec::new();
     for path in paths {
         if path.is_dir() {
             let refused = |why: &dyn std::fmt::Display| {
-                Failure::Say(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
+                Failure::Error(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
             };
-            let Files { mut found, left_out } = look_into(path, args).map_err(|error| refused(&error))?;
+            let DirectoryFiles { mut found, left_out } = look_into(path, args).map_err(|error| refused(&error))?;
             if found.is_empty() {
                 return Err(refused(&"no file in this directory is a trace"));
             }
             if !left_out.is_empty() {
-                console.note(format_args!("{}: left out, since no traces: {}", path.display(), named(&left_out)));
+                console.note(format_args!(
+                    "{}: skipped because they are not traces: {}",
+                    path.display(),
+                    named(&left_out)
+                ));
             }
             drop_members(&mut found, args);
             traces.append(&mut found);
@@ -41,37 +45,37 @@ pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<
     Ok(traces)
 }
 
-/// Refuses an output that is one of the traces, or a file of a single processor that belongs to one.
+/// Refuses an output that is one of the traces, or that is a per-CPU file of one.
 pub fn refuse_output(output: Option<&Path>, traces: &[PathBuf], args: &TraceArgs) -> Result<(), Failure> {
     overwrite::refuse([output], traces.iter().map(PathBuf::as_path))?;
-    // Only an output that exists can be such a file.
+    // Only an existing output can be such a file.
     let options = args.options();
     let bases = traces.iter().filter(|path| output.is_some_and(Path::is_file) && path.is_file());
     let members: Vec<PathBuf> = bases.flat_map(|path| cpu_files(path, &options)).collect();
     overwrite::refuse([output], members.iter().map(PathBuf::as_path))
 }
 
-/// The files of a directory.
+/// Files of a directory.
 #[derive(Debug, Default)]
-struct Files {
+struct DirectoryFiles {
     found: Vec<PathBuf>,
     left_out: Vec<PathBuf>,
 }
 
-fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<Files> {
-    let mut files = Files::default();
+fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
+    let mut files = DirectoryFiles::default();
     let mut paths =
         fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths.into_iter().filter(|path| path.is_file()) {
-        // A file that cannot be read is no less wanted: the report says why it is not there.
+        // Unreadable files are kept, so that the report names them.
         let wanted = args.format.is_some() || AnyTrace::system_of(&path).map_or(true, |system| system.is_some());
         if wanted { files.found.push(path) } else { files.left_out.push(path) }
     }
     Ok(files)
 }
 
-/// True if files of both systems are among the traces.
+/// True if the traces come from both systems.
 pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
     let files = traces.iter().filter(|path| args.format.is_none() && path.is_file());
     let systems: Vec<System> = files.filter_map(|path| AnyTrace::system_of(path).ok().flatten()).collect();
@@ -87,31 +91,31 @@ fn named(paths: &[PathBuf]) -> String {
     }
 }
 
-/// Drops the files of single processors that belong to a base file among the others.
+/// Removes per-CPU files whose base file is also in the list.
 fn drop_members(paths: &mut Vec<PathBuf>, args: &TraceArgs) {
     let options = args.options();
     let members: BTreeSet<PathBuf> = paths.iter().flat_map(|path| cpu_files(path, &options)).collect();
     paths.retain(|path| !members.contains(path));
 }
 
-/// What the report of one trace counted.
+/// Counts from the report of one trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct InputCounts {
     pub n_events: u64,
     pub n_reported: u64,
     pub n_damaged: u64,
 }
 
-/// What became of each input.
+/// Summary of all inputs.
 #[derive(Debug, Default)]
-pub struct Overview {
+pub struct RunSummary {
     /// Name, kind and counts of each input.
-    rows: Vec<(String, &'static str, Option<Counts>)>,
+    rows: Vec<(String, &'static str, Option<InputCounts>)>,
 }
 
-impl Overview {
-    /// Adds an input of a kind.
-    pub fn add(&mut self, path: &Path, kind: &'static str, counts: Counts) {
+impl RunSummary {
+    /// Adds an input.
+    pub fn add(&mut self, path: &Path, kind: &'static str, counts: InputCounts) {
         self.rows.push((path.display().to_string(), kind, Some(counts)));
     }
 
@@ -120,16 +124,16 @@ impl Overview {
         self.rows.push((path.display().to_string(), "-", None));
     }
 
-    /// The sum over all inputs.
-    pub fn total(&self) -> Counts {
-        self.rows.iter().filter_map(|(.., counts)| *counts).fold(Counts::default(), |sum, counts| Counts {
+    /// Sum over all inputs.
+    pub fn total(&self) -> InputCounts {
+        self.rows.iter().filter_map(|(.., counts)| *counts).fold(InputCounts::default(), |sum, counts| InputCounts {
             n_events: sum.n_events + counts.n_events,
             n_reported: sum.n_reported + counts.n_reported,
             n_damaged: sum.n_damaged + counts.n_damaged,
         })
     }
 
-    /// A line for each input, and one for all.
+    /// Table with a line for each input, and a total.
     pub fn table(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "{:>12} {:>12} {:>9}  {:<8}  trace", "events", "reported", "damaged", "kind");
@@ -147,8 +151,8 @@ impl Overview {
     }
 }
 
-fn row(counts: &Counts, kind: &str, name: &str, out: &mut String) {
-    let Counts { n_events, n_reported, n_damaged } = counts;
+fn row(counts: &InputCounts, kind: &str, name: &str, out: &mut String) {
+    let InputCounts { n_events, n_reported, n_damaged } = counts;
     let _ = writeln!(out, "{n_events:>12} {n_reported:>12} {n_damaged:>9}  {kind:<8}  {name}");
 }
 
@@ -158,12 +162,12 @@ mod tests {
 
     #[test]
     fn a_summary_has_a_line_for_each_input() {
-        let mut overview = Overview::default();
-        overview.add(Path::new("a"), "stream64", Counts { n_events: 10, n_reported: 3, n_damaged: 1 });
-        overview.add_unreadable(Path::new("b"));
-        overview.add(Path::new("c"), "kev", Counts { n_events: 5, n_reported: 5, n_damaged: 0 });
+        let mut run_summary = RunSummary::default();
+        run_summary.add(Path::new("a"), "stream64", InputCounts { n_events: 10, n_reported: 3, n_damaged: 1 });
+        run_summary.add_unreadable(Path::new("b"));
+        run_summary.add(Path::new("c"), "kev", InputCounts { n_events: 5, n_reported: 5, n_damaged: 0 });
         assert_eq!(
-            overview.table(),
+            run_summary.table(),
             "      events     reported   damaged  kind      trace\n\
             \x20         10            3         1  stream64  a\n\
             \x20          -            -         -  -         b (cannot be read)\n\

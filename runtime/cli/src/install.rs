@@ -1,10 +1,10 @@
-//! `tfbc install`: the program, its names, manual pages and completions below a prefix.
+//! `tfbc install`: installs the program, its other names, manual pages and completions below a prefix.
 //!
-//! Every file is either new or one of ours, unless `--force` is given. That is checked before the first file is written.
-//! The program and all texts contain [`MARK`], so a file that contains it is ours. Each file is written under a temporary
-//! name and renamed.
+//! Every file must be new or one of ours, unless `--force` is given; this is checked before the first write. The
+//! program and all texts contain [`MARK`], which identifies our files. Each file is written under a temporary name and
+//! then renamed.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::manual::{self, MARK};
 use super::{PROGRAMS, programs};
 use clap::Args;
@@ -23,24 +23,24 @@ pub struct InstallArgs {
     /// Directory to install below, such as ~/.local or /usr/local
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
-    /// Replace files of other programs that have the same names
+    /// Replace files of other programs with the same names
     #[arg(long)]
     force: bool,
-    /// List the files and write none
+    /// List the files without writing them
     #[arg(long)]
     dry_run: bool,
 }
 
 /// File to install.
-struct Item {
+struct InstallItem {
     path: PathBuf,
-    content: Content,
+    content: FileContent,
 }
 
-enum Content {
+enum FileContent {
     /// The running program.
     Program,
-    /// A link to the program beside it.
+    /// Link to the program beside it.
     Link,
     /// A manual page or completion script.
     Text(Vec<u8>),
@@ -48,9 +48,10 @@ enum Content {
 
 impl InstallArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::Say(Message::Unreadable, format!("cannot find the running program: {error}")))?;
+    pub fn run(&self, console: &Console) -> CommandResult {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::Error(Message::Unreadable, format!("cannot find the running program: {error}"))
+        })?;
         let items = items(&self.prefix);
         self.refuse_foreign(&items)?;
         if self.dry_run {
@@ -72,14 +73,14 @@ impl InstallArgs {
         Ok(Status::Well)
     }
 
-    /// Refuses files of others, and directories in the place of files.
-    fn refuse_foreign(&self, items: &[Item]) -> Result<(), Failure> {
+    /// Refuses files of other programs, and directories at the path of a file.
+    fn refuse_foreign(&self, items: &[InstallItem]) -> Result<(), Failure> {
         let mut foreign = Vec::new();
-        for Item { path, .. } in items {
+        for InstallItem { path, .. } in items {
             match fs::symlink_metadata(path) {
                 Ok(found) if found.is_dir() => {
                     let text = format!("cannot write {}: it is a directory", path.display());
-                    return Err(Failure::Say(Message::Unwritable, text));
+                    return Err(Failure::Error(Message::Unwritable, text));
                 }
                 Ok(_) if self.force || is_ours(path) => {}
                 Ok(_) => foreign.push(path.display().to_string()),
@@ -91,12 +92,12 @@ impl InstallArgs {
             return Ok(());
         }
         let text = format!("not installed by tfbc: {}; `--force` replaces what has these names", foreign.join(", "));
-        Err(Failure::Say(Message::Unwritable, text))
+        Err(Failure::Error(Message::Unwritable, text))
     }
 
-    /// A line for each kind of file.
-    fn summary(&self, items: &[Item]) -> String {
-        let links = items.iter().filter(|item| matches!(item.content, Content::Link));
+    /// One line for each kind of file.
+    fn summary(&self, items: &[InstallItem]) -> String {
+        let links = items.iter().filter(|item| matches!(item.content, FileContent::Link));
         let names: Vec<_> = links.filter_map(|item| item.path.file_stem()?.to_str()).collect();
         let n_pages = items.iter().filter(|item| item.path.extension().is_some_and(|kind| kind == "1")).count();
         let mut text = String::new();
@@ -107,15 +108,15 @@ impl InstallArgs {
     }
 }
 
-impl Item {
+impl InstallItem {
     fn write(&self, program: &Path) -> io::Result<()> {
         match &self.content {
-            Content::Program => write_program(program, &self.path),
+            FileContent::Program => write_program(program, &self.path),
             #[cfg(unix)]
-            Content::Link => output::replace_by_link(Path::new("tfbc"), &self.path),
+            FileContent::Link => output::replace_by_link(Path::new("tfbc"), &self.path),
             #[cfg(not(unix))]
-            Content::Link => write_program(program, &self.path),
-            Content::Text(text) => {
+            FileContent::Link => write_program(program, &self.path),
+            FileContent::Text(text) => {
                 let mut out = Output::replace(&self.path, false)?;
                 out.write_all(text)?;
                 out.commit()
@@ -131,12 +132,12 @@ fn write_program(program: &Path, path: &Path) -> io::Result<()> {
     out.commit()
 }
 
-/// Everything to install, the program first.
-fn items(prefix: &Path) -> Vec<Item> {
-    let at = |path: String, content| Item { path: prefix.join(path), content };
-    let text = |path: String, text| at(path, Content::Text(text));
-    let mut items = vec![at(format!("bin/tfbc{EXE_SUFFIX}"), Content::Program)];
-    items.extend(PROGRAMS.iter().map(|program| at(format!("bin/{}{EXE_SUFFIX}", program.name), Content::Link)));
+/// All files to install, the program first.
+fn items(prefix: &Path) -> Vec<InstallItem> {
+    let at = |path: String, content| InstallItem { path: prefix.join(path), content };
+    let text = |path: String, text| at(path, FileContent::Text(text));
+    let mut items = vec![at(format!("bin/tfbc{EXE_SUFFIX}"), FileContent::Program)];
+    items.extend(PROGRAMS.iter().map(|program| at(format!("bin/{}{EXE_SUFFIX}", program.name), FileContent::Link)));
     for program in programs() {
         let name = program.get_name().to_owned();
         let script = |shell| manual::completions(shell, program.clone());
@@ -149,22 +150,22 @@ fn items(prefix: &Path) -> Vec<Item> {
     items
 }
 
-fn list(items: &[Item]) -> String {
+fn list(items: &[InstallItem]) -> String {
     let mut text = String::new();
-    for Item { path, content } in items {
-        let target = if cfg!(unix) && matches!(content, Content::Link) { " -> tfbc" } else { "" };
+    for InstallItem { path, content } in items {
+        let target = if cfg!(unix) && matches!(content, FileContent::Link) { " -> tfbc" } else { "" };
         let _ = writeln!(text, "{}{target}", path.display());
     }
     text
 }
 
-/// True for a program, link, page or script of ours.
+/// True for our own programs, links, pages and scripts.
 fn is_ours(path: &Path) -> bool {
     if fs::read_link(path).is_ok_and(|target| target == Path::new("tfbc")) {
         return true;
     }
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    // The mark must be in the program as one constant: the optimiser may not take the search apart.
+    // The mark must be one constant in the program. `black_box` keeps the optimiser from splitting it.
     let mark = std::hint::black_box(MARK).as_bytes();
     is_file && fs::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, mark).is_some())
 }

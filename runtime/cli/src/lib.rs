@@ -1,9 +1,10 @@
-//! The commands. Every one is a set of flags and a `run`; none has logic of its own.
+//! The commands. Each one is a set of flags and a `run` method; the work is done by other packages.
 #![forbid(unsafe_code)]
 
 mod blob;
 mod compile;
 mod console;
+mod context_args;
 mod convert;
 mod event;
 mod explain;
@@ -17,13 +18,12 @@ mod info_aix;
 mod info_kev;
 mod inputs;
 mod install;
-mod joined;
-mod known;
 mod levels;
 mod limits;
 mod list;
 mod lsp;
 mod manual;
+mod merge;
 mod overwrite;
 #[cfg(target_os = "linux")]
 mod recording;
@@ -40,7 +40,7 @@ mod zone;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use console::{Colour, Console, Ending, Failure, Message, Status};
+use console::{Colour, CommandResult, Console, Failure, Message, Status};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -51,14 +51,14 @@ use tfbc::spelling::closest;
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
 struct CommonArgs {
-    /// When to colour messages and reports; `auto` on a terminal, unless NO_COLOR is set
+    /// When to use colour; `auto` means on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
     color: Colour,
-    /// Leave out warnings, summaries and progress
+    /// Hide warnings, summaries and progress
     #[arg(long, global = true, help_heading = "Messages")]
     quiet: bool,
-    /// Write control characters of traces to a terminal as they are; else they are shown as \x07 or \u{9b}. Files and
-    /// pipes always get them as they are
+    /// Send control characters from traces to a terminal unchanged instead of showing them as \x07 or \u{9b}. Files and
+    /// pipes always get them unchanged
     #[arg(long = "raw", global = true, help_heading = "Messages")]
     raw_text: bool,
 }
@@ -80,7 +80,7 @@ Examples:
   tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
   tfbc event -t my.trcfmt --env 32 010a00000000000a
   tfbc report -t defs.xml log.kev                a QNX log with its event definitions
-  tfbc explain S07                               what a diagnostic means";
+  tfbc explain S07                               explain a diagnostic";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -90,24 +90,24 @@ Examples:
   tfbc compile a.trcfmt b.trcfmt -o both.tfbc    b's stanzas win over a's
   tfbc compile a.trcfmt --emit bytecode          print a stage of the compiler")]
     Compile(compile::CompileArgs),
-    /// Check format files and show all that is wrong with them
+    /// Check format files and show all problems in them
     #[command(after_help = "\
 Examples:
   tfbc check a.trcfmt
   tfbc check --message-format short --strict *.trcfmt
-  tfbc check --fix --dry-run a.trcfmt            show what would be mended
-  tfbc check --fix a.trcfmt                      mend it
-  tfbc check --allow S47 --deny C4x a.trcfmt     warnings to leave out, and to take for errors
+  tfbc check --fix --dry-run a.trcfmt            show the repairs as a diff
+  tfbc check --fix a.trcfmt                      repair it
+  tfbc check --allow S47 --deny C4x a.trcfmt     hide warnings, or turn them into errors
   tfbc check --message-format sarif a.trcfmt > findings.sarif
-  tfbc check defs.xml                            event definitions of QNX")]
+  tfbc check defs.xml                            QNX event definitions")]
     Check(compile::CheckArgs),
-    /// Say what a format file of AIX says in event definitions of QNX, and back
+    /// Translate format files between AIX's templates and QNX's event definitions
     #[command(after_help = "\
 Examples:
   tfbc convert defs.xml -o defs.trcfmt           a stanza for each event
   tfbc convert my.trcfmt --class USER --first-id 100")]
     Convert(convert::ConvertArgs),
-    /// Lay out format files in one canonical form
+    /// Bring format files into the canonical layout
     #[command(after_help = "\
 Examples:
   tfbc fmt my.trcfmt                             in place
@@ -123,8 +123,8 @@ Examples:
   tfbc report --no-heading - < trace.stream      standard input, no heading
   tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
   trace -o - | tfbc report --follow --grep exec -
-  tfbc report --stats --to tsv trace.log         how often each hook was met
-  tfbc report -t defs.xml --defined log.kev      what event definitions say of a QNX log
+  tfbc report --stats --to tsv trace.log         count the events of each hook
+  tfbc report -t defs.xml --defined log.kev      a QNX log with event definitions
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),
     /// Format one event given in hex
@@ -134,24 +134,24 @@ Examples:
   tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace
   tfbc event -t defs.xml --class USER --id 65 '00 03 04 00'")]
     Event(event::EventArgs),
-    /// Test format files: what events print is compared with what was accepted
+    /// Test format files: compare the text of events with the accepted text
     #[command(after_help = "\
 Examples:
   tfbc test --new boot.trc -t my.trcfmt          write a first case file, boot.case.toml
   tfbc test                                      run the case files here and below
   tfbc test --review                             look at each change, and accept or reject it
-  tfbc test --accept                             accept what the last run has shown
-  tfbc test --coverage                           what the events reach of the format files
+  tfbc test --accept                             accept the texts that the last run showed
+  tfbc test --coverage                           which parts of the format files events reach
   tfbc test --report junit --report-file out.xml tests/")]
     Test(Box<test::TestArgs>),
     /// Show the report of some events again after every save of a format file
     #[command(after_help = "\
 Examples:
-  tfbc watch my.trcfmt boot.trc                  the first events, and what is wrong with my.trcfmt
+  tfbc watch my.trcfmt boot.trc                  the first events, and problems in my.trcfmt
   tfbc watch my.trcfmt boot.trc --only 15b --columns id,elapsed,text
   tfbc watch -t defs.xml log.kev --only USER --first 5")]
     Watch(watch::WatchArgs),
-    /// Show an event's bytes, and which part of its template reads which of them
+    /// Show an event's bytes, and the parts of its template that read them
     #[command(after_help = "\
 Examples:
   tfbc hexview -t a.trcfmt --env 32 010a0000 0000000a
@@ -159,24 +159,24 @@ Examples:
   tfbc hexview -t a.trcfmt --only 15b --entry 7 trace.log
   tfbc hexview -t defs.xml --class USER --id 65 '00 03 04 00'")]
     Hexview(hexview::HexviewArgs),
-    /// List what can be formatted: hooks and events with their labels
+    /// List the hooks and events that format files define, with their labels
     #[command(after_help = "\
 Examples:
   tfbc list                                      the built-in format file
   tfbc list -t a.trcfmt")]
     List(list::ListArgs),
-    /// Describe a trace or log: header, kind, time range, events per id, damaged places
+    /// Describe a trace or log: header, kind, time range, events per id, damage
     #[command(after_help = "\
 Examples:
   tfbc info trace.log
-  tfbc info -t a.trcfmt trace.log                which ids have no template there")]
+  tfbc info -t a.trcfmt trace.log                also list ids without a template")]
     Info(info::InfoArgs),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
   tfbc disasm a.tfbc
   tfbc disasm a.tfbc 15b                         one hook
-  tfbc disasm a.xml USER:65                      one event of QNX")]
+  tfbc disasm a.xml USER:65                      one QNX event")]
     Disasm(blob::DisasmArgs),
     /// Verify blobs
     #[command(after_help = "\
@@ -186,7 +186,7 @@ Examples:
     /// Serve editors: diagnostics, hover, completion and more, over the Language Server Protocol
     #[command(after_help = "\
 Examples:
-  tfbc lsp                                       what an editor is told to start")]
+  tfbc lsp                                       the command to enter in the editor")]
     Lsp(lsp::LspArgs),
     /// Print the instruction table
     #[command(after_help = "\
@@ -199,14 +199,14 @@ Examples:
   tfbc explain S07
   tfbc explain                                   list all codes")]
     Explain(explain::ExplainArgs),
-    /// Write a script for a shell that completes commands, flags and values
+    /// Write a shell script that completes commands, flags and values
     #[command(after_help = "\
 Examples:
   tfbc completions bash > /etc/bash_completion.d/tfbc
   tfbc completions zsh > ~/.zfunc/_tfbc
   tfbc completions fish trcrpt > ~/.config/fish/completions/trcrpt.fish")]
     Completions(manual::CompletionsArgs),
-    /// Print a manual page, or write them all to a directory
+    /// Print a manual page, or write all of them to a directory
     #[command(after_help = "\
 Examples:
   tfbc man report | man -l -                     the page of one command
@@ -226,31 +226,31 @@ Examples:
     Trcevgrp(trcevgrp::TrcevgrpArgs),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
-    /// Record a trace of the programs that call its hooks, as AIX's trace does
+    /// Record the trace hooks of programs, as AIX's trace does
     #[cfg(target_os = "linux")]
     Trace(Box<recording::TraceArgs>),
-    /// Begin the collection of a trace that is off, as AIX's trcon does
+    /// Turn collection of a trace on, as AIX's trcon does
     #[cfg(target_os = "linux")]
     Trcon(recording::TrconArgs),
-    /// Interrupt the collection of a trace, as AIX's trcoff does
+    /// Turn collection of a trace off, as AIX's trcoff does
     #[cfg(target_os = "linux")]
     Trcoff(recording::TrcoffArgs),
-    /// End a trace, as AIX's trcstop does
+    /// Stop a trace, as AIX's trcstop does
     #[cfg(target_os = "linux")]
     Trcstop(recording::TrcstopArgs),
-    /// Recover the events of a trace that was killed, as AIX's trcdead does
+    /// Recover the events of a killed trace, as AIX's trcdead does
     #[cfg(target_os = "linux")]
     Trcdead(recording::TrcdeadArgs),
-    /// List names and addresses, as AIX's trcnm does
+    /// List names and addresses of symbols, as AIX's trcnm does
     #[cfg(target_os = "linux")]
     Trcnm(recording::TrcnmArgs),
-    /// Record the events of QNX's trace functions, as QNX's tracelogger does
+    /// Record QNX's trace functions, as QNX's tracelogger does
     #[cfg(target_os = "linux")]
     Tracelogger(recording::TraceloggerArgs),
 }
 
 impl Command {
-    fn run(self, common: CommonArgs) -> (Console, Ending) {
+    fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(false, common);
         let ending = match self {
             Command::Compile(args) => args.run(&console),
@@ -295,7 +295,7 @@ impl Command {
     }
 }
 
-// A program besides `tfbc`, or a command of `tfbc` with its own flags and no others. Its description comes from its flags.
+// Parser for a command under its own name, without `tfbc`. Its description comes from its flags.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Alone<A: Args> {
@@ -305,21 +305,22 @@ struct Alone<A: Args> {
     args: A,
 }
 
-/// A name besides `tfbc` that the executable acts by.
-struct Program {
+/// Name, other than `tfbc`, that the executable can be called by.
+struct ProgramName {
     name: &'static str,
     command: fn() -> clap::Command,
     run: fn(Vec<OsString>) -> ExitCode,
 }
 
-/// Declares the table of programs, and for each a function that runs it with a command line. The messages of a
-/// `compatible` program have AIX's numbers.
+/// Declares the table of programs, and a function that runs each with a command line. Messages of a `compatible`
+/// program have AIX's numbers.
 macro_rules! programs {
     ($($(#[$system:meta])? $name:ident($args:ty, compatible: $compatible:literal);)*) => {
-        /// Names besides `tfbc` that the executable acts by. Links, pages and completions come from this table.
-        const PROGRAMS: &[Program] = &[$(
+        /// Names, other than `tfbc`, that the executable can be called by. Links, pages and completions come from this
+        /// table.
+        const PROGRAMS: &[ProgramName] = &[$(
             $(#[$system])?
-            Program {
+            ProgramName {
                 name: stringify!($name),
                 command: || Alone::<$args>::command().name(stringify!($name)),
                 run: |args| $name(args),
@@ -359,13 +360,13 @@ programs! {
     tracelogger(recording::TraceloggerArgs, compatible: false);
 }
 
-/// Flags of every program, `tfbc` first.
+/// Command-line definitions of all programs, `tfbc` first.
 fn programs() -> Vec<clap::Command> {
     std::iter::once(Tfbc::command()).chain(PROGRAMS.iter().map(|program| (program.command)())).collect()
 }
 
-/// Parses a command line of a command that scripts call often. Setting up the flags of all commands would take half of a
-/// short run. Returns `None` for other commands, and for a wrong command line, whose message needs all flags.
+/// Fast path for the commands that scripts call often: building the flags of all commands takes half of a short run.
+/// Returns `None` for other commands, and for errors, whose messages need all flags.
 fn often_called(args: &[OsString]) -> Option<Tfbc> {
     fn of<A: Args>(args: &[OsString], command: impl FnOnce(A) -> Command) -> Option<Tfbc> {
         let Alone { common, args } = Alone::<A>::try_parse_from(args).ok()?;
@@ -380,7 +381,7 @@ fn often_called(args: &[OsString]) -> Option<Tfbc> {
     }
 }
 
-/// Runs the program that the first word of a command line names, such as `trcrpt`; any other name is `tfbc`.
+/// Runs the program named by the first word of the command line, such as `trcrpt`; any other name runs `tfbc`.
 pub fn by_name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<_> = args.into_iter().collect();
     let name = args.first().and_then(|word| Path::new(word).file_stem()?.to_str());
@@ -390,7 +391,7 @@ pub fn by_name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Runs `tfbc` with a command line and returns its exit status.
+/// Runs `tfbc` and returns its exit status.
 pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<_> = args.into_iter().collect();
     match often_called(&args).map_or_else(|| parse::<Tfbc>("tfbc", args), Ok) {
@@ -409,11 +410,11 @@ fn parse<P: CommandFactory + FromArgMatches>(
     P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-fn end((console, ending): (Console, Ending)) -> ExitCode {
+fn end((console, ending): (Console, CommandResult)) -> ExitCode {
     console.end(ending).into()
 }
 
-/// How a command ends whose command line is help or wrong.
+/// Prints help or a usage error, and returns the exit status.
 fn refused(compatible: bool, mut error: clap::Error) -> Status {
     advise(&mut error);
     match error.kind() {
@@ -435,7 +436,7 @@ fn refused(compatible: bool, mut error: clap::Error) -> Status {
     }
 }
 
-/// Puts advice of ours in the place of what the parser advises of words that it does not know.
+/// Replaces the parser's suggestions for unknown words by our own.
 fn advise(error: &mut clap::Error) {
     let kind = match error.kind() {
         ErrorKind::UnknownArgument => ContextKind::InvalidArg,
@@ -456,7 +457,7 @@ fn advise(error: &mut clap::Error) {
         _ if usage.contains("trace") && usage.ends_with("[OPTIONS]") && !word.starts_with('-') => {
             format!("a log is given with -f: `-f {word}`")
         }
-        // That a word such as `-f` can be given as a value is of no use here.
+        // The parser's hint to pass a word such as `-f` as a value does not help here.
         _ => {
             error.remove(ContextKind::Suggested);
             return;
@@ -465,8 +466,8 @@ fn advise(error: &mut clap::Error) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
 }
 
-/// Writes a command's whole product to a file or standard output.
-fn print(console: &Console, text: impl AsRef<[u8]>, path: Option<&Path>) -> Ending {
+/// Writes the output of a command to a file or standard output.
+fn print(console: &Console, text: impl AsRef<[u8]>, path: Option<&Path>) -> CommandResult {
     let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
     let failed = |error| Failure::write(&error, &what);
     let mut out = console.open(path).map_err(failed)?;
@@ -475,9 +476,9 @@ fn print(console: &Console, text: impl AsRef<[u8]>, path: Option<&Path>) -> Endi
     Ok(Status::Well)
 }
 
-/// Writes a text to standard output that has styles of our own, and control characters of files only if
-/// [`Console::shows_controls`] is false.
-fn print_styled(text: impl AsRef<[u8]>) -> Ending {
+/// Writes text with our own styles to standard output. It must not contain control characters from files if
+/// [`Console::shows_controls`] is true.
+fn print_styled(text: impl AsRef<[u8]>) -> CommandResult {
     let failed = |error| Failure::write(&error, "standard output");
     let mut out = output::Output::open(None).map_err(failed)?;
     out.write_all(text.as_ref()).map_err(failed)?;
@@ -485,7 +486,7 @@ fn print_styled(text: impl AsRef<[u8]>) -> Ending {
     Ok(Status::Well)
 }
 
-/// A number of things, such as `1 event` or `2 events`.
+/// Number with a noun, such as `1 event` or `2 events`.
 fn count(n: u64, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }

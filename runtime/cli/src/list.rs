@@ -1,6 +1,6 @@
-//! What can be formatted: `tfbc list` and `trcrpt -j`.
+//! `tfbc list` and `trcrpt -j`: lists the hooks and events that can be formatted.
 
-use super::console::{Console, Ending};
+use super::console::{CommandResult, Console};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use tfbc::events::{LISTING, class_name};
 use tfbc::ids::display_id;
 use tfbc_vm::{Hook, Level, Space};
 
-/// Flags of `tfbc list`: without format files, the built-in ones of both vendors.
+/// Flags of `tfbc list`. Without format files, the built-in ones of both vendors are listed.
 #[derive(Debug, Clone, Args)]
 pub struct ListArgs {
-    /// Format file, source or blob; later ones win, `default` is the built-in one
+    /// Format file, source or blob; later ones win. `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
     #[command(flatten)]
@@ -21,7 +21,7 @@ pub struct ListArgs {
 
 impl ListArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -57,7 +57,7 @@ impl ListArgs {
     }
 }
 
-/// What definitions show of one event of QNX.
+/// Line for one QNX event and its definitions.
 fn record_line(record: &Hook<'_>) -> String {
     let (class, event) = ((record.id >> 10) as u8, record.id & 1023);
     let id = format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned));
@@ -65,7 +65,7 @@ fn record_line(record: &Hook<'_>) -> String {
     format!("{id:<14}  {label:<48}  {source}:{}\n", record.line)
 }
 
-/// `hhh label`, by id, in lower-case hex. Labels are bytes, as in their source.
+/// `hhh label` lines by id, in lower-case hex. Labels are bytes as in their source.
 pub fn labels(catalog: &Catalog<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     for hook in catalog.hooks() {

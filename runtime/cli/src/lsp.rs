@@ -1,22 +1,22 @@
-//! `tfbc lsp`: the language server, which editors start.
+//! `tfbc lsp`: the language server for editors.
 
-use super::console::{Console, Ending, Status};
+use super::console::{CommandResult, Console, Status};
 use clap::Args;
 use std::io::{self, IsTerminal};
 
 /// Flags of `tfbc lsp`.
 #[derive(Debug, Clone, Args)]
 pub struct LspArgs {
-    /// Speak over standard input and output, as is done without it; many editors give this flag
+    /// Use standard input and output, which is the default; many editors pass this flag
     #[arg(long)]
     stdio: bool,
 }
 
 impl LspArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if io::stdin().is_terminal() {
-            console.note("a language server: an editor starts it and speaks to it (Control-D ends it)");
+            console.note("this is a language server, which editors start; press Control-D to end it");
         }
         Ok(if tfbc_lsp::serve_stdio() { Status::Well } else { Status::Failed })
     }

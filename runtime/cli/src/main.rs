@@ -1,4 +1,4 @@
-//! The commands: `tfbc`, and AIX's and QNX's commands by the name that the program is called by.
+//! Entry point of all commands: `tfbc`, or the AIX or QNX command that the program is called as.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

@@ -1,4 +1,4 @@
-//! Outputs that are inputs of the same run: writing one would destroy the other.
+//! Protects inputs: an output that is an input of the same run would destroy it.
 
 use super::console::{Failure, Message};
 use std::collections::HashMap;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use tfbc::catalog::BUILT_IN;
 use tfbc::file_id::FileId;
 
-/// Refuses a command whose output is one of its inputs, also by another name of the file. Paths that do not exist, pipes
-/// and terminals cannot be destroyed.
+/// Refuses a command whose output is one of its inputs, even under another name. Missing paths, pipes and terminals
+/// cannot be destroyed.
 ///
 /// An output is a path, or standard output for `None` and `-`; the input `-` is standard input. Commands call this before
 /// they read or create anything.
@@ -34,17 +34,17 @@ pub fn refuse<'p>(
         let output = output.map_or("standard output".into(), Path::to_string_lossy);
         let name = if input == output { String::new() } else { format!(", as {input}") };
         let text = format!("cannot write {output}: this command also reads the file{name}: name another one");
-        return Err(Failure::Say(Message::Unwritable, text));
+        return Err(Failure::Error(Message::Unwritable, text));
     }
     Ok(())
 }
 
-/// The files among the values of `-t`, of which `default` is none.
+/// Files among the values of `-t`; `default` is not a file.
 pub fn files(formats: &[PathBuf]) -> impl Iterator<Item = &Path> {
     formats.iter().map(PathBuf::as_path).filter(|path| *path != Path::new(BUILT_IN))
 }
 
-/// The file that a path names, if it could be destroyed.
+/// Identity of the file at a path, if it could be destroyed.
 fn file(path: &Path) -> Option<FileId> {
     fs::metadata(path).ok().filter(is_destroyable).and_then(|_| FileId::of(path))
 }
@@ -55,13 +55,13 @@ fn open_file(stream: &impl std::os::fd::AsFd) -> Option<FileId> {
     file.metadata().ok().filter(is_destroyable).map(|found| FileId::from(&found))
 }
 
-/// The file behind a standard stream, which is not known here.
+/// Standard streams have no file identity on this system.
 #[cfg(not(unix))]
 fn open_file<T>(_stream: &T) -> Option<FileId> {
     None
 }
 
-/// True for regular files and disks. A terminal is often input and output at once.
+/// True for regular files and disks. A terminal is often both input and output.
 fn is_destroyable(found: &Metadata) -> bool {
     #[cfg(unix)]
     if std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()) {

@@ -1,11 +1,11 @@
-//! `tfbc report`: our flags on the report.
+//! `tfbc report`: flags of the report.
 
-use super::console::{Console, Ending, Failure, Message};
+use super::console::{CommandResult, Console, Failure, Message};
+use super::context_args;
 use super::formats::{self, LanguageArgs};
-use super::known;
 use super::limits::{LimitArgs, TableArgs, threads};
 use super::overwrite;
-use super::trace::{self, TraceArgs, Wanted};
+use super::trace::{self, SystemOptions, TraceArgs};
 use super::trcrpt;
 use super::zone::ZoneArgs;
 use clap::{Args, ValueEnum};
@@ -26,80 +26,82 @@ use tfbc::time_zone::TimeZone;
 /// Flags of `tfbc report`.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
-    /// Format file, source or blob; later ones win. `default` is the built-in one, which applies if none is named
+    /// Format file, source or blob; later ones win. `default` is the built-in file, which is also used if none is given
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Write the report to a file
+    /// File for the report
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[arg(long, value_name = "LIST", help = columns_help())]
     columns: Option<String>,
-    /// Form of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
+    /// Format of times: 0 seconds and milliseconds, 1 seconds with 6 decimals, 2 seconds and microseconds, 3 none
     #[arg(long, value_name = "FORM", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3), allow_negative_numbers = true)]
     timestamp: u64,
-    /// Lines between two heading lines; 0 for a single one
+    /// Lines per page, each with a heading; 0 for a single heading
     #[arg(long, value_name = "LINES", default_value_t = 0, allow_negative_numbers = true)]
     pagesize: u64,
-    /// Form of times of QNX: `absolute` seconds of the clock, `relative` to the trace's start, `clock` date and time in UTC
+    /// Format of QNX times: `absolute` seconds of the clock, `relative` to the start of the trace, `clock` date and
+    /// time in UTC
     #[arg(long, value_name = "FORM", default_value = "absolute")]
     time: TimeArg,
-    /// Order of the rows of a QNX log: `file` as they are in it, `time` by their times, across CPUs
+    /// Order of the rows of a QNX log: `file` as in the file, `time` by time across CPUs
     #[arg(long, value_name = "ORDER", default_value = "file")]
     sort: SortArg,
-    /// Only these events, separated by commas or blanks. AIX: hh, hhh or hhhh. QNX: a class as 6 or USER, an event as
-    /// 6:65, KER_CALL:10-20 or THREADY; names in every spelling of QNX's header and of traceprinter
+    /// Only these events, separated by commas or blanks. AIX: hh, hhh or hhhh. QNX: a class such as 6 or USER, an event
+    /// such as 6:65, KER_CALL:10-20 or THREADY; names as in QNX's header or as in traceprinter
     #[arg(long, value_name = "IDS")]
     only: Vec<String>,
-    /// All but these events
+    /// Leave out these events
     #[arg(long, value_name = "IDS")]
     except: Vec<String>,
-    /// Only events that a template of the given files formats
+    /// Only events that have a template in the given files
     #[arg(long)]
     defined: bool,
-    /// Only events of these processes, by id; with --exec, of these or those (QNX: of these that run those)
+    /// Only events of these processes, by id. With --exec, AIX events that match either flag, QNX events that match
+    /// both
     #[arg(long, value_name = "PIDS")]
     pid: Vec<String>,
     /// Only events of processes that run these programs, by name or path
     #[arg(long, value_name = "NAMES")]
     exec: Vec<String>,
-    /// As --exec, by QNX's word for it
+    /// Same as --exec, named as in QNX
     #[arg(long, value_name = "NAMES")]
     process: Vec<String>,
-    /// Only events of these threads; with ! before the list, all but theirs. QNX: numbers of threads in their processes
+    /// Only events of these threads; with ! before the list, of all others. QNX: thread numbers within their processes
     #[arg(long, value_name = "TIDS")]
     tid: Vec<String>,
     /// Only events on these CPUs, such as 0,2-3
     #[arg(long, value_name = "CPUS")]
     cpu: Vec<String>,
-    /// From this time on, in seconds as the elapsed or time column has them
+    /// From this time, in seconds as in the elapsed or time column
     #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
     from: Option<i128>,
-    /// Up to this time, in seconds
+    /// Until this time, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
     until: Option<i128>,
-    /// Form of the report: text, tsv, csv, ndjson
+    /// Output format: text, tsv, csv, ndjson
     #[arg(long, value_name = "FORM", value_parser = To::parse)]
     to: Vec<To>,
-    /// Only events whose text, or data, has a match; `^` and `$` match at its lines' ends
+    /// Only events whose text or data matches; `^` and `$` match at line ends
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     grep: Option<Regex>,
-    /// Count the events by id in place of the report, the most frequent first
+    /// Count events by id, most frequent first, instead of printing them
     #[arg(long, conflicts_with = "follow")]
     stats: bool,
-    /// Names of system calls by address, as trcnm lists them (AIX)
+    /// List of system call names by address, from trcnm (AIX)
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
-    /// What the hooks tell of processes and threads, on top of the built-in table (AIX; docs/context.md)
+    /// Table of the hooks that name processes and threads, added to the built-in one (AIX; docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
-    /// Go on as the trace grows, a file or a pipe, until Ctrl-C or the end of the pipe: whole events are written as they
-    /// come. AIX: streams. One trace
+    /// Wait for more events as a file or pipe grows, until Ctrl-C or the end of the pipe. AIX: streams only. Takes one
+    /// trace
     #[arg(long, conflicts_with = "output")]
     follow: bool,
-    /// Threads that format, all cores without it; the output does not depend on it
+    /// Threads for formatting; all cores by default. The output does not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// No heading
+    /// Leave out the heading
     #[arg(long)]
     no_heading: bool,
     #[command(flatten)]
@@ -112,29 +114,32 @@ pub struct ReportArgs {
     limits: LimitArgs,
     #[command(flatten)]
     tables: TableArgs,
-    /// Traces, `-` for standard input; a directory stands for the traces in it. Compressed ones (.gz, .zst, .Z) are unpacked; offsets in messages count unpacked
-    /// bytes
+    /// Traces; `-` is standard input, and a directory stands for the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,
 }
 
 impl ReportArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
         if self.follow && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
-            return Err(Failure::Say(Message::Usage, String::from("--follow takes one trace, a file or a pipe")));
+            return Err(Failure::Error(
+                Message::Usage,
+                String::from("--follow needs exactly one trace, a file or a pipe"),
+            ));
         }
         if self.follow && self.sort == SortArg::Time {
             let text = "--sort time needs the whole log, and --follow waits for more of it: leave one of them out";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         let told = [&self.names, &self.context].into_iter().flatten();
         let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(told).map(PathBuf::as_path));
         overwrite::refuse([self.output.as_deref()], inputs)?;
-        let usage = |text| Failure::Say(Message::Usage, text);
+        let usage = |text| Failure::Error(Message::Usage, text);
         for name in self.exec_names().filter(|name| is_number(name)) {
             let text =
                 format!("--exec {name} takes names of programs: a process is chosen by its id with --pid {name}");
@@ -145,7 +150,7 @@ impl ReportArgs {
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
         let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         let colour = console.colours_output(self.output.as_deref());
-        // Files that the flags name are read once, when the first trace of AIX is met.
+        // Files from flags are read once, at the first AIX trace.
         let known = RefCell::new(None);
         let aix = || {
             let mut known = known.borrow_mut();
@@ -154,7 +159,7 @@ impl ReportArgs {
             }
             Ok(known.clone().unwrap_or_default())
         };
-        let wanted = Wanted {
+        let wanted = SystemOptions {
             aix: &aix,
             kev: &|log| self.record_options(log, until, colour),
             verbose: 0,
@@ -168,12 +173,12 @@ impl ReportArgs {
         Ok(ended.max(formats::loaded(&set)))
     }
 
-    /// The end of the time range: that of --until, or of --to with a number, as it once was.
+    /// End of the time range: from --until, or from --to with a number, as earlier versions took it.
     fn until(&self, console: &Console) -> Result<Option<i128>, Failure> {
         let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
         if self.until.is_some() {
             let text = format!("--to {text} is a second end of the time range: give --until alone");
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         }
         let forms = FORM_NAMES.join(", ");
         let text = format!("--to {text}: the end of the time range is `--until {text}`; --to is the form: {forms}");
@@ -181,7 +186,7 @@ impl ReportArgs {
         Ok(Some(ns.into()))
     }
 
-    /// The flags that choose events.
+    /// Flags that select events.
     fn filters(&self) -> Vec<&'static str> {
         let given = [
             (!self.only.is_empty(), "--only"),
@@ -202,12 +207,12 @@ impl ReportArgs {
     fn report_options(&self, until: Option<i128>, colour: bool, time_zone: TimeZone) -> Result<ReportOptions, Failure> {
         if self.time != TimeArg::Absolute {
             let text = "--time is for logs of QNX, and this is a trace of AIX, whose columns are elapsed and delta";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         if self.sort != SortArg::File {
             let text =
                 "--sort is for logs of QNX, and this is a trace of AIX, whose events are in the order of their times";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(ReportOptions {
             follow_context: false,
@@ -222,8 +227,8 @@ impl ReportArgs {
             stats: self.stats,
             colour,
             defined: self.defined,
-            context: known::context(self.context.as_deref())?,
-            names: known::names(self.names.as_deref())?,
+            context: context_args::context(self.context.as_deref())?,
+            names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
@@ -234,7 +239,7 @@ impl ReportArgs {
     }
 
     fn filter(&self, until: Option<i128>) -> Result<Filter, Failure> {
-        let usage = |flag: &str, text: String| Failure::Say(Message::Usage, format!("{flag}: {text}"));
+        let usage = |flag: &str, text: String| Failure::Error(Message::Usage, format!("{flag}: {text}"));
         let mut processes = self.processes()?.unwrap_or_default();
         processes.names.extend(self.exec_names().map(|name| name.as_bytes().to_vec()));
         let mut cpus = Numbers::default();
@@ -253,35 +258,35 @@ impl ReportArgs {
         Ok(filter)
     }
 
-    /// The processes of `--pid`.
+    /// Processes of `--pid`.
     fn processes(&self) -> Result<Option<Processes>, Failure> {
         let processes = trcrpt::processes("--pid", &self.pid)?;
         if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
             let name = String::from_utf8_lossy(name);
-            let text = format!("--pid: `{name}` is no process id: expected a number (--exec takes names)");
-            return Err(Failure::Say(Message::Usage, text));
+            let text = format!("--pid: `{name}` is not a process id: expected a number (--exec takes names)");
+            return Err(Failure::Error(Message::Usage, text));
         }
         Ok(processes)
     }
 
-    /// The process ids of `--pid`.
+    /// Process ids of `--pid`.
     fn pids(&self) -> Result<Option<BTreeSet<u64>>, Failure> {
         let processes = self.processes()?;
         if processes.as_ref().is_some_and(|processes| processes.interrupts) {
-            let text = "--pid: INTR is for traces of AIX, and this is a log of QNX: expected numbers";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            let text = "--pid: INTR is for AIX traces, but this is a QNX log: expected numbers";
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(processes.map(|processes| processes.pids))
     }
 
-    /// The names of `--exec`.
+    /// Names of `--exec`.
     fn exec_names(&self) -> impl Iterator<Item = &str> {
         self.exec.iter().chain(&self.process).flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty())
     }
 
-    /// The form of times, if the log can have it.
+    /// Time format, if the log supports it.
     fn time_form(&self, log: &KevLog, filter: &RecordFilter) -> Result<TimeForm, Failure> {
-        let refused = |text: &str| Err(Failure::Say(Message::Usage, format!("{}: --time clock: {text}", log.name())));
+        let refused = |text: &str| Err(Failure::Error(Message::Usage, format!("{}: --time clock: {text}", log.name())));
         let header = log.header();
         match self.time {
             TimeArg::Clock if filter.is_timed() => {
@@ -300,10 +305,10 @@ impl ReportArgs {
     }
 
     fn record_options(&self, log: &KevLog, until: Option<i128>, colour: bool) -> Result<RecordOptions, Failure> {
-        let usage = |text: String| Failure::Say(Message::Usage, text);
+        let usage = |text: String| Failure::Error(Message::Usage, text);
         let of_aix = [(self.names.is_some(), "--names"), (self.context.is_some(), "--context")];
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
-            return Err(usage(format!("{flag} is for traces of AIX, and this is a log of QNX")));
+            return Err(usage(format!("{flag} is for AIX traces, but this is a QNX log")));
         }
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
@@ -357,7 +362,7 @@ impl ReportArgs {
         match &self.columns {
             None => Ok(Columns::new(&[Column::Id], timestamp)),
             Some(list) => {
-                Columns::parse(list, timestamp).map_err(|error| Failure::Say(Message::Usage, error.to_string()))
+                Columns::parse(list, timestamp).map_err(|error| Failure::Error(Message::Usage, error.to_string()))
             }
         }
     }
@@ -369,15 +374,15 @@ fn columns_help() -> String {
     let (aix, qnx) = (names(System::Aix), names(System::Qnx));
     let (shown, others): (Vec<_>, Vec<_>) = qnx.into_iter().partition(|name| Columns::qnx().has(name));
     format!(
-        "Columns, in their order. AIX: {}. QNX: {}, and besides {}. `text` or `data` alone prints nothing but that. \
-         A table of several traces begins with the column file",
+        "Columns in this order. AIX: {}. QNX: {}, and on request {}. With only `text` or `data`, nothing else is \
+         printed. A table of several traces begins with the column file",
         aix.join(", "),
         shown.join(", "),
         others.join(", ")
     )
 }
 
-/// [`TimeForm`] on the command line.
+/// Command-line form of [`TimeForm`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TimeArg {
     Absolute,
@@ -385,35 +390,35 @@ enum TimeArg {
     Clock,
 }
 
-/// Order of rows on the command line.
+/// Row order on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SortArg {
     File,
     Time,
 }
 
-/// A time of a trace of AIX, which is not negative.
+/// Time in an AIX trace, which cannot be negative.
 fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
     let refused = |ns: i128| {
         let text =
             format!("{flag}: expected seconds such as 12.5, found '{}': times of AIX are not negative", shown(ns));
-        Failure::Say(Message::Usage, text)
+        Failure::Error(Message::Usage, text)
     };
     ns.map(|ns| u64::try_from(ns).map_err(|_| refused(ns))).transpose()
 }
 
-/// What is wrong with --except if it names all that --only names.
-const NOTHING_LEFT: &str = "it names all events that --only names, so none is left";
+/// Error text for `--except` if it names everything that `--only` names.
+const NOTHING_LEFT: &str = "it names all events that --only names, so no event is left";
 
-/// Value of `--to`: the form of the report, or as it once was the end of the time range.
+/// Value of `--to`: an output format, or a time as in earlier versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum To {
     Form(Form),
-    /// Seconds as they were written, and in nanoseconds.
+    /// Seconds as written, and in nanoseconds.
     Time(String, u64),
 }
 
-/// The forms that `--to` takes.
+/// Output formats of `--to`.
 pub const FORM_NAMES: [&str; 4] = ["text", "tsv", "csv", "ndjson"];
 
 impl To {
@@ -440,7 +445,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A regular expression over bytes, whose `^` and `$` match at lines' ends.
+/// Compiles a regular expression over bytes; `^` and `$` match at line ends.
 fn regex(text: &str) -> Result<Regex, String> {
     RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
 }

@@ -1,27 +1,27 @@
-//! `trcrpt -O`: the sub-options by their names.
+//! Sub-options of `trcrpt -O`.
 
 use super::console::{Failure, Message};
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::filter::seconds;
 use tfbc::spelling::{closest, hint};
 
-/// The most lines that a page may have.
+/// Maximum lines per page.
 const MAX_PAGE: u64 = 500;
 
-/// Options that are no columns, each with its values and its description.
+/// Sub-options other than columns: name, values and description.
 const OPTIONS: [(&str, &str, &str); 9] = [
-    ("2line", "on|off", "the text on a line of its own, behind the columns' (off)"),
-    ("component", "on|off", "the component of an event: no trace that is read here has any (off)"),
+    ("2line", "on|off", "the text on a separate line after the columns (off)"),
+    ("component", "on|off", "the component column; always empty here (off)"),
     ("endtime", "SECONDS", "only events up to this time since the trace began, such as 12.5"),
-    ("hist", "on|off", "behind the report, how often each hook occurs in it (off)"),
+    ("hist", "on|off", "after the report, count the events of each hook (off)"),
     ("pagesize", "0..500", "lines between two headings; 0 for a single heading (0)"),
-    ("PURR", "on|off", "times of the PURR register: no trace that is read here has any (off)"),
-    ("removedups", "on|off", "with -m, leave out events that two logs hold (on)"),
+    ("PURR", "on|off", "times of the PURR register; these traces have none (off)"),
+    ("removedups", "on|off", "with -m, leave out duplicates of events (on)"),
     ("starttime", "SECONDS", "only events from this time since the trace began on"),
     (
         "timestamp",
         "0|1|2|3",
-        "0 elapsed seconds and delta milliseconds, 1 elapsed seconds alone,\n                       \
+        "0 elapsed seconds and delta milliseconds, 1 elapsed seconds only,\n                       \
          2 elapsed seconds and delta microseconds, 3 no times (0)",
     ),
 ];
@@ -29,7 +29,7 @@ const OPTIONS: [(&str, &str, &str); 9] = [
 /// Another name of `reportedcpus`.
 const REPORTED_PROCESSORS: &str = "reportedprocessors";
 
-/// The text of `-O help`: all options by name.
+/// Text of `-O help`: all sub-options by name.
 pub fn help() -> String {
     let default = ReportSettings::default();
     let columns = Column::options().map(|(column, name, help)| {
@@ -43,7 +43,7 @@ pub fn help() -> String {
     lines.collect()
 }
 
-/// Every name, for suggestions.
+/// Names of all sub-options, for suggestions.
 fn names() -> Vec<&'static str> {
     let columns = Column::options().map(|(_, name, _)| name);
     let mut names: Vec<_> = columns.chain(OPTIONS.map(|(name, ..)| name)).chain([REPORTED_PROCESSORS]).collect();
@@ -51,7 +51,7 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// Every option with its values, or up to its `=` if these are numbers.
+/// Every sub-option with its values, or up to `=` if the value is a number.
 pub fn values() -> Vec<String> {
     let values = |name: &'static str| {
         let values: &[&str] = match name {
@@ -64,10 +64,10 @@ pub fn values() -> Vec<String> {
     std::iter::once(String::from("help")).chain(names().into_iter().flat_map(values)).collect()
 }
 
-/// What `-O` sets.
+/// Settings of `-O`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportSettings {
-    /// Columns that are switched on.
+    /// Selected columns.
     columns: Vec<Column>,
     timestamp: Timestamp,
     two_lines: bool,
@@ -105,16 +105,18 @@ impl Default for ReportSettings {
 }
 
 impl ReportSettings {
-    /// Reads the values of all `-O` flags; later settings win.
+    /// Parses the values of all `-O` flags; later settings win.
     pub fn parse(options: &[String]) -> Result<Self, Failure> {
         let mut settings = Self::default();
         for option in options.iter().flat_map(|list| list.split([',', ' '])).filter(|option| !option.is_empty()) {
-            settings.set(option).map_err(|message| Failure::Say(Message::Usage, format!("-O {option}: {message}")))?;
+            settings
+                .set(option)
+                .map_err(|message| Failure::Error(Message::Usage, format!("-O {option}: {message}")))?;
         }
         Ok(settings)
     }
 
-    /// Switches a column on or off.
+    /// Turns a column on or off.
     pub fn show(&mut self, column: Column, on: bool) {
         self.columns.retain(|known| *known != column);
         if on {
@@ -122,7 +124,7 @@ impl ReportSettings {
         }
     }
 
-    /// The columns of the report.
+    /// Columns of the report.
     pub fn columns(&self) -> Columns {
         Columns::new(&self.columns, self.timestamp).on_two_lines(self.two_lines)
     }

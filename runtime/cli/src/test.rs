@@ -1,6 +1,6 @@
-//! `tfbc test`: our flags on snapshot tests.
+//! `tfbc test`: flags of snapshot tests.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, threads};
 use super::overwrite;
@@ -15,8 +15,8 @@ use tfbc::cache::Cache;
 use tfbc::catalog::LoadError;
 use tfbc::output::{self, Output};
 use tfbc::screen::visible;
-use tfbc_authoring::cases::begin::Beginning;
-use tfbc_authoring::cases::{self, Broken, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
+use tfbc_authoring::cases::first_case::FirstCase;
+use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
 use tfbc_authoring::coverage;
 use tfbc_authoring::render;
 use tfbc_authoring::watch::{CLEAR, Saves};
@@ -24,32 +24,32 @@ use tfbc_authoring::watch::{CLEAR, Saves};
 /// Flags of `tfbc test`.
 #[derive(Debug, Clone, Args)]
 pub struct TestArgs {
-    /// Case files (NAME.case.toml), and directories that are searched for them; without any, the current directory
+    /// Case files (NAME.case.toml), or directories to search for them; the current directory by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Only case files whose path, or an event of which, has a match of this regular expression
+    /// Only case files whose path, or one of whose events, matches this regular expression
     #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
     filter: Option<Regex>,
-    /// Accept texts that have no snapshot yet, and changed ones that were shown by an earlier run and wait beside theirs
+    /// Accept texts without a snapshot, and changed texts that an earlier run has shown and saved as pending
     #[arg(long, conflicts_with_all = ["update", "review"])]
     accept: bool,
-    /// Accept everything that is printed now
+    /// Accept all printed texts
     #[arg(long, conflicts_with = "review")]
     update: bool,
-    /// Show each change, and ask what becomes of it: answers are read from the terminal or standard input
+    /// Show each change and ask for a decision, read from the terminal or standard input
     #[arg(long)]
     review: bool,
-    /// Keep changed texts in .snap.new files for a later --accept or --review also where CI is set in the environment
+    /// Save changed texts in .snap.new files for a later --accept or --review, even if CI is set in the environment
     #[arg(long)]
     pending: bool,
-    /// Write the results for a build server
+    /// Write results for a build server
     #[arg(long, value_name = "FORM")]
     report: Option<ReportForm>,
-    /// Where --report goes; standard output without it
+    /// File for --report; standard output by default
     #[arg(long, value_name = "FILE", requires = "report")]
     report_file: Option<PathBuf>,
-    /// Show which stanzas, cases, flags, loops, enums and conditions the events reach: a table with what was not, the marked
-    /// source, or a tracefile for lcov's tools
+    /// Show which stanzas, cases, flags, loops, enums and conditions the events reach: as a table with the unreached
+    /// ones, as marked source, or as a tracefile for lcov
     #[arg(
         long,
         value_name = "FORM",
@@ -59,26 +59,26 @@ pub struct TestArgs {
         conflicts_with = "new"
     )]
     coverage: Option<CoverageForm>,
-    /// Run again after every save of a case file, a format file, a trace or a snapshot, until Ctrl-C
+    /// Run again after every save of a case file, format file, trace or snapshot, until Ctrl-C
     #[arg(long, conflicts_with_all = ["review", "accept", "update", "new"])]
     watch: bool,
-    /// Threads, all cores without it; the results do not depend on it
+    /// Number of threads; all cores by default. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     /// Write a first case file from a trace: the first event of each kind, or with --first the first events
     #[arg(long, value_name = "TRACE", help_heading = "A first case file", conflicts_with_all = ["paths", "accept", "update", "review", "report"])]
     new: Option<PathBuf>,
-    /// Format files that the new case file names, sources or blobs; `default` is the built-in one
+    /// Format files for the new case file, sources or blobs; `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT", requires = "new", help_heading = "A first case file")]
     formats: Vec<PathBuf>,
-    /// Only these events of the trace, as `tfbc report --only` takes them
+    /// Only these events of the trace, as for `tfbc report --only`
     #[arg(long, value_name = "IDS", requires = "new", help_heading = "A first case file")]
     only: Option<String>,
-    /// So many events
+    /// Number of events
     #[arg(long, value_name = "N", requires = "new", help_heading = "A first case file")]
     first: Option<u64>,
-    /// Where --coverage goes in place of standard output; with --new, the case file in place of one that is named for the
-    /// trace and stands beside the first format file
+    /// File for --coverage; standard output by default. With --new: the case file; by default it is named after the
+    /// trace and placed beside the first format file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub struct TestArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReportForm {
-    /// JUnit's XML
+    /// JUnit XML
     Junit,
     /// One JSON object
     Json,
@@ -97,39 +97,39 @@ enum ReportForm {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CoverageForm {
-    /// A table, and the places of what no event reached
+    /// Table, followed by the unreached parts
     Summary,
-    /// The format files, with how often each line was reached
+    /// Format files with a count for each line
     Source,
-    /// A tracefile as `genhtml` and editors read it
+    /// Tracefile for `genhtml` and editors
     Lcov,
 }
 
 impl TestArgs {
     /// Runs the command.
-    pub fn run(&self, console: &Console) -> Ending {
+    pub fn run(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
         if self.output.is_some() && self.new.is_none() && self.coverage.is_none() {
-            return Err(Failure::Say(Message::Usage, String::from("-o is for --coverage and --new")));
+            return Err(Failure::Error(Message::Usage, String::from("-o is for --coverage and --new")));
         }
         let options = self.options()?;
         match &self.new {
             Some(trace) => self.begin(console, trace, &options),
-            None if self.watch => self.again_and_again(console, &options),
+            None if self.watch => self.run_on_save(console, &options),
             None => self.test(console, &options),
         }
     }
 
-    /// Runs the cases after every save.
-    fn again_and_again(&self, console: &Console, options: &RunOptions) -> Ending {
+    /// Runs the cases again after every save.
+    fn run_on_save(&self, console: &Console, options: &RunOptions) -> CommandResult {
         let mut saves = Saves::new();
         loop {
             if io::stdout().is_terminal() {
                 print!("{CLEAR}");
             }
-            // What is saved while they run is seen then.
+            // A save during the run ends the next wait at once.
             saves.watch(self.watched());
             if let Err(failure) = self.test(console, options) {
                 match console.end(Err(failure)) {
@@ -149,7 +149,7 @@ impl TestArgs {
         if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() }
     }
 
-    /// The files that the results depend on, and the directories that are searched.
+    /// Files that the results depend on, and the searched directories.
     fn watched(&self) -> Vec<PathBuf> {
         let mut watched = self.searched();
         let found = cases::find(&watched).unwrap_or_default();
@@ -172,21 +172,21 @@ impl TestArgs {
         Ok(RunOptions { load, slices, threads: self.threads })
     }
 
-    fn test(&self, console: &Console, options: &RunOptions) -> Ending {
+    fn test(&self, console: &Console, options: &RunOptions) -> CommandResult {
         let found = cases::find(&self.searched()).map_err(|(path, error)| {
             let name = path.display();
             let hint = match path.to_str() {
                 Some(form) if CoverageForm::from_str(form, false).is_ok() => {
-                    format!("; a value of --coverage follows a `=`: `--coverage={form}`")
+                    format!("; write --coverage with `=`: `--coverage={form}`")
                 }
                 _ if path.is_file() => format!("; `tfbc test --new TRACE -t {name}` writes one for a format file"),
                 _ => String::new(),
             };
-            Failure::Say(Message::Unreadable, format!("cannot search {name}: {error}{hint}"))
+            Failure::Error(Message::Unreadable, format!("cannot search {name}: {error}{hint}"))
         })?;
         if found.cases.is_empty() {
             let text = "no case file (NAME.case.toml) found; `tfbc test --new TRACE -t FORMAT` writes a first one";
-            return Err(Failure::Say(Message::Unreadable, text.to_owned()));
+            return Err(Failure::Error(Message::Unreadable, text.to_owned()));
         }
         let mut suite = Suite::read(&found.cases, options.threads);
         self.refuse_outputs(&suite)?;
@@ -194,13 +194,13 @@ impl TestArgs {
             suite.retain(|name| filter.is_match(name));
             if suite.files.is_empty() {
                 let text = format!("no path of a case file and no name of an event has a match of `{filter}`");
-                return Err(Failure::Say(Message::Usage, text));
+                return Err(Failure::Error(Message::Usage, text));
             }
         }
         let mut results = suite.run(options);
         let report = self.report.is_some() && self.report_file.is_none();
         let lcov = self.coverage == Some(CoverageForm::Lcov) && self.output.is_none();
-        let shown = Printed { console, to_stderr: report || lcov };
+        let shown = ResultPrinter { console, to_stderr: report || lcov };
         let mut failed = shown.findings(&results, self.language.strict);
         self.settle(console, &shown, &mut results)?;
         shown.orphans(&found.orphans);
@@ -212,8 +212,8 @@ impl TestArgs {
         Ok(if failed { Status::Failed } else { Status::Well })
     }
 
-    /// Refuses outputs that are inputs: a report or coverage onto any file that the tests read, and a snapshot that is a link
-    /// to another kind of file.
+    /// Refuses outputs that are inputs: a report or coverage that would overwrite a file of the tests, and a snapshot
+    /// that is a link to another file.
     fn refuse_outputs(&self, suite: &Suite) -> Result<(), Failure> {
         let (inputs, snapshots) = (suite.inputs(), suite.snapshots());
         let outputs = [&self.report_file, &self.output].into_iter().flatten();
@@ -222,8 +222,8 @@ impl TestArgs {
         overwrite::refuse(snapshots.iter().map(|path| Some(&**path)), others.map(PathBuf::as_path))
     }
 
-    /// Does with the texts what the flags ask for, and shows those that are not accepted then.
-    fn settle(&self, console: &Console, shown: &Printed<'_>, results: &mut Results) -> Result<(), Failure> {
+    /// Accepts or stores texts as the flags say, and prints the ones that remain.
+    fn settle(&self, console: &Console, shown: &ResultPrinter<'_>, results: &mut Results) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::write(&error, "a snapshot");
         let mut n_accepted = 0;
         let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
@@ -236,14 +236,14 @@ impl TestArgs {
                 }
             }
             if n_accepted == 0 && results.cases.iter_mut().filter(open).count() == 0 {
-                console.note("nothing waits to be accepted");
+                console.note("no texts are pending");
             }
         }
         if self.review {
             for case in results.cases.iter().filter(|case| case.verdict == Verdict::Broken) {
                 shown.broken(case, results)?;
             }
-            let look = cases::Look { colour: console.colours_output(None), echo: !io::stdin().is_terminal() };
+            let look = cases::ReviewStyle { colour: console.colours_output(None), echo: !io::stdin().is_terminal() };
             let reviewed = cases::review(results, &mut io::stdin().lock(), &mut io::stdout().lock(), look)
                 .map_err(|error| Failure::write(&error, "the review"))?;
             let cases::Reviewed { accepted, rejected, skipped } = reviewed;
@@ -256,11 +256,11 @@ impl TestArgs {
                 Verdict::Changed | Verdict::New => {
                     shown.difference(case)?;
                     if keeps {
-                        case.put_aside().map_err(failed)?;
+                        case.write_pending().map_err(failed)?;
                     }
                 }
                 Verdict::Broken => shown.broken(case, results)?,
-                Verdict::Passed if case.pending.is_some() && keeps => case.withdraw().map_err(failed)?,
+                Verdict::Passed if case.pending.is_some() && keeps => case.remove_pending().map_err(failed)?,
                 Verdict::Passed => {}
             }
             shown.limits(case);
@@ -280,15 +280,12 @@ impl TestArgs {
         out.write_all(text.as_bytes()).and_then(|()| out.commit()).map_err(failed)
     }
 
-    /// Formats the events once more, and writes what they reach.
+    /// Formats all events again and writes the coverage.
     fn write_coverage(&self, console: &Console, suite: &Suite, options: &RunOptions) -> Result<(), Failure> {
         let Some(form) = self.coverage else { return Ok(()) };
         let coverage = coverage::measure(suite, options);
         for file in &coverage.left_out {
-            console.warning(
-                Message::Notable,
-                format!("{file}: no coverage of what is compiled already, or does not compile"),
-            );
+            console.warning(Message::Notable, format!("{file}: no coverage, because it is a blob or does not compile"));
         }
         let text = match form {
             CoverageForm::Summary => coverage::table(&coverage, !console.quiet),
@@ -302,9 +299,9 @@ impl TestArgs {
     }
 
     /// Writes a first case file.
-    fn begin(&self, console: &Console, trace: &Path, options: &RunOptions) -> Ending {
+    fn begin(&self, console: &Console, trace: &Path, options: &RunOptions) -> CommandResult {
         let settings = self.language.dialect.iter().filter_map(|setting| setting.split_once('='));
-        let beginning = Beginning {
+        let beginning = FirstCase {
             trace: trace.to_owned(),
             formats: self.formats.clone(),
             dialect: settings.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect(),
@@ -318,18 +315,18 @@ impl TestArgs {
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let text = beginning.text(directory, &catalog, &options.slices);
-        let text = text.map_err(|text| Failure::Say(Message::Unreadable, text))?;
+        let text = text.map_err(|text| Failure::Error(Message::Unreadable, text))?;
         let Some(text) = text else {
-            let text = format!("no event of {} is chosen", trace.display());
-            return Err(Failure::Say(Message::Unreadable, text));
+            let text = format!("no event of {} is selected", trace.display());
+            return Err(Failure::Error(Message::Unreadable, text));
         };
         if path.exists() && path != Path::new("-") {
             let text = format!("{} exists; name another file with -o", path.display());
-            return Err(Failure::Say(Message::Unwritable, text));
+            return Err(Failure::Error(Message::Unwritable, text));
         }
         if !path.to_string_lossy().ends_with(cases::SUFFIX) && path != Path::new("-") {
             let text = format!("{}: a case file's name ends with `{}`", path.display(), cases::SUFFIX);
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         }
         let ending = super::print(console, &text, Some(&path))?;
         if path != Path::new("-") {
@@ -340,14 +337,14 @@ impl TestArgs {
     }
 }
 
-/// What people are shown of a run.
-struct Printed<'c> {
+/// Prints a run for people.
+struct ResultPrinter<'c> {
     console: &'c Console,
-    /// Standard output has the report for programs.
+    /// True if standard output is taken by the report for programs.
     to_stderr: bool,
 }
 
-impl Printed<'_> {
+impl ResultPrinter<'_> {
     fn write(&self, text: &str) -> Result<(), Failure> {
         if self.to_stderr {
             self.console.write(text);
@@ -370,7 +367,7 @@ impl Printed<'_> {
         }
     }
 
-    /// What the compiler says of the format files: tells whether it fails the run.
+    /// Prints diagnostics of the format files; true if they fail the run.
     fn findings(&self, results: &Results, strict: bool) -> bool {
         let mut n_warnings = 0;
         for set in &results.sets {
@@ -396,19 +393,19 @@ impl Printed<'_> {
         self.line("broken", AnsiColor::BrightRed, &case.path.display().to_string())?;
         let mut text = String::new();
         match &case.broken {
-            Some(Broken::Case(bad)) => {
+            Some(CaseError::Case(bad)) => {
                 for found in &bad.diagnostics {
                     text.push_str(&render::human(&bad.sources, found, self.colour()));
                 }
             }
-            Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+            Some(CaseError::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
                 Some(Err(LoadError::Source(_))) => text.push_str("  its format files do not compile\n"),
                 Some(Err(error)) => {
                     let _ = writeln!(text, "  {}", visible(&error.to_string()));
                 }
                 _ => {}
             },
-            Some(Broken::Other(lines)) => lines.iter().for_each(|line| {
+            Some(CaseError::Other(lines)) => lines.iter().for_each(|line| {
                 let _ = writeln!(text, "  {}", visible(line));
             }),
             None => {}
@@ -416,7 +413,7 @@ impl Printed<'_> {
         self.write(&format!("{text}\n"))
     }
 
-    /// Names the events that reached a limit.
+    /// Prints the events that reached a limit.
     fn limits(&self, case: &CaseResult) {
         for event in case.events.iter().filter(|event| event.limited) {
             let text = format!(
@@ -430,7 +427,7 @@ impl Printed<'_> {
 
     fn orphans(&self, orphans: &[PathBuf]) {
         for orphan in orphans {
-            let text = format!("{}: there is no case file for this snapshot any more: delete it", orphan.display());
+            let text = format!("{}: this snapshot has no case file; delete it", orphan.display());
             self.console.warning(Message::Notable, text);
         }
     }
@@ -445,7 +442,8 @@ impl Printed<'_> {
         self.console.note(text);
         let open = results.count(Verdict::Changed) + results.count(Verdict::New);
         if open > 0 {
-            self.console.note("`tfbc test --review` asks about each; `tfbc test --accept` accepts what was shown here");
+            self.console
+                .note("`tfbc test --review` asks about each text; `tfbc test --accept` accepts all that were shown");
         }
     }
 }

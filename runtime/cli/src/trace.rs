@@ -1,9 +1,9 @@
-//! What commands that read traces share: flags, opening, running a report with its messages.
+//! Shared by the commands that read traces: flags, opening, and reports with their messages.
 
-use super::console::{Console, Ending, Failure, Message, Progress, Status};
+use super::console::{CommandResult, Console, Failure, Message, Progress, Status};
 use super::file_column::FileColumn;
 use super::formats;
-use super::inputs::{self, Counts, Overview};
+use super::inputs::{self, InputCounts, RunSummary};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,45 +16,46 @@ use tfbc::records::{self, Form, RecordOptions, RecordSummary};
 use tfbc::report::{MaxWork, Monitor, ReportError, ReportOptions, Summary, TableLimits, report};
 use tfbc_vm::Limits;
 
-/// Damaged places of one trace that are shown one by one; as many that have no bytes of their own, such as why a
-/// compressed file ends, come on top.
+/// Maximum number of damaged places shown per trace. The same number applies separately to notices without a byte
+/// range, such as the reason why a compressed file ends.
 const MAX_SHOWN: u64 = 100;
 
 /// Flags of every command that reads traces.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TraceArgs {
-    /// Kind of the traces, in place of what their first bytes say
+    /// Kind of the traces, instead of detecting it from their first bytes
     #[arg(long, value_name = "KIND", help_heading = "Traces")]
     pub format: Option<KindArg>,
-    /// Where the cpu id of `trace -p` stands: last word of the event, first behind the hook word, or behind the thread id
+    /// Position of the CPU id of `trace -p`: last word of the event, first after the hook word, or after the thread id
     #[arg(long, value_name = "PLACE", default_value = "last", help_heading = "Traces")]
     pub cpuid_word: CpuidWordArg,
-    /// Accept generic events longer than a trace buffer takes
+    /// Accept generic events that are longer than a trace buffer allows
     #[arg(long, help_heading = "Traces")]
     pub lenient: bool,
-    /// Continue an AIX trace after a malformed event with `resync` at the next place where eight events step cleanly or
-    /// the next entry of a log, `next-entry` at the latter alone, so that a stream ends, as AIX's trcrpt does
+    /// After a malformed event in an AIX trace, continue: with `resync`, at the next place where eight events are
+    /// well-formed, or at the next entry of a log; with `next-entry`, only at the next entry, so that a stream ends
+    /// there, as in AIX's trcrpt
     #[arg(long, value_name = "WHERE", default_value = "resync", help_heading = "Traces")]
     pub after_damage: AfterDamageArg,
-    /// Read bytes that the header of a log does not reach as events if they step cleanly, after a full disk or a damaged
-    /// header; the exit status is 2 all the same
+    /// Read bytes outside the range in a log's header as events if they are well-formed, for example after a full disk
+    /// or with a damaged header; the exit status is still 2
     #[arg(long, help_heading = "Traces")]
     pub salvage: bool,
-    /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes (`--dialect`).
+    /// True if a 32-bit program's generic hook in a 64-bit trace has a data word of 4 bytes (`--dialect`).
     #[arg(skip)]
     pub short_generic_word: bool,
-    /// Whether the trace grows, for the command that can follow it.
+    /// True if the trace is read while it grows.
     #[arg(skip)]
     pub follow: bool,
-    /// CPUs whose files are read, of a log of one file a CPU: ranges with both ends.
+    /// CPUs whose files are read, for a log with one file per CPU; ranges include both ends.
     #[arg(skip)]
     pub cpus: Option<Vec<(u64, u64)>>,
-    /// What compressed traces may come to.
+    /// Limit of the decompression ratio.
     #[arg(skip)]
     pub max_ratio: MaxRatio,
 }
 
-/// [`Kind`] on the command line.
+/// Command-line form of [`Kind`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum KindArg {
     Stream32,
@@ -64,7 +65,7 @@ pub enum KindArg {
     Kev,
 }
 
-/// [`CpuidWord`] on the command line.
+/// Command-line form of [`CpuidWord`].
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub enum CpuidWordArg {
     #[default]
@@ -74,7 +75,7 @@ pub enum CpuidWordArg {
     None,
 }
 
-/// [`AfterDamage`] on the command line.
+/// Command-line form of [`AfterDamage`].
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub enum AfterDamageArg {
     #[default]
@@ -83,7 +84,7 @@ pub enum AfterDamageArg {
 }
 
 impl TraceArgs {
-    /// The flags as the reader takes them.
+    /// Options of the reader.
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             format: self.format.and_then(|kind| match kind {
@@ -118,7 +119,7 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     let refused = |error| {
         let forced =
             if args.format.is_some() { "; --format overrides what its first bytes say: leave it out" } else { "" };
-        Failure::Say(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
+        Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
     };
     match args.format {
         Some(KindArg::Kev) => AnyTrace::open_kev(path, &args.options()),
@@ -127,7 +128,7 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
     .map_err(refused)
 }
 
-/// Warns if `--format` names another kind than a file's first bytes do.
+/// Warns if `--format` contradicts the first bytes of the file.
 fn warn_of_format(console: &Console, path: &Path, args: &TraceArgs) {
     let given = args.options().format.map(TraceKind::Aix);
     if let Some(given) = given
@@ -136,33 +137,33 @@ fn warn_of_format(console: &Console, path: &Path, args: &TraceArgs) {
         && kind != given
     {
         let (name, given, kind) = (path.display(), given.name(), kind.name());
-        let text = format!("{name} begins as {kind}, and is read as {given}, since --format {given} is given");
+        let text = format!("{name} looks like {kind}, but is read as {given} because of --format {given}");
         console.warning(Message::Notable, text);
     }
 }
 
-/// Which of the inputs a trace is.
+/// Index of a trace among the inputs.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct InputIndex {
     at: usize,
     n: usize,
     grows: bool,
 }
 
-/// Says what happens to one trace, with the bar out of the way.
-pub struct Announcer<'c> {
+/// Prints the messages about one trace, with the progress bar hidden.
+pub struct Reporter<'c> {
     console: &'c Console,
-    /// Ahead of each message; of several logs, each message names its own.
+    /// Prefix of each message; with several logs, each message has its own.
     name: Option<String>,
     progress: Progress,
-    /// Damaged places with and without bytes of their own.
+    /// Number of damaged places with and without a byte range.
     n_met: [u64; 2],
-    /// Damaged places that were not shown, and the bytes that are skipped from the first of them to the last.
+    /// Damaged places that were not printed: their number, and the byte range from the first to the last.
     unshown: (u64, Option<(u64, u64)>),
 }
 
-impl<'c> Announcer<'c> {
-    /// An announcer for a trace.
+impl<'c> Reporter<'c> {
+    /// Creates a reporter for one trace.
     pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
         Self {
             console,
@@ -173,14 +174,14 @@ impl<'c> Announcer<'c> {
         }
     }
 
-    /// An announcer for the logs of one report.
+    /// Creates a reporter for the logs of one report.
     pub fn of(console: &'c Console, logs: &Logs) -> Self {
         let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
         Self { console, name, progress: console.progress(logs.file_size()), n_met: [0; 2], unshown: (0, None) }
     }
 
-    /// Tells which of several inputs it is, counted from 1; a growing one has no progress.
-    fn place(mut self, place: Place) -> Self {
+    /// Sets the index of the input. A growing trace shows no progress.
+    fn place(mut self, place: InputIndex) -> Self {
         self.progress.among(place.at, place.n);
         if place.grows {
             self.progress.leave_out();
@@ -188,7 +189,7 @@ impl<'c> Announcer<'c> {
         self
     }
 
-    /// Takes the progress away, and says what was not shown.
+    /// Removes the progress bar and prints what was left out.
     pub fn end(&mut self) {
         self.progress.clear();
         let (n, range) = std::mem::take(&mut self.unshown);
@@ -212,7 +213,7 @@ impl<'c> Announcer<'c> {
     }
 }
 
-impl Monitor for Announcer<'_> {
+impl Monitor for Reporter<'_> {
     fn notice(&mut self, notice: &Notice) {
         let n_met = &mut self.n_met[usize::from(notice.skipped.is_none())];
         *n_met += u64::from(notice.damage);
@@ -244,7 +245,7 @@ impl Monitor for Announcer<'_> {
     }
 }
 
-/// Tells of hooks that the built-in format file printed by its own layouts.
+/// Message about hooks that the built-in format file printed with its own layouts.
 pub fn guessed_layouts(hooks: &IdSet) -> String {
     let ids: Vec<String> = hooks.iter().map(display_id).collect();
     let (hooks, layouts) = if ids.len() == 1 { ("hook", "layout") } else { ("hooks", "layouts") };
@@ -252,49 +253,48 @@ pub fn guessed_layouts(hooks: &IdSet) -> String {
     format!("{hooks} {ids}: {layouts} of tfbc's own samples; give the system's format file with -t")
 }
 
-/// What a command's flags mean for each kind of trace: known when one is met.
-pub struct Wanted<'w> {
-    /// For traces of AIX.
+/// Meaning of a command's flags for each kind of trace, computed when the first such trace is opened.
+pub struct SystemOptions<'w> {
+    /// For AIX traces.
     pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
-    /// For logs of QNX.
+    /// For QNX logs.
     pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
-    /// How much is said of each file: nothing, its name when it is opened, and also what it is and how much of it was
-    /// reported.
+    /// Verbosity per file: 0 nothing, 1 its name, 2 also its kind and how much was reported.
     pub verbose: u8,
-    /// The format files that were given.
+    /// Format files from the command line.
     pub formats: Vec<FormatFile>,
-    /// The flags that choose events.
+    /// Flags that select events.
     pub filters: Vec<&'static str>,
 }
 
-/// Writes the reports of traces, one after another, to `-o` or standard output. Of several, one that cannot be read is
-/// named and left out.
+/// Writes the reports of traces in order to `-o` or standard output. If there are several, unreadable ones are reported
+/// and skipped.
 pub fn run(
     console: &Console,
     catalog: &Catalog<'_>,
     traces: &[PathBuf],
     args: &TraceArgs,
-    wanted: &Wanted<'_>,
+    wanted: &SystemOptions<'_>,
     output: Option<&Path>,
-) -> Ending {
+) -> CommandResult {
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
     let failed = |error| Failure::write(&error, &what);
     let traces = inputs::expand(console, traces, args)?;
     inputs::refuse_output(output, &traces, args)?;
     let several = traces.len() > 1;
     let mut out = None;
-    let mut met = InputsMet {
+    let mut met = InputsSoFar {
         several: several && !console.compatible,
         mixed: several && inputs::are_mixed(&traces, args),
-        ..InputsMet::default()
+        ..InputsSoFar::default()
     };
-    let mut overview = Overview::default();
+    let mut run_summary = RunSummary::default();
     let mut status = Status::Well;
     for (at, path) in traces.iter().enumerate() {
-        let place = Place { at: at + 1, n: traces.len(), grows: args.follow };
+        let place = InputIndex { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
-            let mut trace = Planned::open(path, args, wanted)?;
-            if let Planned::Aix(logs, _) = &trace {
+            let mut trace = PlannedReport::open(path, args, wanted)?;
+            if let PlannedReport::Aix(logs, _) = &trace {
                 name_files(console, logs, wanted.verbose);
             }
             warn_of_format(console, path, args);
@@ -303,7 +303,7 @@ pub fn run(
                 let input = path.to_string_lossy();
                 formats::warn_of_others(console, &wanted.formats, &met.systems, (!several).then_some(&input));
             }
-            // Only a trace that can be read is worth an output.
+            // The output is created only after the first trace could be opened.
             let out = match &mut out {
                 Some(out) => out,
                 None => out.insert(console.open(output).map_err(failed)?),
@@ -321,12 +321,12 @@ pub fn run(
         match ran() {
             Ok((kind, counts)) => {
                 status = status.max(if counts.n_damaged > 0 { Status::Damaged } else { Status::Well });
-                overview.add(path, kind, counts);
+                run_summary.add(path, kind, counts);
             }
-            Err(Failure::Say(Message::Unreadable, text)) if several => {
+            Err(Failure::Error(Message::Unreadable, text)) if several => {
                 console.error(Message::Unreadable, text);
                 status = Status::Failed;
-                overview.add_unreadable(path);
+                run_summary.add_unreadable(path);
             }
             Err(failure) => return Err(failure),
         }
@@ -335,33 +335,33 @@ pub fn run(
         out.into_inner().commit().map_err(failed)?;
     }
     if met.several {
-        console.note(overview.table());
+        console.note(run_summary.table());
     }
-    let Counts { n_events, n_reported, .. } = overview.total();
-    announce_no_match(console, &wanted.filters, n_events, n_reported);
+    let InputCounts { n_events, n_reported, .. } = run_summary.total();
+    report_no_match(console, &wanted.filters, n_events, n_reported);
     Ok(status)
 }
 
-/// Why a report of the trace `name` to `what` ended early.
+/// Failure for a report of the trace `name` to `what`.
 pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
     match error {
         ReportError::Write(error) => Failure::write(&error, what),
-        ReportError::Read(error) => Failure::Say(Message::Unreadable, format!("cannot read {name}: {error}")),
-        ReportError::NoStart => Failure::Say(Message::Usage, format!("{name}: {error}")),
+        ReportError::Read(error) => Failure::Error(Message::Unreadable, format!("cannot read {name}: {error}")),
+        ReportError::NoStart => Failure::Error(Message::Usage, format!("{name}: {error}")),
         ReportError::NoStream(why) => {
-            Failure::Say(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
+            Failure::Error(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
         }
     }
 }
 
-/// Names the files that were opened, where that is asked for.
+/// Prints the names of opened files if `verbose` asks for it.
 pub fn name_files(console: &Console, logs: &Logs, verbose: u8) {
     if verbose > 0 {
         logs.logs().iter().for_each(|log| console.note(&log.name));
     }
 }
 
-/// Says what was read, and how much of it was reported, where that is asked for.
+/// Prints the kind of the trace and how much was reported if `verbose` asks for it.
 pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) {
     if verbose > 1 {
         let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
@@ -369,7 +369,7 @@ pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) 
     }
 }
 
-/// Where files of CPUs were chosen, their events need no choice; the base file has events of no CPU.
+/// If per-CPU files were selected, their events need no CPU filter; the base file has events of no CPU.
 pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -> ReportOptions {
     if args.cpus.is_some() && logs.has_cpu_files() {
         options.filter.cpus = None;
@@ -377,121 +377,121 @@ pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -
     options
 }
 
-/// Says that the flags that choose events have chosen none.
-pub fn announce_no_match(console: &Console, filters: &[&str], n_events: u64, n_reported: u64) {
+/// Prints that the selecting flags matched no event.
+pub fn report_no_match(console: &Console, filters: &[&str], n_events: u64, n_reported: u64) {
     if n_events > 0 && n_reported == 0 && !filters.is_empty() {
         let events = super::count(n_events, "event");
         console.note_on_terminal(format!("0 of {events} match {}", filters.join(", ")));
     }
 }
 
-/// The inputs of one run, as far as they have been met.
+/// Inputs of a run seen so far.
 #[derive(Debug, Default)]
-struct InputsMet {
-    /// True if there are more than one, and the output tells them apart.
+struct InputsSoFar {
+    /// True if there are several inputs and the output separates them.
     several: bool,
-    /// True if there are files of both systems.
+    /// True if there are inputs of both systems.
     mixed: bool,
     systems: Vec<System>,
     /// True if the output has headings.
     is_headed: bool,
-    /// True if the output names the columns of its table.
+    /// True if the output already contains the column names of its table.
     has_names: bool,
 }
 
-impl InputsMet {
-    /// Takes in the next input. Tables of both systems have different columns.
-    fn meet(&mut self, trace: &Planned) -> Result<(), Failure> {
+impl InputsSoFar {
+    /// Adds an input. Tables of the two systems have different columns, so they cannot be mixed.
+    fn meet(&mut self, trace: &PlannedReport) -> Result<(), Failure> {
         if !self.systems.contains(&trace.system()) {
             self.systems.push(trace.system());
         }
         if self.several && (self.mixed || self.systems.len() > 1) && trace.has_columns_of_its_own() {
             let text = "AIX traces and QNX logs are among the inputs, and tables of both have different columns: \
                         report those of one system at a time, or use `--to ndjson`";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(())
     }
 }
 
-/// An opened trace with what is wanted of it.
-enum Planned {
+/// Opened trace with its report options.
+enum PlannedReport {
     Aix(Box<Logs>, ReportOptions),
     Kev(Box<KevLog>, RecordOptions),
 }
 
-impl Planned {
-    fn open(path: &Path, args: &TraceArgs, wanted: &Wanted<'_>) -> Result<Self, Failure> {
+impl PlannedReport {
+    fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
         Ok(match open(path, args)? {
             AnyTrace::Aix(logs) => {
                 let options = chosen_files(&logs, args, (wanted.aix)()?);
-                Planned::Aix(logs, options)
+                PlannedReport::Aix(logs, options)
             }
             AnyTrace::Kev(log) => {
                 let options = (wanted.kev)(&log)?;
-                Planned::Kev(log, options)
+                PlannedReport::Kev(log, options)
             }
         })
     }
 
     fn system(&self) -> System {
         match self {
-            Planned::Aix(..) => System::Aix,
-            Planned::Kev(..) => System::Qnx,
+            PlannedReport::Aix(..) => System::Aix,
+            PlannedReport::Kev(..) => System::Qnx,
         }
     }
 
-    /// The name that `--format` takes.
+    /// Kind in the spelling of `--format`.
     fn kind(&self) -> &'static str {
         match self {
-            Planned::Aix(logs, _) => logs.log(0).kind.name(),
-            Planned::Kev(..) => "kev",
+            PlannedReport::Aix(logs, _) => logs.log(0).kind.name(),
+            PlannedReport::Kev(..) => "kev",
         }
     }
 
     fn form(&self) -> Form {
         match self {
-            Planned::Aix(_, options) => options.form,
-            Planned::Kev(_, options) => options.form,
+            PlannedReport::Aix(_, options) => options.form,
+            PlannedReport::Kev(_, options) => options.form,
         }
     }
 
     /// True if the report is a table whose columns depend on the system.
     fn has_columns_of_its_own(&self) -> bool {
         let stats = match self {
-            Planned::Aix(_, options) => options.stats,
-            Planned::Kev(_, options) => options.stats,
+            PlannedReport::Aix(_, options) => options.stats,
+            PlannedReport::Kev(_, options) => options.stats,
         };
         matches!(self.form(), Form::Tsv | Form::Csv) && !stats
     }
 
     fn no_heading(&mut self) -> &mut bool {
         match self {
-            Planned::Aix(_, options) => &mut options.no_heading,
-            Planned::Kev(_, options) => &mut options.no_heading,
+            PlannedReport::Aix(_, options) => &mut options.no_heading,
+            PlannedReport::Kev(_, options) => &mut options.no_heading,
         }
     }
 
-    /// True if this is the input whose table names the columns for all.
-    fn names_columns(&mut self, met: &mut InputsMet) -> bool {
+    /// True if this input writes the column names for all inputs.
+    fn names_columns(&mut self, met: &mut InputsSoFar) -> bool {
         let no_heading = self.no_heading();
         *no_heading |= std::mem::replace(&mut met.has_names, true);
         !*no_heading
     }
 
-    /// The line before the report of one of several traces: its name, and if there are traces of both systems its kind.
-    fn divide(&mut self, path: &Path, met: &mut InputsMet) -> Vec<u8> {
+    /// Line before the report of one of several traces: its name, and its kind if the kinds differ.
+    fn divide(&mut self, path: &Path, met: &mut InputsSoFar) -> Vec<u8> {
         let is_bare = match self {
-            Planned::Aix(_, options) => options.columns.is_bare(),
-            Planned::Kev(_, options) => options.columns.is_bare(),
+            PlannedReport::Aix(_, options) => options.columns.is_bare(),
+            PlannedReport::Kev(_, options) => options.columns.is_bare(),
         };
         if !met.several || is_bare || *self.no_heading() {
             return Vec::new();
         }
         let blank = if std::mem::replace(&mut met.is_headed, true) { "\n" } else { "" };
         let kind = match self {
-            Planned::Aix(logs, _) if met.mixed => format!(" ({})", logs.log(0).kind),
-            Planned::Kev(..) if met.mixed => String::from(" (QNX kernel log)"),
+            PlannedReport::Aix(logs, _) if met.mixed => format!(" ({})", logs.log(0).kind),
+            PlannedReport::Kev(..) if met.mixed => String::from(" (QNX kernel log)"),
             _ => String::new(),
         };
         format!("{blank}==> {}{kind} <==\n", path.display()).into_bytes()
@@ -503,61 +503,62 @@ impl Planned {
         console: &Console,
         catalog: &Catalog<'_>,
         verbose: u8,
-        place: Place,
+        place: InputIndex,
         out: &mut (impl Write + Send),
-    ) -> Result<Counts, ReportError> {
+    ) -> Result<InputCounts, ReportError> {
         match self {
-            Planned::Aix(logs, options) => {
-                let mut announcer = Announcer::of(console, logs).place(place);
-                let ran = report(logs, catalog, options, out, &mut announcer);
-                announcer.end();
+            PlannedReport::Aix(logs, options) => {
+                let mut reporter = Reporter::of(console, logs).place(place);
+                let ran = report(logs, catalog, options, out, &mut reporter);
+                reporter.end();
                 let summary = ran?;
-                announce(console, logs.name(), &summary, options);
+                report_counts(console, logs.name(), &summary, options);
                 describe(console, logs, &summary, verbose);
                 let Summary { n_events, n_reported, .. } = summary;
-                Ok(Counts { n_events, n_reported, n_damaged: n_faults(&summary) })
+                Ok(InputCounts { n_events, n_reported, n_damaged: n_faults(&summary) })
             }
-            Planned::Kev(log, options) => {
-                let mut announcer = Announcer::new(console, log.name(), log.file_size()).place(place);
-                let ran = records::report(log, catalog, options, out, &mut announcer);
-                announcer.end();
+            PlannedReport::Kev(log, options) => {
+                let mut reporter = Reporter::new(console, log.name(), log.file_size()).place(place);
+                let ran = records::report(log, catalog, options, out, &mut reporter);
+                reporter.end();
                 let summary = ran?;
-                announce_records(console, log.name(), &summary, options);
+                report_records(console, log.name(), &summary, options);
                 let RecordSummary { n_reported, n_damaged, n_refused, counts, imbalance, .. } = summary;
                 let n_damaged = n_damaged + n_refused + u64::from(imbalance.is_some());
-                Ok(Counts { n_events: counts.records, n_reported, n_damaged })
+                Ok(InputCounts { n_events: counts.records, n_reported, n_damaged })
             }
         }
     }
 }
 
-/// Says what the report of a log counted.
-fn announce_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
+/// Prints the counts of a QNX log's report.
+fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
     let RecordOptions { limits, max_work, .. } = *options;
-    announce_damage(console, name, summary.n_damaged, (summary.tally.read, summary.tally.skipped));
-    announce_imbalance(console, name, summary.imbalance);
-    announce_refused(console, name, summary.n_refused);
+    report_damage(console, name, summary.n_damaged, (summary.tally.read, summary.tally.skipped));
+    report_imbalance(console, name, summary.imbalance);
+    report_refused(console, name, summary.n_refused);
     if summary.n_truncated > 0 {
         let events = super::count(summary.n_truncated, "event");
         console.warning(Message::PastEnd, format!("{name}: the payload ends before the fields of {events}"));
     }
-    announce_limited(console, name, summary.n_limited, limits);
-    announce_over_work(console, name, summary.n_over_work, max_work);
+    report_limited(console, name, summary.n_limited, limits);
+    report_over_work(console, name, summary.n_over_work, max_work);
 }
 
-/// Says how many events reached a limit, which their text shows.
-pub fn announce_limited(console: &Console, name: &str, n_limited: u64, limits: Limits) {
+/// Prints how many events reached a limit; their text also shows it.
+pub fn report_limited(console: &Console, name: &str, n_limited: u64, limits: Limits) {
     if n_limited > 0 {
         let Limits { turns, steps, text } = limits;
         let events = super::count(n_limited, "event");
-        let reached =
-            format!("{turns} turns (--max-turns), {steps} steps (--max-steps) or {text} bytes of text (--max-text)");
+        let reached = format!(
+            "{turns} iterations (--max-turns), {steps} steps (--max-steps) or {text} bytes of text (--max-text)"
+        );
         console.warning(Message::Notable, format!("{name}: a limit cut the text of {events}: {reached} an event"));
     }
 }
 
-/// Says how many events are past the budget of the whole report, which their text shows.
-pub fn announce_over_work(console: &Console, name: &str, n_over_work: u64, max: MaxWork) {
+/// Prints how many events exceeded the work limit of the whole report; their text also shows it.
+pub fn report_over_work(console: &Console, name: &str, n_over_work: u64, max: MaxWork) {
     if n_over_work > 0 {
         let (events, MaxWork(steps)) = (super::count(n_over_work, "event"), max);
         let text = format!(
@@ -568,57 +569,55 @@ pub fn announce_over_work(console: &Console, name: &str, n_over_work: u64, max: 
     }
 }
 
-/// Says what was too much for the tables that live through a report.
-fn announce_lost(console: &Console, name: &str, summary: &Summary, tables: TableLimits) {
+/// Prints which tables of the report were full.
+fn report_lost(console: &Console, name: &str, summary: &Summary, tables: TableLimits) {
     let lost = [
-        (summary.n_timers_lost, "timer", tables.timers, "--max-timers"),
-        (summary.n_processes_lost, "process or thread", tables.processes, "--max-processes"),
+        (summary.n_timers_lost, "timers", tables.timers, "--max-timers"),
+        (summary.n_processes_lost, "processes or threads", tables.processes, "--max-processes"),
     ];
     for (n, what, max, flag) in lost.into_iter().filter(|(n, ..)| *n > 0) {
-        let times = super::count(n, "time");
-        let text = format!("{name}: {times} a {what} was not kept beside {max} others ({flag} raises the limit)");
+        let text = format!("{name}: more than {max} {what} at once: {n} dropped ({flag} raises the limit)");
         console.warning(Message::Notable, text);
     }
 }
 
-/// Says how much of a damaged trace was skipped. AIX's command does not say so.
-fn announce_damage(console: &Console, name: &str, n_damaged: u64, (read, skipped): (u64, u64)) {
+/// Prints how much of a damaged trace was skipped. AIX's command prints no such line.
+fn report_damage(console: &Console, name: &str, n_damaged: u64, (read, skipped): (u64, u64)) {
     if n_damaged > 0 && !console.compatible {
         let (places, bytes) = (super::count(n_damaged, "damaged place"), super::count(read, "byte"));
         console.note(format!("{name}: {places}, {skipped} of {bytes} skipped"));
     }
 }
 
-/// Says which figures of a run do not add up.
-pub fn announce_imbalance(console: &Console, name: &str, imbalance: Option<Imbalance>) {
+/// Prints which counts of a run do not add up, which would be an internal error.
+pub fn report_imbalance(console: &Console, name: &str, imbalance: Option<Imbalance>) {
     if let Some(imbalance) = imbalance {
-        console.error(Message::Internal, format!("{name}: a fault of this program: {imbalance}"));
+        console.error(Message::Internal, format!("{name}: internal error: {imbalance}"));
     }
 }
 
-/// What makes the exit status 2.
+/// Number of problems that cause exit status 2.
 pub fn n_faults(summary: &Summary) -> u64 {
     summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
 }
 
-/// Says how many events have `[refused]` for their text.
-fn announce_refused(console: &Console, name: &str, n_refused: u64) {
+/// Prints how many events have the text `[refused]`.
+fn report_refused(console: &Console, name: &str, n_refused: u64) {
     if n_refused > 0 {
         let events = super::count(n_refused, "event");
-        let text =
-            format!("{name}: the verifier refuses the templates of {events}: `tfbc verify` on the blob says why");
+        let text = format!("{name}: the verifier refuses the templates of {events}: `tfbc verify BLOB` shows why");
         console.error(Message::Formats, text);
     }
 }
 
-/// Says what a run counted.
-pub fn announce(console: &Console, name: &str, summary: &Summary, options: &ReportOptions) {
-    announce_damage(console, name, summary.n_damaged, summary.bytes);
-    announce_imbalance(console, name, summary.imbalance);
-    announce_refused(console, name, summary.n_refused);
-    announce_limited(console, name, summary.n_limited, options.limits);
-    announce_over_work(console, name, summary.n_over_work, options.max_work);
-    announce_lost(console, name, summary, options.tables);
+/// Prints the counts of an AIX report.
+pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: &ReportOptions) {
+    report_damage(console, name, summary.n_damaged, summary.bytes);
+    report_imbalance(console, name, summary.imbalance);
+    report_refused(console, name, summary.n_refused);
+    report_limited(console, name, summary.n_limited, options.limits);
+    report_over_work(console, name, summary.n_over_work, options.max_work);
+    report_lost(console, name, summary, options.tables);
     let counts = [
         (summary.n_truncated, Message::PastEnd, "templates read past the end of"),
         (summary.n_divided, Message::Notable, "templates divided by zero in"),

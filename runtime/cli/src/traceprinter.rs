@@ -1,12 +1,12 @@
-//! `traceprinter`: QNX's flags on our printer.
+//! `traceprinter`: QNX's flags.
 
 use super::CommonArgs;
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, threads};
 use super::overwrite;
 use super::report::SortArg;
-use super::trace::{self, Announcer};
+use super::trace::{self, Reporter};
 use clap::Args;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -16,40 +16,40 @@ use tfbc::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
 use tfbc::records::RecordSummary;
 use tfbc::report::ReportError;
 use tfbc::traceprinter::{self, Layout, LineFormat, PrintOptions};
-use tfbc_recorder::place::{self, QNX_LOG};
+use tfbc_recorder::paths::{self, QNX_LOG};
 use tfbc_vm::TextBuf;
 
 /// Flags of `traceprinter`.
 #[derive(Debug, Clone, Args)]
 #[command(about = "Print QNX kernel logs, as QNX's traceprinter does", after_help = EXAMPLES)]
 pub struct TraceprinterArgs {
-    /// The log, `-` for standard input; without it, that of tracelogger: /dev/shmem/tracebuffer.kev or your own
-    #[arg(short = 'f', value_name = "FILE", default_value_os_t = place::to_read(QNX_LOG), hide_default_value = true)]
+    /// Log; `-` is standard input. By default tracelogger's log: /dev/shmem/tracebuffer.kev or your own
+    #[arg(short = 'f', value_name = "FILE", default_value_os_t = paths::to_read(QNX_LOG), hide_default_value = true)]
     file: PathBuf,
-    /// Write to a file
+    /// Output file
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// All arguments on the event's line; without it, those of longer records have lines of their own
+    /// Print all arguments on the event's line; otherwise longer records use several lines
     #[arg(short = 'n')]
     one_line: bool,
-    /// Show header, system page and every slot in detail
+    /// Show the header, the system page and every slot in detail
     #[arg(short = 'v')]
     verbose: bool,
-    /// Text before the arguments: %c cycles, %C CPU, %e running number, %t time since the trace's start as
-    /// s.ms.us, %Z class, %z event, with flags, width and precision as in printf; `t:0x%08c CPU:%02C %-16Z:%-18z` by
-    /// default
+    /// Text before the arguments: %c cycles, %C CPU, %e running number, %t time since the start of the trace as
+    /// s.ms.us, %Z class, %z event, with flags, width and precision as in printf; default `t:0x%08c CPU:%02C
+    /// %-16Z:%-18z`
     #[arg(short = 'p', value_name = "FMT", allow_hyphen_values = true, conflicts_with = "compat")]
     format: Option<String>,
-    /// Event definitions, XML or blob, whose text takes the place of the arguments
+    /// Event definitions, XML or blob, whose text replaces the arguments
     #[arg(short = 't', value_name = "XML")]
     formats: Vec<PathBuf>,
-    /// Order of the events: `file` as they are in it, `time` by their times, across CPUs
+    /// Order of the events: `file` as in the file, `time` by time across CPUs
     #[arg(long, value_name = "ORDER", default_value = "file")]
     sort: SortArg,
-    /// Print as the tool of QNX 6.4 does, byte for byte
+    /// Print exactly what the tool of QNX 6.4 prints
     #[arg(long, value_name = "VERSION", value_parser = ["1.02"])]
     compat: Option<String>,
-    /// Threads that format, all cores without it; the output does not depend on it
+    /// Threads for formatting; all cores by default. The output does not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -68,11 +68,11 @@ Examples:
 
 impl TraceprinterArgs {
     /// Runs the command.
-    pub fn run(&self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(&self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(false, common);
         let ending = self.print(&console);
         let ending = match ending {
-            // Its own failures, too.
+            // This applies to the command's own failures, too.
             Err(failure) if self.compat.is_some() => match console.end(Err(failure)) {
                 Status::Well => Ok(Status::Well),
                 _ => Ok(Status::CompatFailed),
@@ -82,7 +82,7 @@ impl TraceprinterArgs {
         (console, ending)
     }
 
-    fn print(&self, console: &Console) -> Ending {
+    fn print(&self, console: &Console) -> CommandResult {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
@@ -106,15 +106,15 @@ impl TraceprinterArgs {
             Err(refusal) => return self.refused(console, &refusal),
         };
         let mut out = console.open(self.output.as_deref()).map_err(failed)?;
-        let mut announcer = Announcer::new(console, log.name(), log.file_size());
-        let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut announcer);
-        announcer.end();
+        let mut reporter = Reporter::new(console, log.name(), log.file_size());
+        let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut reporter);
+        reporter.end();
         let summary = printed.map_err(|error| match error {
             ReportError::Write(error) => failed(error),
-            error => Failure::Say(Message::Unreadable, format!("{}: {error}", self.file.display())),
+            error => Failure::Error(Message::Unreadable, format!("{}: {error}", self.file.display())),
         })?;
         out.into_inner().commit().map_err(failed)?;
-        let ended = self.summed_up(console, &summary);
+        let ended = self.report_counts(console, &summary);
         Ok(set.as_ref().map_or(ended, |set| ended.max(formats::loaded(set))))
     }
 
@@ -124,7 +124,7 @@ impl TraceprinterArgs {
             (Some(_), _) => Layout::Compat { one_line },
             (None, None) => Layout::Default { format: LineFormat::default(), one_line },
             (None, Some(format)) => {
-                let refused = |error| Failure::Say(Message::Usage, format!("-p: {error}"));
+                let refused = |error| Failure::Error(Message::Usage, format!("-p: {error}"));
                 Layout::Default { format: LineFormat::parse(format).map_err(refused)?, one_line }
             }
         };
@@ -133,16 +133,16 @@ impl TraceprinterArgs {
         Ok(PrintOptions { layout, verbose, sort, limits, max_work, threads })
     }
 
-    /// Says what the run counted. The tool of 6.4 knows nothing of damage, so its scripts do not either.
-    fn summed_up(&self, console: &Console, summary: &RecordSummary) -> Status {
+    /// Prints the counts of a run. The 6.4 tool does not report damage, so its layout does not either.
+    fn report_counts(&self, console: &Console, summary: &RecordSummary) -> Status {
         if summary.n_left_out > 0 {
             let n = super::count(summary.n_left_out, "event");
             console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));
         }
         let (name, limits) = (self.file.to_string_lossy(), self.limits);
-        trace::announce_limited(console, &name, summary.n_limited, limits.limits());
-        trace::announce_over_work(console, &name, summary.n_over_work, limits.max_work());
-        trace::announce_imbalance(console, &self.file.to_string_lossy(), summary.imbalance);
+        trace::report_limited(console, &name, summary.n_limited, limits.limits());
+        trace::report_over_work(console, &name, summary.n_over_work, limits.max_work());
+        trace::report_imbalance(console, &self.file.to_string_lossy(), summary.imbalance);
         let is_damaged = summary.n_damaged > 0 && self.compat.is_none();
         if is_damaged || summary.imbalance.is_some() { Status::Damaged } else { Status::Well }
     }
@@ -158,19 +158,19 @@ impl TraceprinterArgs {
         }
     }
 
-    /// Ends for a log that cannot be read. In the layout of 6.4, prints what its tool prints.
-    fn refused(&self, console: &Console, refusal: &KevRefusal) -> Ending {
+    /// Ends the command for an unreadable log. In the 6.4 layout, it prints what that tool prints.
+    fn refused(&self, console: &Console, refusal: &KevRefusal) -> CommandResult {
         let is_missing = matches!(&refusal.kind, KevRefusalKind::Io(error) if error.kind() == ErrorKind::NotFound);
-        let is_default = self.file == place::to_read(QNX_LOG);
+        let is_default = self.file == paths::to_read(QNX_LOG);
         let hint = if is_missing && is_default { ": name the log with -f" } else { "" };
         let said = format!("cannot read {}: {refusal}{hint}", self.file.display());
         if self.compat.is_none() || matches!(refusal.kind, KevRefusalKind::Io(_)) {
-            return Err(Failure::Say(Message::Unreadable, said));
+            return Err(Failure::Error(Message::Unreadable, said));
         }
         let mut text = TextBuf::new();
         let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
         super::print(console, text.as_bytes(), self.output.as_deref())?;
-        let Some(code) = code else { return Err(Failure::Say(Message::Unreadable, said)) };
+        let Some(code) = code else { return Err(Failure::Error(Message::Unreadable, said)) };
         console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
         Ok(Status::CompatFailed)
     }

@@ -1,7 +1,7 @@
-//! `trcevgrp`: event groups listed, added, changed and removed.
+//! `trcevgrp`: lists, adds, changes and removes event groups.
 
 use super::CommonArgs;
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use clap::{ArgAction, Args};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,16 +18,16 @@ use tfbc::output::{self, Output};
     after_help = AFTER_HELP
 )]
 pub struct TrcevgrpArgs {
-    /// List all groups, or these: name - description (type) "hooks"
+    /// List all groups, or the given ones: name - description (type) "hooks"
     #[arg(short = 'l')]
     list: bool,
     /// Remove groups
     #[arg(short = 'r')]
     remove: bool,
-    /// Add a group; takes -d and -h
+    /// Add a group; requires -d and -h
     #[arg(short = 'a')]
     add: bool,
-    /// Change a group; takes -d, -h or both
+    /// Change a group; requires -d, -h or both
     #[arg(short = 'u')]
     update: bool,
     /// Description of the group
@@ -36,7 +36,7 @@ pub struct TrcevgrpArgs {
     /// Hooks of the group: hh, hhh or hhhh, separated by commas or blanks
     #[arg(short = 'h', value_name = "IDS")]
     hooks: Option<String>,
-    /// File of the groups, in place of that of the environment or your own
+    /// File with the groups, instead of the one from the environment or your own
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Print help
@@ -49,10 +49,10 @@ pub struct TrcevgrpArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Groups are names for lists of hooks: trcrpt -D GROUP reports these hooks alone, -K GROUP all
-others. They are kept as SWservAt stanzas, as odmget exports them on AIX, in the file of --file,
-else of the environment variable TRCEVGRP_FILE, else in tfbc/trcevgrp of the configuration
-directory ($XDG_CONFIG_HOME or ~/.config). The reserved groups tidhk and gka are built in.
+Groups are names for lists of hooks: trcrpt -D GROUP reports only these hooks, -K GROUP all others.
+They are stored as SWservAt stanzas, as odmget exports them on AIX. The file is the one of --file,
+or of the environment variable TRCEVGRP_FILE, or tfbc/trcevgrp in the configuration directory
+($XDG_CONFIG_HOME or ~/.config). The reserved groups tidhk and gka are built in.
 
 Examples:
   trcevgrp -l                                         list all groups
@@ -61,9 +61,9 @@ Examples:
   trcevgrp -r io                                      remove it
   trcrpt -D io trace.log                              use it";
 
-/// The actions, of which there is one.
+/// Actions; exactly one is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum GroupAction {
     List,
     Remove,
     Add,
@@ -72,28 +72,28 @@ enum Action {
 
 impl TrcevgrpArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.dispatch(&console);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console) -> Ending {
+    fn dispatch(&self, console: &Console) -> CommandResult {
         let action = self.action()?;
         self.check(action)?;
         let path = self.path()?;
-        let _lock = (action != Action::List).then(|| lock(&path)).transpose()?;
+        let _lock = (action != GroupAction::List).then(|| lock(&path)).transpose()?;
         let (groups, compression) = groups::load(&path).map_err(|error| unreadable(&path, &error))?;
-        if let (Some(compression), true) = (compression, action != Action::List) {
+        if let (Some(compression), true) = (compression, action != GroupAction::List) {
             let text = format!("cannot write {}: it is compressed by {compression}: unpack it first", path.display());
-            return Err(Failure::Say(Message::Unwritable, text));
+            return Err(Failure::Error(Message::Unwritable, text));
         }
         match action {
-            Action::List => self.list(console, &groups),
-            Action::Remove => match groups.without(&self.groups) {
+            GroupAction::List => self.list(console, &groups),
+            GroupAction::Remove => match groups.without(&self.groups) {
                 Ok(bytes) => save(&path, &bytes),
                 Err(_) => {
-                    // All the names that cannot be removed are told.
+                    // All names that cannot be removed are reported.
                     let each = self.groups.iter().map(std::slice::from_ref);
                     each.filter_map(|name| groups.without(name).err()).for_each(|error| {
                         console.end(Err(refusal(&groups, &error)));
@@ -101,11 +101,11 @@ impl TrcevgrpArgs {
                     Ok(Status::Failed)
                 }
             },
-            Action::Add | Action::Update => {
+            GroupAction::Add | GroupAction::Update => {
                 let (description, hooks) = (self.description.as_deref(), self.hooks.as_deref());
                 let name = &self.groups[0];
                 let bytes = match (action, description, hooks) {
-                    (Action::Add, Some(description), Some(hooks)) => groups.with_added(name, description, hooks),
+                    (GroupAction::Add, Some(description), Some(hooks)) => groups.with_added(name, description, hooks),
                     _ => groups.with_updated(name, description, hooks),
                 };
                 save(&path, &bytes.map_err(|error| refusal(&groups, &error))?)
@@ -113,40 +113,42 @@ impl TrcevgrpArgs {
         }
     }
 
-    fn action(&self) -> Result<Action, Failure> {
+    fn action(&self) -> Result<GroupAction, Failure> {
         let given = [
-            (self.list, Action::List),
-            (self.remove, Action::Remove),
-            (self.add, Action::Add),
-            (self.update, Action::Update),
+            (self.list, GroupAction::List),
+            (self.remove, GroupAction::Remove),
+            (self.add, GroupAction::Add),
+            (self.update, GroupAction::Update),
         ];
         let given: Vec<_> = given.into_iter().filter_map(|(given, action)| given.then_some(action)).collect();
         match given[..] {
             [action] => Ok(action),
-            [] => Err(Failure::Say(Message::NoAction, String::from("no action: expected one of -l, -r, -a and -u"))),
+            [] => Err(Failure::Error(Message::NoAction, String::from("no action: expected one of -l, -r, -a and -u"))),
             _ => {
                 let text = "several actions: expected only one of -l, -r, -a and -u";
-                Err(Failure::Say(Message::SeveralActions, text.to_owned()))
+                Err(Failure::Error(Message::SeveralActions, text.to_owned()))
             }
         }
     }
 
-    /// Whether an action has the flags and names that it takes.
-    fn check(&self, action: Action) -> Result<(), Failure> {
-        let usage = |text: &str| Err(Failure::Say(Message::Usage, text.to_owned()));
+    /// Checks that an action has the flags and names that it needs.
+    fn check(&self, action: GroupAction) -> Result<(), Failure> {
+        let usage = |text: &str| Err(Failure::Error(Message::Usage, text.to_owned()));
         let (has_description, has_hooks) = (self.description.is_some(), self.hooks.is_some());
         match action {
-            Action::List | Action::Remove if has_description || has_hooks => usage("-d and -h go with -a and -u alone"),
-            Action::Remove if self.groups.is_empty() => usage("-r: expected names of event groups"),
-            Action::Add if !(has_description && has_hooks) => {
+            GroupAction::List | GroupAction::Remove if has_description || has_hooks => {
+                usage("-d and -h go with -a and -u alone")
+            }
+            GroupAction::Remove if self.groups.is_empty() => usage("-r: expected names of event groups"),
+            GroupAction::Add if !(has_description && has_hooks) => {
                 usage("-a: expected both a description (-d) and hooks (-h)")
             }
-            Action::Update if !(has_description || has_hooks) => {
+            GroupAction::Update if !(has_description || has_hooks) => {
                 usage("-u: expected a description (-d), hooks (-h) or both")
             }
-            Action::Add | Action::Update if self.groups.len() != 1 => {
+            GroupAction::Add | GroupAction::Update if self.groups.len() != 1 => {
                 let text = format!("expected one event group, found {}", self.groups.len());
-                Err(Failure::Say(Message::OneGroup, text))
+                Err(Failure::Error(Message::OneGroup, text))
             }
             _ => Ok(()),
         }
@@ -156,11 +158,11 @@ impl TrcevgrpArgs {
         self.file.clone().or_else(groups::place).ok_or_else(|| {
             let text =
                 format!("there is no home directory to keep event groups in: set {FILE_VARIABLE}, or give --file");
-            Failure::Say(Message::Usage, text)
+            Failure::Error(Message::Usage, text)
         })
     }
 
-    fn list(&self, console: &Console, groups: &Groups) -> Ending {
+    fn list(&self, console: &Console, groups: &Groups) -> CommandResult {
         let mut status = Status::Well;
         let mut text = String::new();
         if self.groups.is_empty() {
@@ -180,8 +182,8 @@ impl TrcevgrpArgs {
     }
 }
 
-/// Keeps other processes from changing the groups as long as it lives. The file may not exist yet, and is replaced by
-/// another one: it is its directory that is locked. Where the system knows no locks, nothing is kept away.
+/// Keeps other processes from changing the groups while the result lives. The directory is locked, because the file may
+/// not exist yet and is replaced by each change. Systems without locks skip this.
 fn lock(path: &Path) -> Result<Option<File>, Failure> {
     let directory = output::directory(path);
     fs::create_dir_all(directory).map_err(|error| Failure::write(&error, path.display()))?;
@@ -190,7 +192,7 @@ fn lock(path: &Path) -> Result<Option<File>, Failure> {
     Ok(opened)
 }
 
-fn save(path: &Path, bytes: &[u8]) -> Ending {
+fn save(path: &Path, bytes: &[u8]) -> CommandResult {
     let write = || -> io::Result<()> {
         let mut out = Output::open(Some(path))?;
         out.write_all(bytes)?;
@@ -200,20 +202,20 @@ fn save(path: &Path, bytes: &[u8]) -> Ending {
     Ok(Status::Well)
 }
 
-/// The groups that reports know.
+/// Loads the groups that reports use.
 pub fn load() -> Result<Groups, Failure> {
     match groups::place() {
         Some(path) => groups::load(&path).map(|(groups, _)| groups).map_err(|error| unreadable(&path, &error)),
-        None => Groups::parse(Vec::new()).map_err(|error| Failure::Say(Message::Internal, error.to_string())),
+        None => Groups::parse(Vec::new()).map_err(|error| Failure::Error(Message::Internal, error.to_string())),
     }
 }
 
-/// All groups, a line each.
+/// Lists all groups, one per line.
 pub fn listing(groups: &Groups) -> String {
     groups.all().iter().map(|group| format!("{group}\n")).collect()
 }
 
-/// The hooks of lists of groups, whose names commas or blanks separate; `None` where there are no lists.
+/// Hooks of the groups in `lists`, separated by commas or blanks; `None` if there are no lists.
 pub fn hooks(lists: &[String]) -> Result<Option<IdSet>, Failure> {
     if lists.is_empty() {
         return Ok(None);
@@ -228,10 +230,10 @@ pub fn hooks(lists: &[String]) -> Result<Option<IdSet>, Failure> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+    Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
 }
 
-/// Says what is wrong with a group; one that does not exist may be misspelt.
+/// Failure for a group error, with a suggestion for an unknown name.
 fn refusal(groups: &Groups, error: &GroupError) -> Failure {
     let names: Vec<_> = groups.all().iter().map(|group| group.name.as_str()).collect();
     let hint = match error {
@@ -249,5 +251,5 @@ fn refusal(groups: &Groups, error: &GroupError) -> Failure {
         GroupError::Empty(_) => Message::EmptyGroup,
         GroupError::BadHooks { .. } => Message::BadIdList,
     };
-    Failure::Say(message, format!("{error}{hint}"))
+    Failure::Error(message, format!("{error}{hint}"))
 }

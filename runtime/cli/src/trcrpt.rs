@@ -1,15 +1,15 @@
-//! `trcrpt`: AIX's flags on our report.
+//! `trcrpt`: AIX's flags.
 
 use super::CommonArgs;
-use super::console::{Console, Ending, Failure, Message};
+use super::console::{CommandResult, Console, Failure, Message};
+use super::context_args;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
-use super::joined::{self, Product};
-use super::known;
 use super::limits::{LimitArgs, TableArgs};
+use super::merge::{self, Product};
 use super::overwrite;
 use super::rptopts::{self, ReportSettings};
-use super::trace::{self, TraceArgs, Wanted};
+use super::trace::{self, SystemOptions, TraceArgs};
 use super::trcevgrp;
 use super::zone::ZoneArgs;
 use clap::{ArgAction, Args};
@@ -20,9 +20,9 @@ use tfbc::groups;
 use tfbc::ids::IdSet;
 use tfbc::report::ReportOptions;
 use tfbc::time_zone::TimeZone;
-use tfbc_recorder::place::{self, AIX_LOG};
+use tfbc_recorder::paths::{self, AIX_LOG};
 
-/// The format file of an AIX system.
+/// Format file of an AIX system.
 const SYSTEM_FORMATS: &str = "/etc/trcfmt";
 
 /// Flags and files of `trcrpt`.
@@ -31,78 +31,78 @@ const SYSTEM_FORMATS: &str = "/etc/trcfmt";
     disable_help_flag = true,
     about = "Write the report of AIX traces, as AIX's trcrpt does",
     after_help = EXAMPLES,
-    // Other commands resync.
+    // Other commands default to `resync`.
     mut_arg("after_damage", |arg| arg.default_value("next-entry"))
 )]
 pub struct TrcrptArgs {
-    /// Format file, source or blob, in place of /etc/trcfmt or the built-in one; later ones win, `default` is the
-    /// built-in one
+    /// Format file, source or blob, instead of /etc/trcfmt or the built-in file; later ones win. `default` is the
+    /// built-in file
     #[arg(short = 't', value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Write the report to a file
+    /// File for the report
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// No heading
+    /// Leave out the heading
     #[arg(short = 'h')]
     no_heading: bool,
     /// Only these hooks: hh, hhh or hhhh, separated by commas or blanks
     #[arg(short = 'd', value_name = "IDS")]
     only: Vec<String>,
-    /// All but these hooks
+    /// Leave out these hooks
     #[arg(short = 'k', value_name = "IDS")]
     except: Vec<String>,
-    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    /// Only the hooks of these event groups, as defined with `trcevgrp`
     #[arg(short = 'D', value_name = "GROUPS")]
     only_groups: Vec<String>,
-    /// All hooks but those of these event groups
+    /// Leave out the hooks of these event groups
     #[arg(short = 'K', value_name = "GROUPS")]
     except_groups: Vec<String>,
-    /// List the event groups; goes with no other flag
+    /// List the event groups; excludes all other flags
     #[arg(short = 'G', exclusive = true)]
     list_groups: bool,
-    /// List the ids and labels of the format files, and no report
+    /// List the ids and labels of the format files instead of a report
     #[arg(short = 'j')]
     list: bool,
-    /// Check the format files, and no report
+    /// Check the format files instead of writing a report
     #[arg(short = 'c')]
     check: bool,
-    /// Options: columns, times, pages and more; `help` lists them
+    /// Report options: columns, times, pages and more; `help` lists them
     #[arg(short = 'O', value_name = "NAME=VALUE,...")]
     options: Vec<String>,
-    /// Only events of these processes: ids, names of programs, or INTR for events at interrupt level
+    /// Only events of these processes: ids, program names, or INTR for events at interrupt level
     #[arg(short = 'p', value_name = "LIST", allow_hyphen_values = true)]
     processes: Vec<String>,
-    /// Only events of these threads; with ! ahead of the list, all but theirs
+    /// Only events of these threads; with ! before the list, of all others
     #[arg(short = 'T', value_name = "LIST", allow_hyphen_values = true)]
     threads: Vec<String>,
-    /// Only events from this date on, in local time (TZ): month, day, hour, minute, second, year
+    /// Only events from this date, in local time (TZ): month, day, hour, minute, second, year
     #[arg(short = 's', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
     start: Option<String>,
-    /// Only events up to this date
+    /// Only events until this date
     #[arg(short = 'e', value_name = "MMddhhmmssyy", allow_hyphen_values = true)]
     end: Option<String>,
-    /// Names of system calls by address, as trcnm lists them
+    /// List of system call names by address, from trcnm
     #[arg(short = 'n', value_name = "FILE")]
     names: Option<PathBuf>,
-    /// What the hooks tell of processes and threads, on top of the built-in table (docs/context.md)
+    /// Table of the hooks that name processes and threads, added to the built-in one (docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
     /// Only events on these CPUs, such as 0,2-3, or all
     #[arg(short = 'C', value_name = "CPUS")]
     cpus: Vec<String>,
-    /// Merge the logs into one report in the order of time
+    /// Merge the logs into one report, ordered by time
     #[arg(short = 'm')]
     merge: bool,
-    /// Write the chosen events as a raw stream that trcrpt reads again, and no report
+    /// Write the selected events as a raw stream that trcrpt can read, instead of a report
     #[arg(short = 'r')]
     raw: bool,
-    /// Process names and system calls: -O exec=on,svc=on
+    /// Show process names and system calls: -O exec=on,svc=on
     #[arg(short = 'x')]
     exec: bool,
-    /// Name each file that is opened; twice, also tell what it is and how much of it is reported
+    /// Print the name of each opened file; twice, also its kind and how much of it is reported
     #[arg(short = 'v', action = ArgAction::Count)]
     verbose: u8,
-    /// Show mistakes in format files without their lines
+    /// Show errors in format files without source lines
     #[arg(short = 'q')]
     terse: bool,
     /// Accepted without effect
@@ -123,12 +123,12 @@ pub struct TrcrptArgs {
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
-    /// Traces, `-` for standard input; without any, the log of `trace`: /var/adm/ras/trcfile or your own
+    /// Traces; `-` is standard input. By default the log of `trace`: /var/adm/ras/trcfile or your own
     #[arg(value_name = "TRACE", trailing_var_arg = true)]
     files: Vec<PathBuf>,
 }
 
-/// Flags that AIX's command has and this one has not.
+/// Flags of AIX's command that this command does not have.
 #[derive(Debug, Clone, Default, Args)]
 struct RefusedArgs {
     #[arg(short = 'l', hide = true)]
@@ -140,7 +140,7 @@ struct RefusedArgs {
 }
 
 impl RefusedArgs {
-    /// The first flag that was given.
+    /// First such flag on the command line.
     fn first(&self) -> Option<(char, &'static str)> {
         const COMPONENTS: &str =
             "component traces exist in AIX's kernel alone, and the layout of their directories is not public";
@@ -171,7 +171,7 @@ Examples:
 
 impl TrcrptArgs {
     /// Runs the command.
-    pub fn run(mut self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(mut self, common: CommonArgs) -> (Console, CommandResult) {
         let mut console = Console::new(true, common);
         console.terse = self.terse;
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
@@ -179,13 +179,13 @@ impl TrcrptArgs {
         }
         let unnamed = self.files.is_empty();
         if unnamed {
-            self.files.push(place::to_read(AIX_LOG));
+            self.files.push(paths::to_read(AIX_LOG));
         }
         let ending = self.dispatch(&console, unnamed);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console, unnamed: bool) -> Ending {
+    fn dispatch(&self, console: &Console, unnamed: bool) -> CommandResult {
         if self.list_groups {
             return super::print(console, trcevgrp::listing(&trcevgrp::load()?), None);
         }
@@ -215,7 +215,7 @@ impl TrcrptArgs {
         self.refuse_directories()?;
         if unnamed && !self.files[0].exists() {
             let text = no_log(&self.files[0]);
-            return Err(Failure::Say(Message::Unreadable, text));
+            return Err(Failure::Error(Message::Unreadable, text));
         }
         let options = ReportOptions {
             columns: settings.columns(),
@@ -225,18 +225,18 @@ impl TrcrptArgs {
             time_zone: zone,
             histogram: settings.histogram,
             filter,
-            context: known::context(self.context.as_deref())?,
-            names: known::names(self.names.as_deref())?,
+            context: context_args::context(self.context.as_deref())?,
+            names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
             ..ReportOptions::default()
         };
-        let wanted = Wanted {
+        let wanted = SystemOptions {
             aix: &|| Ok(options.clone()),
             kev: &|log| {
                 let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
-                Err(Failure::Say(Message::Unreadable, text))
+                Err(Failure::Error(Message::Unreadable, text))
             },
             verbose: self.verbose,
             formats: set.files(&catalog),
@@ -251,10 +251,10 @@ impl TrcrptArgs {
         };
         if self.merge || self.raw {
             inputs::refuse_output(output, &self.files, &args)?;
-            let logs = joined::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
+            let logs = merge::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
             let options = trace::chosen_files(&logs, &args, options.clone());
             let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
-            let ended = joined::run(console, logs, &options, &product, &wanted, output)?;
+            let ended = merge::run(console, logs, &options, &product, &wanted, output)?;
             return Ok(ended.max(formats::loaded(&set)));
         }
         let ended = trace::run(console, &catalog, &self.files, &args, &wanted, output)?;
@@ -263,13 +263,13 @@ impl TrcrptArgs {
 
     fn refuse(&self) -> Result<(), Failure> {
         if let Some((flag, why)) = self.refused.first() {
-            return Err(Failure::Say(Message::Unsupported, format!("flag -{flag} is refused: {why}")));
+            return Err(Failure::Error(Message::Unsupported, format!("flag -{flag} is refused: {why}")));
         }
         let is_flag = |file: &&PathBuf| file.as_os_str().len() > 1 && file.to_string_lossy().starts_with('-');
         match self.files.iter().find(is_flag) {
             Some(flag) => {
                 let text = format!("{} stands behind a file: options come before files", flag.display());
-                Err(Failure::Say(Message::OptionBehindFile, text))
+                Err(Failure::Error(Message::OptionBehindFile, text))
             }
             None => Ok(()),
         }
@@ -284,7 +284,7 @@ impl TrcrptArgs {
         overwrite::refuse([self.output.as_deref()], overwrite::files(&self.formats).chain(inputs))
     }
 
-    /// What `-O` and `-x` set, with a word about what has no meaning for the traces that are read here.
+    /// Settings of `-O` and `-x`. Warns about settings that have no effect on these traces.
     fn settings(&self, console: &Console) -> Result<ReportSettings, Failure> {
         let mut settings = ReportSettings::parse(&self.options)?;
         if self.exec {
@@ -318,7 +318,7 @@ impl TrcrptArgs {
         }
         if filter.asks_for_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
-            return Err(Failure::Say(Message::Usage, String::from(text)));
+            return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         filter.cpus = self.cpus()?;
         filter.processes = processes("-p", &self.processes)?;
@@ -326,7 +326,7 @@ impl TrcrptArgs {
         Ok(filter)
     }
 
-    /// The flags that choose events.
+    /// Flags that select events.
     fn filters(&self, settings: &ReportSettings) -> Vec<&'static str> {
         let given = [
             (!self.only.is_empty(), "-d"),
@@ -344,12 +344,12 @@ impl TrcrptArgs {
         given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
     }
 
-    /// As AIX's command does.
+    /// True if dates are ignored, as in AIX's command.
     fn ignores_dates(&self) -> bool {
         !self.cpus.is_empty()
     }
 
-    /// The CPUs of `-C`; none for all of them.
+    /// CPUs of `-C`; `None` for all.
     fn cpus(&self) -> Result<Option<Numbers>, Failure> {
         let mut cpus = Numbers::default();
         for list in self.cpus.iter().filter(|list| list.trim() != "all") {
@@ -367,7 +367,7 @@ impl TrcrptArgs {
             Some(directory) => {
                 let why = "a directory holds a component trace of AIX's kernel, whose layout is not public";
                 let text = format!("cannot read {}: {why}", directory.display());
-                Err(Failure::Say(Message::Unreadable, text))
+                Err(Failure::Error(Message::Unreadable, text))
             }
             None => Ok(()),
         }
@@ -383,10 +383,10 @@ impl TrcrptArgs {
     }
 }
 
-/// Warns of a choice of events that no event can meet.
+/// Warns about a filter that no event can match.
 fn warn_of_no_match(console: &Console, filter: &Filter) {
     if filter.leaves_nothing() {
-        console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so none is left");
+        console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so no event is left");
     }
     if let Err(text) = check_times("-O starttime", filter.from_ns, "-O endtime", filter.to_ns) {
         console.warning(Message::Notable, text);
@@ -398,17 +398,17 @@ fn warn_of_no_match(console: &Console, filter: &Filter) {
     }
 }
 
-/// What is said where no trace is named, and there is none where it would be.
+/// Message if no trace is given and the default log does not exist.
 fn no_log(own: &Path) -> String {
     let neither = if own == Path::new(AIX_LOG) { String::new() } else { format!(" and no {}", own.display()) };
     format!("no trace is named, and there is no {AIX_LOG}{neither}")
 }
 
-/// The filter of id lists; several lists of a kind add up.
+/// Filter from id lists; several lists of the same kind are combined.
 pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
     let parse = |lists: &[String]| {
         lists.iter().try_fold(IdSet::default(), |mut ids, list| {
-            ids.extend(&IdSet::parse(list).map_err(|error| Failure::Say(Message::BadIdList, error.to_string()))?);
+            ids.extend(&IdSet::parse(list).map_err(|error| Failure::Error(Message::BadIdList, error.to_string()))?);
             Ok(ids)
         })
     };
@@ -416,14 +416,14 @@ pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
     Ok(Filter { only, except: parse(except)?, ..Filter::default() })
 }
 
-/// The processes of a flag's lists, which add up.
+/// Processes from all lists of a flag.
 pub fn processes(flag: &str, lists: &[String]) -> Result<Option<Processes>, Failure> {
     let mut processes = Processes::default();
     lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| wrong(flag, &message))?;
     Ok((!lists.is_empty()).then_some(processes))
 }
 
-/// The threads of a flag's lists, which add up.
+/// Threads from all lists of a flag.
 pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure> {
     let mut threads = Threads::default();
     lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| wrong(flag, &message))?;
@@ -431,12 +431,12 @@ pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure>
 }
 
 fn wrong(flag: &str, message: &str) -> Failure {
-    Failure::Say(Message::Usage, format!("{flag}: {message}"))
+    Failure::Error(Message::Usage, format!("{flag}: {message}"))
 }
 
 fn date(flag: char, text: &str, zone: &TimeZone) -> Result<u32, Failure> {
     zone.seconds(text).ok_or_else(|| {
         let expected = "month, day, hour, minute, second and year of two digits each (MMddhhmmssyy)";
-        Failure::Say(Message::BadDate, format!("-{flag} `{text}` is no date: expected {expected}"))
+        Failure::Error(Message::BadDate, format!("-{flag} `{text}` is not a date: expected {expected}"))
     })
 }

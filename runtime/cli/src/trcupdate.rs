@@ -1,7 +1,7 @@
-//! `trcupdate`: stanzas added to a format file, replaced, deleted and taken out.
+//! `trcupdate`: adds, replaces, deletes and extracts stanzas of a format file.
 
 use super::CommonArgs;
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
 use super::limits::SourceLimitArgs;
 use super::overwrite;
@@ -10,10 +10,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::ids::IdSet;
 use tfbc::reader::Input;
-use tfbc_authoring::update::{self, Change, Fault, FormatFile, OpenError, Outcome, with_suffix};
+use tfbc_authoring::update::{self, Change, FormatFile, OpenError, UpdateFault, UpdateResult, with_suffix};
 use tfbc_grammar::Source;
 
-/// The format file of an AIX system.
+/// Format file of an AIX system.
 const SYSTEM_FORMATS: &str = "/etc/trcfmt";
 
 /// Flags and files of `trcupdate`.
@@ -23,16 +23,16 @@ const SYSTEM_FORMATS: &str = "/etc/trcfmt";
     after_help = AFTER_HELP
 )]
 pub struct TrcupdateArgs {
-    /// Replace stanzas by older ones, too
+    /// Replace stanzas even by older ones
     #[arg(short = 'o')]
     any_version: bool,
-    /// Format file, plain or packed by compress, in place of /etc/trcfmt
+    /// Format file, plain or packed by compress, instead of /etc/trcfmt
     #[arg(short = 't', value_name = "FORMAT", default_value = SYSTEM_FORMATS, hide_default_value = true)]
     format: PathBuf,
-    /// Name each file that is opened
+    /// Print the name of each opened file
     #[arg(short = 'v')]
     verbose: bool,
-    /// Write these stanzas to standard output, as they stand: hh, hhh or hhhh, separated by commas or blanks
+    /// Write these stanzas to standard output unchanged: hh, hhh or hhhh, separated by commas or blanks
     #[arg(short = 'x', value_name = "IDS")]
     ids: Option<String>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ The update is read from FILE.trc:
   + 010 1.1 L=APPL \"LABEL\" \\
       X4                     add this stanza, or replace the one of hook 010
   - 020                      delete the stanza of hook 020
-  # text                     comment; also with * in place of #
+  # text                     comment; * works like #
 
 A stanza replaces one of the same or an older version. The whole resulting format file is compiled
 before anything is written; if anything is wrong, it is left as it was. FILE.undo.trc takes the
@@ -63,13 +63,13 @@ Examples:
 
 impl TrcupdateArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.dispatch(&console);
         (console, ending)
     }
 
-    fn dispatch(&self, console: &Console) -> Ending {
+    fn dispatch(&self, console: &Console) -> CommandResult {
         let ids = self.ids.as_deref().map(id_words).transpose()?;
         self.refuse_outputs()?;
         let format = FormatFile::open(&self.format, &self.limits.limits()).map_err(|error| self.unreadable(&error))?;
@@ -84,7 +84,8 @@ impl TrcupdateArgs {
         Ok(status)
     }
 
-    /// Refuses an undo file that is the format file or the update file, and a format file that is the update file.
+    /// Refuses an undo file that is also the format file or update file, and a format file that is also the update
+    /// file.
     fn refuse_outputs(&self) -> Result<(), Failure> {
         let Some(update) = &self.update else { return Ok(()) };
         let (undo, packed) = (with_suffix(update, ".undo.trc"), with_suffix(&self.format, ".Z"));
@@ -93,13 +94,13 @@ impl TrcupdateArgs {
         overwrite::refuse([Some(&*self.format), Some(&packed)], [&*update])
     }
 
-    fn apply(&self, console: &Console, format: FormatFile, update: &Path) -> Ending {
+    fn apply(&self, console: &Console, format: FormatFile, update: &Path) -> CommandResult {
         let path = with_suffix(update, ".trc");
         let source = read_update(&path, self.limits.limits().source)
             .map_err(|error| unreadable_update(update, &path, &error))?;
         self.name(console, &path);
         let undo = with_suffix(update, ".undo.trc");
-        let Outcome { problems, findings, change, n_bystanders } =
+        let UpdateResult { problems, findings, change, n_bystanders } =
             update::apply(format.source(), source, self.any_version, self.limits.limits());
         for problem in problems {
             let text = format!("{}:{}: {}", path.display(), problem.line, problem.fault);
@@ -120,17 +121,17 @@ impl TrcupdateArgs {
             Some(change) => self.write(console, &format, &undo, &change),
             None => {
                 let text = format!("{} is left as it was", format.path().display());
-                Err(Failure::Say(Message::NotUpdated, text))
+                Err(Failure::Error(Message::NotUpdated, text))
             }
         }
     }
 
-    fn write(&self, console: &Console, format: &FormatFile, undo: &Path, change: &Change) -> Ending {
+    fn write(&self, console: &Console, format: &FormatFile, undo: &Path, change: &Change) -> CommandResult {
         let path = format.path();
         self.name(console, undo);
         let failed = |path: &Path, error| Failure::write(&error, path.display());
         let new = format.replacement(&change.format).map_err(|error| failed(path, error))?;
-        // The way back is there before the way is taken.
+        // The undo file must be complete before the format file changes.
         let back = update::staged(undo, &change.undo).map_err(|error| failed(undo, error))?;
         match format.is_unchanged() {
             Ok(true) => back.commit_durably().map_err(|error| failed(undo, error))?,
@@ -165,20 +166,20 @@ impl TrcupdateArgs {
             OpenError::Io(_) => Message::Unreadable,
             OpenError::Other(_) | OpenError::TooLarge(_) => Message::Formats,
         };
-        Failure::Say(message, text)
+        Failure::Error(message, text)
     }
 }
 
-/// The words of a list, each with the ids that it stands for.
+/// Words of a list, each with its ids.
 fn id_words(list: &str) -> Result<Vec<(String, IdSet)>, Failure> {
-    let refused = |error: tfbc::ids::IdListError| Failure::Say(Message::BadIdList, error.to_string());
-    // The whole list goes first: positions in messages count from its start.
+    let refused = |error: tfbc::ids::IdListError| Failure::Error(Message::BadIdList, error.to_string());
+    // The whole list is parsed first, so that positions in messages count from its start.
     IdSet::parse(list).map_err(refused)?;
     let words = list.split([',', ' ', '\t']).filter(|word| !word.is_empty());
     words.map(|word| Ok((word.to_owned(), IdSet::parse(word).map_err(refused)?))).collect()
 }
 
-fn extract(console: &Console, format: &FormatFile, words: &[(String, IdSet)]) -> Ending {
+fn extract(console: &Console, format: &FormatFile, words: &[(String, IdSet)]) -> CommandResult {
     let mut status = Status::Well;
     let mut all = IdSet::default();
     let known = update::ids(format.source());
@@ -211,17 +212,17 @@ fn unreadable_update(given: &Path, path: &Path, error: &io::Error) -> Failure {
     } else {
         String::new()
     };
-    Failure::Say(Message::Unreadable, format!("cannot read {}: {error}{hint}", path.display()))
+    Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{hint}", path.display()))
 }
 
-fn message(fault: &Fault) -> Message {
+fn message(fault: &UpdateFault) -> Message {
     match fault {
-        Fault::NoMagic { .. } | Fault::BadLine { .. } => Message::BadFormat,
-        Fault::BadId { .. } => Message::BadHookId,
-        Fault::BadVersion { .. } => Message::BadVersion,
-        Fault::Older { .. } => Message::OlderVersion,
-        Fault::Missing { .. } => Message::NoSuchStanza,
-        Fault::Repeated { .. } => Message::DuplicateId,
-        Fault::RepeatedMagic | Fault::Swallowed | Fault::Changed => Message::Notable,
+        UpdateFault::NoMagic { .. } | UpdateFault::BadLine { .. } => Message::BadFormat,
+        UpdateFault::BadId { .. } => Message::BadHookId,
+        UpdateFault::BadVersion { .. } => Message::BadVersion,
+        UpdateFault::Older { .. } => Message::OlderVersion,
+        UpdateFault::Missing { .. } => Message::NoSuchStanza,
+        UpdateFault::Repeated { .. } => Message::DuplicateId,
+        UpdateFault::RepeatedMagic | UpdateFault::Swallowed | UpdateFault::Changed => Message::Notable,
     }
 }

@@ -1,6 +1,6 @@
-//! `tfbc watch`: the report of some events, again after every save.
+//! `tfbc watch`: prints the report of some events again after every save.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use clap::Args;
@@ -14,62 +14,62 @@ use tfbc_authoring::render;
 use tfbc_authoring::watch::{CLEAR, Saves};
 use tfbc_grammar::Severity;
 
-/// Events that are shown where nothing else is said.
+/// Default number of events.
 const FIRST: u64 = 25;
 
 /// Flags of `tfbc watch`.
 #[derive(Debug, Clone, Args)]
 pub struct WatchArgs {
-    /// Format file, source or blob; later ones win, `default` is the built-in one
+    /// Format file, source or blob; later ones win. `default` is the built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Only these events, as `tfbc report --only` takes them
+    /// Only these events, as for `tfbc report --only`
     #[arg(long, value_name = "IDS")]
     only: Option<String>,
-    /// All but these events
+    /// Leave out these events
     #[arg(long, value_name = "IDS")]
     except: Option<String>,
-    /// Only events that a template of the given files formats
+    /// Only events that have a template in the given files
     #[arg(long)]
     defined: bool,
-    /// Leave out so many of the events that are chosen
+    /// Number of selected events to skip
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     skip: u64,
-    /// Show so many of them
+    /// Number of events to show
     #[arg(long, value_name = "N", default_value_t = FIRST, allow_negative_numbers = true)]
     first: u64,
-    /// From this time on, in seconds
+    /// From this time, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     from: Option<u64>,
-    /// Up to this time, in seconds
+    /// Until this time, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     until: Option<u64>,
-    /// Columns, as `tfbc report --columns` takes them; AIX: id,text, QNX: class,id,data
+    /// Columns, as for `tfbc report --columns`; default for AIX id,text, for QNX class,id,data
     #[arg(long, value_name = "LIST")]
     columns: Option<String>,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Format files, and behind them the trace
+    /// Format files, followed by the trace
     #[arg(value_name = "FORMAT… TRACE", required = true)]
     paths: Vec<PathBuf>,
 }
 
 impl WatchArgs {
-    /// Runs the command: to the end of its output, or until it is ended.
-    pub fn run(&self, console: &Console) -> Ending {
-        let (trace, more) = self.paths.split_last().ok_or(Failure::Said)?;
+    /// Runs until its output is closed or the command is interrupted.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        let (trace, more) = self.paths.split_last().ok_or(Failure::AlreadyReported)?;
         let formats: Vec<PathBuf> = self.formats.iter().chain(more).cloned().collect();
         if formats.is_empty() {
             let text = String::from("no format file: give it before the trace, as in `tfbc watch my.trcfmt boot.trc`");
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         }
         if let Some(path) = formats.iter().chain([trace]).find(|path| *path == Path::new("-")) {
             let text = format!("`{}`: standard input cannot be watched", path.display());
-            return Err(Failure::Say(Message::Usage, text));
+            return Err(Failure::Error(Message::Usage, text));
         }
-        check_times("--from", self.from, "--until", self.until).map_err(|text| Failure::Say(Message::Usage, text))?;
+        check_times("--from", self.from, "--until", self.until).map_err(|text| Failure::Error(Message::Usage, text))?;
         let load = self.language.options()?;
         let slice = Slice {
             trace: trace.clone(),
@@ -103,10 +103,10 @@ impl WatchArgs {
     }
 }
 
-/// What is shown between two saves.
+/// State of one round between two saves.
 struct Round<'c> {
     console: &'c Console,
-    /// Whether it is a terminal, which is cleared.
+    /// True if the output is a terminal, which is cleared.
     shows: bool,
     n: u64,
     last_good: Option<String>,
@@ -166,7 +166,7 @@ impl Round<'_> {
             .map_err(|error| Failure::write(&error, "standard output"))
     }
 
-    /// Errors first, since a screen shows the top.
+    /// Errors come first, because a full screen shows only the top.
     fn findings(&self, findings: &Findings, text: &mut String) {
         let colour = self.console.colours_output(None);
         for severity in [Severity::Error, Severity::Warning] {

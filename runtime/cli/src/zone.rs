@@ -8,13 +8,13 @@ use tfbc::time_zone::TimeZone;
 /// Flags of the commands that show dates.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ZoneArgs {
-    /// Show and take dates of AIX traces in universal time, whatever TZ says
+    /// Show and read dates of AIX traces in UTC, regardless of TZ
     #[arg(long)]
     utc: bool,
 }
 
 impl ZoneArgs {
-    /// The zone that `TZ` names, with a warning if it names none.
+    /// Time zone from `TZ`; warns if the name is unknown.
     pub fn zone(&self, console: &Console) -> TimeZone {
         let value = std::env::var_os("TZ").unwrap_or_default();
         if self.utc || value.is_empty() {
@@ -24,7 +24,8 @@ impl ZoneArgs {
         let folder = std::env::var_os("TZDIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
         TimeZone::parse(&value, folder.as_deref()).unwrap_or_else(|| {
             let expected = "expected a rule such as CET-1CEST,M3.5.0,M10.5.0/3 or the name of a zone file";
-            console.warning(Message::Notable, format!("TZ={value} is no time zone, so dates are UTC; {expected}"));
+            console
+                .warning(Message::Notable, format!("TZ={value} is not a time zone, so dates are in UTC; {expected}"));
             TimeZone::UTC
         })
     }

@@ -1,11 +1,12 @@
-//! The book (`docs/`): every page stands in its contents, every link leads somewhere, and every example does what it shows.
+//! Tests of the book (`docs/`): every page is in the table of contents, every link has a target, and every example does
+//! what it shows.
 //!
-//! A fence ` ```LANGUAGE,file=NAME ` is written to a file of that name in the page's scratch directory, where `samples/` holds
-//! copies of `runtime/samples`. A fence ` ```console ` holds `$ command` lines, each followed by all that it prints to standard output
-//! and standard error: a line `...` there stands for any lines, `[N]` at the end tells an exit status that is not 0. Other
-//! fences show what has no result of its own.
+//! A fence ` ```LANGUAGE,file=NAME ` is written to a file of that name in the page's scratch directory, where
+//! `samples/` contains copies of `runtime/samples`. A fence ` ```console ` contains `$ command` lines, each followed by
+//! its standard output and standard error. A line `...` stands for any lines, and `[N]` at the end is an exit status
+//! other than 0. Other fences are not checked.
 //!
-//! `TFBC_BOOK=update` writes what the commands print into the pages; `TFBC_BOOK=NAME` runs one page.
+//! `TFBC_BOOK=update` writes the commands' output into the pages; `TFBC_BOOK=NAME` runs one page.
 
 #![cfg(unix)]
 
@@ -24,11 +25,11 @@ fn pages() -> Vec<String> {
     names(&docs()).into_iter().filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect()
 }
 
-/// A fenced block: what stands behind its opening marks, and the lines between the marks.
+/// A fenced block: the text after its opening marks, and the lines between the marks.
 struct Fence<'p> {
     info: &'p str,
     lines: Vec<&'p str>,
-    /// The numbers of these lines in the page, the first being 0.
+    /// Line numbers in the page, from 0.
     at: Range<usize>,
 }
 
@@ -54,11 +55,11 @@ fn fences(page: &str) -> Vec<Fence<'_>> {
     found
 }
 
-/// Where a page's commands run.
+/// Directory in which a page's commands run.
 struct Scratch {
     directory: tempfile::TempDir,
     path: String,
-    /// Where librts is, for a page that compiles C programs with it.
+    /// Prefix of librts, for pages that compile C programs.
     librts: Option<PathBuf>,
 }
 
@@ -81,7 +82,7 @@ impl Scratch {
         fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     }
 
-    /// What a command prints, and its exit status where it is not 0.
+    /// Output of a command, with its exit status unless that is 0.
     fn run(&self, command: &str) -> String {
         let installed = |part: &str| self.librts.as_ref().map_or(PathBuf::new(), |prefix| prefix.join(part));
         let output = Command::new("bash")
@@ -113,7 +114,7 @@ impl Scratch {
     }
 }
 
-/// Whether a text reads as a page shows it; a line `...` there stands for any lines.
+/// True if a text matches what a page shows; a line `...` matches any lines.
 fn is_as_shown(shown: &[&str], text: &[&str]) -> bool {
     let Some((first, rest)) = shown.split_first() else { return text.is_empty() };
     if *first == "..." {
@@ -122,12 +123,12 @@ fn is_as_shown(shown: &[&str], text: &[&str]) -> bool {
     text.split_first().is_some_and(|(line, text)| line == first && is_as_shown(rest, text))
 }
 
-/// The lines of a `console` fence as they should be.
+/// Expected lines of a `console` fence.
 fn replay(scratch: &Scratch, fence: &Fence<'_>) -> Vec<String> {
     assert!(fence.lines.first().is_some_and(|line| line.starts_with("$ ")), "a console fence begins with a command");
     let mut lines = Vec::new();
     for part in fence.lines.chunk_by(|_, next| !next.starts_with("$ ")) {
-        // A command goes on behind a `\`.
+        // A command continues after a `\`.
         let n_command = 1 + part.iter().take_while(|line| line.ends_with('\\')).count();
         let (command, shown) = part.split_at(n_command.min(part.len()));
         let text = scratch.run(&command.join("\n")[2..]);
@@ -138,7 +139,7 @@ fn replay(scratch: &Scratch, fence: &Fence<'_>) -> Vec<String> {
     lines
 }
 
-/// The page as it should be.
+/// Expected text of a page.
 fn played(page: &str) -> String {
     let mut scratch = Scratch::new();
     if page.contains("-l rts") {
@@ -155,7 +156,7 @@ fn played(page: &str) -> String {
             shift += new.len() as isize - n_old as isize;
             lines.splice(at..at + n_old, new);
         } else {
-            // Rust is compiled, or compiled and run, by the package that the page is of.
+            // Rust examples are compiled and run by the package that the page belongs to.
             let known = ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run"];
             assert!(known.contains(&fence.info), "line {}: `{}` is no kind of fence", fence.at.start, fence.info);
         }
@@ -203,7 +204,7 @@ fn every_example_does_what_it_shows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The targets of the links in a text.
+/// Targets of the links in a text.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
 }

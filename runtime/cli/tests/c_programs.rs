@@ -1,4 +1,5 @@
-//! C programs and `librts`: the examples and small programs are compiled as a user does, and their traces are formatted.
+//! Tests of C programs with `librts`: examples and small programs are compiled as users do, and their traces are
+//! formatted.
 #![cfg(target_os = "linux")]
 
 use crate::common::{collected, program, root};
@@ -9,18 +10,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How a program takes librts.
+/// Ways to link librts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// `-l rts`, and a program that may lie anywhere.
+    /// `-l rts`, with a position-independent program.
     Shared,
-    /// `-l rts`, and a program with addresses of its own.
+    /// `-l rts`, with a program at fixed addresses.
     Fixed,
     /// `librts.a`.
     Static,
 }
 
-/// A directory of its own for one test, with its own shared memory and default logs.
+/// Directory for one test, with its own shared memory and default logs.
 struct Bench(TempDir);
 
 impl Bench {
@@ -54,13 +55,13 @@ impl Bench {
         well(self.command(name).args(args))
     }
 
-    /// What a command that fails says, and its status.
+    /// Error message and status of a command that fails.
     fn fails(&self, name: &str, args: &[&str]) -> (String, i32) {
         let (_, err, status) = collected(self.command(name).args(args).output().unwrap());
         (err, status)
     }
 
-    /// Compiles a program as a user does: with what pkg-config says, where it is there.
+    /// Compiles a program as users do, with pkg-config if it is installed.
     fn compile(&self, source: &Path, name: &str, link: Link) {
         let prefix = PREFIX.path();
         let mut cc = Command::new("cc");
@@ -78,7 +79,7 @@ impl Bench {
         root().join("examples/c").join(name)
     }
 
-    /// Compiles and runs a program with the given statements, and gives what it prints.
+    /// Compiles and runs a program with these statements; returns its output.
     fn program(&self, statements: &str, link: Link) -> String {
         let text = format!(
             "#include <errno.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
@@ -89,7 +90,7 @@ impl Bench {
         self.run("program", &[])
     }
 
-    /// The report of a trace: ids and texts alone.
+    /// Ids and texts of a trace's report.
     fn report(&self, formats: &str, args: &[&str]) -> Vec<String> {
         let formats = self.write("formats.trcfmt", formats);
         let mut command = self.command("tfbc");
@@ -106,7 +107,7 @@ impl Bench {
     }
 }
 
-/// Numbers behind each place where `before` stands.
+/// Numbers after each `before`.
 fn numbers(text: &str, before: &str) -> Vec<u64> {
     let number = |rest: &str| {
         let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -115,7 +116,7 @@ fn numbers(text: &str, before: &str) -> Vec<u64> {
     text.split(before).skip(1).map(number).collect()
 }
 
-/// Waits for something that a process beside this one does.
+/// Waits until another process has done something.
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -139,7 +140,7 @@ fn the_five_steps_of_the_manual() {
         let lines: Vec<_> = report.lines().filter(|line| line.contains("USER EVENT - HKWD_USER1")).collect();
         assert_eq!(lines.len(), 10);
         assert!(lines.iter().all(|line| line.starts_with("010 sample")), "{report}");
-        // The first round has no last one.
+        // The first round follows no other.
         let rounds: Vec<_> =
             report.lines().filter(|line| line.contains("The elapsed time of the last loop =")).collect();
         assert_eq!(rounds.len(), 10);
@@ -176,7 +177,7 @@ fn threads_and_channels() {
     assert_eq!(names, expected.collect::<Vec<_>>());
 }
 
-/// `tracelogger` beside a test, until it is interrupted.
+/// Runs `tracelogger` during a test, until it is interrupted.
 fn logger(bench: &Bench, args: &[&str]) -> Child {
     let mut command = bench.command("tracelogger");
     let child = command.args(["-n", "0"]).args(args).stderr(Stdio::piped()).spawn().unwrap();
@@ -236,13 +237,13 @@ fn hooks_have_the_width_of_their_arguments() {
     let formats = "010 1.0 L=APPL \"\" $HOOKENV \"/\" $HL%D4\n";
     let report = bench.report(formats, &["out.trc"]);
     let shapes: Vec<_> = report.iter().filter_map(|line| line.strip_prefix("010 ")).collect();
-    // The width, and the bytes of the words.
+    // The hook's width, and the bytes of its words.
     let expected = [
         "32 /0", "32 /4", "64 /8", "32 /20", "64 /16", "32 /20", "64 /40", "64 /8", "64 /24", "64 /8", "32 /0",
         "32 /4", "64 /40", "64 /16", "64 /32", "32 /20", "64 /40", "32 /0",
     ];
     assert_eq!(shapes, expected);
-    // Four digits need a 64-bit hook.
+    // A four-digit id needs a 64-bit hook.
     assert_eq!(bench.report("F5F1 1.0 L=APPL \"\" $HOOKENV\n", &["out.trc"]).pop().unwrap(), "F5F1 64");
 }
 
@@ -356,7 +357,8 @@ fn functions_of_qnx_refuse_what_is_none() {
     assert_eq!(said, "0 0\n1\n1\n1\n4 3 4096 1 -1 0 0 0 0");
 }
 
-/// Records 20000 events while a signal handler records, too; its child does the same, and its grandchild runs another program.
+/// Records 20000 events while a signal handler records too. Its child does the same, and its grandchild runs another
+/// program.
 const FAMILY: &str = "\
 #define _GNU_SOURCE
 #include <signal.h>
@@ -411,8 +413,8 @@ fn children_programs_and_signal_handlers_record() {
     assert!(report.iter().filter(|line| line.starts_with("040")).all(|line| line == "040 S 14"));
 }
 
-/// Records 1 in its first thread, 2 in a thread that runs from the start, 3 in a later thread, 4 in a child process and 5 in
-/// a child of that, each after a line on standard input.
+/// Records 1 in its first thread, 2 in a thread that runs from the start, 3 in a later thread, 4 in a child process and
+/// 5 in that child's child, each after a line on standard input.
 const RELATIVES: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -465,7 +467,7 @@ int main(void) {
 }
 "#;
 
-/// Numbers that the program recorded while `trace` ran with flags, in which `PID` stands for its process.
+/// Numbers that the program recorded while `trace` ran with these flags; `PID` stands for its process.
 fn relatives(bench: &Bench, flags: &[&str]) -> Vec<String> {
     let mut program = bench.command("relatives").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut ready = [0; 6];
@@ -515,10 +517,10 @@ fn each_cpu_has_a_log_of_its_own() {
         let n_cpus = (0..).take_while(|cpu| bench.path(&format!("my.trc-{cpu}")).exists()).count();
         assert!(n_cpus > 0);
         assert_eq!((0..n_cpus).map(of_cpu).sum::<usize>(), 5, "{flags:?}");
-        // The CPU of an event is that of its file.
+        // Each event is in the file of its CPU.
         let cpus = bench.run("tfbc", &["report", "--no-heading", "--only", "010", "--columns", "cpu,id", "my.trc"]);
         assert!(cpus.lines().all(|line| line.starts_with(|first: char| first.is_ascii_digit())), "{cpus}");
-        // The base file has no events of its own.
+        // The base file contains no program events.
         assert_eq!(
             bench.run("trcrpt", &["-h", "-O", "ids=on,timestamp=3", "-d", "001,002", "my.trc"]).lines().count(),
             2

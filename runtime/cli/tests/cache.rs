@@ -1,10 +1,10 @@
-//! Compiled format files that are kept from run to run.
+//! Tests of the cache of compiled format files.
 
 use crate::common::command;
 use std::fs;
 use std::path::Path;
 
-/// Format file of some 90 KB in which hook 102 says `word`.
+/// Format file of about 90 KB in which hook 102 prints `word`.
 fn formats(word: &str) -> String {
     let stanza = |id: u32| format!("{id:03X} 1.0 L=KERN \"HOOK {id:03X}\" \"first=\" X4 \"second=\" X4\n");
     let others: String = (0x200..0x900).map(stanza).collect();
@@ -29,7 +29,7 @@ fn the_second_run_uses_what_the_first_compiled() {
     let kept = crate::common::names(&cache);
     assert_eq!(kept.len(), 1);
     assert_eq!(report(path, &[]), first);
-    // A blob of another file in its place shows that it is used.
+    // A blob of another file in its place shows that the cache is used.
     let file = cache.join(&kept[0]);
     let original = fs::read(&file).unwrap();
     fs::write(path.join("other.trcfmt"), formats("OTHER")).unwrap();
@@ -38,13 +38,13 @@ fn the_second_run_uses_what_the_first_compiled() {
     fs::copy(path.join("other.tfbc"), &file).unwrap();
     assert!(report(path, &[]).0.contains("OTHER"));
     assert_eq!(report(path, &["--no-cache"]), first);
-    // What is no blob is compiled anew.
+    // An invalid blob is compiled again.
     for damaged in [&original[..original.len() / 2], b"", b"text"] {
         fs::write(&file, damaged).unwrap();
         assert_eq!(report(path, &[]), first);
         assert_eq!(fs::read(&file).unwrap(), original);
     }
-    // Other sources and settings have places of their own.
+    // Other sources and settings have separate cache entries.
     fs::write(path.join("big.trcfmt"), formats("SECOND")).unwrap();
     assert!(report(path, &[]).0.contains("SECOND"));
     report(path, &["--dialect", "hex=lower"]);
@@ -76,7 +76,7 @@ fn a_directory_that_cannot_be_written_is_no_error() {
     assert!(text.contains("HOOK") || text.contains('A'));
 }
 
-/// A cache as the first run leaves it, and the place of its blob.
+/// A cache after the first run, and the path of its blob.
 #[cfg(unix)]
 fn filled(path: &Path) -> std::path::PathBuf {
     fs::write(path.join("big.trcfmt"), formats("FIRST")).unwrap();
@@ -92,7 +92,7 @@ fn files_of_the_user_stay_in_a_folder_that_is_named_as_the_cache() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let blob = filled(path);
-    // More than the cache keeps, all of it older than any of its own.
+    // More entries than the cache keeps, all older than its own.
     let others = ["mine.tfbc", "other.tfbc", "0000000000000000000000000000000000000000000000000000000000000000.tfbc"];
     for name in others {
         let file = fs::File::create(path.join("cache").join(name)).unwrap();
@@ -118,7 +118,7 @@ fn only_the_user_may_reach_the_folder() {
     let cache = path.join("cache");
     let blob = filled(path);
     assert_eq!(fs::metadata(&cache).unwrap().permissions().mode() & 0o7777, 0o700);
-    // A blob of another file tells whether it is used.
+    // A blob of another file shows whether the cache is used.
     fs::write(path.join("other.trcfmt"), formats("OTHER")).unwrap();
     let mut compile = command("tfbc");
     compile.current_dir(path).args(["compile", "other.trcfmt", "-o", "other.tfbc"]).assert().success();
@@ -131,7 +131,7 @@ fn only_the_user_may_reach_the_folder() {
         assert_eq!(text.contains("OTHER"), is_used, "{mode:o}");
         assert!(fs::read(&blob).unwrap() == other, "{mode:o}");
     }
-    // A link to a folder may lead anywhere.
+    // A link to a directory could lead anywhere.
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o700)).unwrap();
     fs::rename(&cache, path.join("elsewhere")).unwrap();
     symlink("elsewhere", &cache).unwrap();
@@ -147,7 +147,7 @@ fn altered_blobs_are_compiled_anew() {
     let blob = filled(path);
     let original = fs::read(&blob).unwrap();
     let first = report(path, &[]);
-    // Text that no rule of the verifier looks at.
+    // Text that no verifier rule checks.
     let at = original.windows(5).position(|bytes| bytes == b"FIRST").unwrap();
     let mut altered = original.clone();
     altered[at..at + 5].copy_from_slice(b"FALSE");
@@ -166,7 +166,7 @@ fn pipes_and_links_in_the_place_of_a_blob_are_left_alone() {
     let first = report(path, &[]);
     fs::remove_file(&blob).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&blob).status().unwrap().success());
-    // A command that opened the pipe would wait forever.
+    // A command that opened the pipe would block forever.
     assert_eq!(report(path, &[]), first);
     assert!(fs::symlink_metadata(&blob).unwrap().file_type().is_fifo());
     fs::remove_file(&blob).unwrap();
@@ -184,7 +184,7 @@ fn a_refused_template_is_marked_and_counted() {
     let mut compile = command("tfbc");
     compile.current_dir(path).args(["compile", "big.trcfmt", "-o", "big.tfbc"]).assert().success();
     let mut blob = fs::read(path.join("big.tfbc")).unwrap();
-    // The instruction that carries the text of hook 102: its opcode becomes one that there is not.
+    // The instruction with the text of hook 102 gets an undefined opcode.
     let at = blob.windows(4).position(|bytes| bytes == b"GOOD").unwrap();
     let code = u32::from_le_bytes(*blob[36..].first_chunk().unwrap()) as usize;
     let start = code + (at - code) / 32 * 32;

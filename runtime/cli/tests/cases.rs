@@ -1,4 +1,4 @@
-//! The published cases through the command, in source and in compiled form.
+//! Published cases through the command, with source and compiled format files.
 
 use crate::common::command;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ fn cases() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../snapshots/data/aix")
 }
 
-/// Standard output and exit status of a report in the directory of the cases, where `$LOGFILE` is the bare name.
+/// Standard output and exit status of a report in the directory of the cases, so that `$LOGFILE` is the bare name.
 fn trcrpt(format: &str, stream: &str) -> (Vec<u8>, i32) {
     let mut command = command("trcrpt");
     let output = command.args(["-h", "-O", "ids=off,timestamp=3", "-t", format, stream]).current_dir(cases());

@@ -1,4 +1,4 @@
-//! Kept texts are insta's: it takes ours, and we take what it writes.
+//! Compatibility with insta: it accepts our snapshots, and we read the ones it writes.
 
 use crate::common::{command, run};
 use assert_cmd::Command;
@@ -11,7 +11,7 @@ fn test(folder: &Path, flags: &[&str]) -> i32 {
     run(command).2
 }
 
-/// What a case with awkward texts prints: quotes, backslashes, blanks at the end, lines that look like a head.
+/// Output of a case with difficult text: quotes, backslashes, trailing blanks, lines that look like a header.
 const TEXT: &str = "==== \"quoted\": a # b\nA \"x\" \\ \t\n---\nsource: y  \n\n==== event 2\nB";
 
 fn folder() -> tempfile::TempDir {
@@ -25,8 +25,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Whether insta finds `text` in the folder's kept file. It is asked in a process of its own: where `CI` is set, it would
-/// not write what it found instead.
+/// True if insta finds `text` in the kept file. It runs in a separate process, because it does not write new snapshots
+/// if `CI` is set.
 fn insta_takes(folder: &Path, text: &str) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "cases_insta::insta_asserts", "--ignored"]).env("INSTA_UPDATE", "new");
@@ -48,9 +48,9 @@ fn insta_takes_what_we_accept() {
     let folder = folder();
     assert_eq!(test(folder.path(), &["--update"]), 0);
     assert!(insta_takes(folder.path(), TEXT));
-    // It is not that it takes anything.
+    // insta does reject other text.
     assert!(!insta_takes(folder.path(), &TEXT.replace('A', "C")));
-    // That left what insta wants to be accepted; its own `.snap.new` is read as one of ours.
+    // That created insta's own `.snap.new`, which is read as one of ours.
     let pending = fs::read_to_string(folder.path().join("a.case.snap.new")).unwrap();
     assert!(pending.contains("==== \"quoted\": a # b\nC \"x\""), "{pending}");
     assert_eq!(test(folder.path(), &[]), 0);
@@ -60,7 +60,7 @@ fn insta_takes_what_we_accept() {
 fn we_take_what_insta_accepts() {
     let folder = folder();
     assert_eq!(test(folder.path(), &[]), 1);
-    // `cargo insta accept` reads the pending file and writes its text under the head that it read.
+    // `cargo insta accept` reads the pending file and writes its text under the header that it read.
     let pending = fs::read_to_string(folder.path().join("a.case.snap.new")).unwrap();
     let head = "---\nsource: a.case.toml\nexpression: \"a b: c.trcfmt\"\n---\n";
     assert_eq!(pending, format!("{head}{TEXT}\n"));

@@ -1,4 +1,4 @@
-//! `tfbc test` as a user runs it: case files, kept texts, decisions, reports.
+//! Tests of `tfbc test`: case files, snapshots, decisions, reports.
 
 use crate::common::{Log, event64, factors64, names, run};
 use assert_cmd::Command;
@@ -20,7 +20,7 @@ hex = \"010a0000 00000000\"
 ";
 const TEXT: &str = "==== a door opens\nSENSOR door open\n\n==== event 2\nSENSOR door shut\n";
 
-/// A directory with a format file and a case file.
+/// Directory with a format file and a case file.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(&folder, "sensor.trcfmt", SENSOR);
@@ -50,7 +50,7 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name)
 }
 
-/// The kept text without its head.
+/// Accepted text without its header.
 fn kept(folder: &TempDir, name: &str) -> String {
     let text = read(folder, name);
     text.splitn(3, "---\n").nth(2).unwrap().to_owned()
@@ -85,7 +85,7 @@ fn a_changed_text_is_shown_with_what_was_accepted() {
     assert!(out.contains("\n-SENSOR door shut\n+SENSOR door closed\n") && !out.contains("-SENSOR door open"), "{out}");
     assert!(err.contains("0 passed, 1 changed"), "{err}");
     assert_eq!(kept(&folder, "door.case.snap"), TEXT);
-    // What waits goes away when the template is as it was.
+    // The pending text is removed when the template is restored.
     write(&folder, "sensor.trcfmt", SENSOR);
     assert_eq!(test(&folder, &[]).2, 0);
     assert_eq!(names(folder.path()), ["door.case.snap", "door.case.toml", "sensor.trcfmt"]);
@@ -97,7 +97,7 @@ fn only_what_was_shown_is_accepted() {
     test(&folder, &["--update"]);
     write(&folder, "sensor.trcfmt", &SENSOR.replace("shut", "closed"));
     test(&folder, &[]);
-    // The template changes once more: nobody has seen that text.
+    // The template changes again, so nobody has seen the pending text.
     write(&folder, "sensor.trcfmt", &SENSOR.replace("shut", "locked"));
     let (out, _, status) = test(&folder, &["--accept"]);
     assert_eq!(status, 1);
@@ -183,14 +183,14 @@ fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
         out + &err
     };
     let shown = wrong(&CASE.replace("hex = \"010a0000 00000000\"", "hexa = \"00\""));
-    assert!(shown.contains("error[K02]: there is no key `hexa` here\n --> door.case.toml:9:1\n"), "{shown}");
+    assert!(shown.contains("error[K02]: unknown key `hexa`\n --> door.case.toml:9:1\n"), "{shown}");
     assert!(shown.contains("did you mean `hex`?") && !shown.contains("K05"), "{shown}");
     for (text, expected) in [
         ("formats = [", "K01"),
         ("formats = []\n", "no `[[event]]`"),
         ("event = 3\n", "K03"),
         ("[[event]]\nhex = \"0\"\n", "1 hex digits, expected an even number"),
-        ("[[event]]\nhex = \"zz\"\n", "`z` is no hex digit"),
+        ("[[event]]\nhex = \"zz\"\n", "`z` is not a hex digit"),
         ("[[event]]\nhex = \"00\"\n", "expected at least the 8 of a hook word"),
         ("[[event]]\nhex = \"010a0000\"\nenv = 16\n", "`env` is 32 or 64"),
         ("[[event]]\nhex = \"010a0000\"\nenv = \"32\"\n", "`env` is a number, found a string"),
@@ -202,7 +202,7 @@ fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
         ("[[event]]\ntrace = \"nosuch.trc\"\n", "cannot read nosuch.trc"),
         ("[[event]]\nhex = \"010a000000000000\"\npid = -1\n", "`pid` is a number from 0"),
         ("[[event]]\nhex = \"010a000000000000\"\ntime = \"soon\"\n", "expected seconds"),
-        ("[[event]]\nhex = \"010a000000000000\"\nprocesses = { one = \"x\" }\n", "no process id"),
+        ("[[event]]\nhex = \"010a000000000000\"\nprocesses = { one = \"x\" }\n", "not a process id"),
         ("dialect = { level = \"LOUD\" }\n[[event]]\nhex = \"010a000000000000\"\n", "K06"),
         ("formats = \"nosuch.trcfmt\"\n[[event]]\nhex = \"010a000000000000\"\n", "nosuch.trcfmt"),
     ] {
@@ -222,7 +222,7 @@ fn errors_of_format_files_are_shown_once() {
     assert_eq!(status, 1);
     assert_eq!(err.matches("error[S07]").count(), 1, "{err}");
     assert_eq!(out.matches("its format files do not compile").count(), 2, "{out}");
-    // Warnings are told, and fail under --strict alone.
+    // Warnings are reported, and fail the run only with --strict.
     write(&folder, "sensor.trcfmt", "010 1.0 \"SENSOR\" {{ $never = 1 }}\n");
     assert_eq!(test(&folder, &["--update"]).2, 0);
     let (_, err, status) = test(&folder, &[]);
@@ -236,7 +236,7 @@ fn snapshots_without_a_case_are_named() {
     test(&folder, &["--update"]);
     write(&folder, "gone.case.snap", "---\nsource: x\n---\ntext\n");
     let (_, err, status) = test(&folder, &[]);
-    assert!(err.contains("gone.case.snap: there is no case file"), "{err}");
+    assert!(err.contains("gone.case.snap: this snapshot has no case file"), "{err}");
     assert_eq!(status, 0);
     assert_eq!(test(&folder, &["--strict"]).2, 1);
 }
@@ -306,7 +306,7 @@ fn parts_of_traces_of_both_vendors() {
     let all = report(&["--only", "106", "--columns", "id,pid,text", "shell.trc"]);
     let lines: Vec<_> = all.lines().collect();
     let expected =
-        format!("==== dispatch\n{}\n{}\n\n==== none\nnote: no event of the trace is chosen\n", lines[1], lines[2]);
+        format!("==== dispatch\n{}\n{}\n\n==== none\nnote: no event of the trace is selected\n", lines[1], lines[2]);
     assert_eq!(kept(&folder, "door.case.snap"), expected);
     let flags = ["-t", "user.xml", "--only", "USER:100", "--columns", "class,id,data", "user.kev"];
     let expected: String = report(&flags).split_inclusive('\n').take(3).collect();
@@ -337,7 +337,7 @@ fn a_first_case_file_comes_from_a_trace() {
     assert!(text.contains("formats = [\"sensor.trcfmt\", \"default\"]\n"), "{text}");
     assert!(test(&folder, &["--new", &trace]).1.contains("shell.case.toml exists"));
     assert_eq!(test(&folder, &["--update"]).2, 0);
-    // The text is that of the report.
+    // The text equals that of the report.
     let report = run(crate::common::command("tfbc")
         .args(["report", "--no-heading", "--no-cache", "--columns", "text"])
         .arg(sample("shell.trc")))
@@ -367,7 +367,7 @@ fn bytes_that_are_no_text_are_escaped_and_come_back() {
     assert_eq!(test(&folder, &[]).2, 0);
 }
 
-/// Case files and snapshots may hold anything.
+/// Case files and snapshots may contain any bytes.
 #[test]
 fn no_bytes_are_too_odd() {
     use tfbc_authoring::cases::CaseFile;

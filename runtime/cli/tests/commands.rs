@@ -1,4 +1,4 @@
-//! The commands as a user meets them: help, exit statuses, outputs that appear whole or not at all.
+//! Tests of all commands: help, exit statuses, and outputs that are written completely or not at all.
 
 use crate::common::*;
 use assert_cmd::Command;
@@ -25,7 +25,7 @@ fn sample(bits: u32) -> String {
 
 const USER: &str = "010 1.0 L=APPL \"\" \"hook = \" $D1%U4 endtimer(1,1) starttimer(1,1)\n";
 
-/// A directory with the format file `user.trcfmt` and what else is given.
+/// Directory with the format file `user.trcfmt` and the given files.
 fn directory(files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("user.trcfmt"), USER).unwrap();
@@ -413,7 +413,7 @@ fn dialect_settings_are_listed_and_checked() {
     assert_eq!((hex("hex=upper"), hex("hex=lower")), ("ABCD\n".into(), "abcd\n".into()));
 }
 
-/// A stream whose report does not fit into a pipe.
+/// Stream whose report is larger than a pipe's buffer.
 fn long_stream() -> Vec<u8> {
     let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
     stream.extend(factors64(1, 1, 1));
@@ -436,7 +436,7 @@ fn a_full_disk_is_an_error() {
         assert_eq!(status, 1, "{args:?}");
         assert!(err.starts_with("0454-903 cannot write"), "{err}");
     }
-    // Even a short text, which is written at the very end.
+    // Also for short text, which is written at the very end.
     for args in [&["report", &sample(32)][..], &["--help"], &["list"], &["explain", "S01"]] {
         let mut command = std::process::Command::new(program("tfbc"));
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -459,7 +459,7 @@ fn a_closed_pipe_ends_quietly() {
 #[cfg(unix)]
 #[test]
 fn a_failed_write_leaves_the_old_file() {
-    // A limit on file sizes fails the write in the middle, as a full disk does.
+    // A limit on file sizes makes a write fail in the middle, like a full disk.
     let directory = directory(&[("long", &long_stream()), ("out", b"old")]);
     let trcrpt = program("trcrpt");
     let script = format!("ulimit -f 10; trap '' XFSZ; {} -t user.trcfmt -o out long", trcrpt.display());
@@ -499,7 +499,7 @@ fn an_event_holds_its_hook_word() {
     }
 }
 
-/// A stamped 64-bit generic event.
+/// Stamped 64-bit generic event.
 fn generic64(id: u64, word: u64, bytes: &[u8], ticks: u64) -> Vec<u8> {
     let mut event = words64(&[0xC000_0000_0000_0000 | (bytes.len() as u64) << 32 | id << 16, word]);
     event.extend(bytes);
@@ -520,7 +520,7 @@ fn templates_may_ask_what_the_header_events_tell() {
         generic64(0x00A0, 5, &words32(&[0xC000_0211]), 5),
         generic64(0x00A0, 6, &words32(&[2]), 5),
         generic64(0x00A0, 0x13, &words32(&[1]), 5),
-        // A kind in the hook data does not count.
+        // A kind in the hook data is ignored.
         words64(&[0x8000_0010_00A0_0012, 0x0000_0009_0000_0009, 0, 0x1a2b, 5]),
     ];
     let narrow = words64(&[0xA000_0004_0100_0000, 0, 0x1a2b, 6]);
@@ -557,7 +557,7 @@ fn delta_is_the_difference_to_the_elapsed_time_shown_before() {
         let (out, ..) = run(trcrpt(&["-h", "-O", "ids=off", "-t", format, "s"]).current_dir(&directory));
         out.lines().map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
     };
-    // The factors' event has the stamp 0, so elapsed times are the stamps.
+    // The time factors' event has the stamp 0, so elapsed times equal the stamps.
     assert_eq!(delta("user.trcfmt"), ["0.001000", "0.002500", "-0.000500", "0.006000"]);
     assert_eq!(delta("x.trcfmt"), ["0.001000", "0.002000", "0.006000"]);
 }

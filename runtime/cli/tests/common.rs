@@ -1,4 +1,4 @@
-//! Commands as users run them, and traces built byte by byte.
+//! Shared by the tests: running commands, and traces built byte by byte.
 
 use assert_cmd::Command;
 use std::borrow::BorrowMut;
@@ -13,7 +13,7 @@ mod traces;
 
 pub use traces::*;
 
-/// Names besides `tfbc` that the program acts by.
+/// Names, other than `tfbc`, that the program can be called by.
 pub const NAMES: [&str; 11] = [
     "trcrpt",
     "trcupdate",
@@ -28,10 +28,10 @@ pub const NAMES: [&str; 11] = [
     "tracelogger",
 ];
 
-/// A folder with every command by its name.
+/// Directory with every command under its name.
 static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let tfbc = Path::new(env!("CARGO_BIN_EXE_tfbc"));
-    // The profiles share the folder for temporary files.
+    // All profiles share the temporary directory.
     let profile = tfbc.parent().unwrap().file_name().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(profile);
     fs::create_dir_all(&folder).unwrap();
@@ -48,27 +48,27 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// A command's file.
+/// Path of a command.
 pub fn program(name: &str) -> PathBuf {
     PROGRAMS.join(name)
 }
 
-/// A command, ready for its flags.
+/// A command, without arguments.
 pub fn command(name: &str) -> Command {
     Command::new(program(name))
 }
 
-/// The root folder of the workspace.
+/// Root directory of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A file of the test data.
+/// Path of a test data file.
 pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name)
 }
 
-/// Runs a command and returns standard output, standard error and exit status.
+/// Runs a command; returns standard output, standard error and exit status.
 pub fn run(mut command: impl BorrowMut<Command>) -> (String, String, i32) {
     let command = command.borrow_mut();
     if command.get_envs().all(|(name, _)| name != "TZ") {
@@ -77,13 +77,13 @@ pub fn run(mut command: impl BorrowMut<Command>) -> (String, String, i32) {
     collected(command.output().unwrap())
 }
 
-/// Standard output, standard error and exit status of a command that has ended.
+/// Standard output, standard error and exit status of a finished command.
 pub fn collected(output: Output) -> (String, String, i32) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr), output.status.code().unwrap())
 }
 
-/// The names in a directory, sorted.
+/// Names in a directory, sorted.
 pub fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,5 +1,4 @@
-//! What the events before tell of an event's process, thread, CPU and system call: the context table as a user meets
-//! it.
+//! Tests of the context table: the process, thread, CPU and system call of an event, derived from earlier events.
 
 use crate::common::*;
 use std::fs;
@@ -9,7 +8,7 @@ fn run(program: &str, directory: &TempDir, args: &[&str]) -> (String, String, i3
     crate::common::run(command(program).args(args).current_dir(directory))
 }
 
-/// A directory with the trace and the format file `x.trcfmt`.
+/// Directory with the trace and the format file `x.trcfmt`.
 fn directory(trace: &[u8], format: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("trace"), trace).unwrap();
@@ -17,7 +16,7 @@ fn directory(trace: &[u8], format: &str) -> TempDir {
     directory
 }
 
-/// A 64-bit stream in nanoseconds.
+/// 64-bit stream with times in nanoseconds.
 fn stream64(events: &[Vec<u8>]) -> Vec<u8> {
     let mut stream = STREAM64.to_vec();
     stream.extend(factors64(1, 1, 1));
@@ -25,7 +24,7 @@ fn stream64(events: &[Vec<u8>]) -> Vec<u8> {
     stream
 }
 
-/// The report's lines without columns, by a format file that shows what is known at 010 events.
+/// Lines of a report whose format file prints the context at 010 events.
 fn known(trace: &[u8], flags: &[&str]) -> Vec<String> {
     let format = "010 1.0 L=APPL \"\" \"pid=\" $PID \"tid=\" $TID \"cpu=\" $CPUID \"pri=\" $PRI \"svc=\" $SVC \" path=\" $EXECPATH\n";
     let files = directory(trace, format);
@@ -36,7 +35,7 @@ fn known(trace: &[u8], flags: &[&str]) -> Vec<String> {
     out.lines().map(|line| line.trim().to_owned()).collect()
 }
 
-/// A table as a user may have read it off his own templates.
+/// Table as a user might derive it from templates.
 const OWN: &str = "# my machine
 106 dispatch pid=D3 tid=D4 priority=U2@14
 134 plain exec pid=D1 path=P@24
@@ -92,7 +91,7 @@ fn words_that_nobody_has_published_are_not_read_from_foreign_traces() {
 #[test]
 fn a_table_of_ones_own_wins_hook_by_hook() {
     let trace = stream64(&[
-        // The third word stands at byte 24: a path of 8 bytes.
+        // The third word, at byte 24, is a path of 8 bytes.
         plain64(0x1340, 0, &[40, 0, u64::from_be_bytes(*b"/bin/cp\0")], 7, 1),
         user(7, 2),
         plain64(0x1060, 3, &[61, 0, 41, 8, 0], 1, 3),
@@ -126,7 +125,7 @@ fn tables_serve_hooks_of_either_width() {
     let expected =
         ["pid=40 tid=7 cpu=0 pri=0 svc= path=/usr/bin/ksh", "pid=41 tid=8 cpu=3 pri=62 svc=00000ABC path=/usr/bin/ls"];
     assert_eq!(known(&narrow, &[]), expected);
-    // A 32-bit program on a 64-bit kernel: its five words are of 4 bytes.
+    // A 32-bit program on a 64-bit kernel: its five words have 4 bytes each.
     let words: Vec<u8> = words32(&[41, 8, 62, 0, 0]);
     let mut event = words64(&[0xA000_0014_1060_0003]);
     event.extend(words);
@@ -172,7 +171,7 @@ fn the_p_code_knows_paths() {
 
 #[test]
 fn the_cpu_of_an_event_is_its_own_word_or_that_of_its_thread() {
-    // A plain event with the cpu id behind its other words.
+    // A plain event with the CPU id after its other words.
     let with_cpu = |id: u64, tid, cpu| words64(&[0x9000_0000_0000_0000 | id << 16, tid, 5, cpu]);
     let trace = stream64(&[
         with_cpu(0x1060, 7, 2),
@@ -209,7 +208,7 @@ fn all_mistakes_of_a_table_are_told_at_once() {
 
 #[test]
 fn damaged_contexts_never_stop_a_report() {
-    // Every byte of a trace full of context events, altered in turn.
+    // Changes every byte of a trace full of context events in turn.
     let trace = stream64(&[
         generic_by64(0x00A0, 0x1E, b"tfbc\0", 1, 0),
         generic_by64(0x00A0, 1, &process(40, 7, "/usr/bin/ksh"), 1, 1),

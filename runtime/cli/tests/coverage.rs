@@ -1,5 +1,5 @@
-//! What `tfbc test --coverage` says that events reach, part by part; `snapshots/tests/coverage.rs` compares it with the
-//! reference on random templates.
+//! Tests of `tfbc test --coverage`, part by part; `snapshots/tests/coverage.rs` compares it with the reference on
+//! random templates.
 
 use crate::common::{command, run};
 use std::fs;
@@ -9,7 +9,7 @@ use tfbc_authoring::cases::{RunOptions, Suite};
 use tfbc_authoring::coverage::{Coverage, Covered, lcov, marked, measure, table};
 use tfbc_compiler::coverage::PointKind;
 
-/// The coverage of one format file by events of 32-bit hooks, or of records of class 6.
+/// Coverage of one format file by events of 32-bit hooks, or by records of class 6.
 fn coverage(format: (&str, &str), events: &[&str]) -> (TempDir, Coverage) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
@@ -30,7 +30,7 @@ fn record(id: u16, payload: &str) -> String {
     format!("class = 6\nid = {id}\nhex = \"{payload}\"")
 }
 
-/// Names and counts of the parts of some kinds, in the order of the file.
+/// Names and counts of parts of the given kinds, in file order.
 fn counts(file: &Covered, kinds: &[PointKind]) -> Vec<(String, u64)> {
     let hits = file.hits.iter().filter(|hit| kinds.contains(&hit.point.kind));
     hits.map(|hit| (hit.point.name.clone(), hit.n)).collect()
@@ -48,7 +48,7 @@ fn trcfmt(source: &str, events: &[&str]) -> (TempDir, Coverage) {
 
 #[test]
 fn cases_count_whatever_they_compile_to() {
-    // Short texts, long ones, bodies that do something, text and errno selectors, cases that constants decide.
+    // Short and long texts, case bodies, text and errno selectors, and cases with constant selectors.
     let source = "\
 010 1.0 \"A\" $D1%U4, 1 \"one\", 2 \"two\", 300000 \"many\", \\* \"other\"
 020 1.0 \"B\" $D1%U4, 1 { \"one\" X2 }, 2 \"a text that is longer than thirty-one bytes by far\"
@@ -94,7 +94,7 @@ fn flags_loops_functions_and_subroutines() {
     is(file, PointKind::FlagClear, &[("1", 1)]);
     is(file, PointKind::Loop, &[("LOOP", 3)]);
     is(file, PointKind::Function, &[("state", 2), ("never", 0)]);
-    // A stanza is reached as a subroutine, too.
+    // A stanza is also reached as a subroutine.
     is(file, PointKind::Stanza, &[("010", 2), ("020", 2)]);
 }
 
@@ -188,7 +188,7 @@ fn the_source_is_marked_line_by_line() {
     assert!(coloured.contains("\u{1b}[4m\u{1b}[31m2 { \"two\"") && !coloured.contains("^^^"), "{coloured:?}");
 }
 
-/// A tracefile's records are consistent: counts of what was found and hit are those of the lines above them.
+/// A tracefile is consistent: its totals equal the lines above them.
 #[test]
 fn the_tracefile_adds_up() {
     let (_folder, measured) = coverage(("a.xml", XML), &[&record(1, "0100 0100 05000000"), &record(2, "0200 0300")]);
@@ -205,7 +205,7 @@ fn the_tracefile_adds_up() {
             .iter()
             .any(|known| known.split_once(',').map(|(_, name)| name) == row.split_once(',').map(|(_, name)| name))
     }));
-    // Every line of a tag has its count, and no other line.
+    // Exactly the lines with a tag have a count.
     let lines: Vec<_> = all("DA:").iter().map(|row| row.split(',').next().unwrap().parse::<usize>().unwrap()).collect();
     let tagged = |line: &usize| XML.lines().nth(line - 1).unwrap().contains('<');
     assert!(lines.iter().all(tagged) && lines.len() == 16, "{lines:?}");
@@ -233,7 +233,7 @@ fn traces_are_covered_as_they_are_reported() {
     let suite = Suite::read(&[folder.path().join("a.case.toml")], None);
     let measured = measure(&suite, &RunOptions::default());
     is(&measured.files[0], PointKind::Case, &[("4522", n_shell), ("\\*", 20 - n_shell)]);
-    // Enums of the log's records, as often as their text stands in the report.
+    // Enums are counted as often as the report prints their text.
     let modes = text.lines().filter(|line| line.starts_with("code:") && line.ends_with(" unknown")).count() as u64;
     let unknown = counts(&measured.files[1], &[PointKind::EnumDefault]).into_iter().find(|(name, _)| name == "unknown");
     assert_eq!(unknown, Some(("unknown".to_owned(), modes)));

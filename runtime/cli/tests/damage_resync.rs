@@ -1,11 +1,11 @@
-//! Events behind a damaged place are found again, soon, wherever it is.
+//! Reading resumes soon after damage, wherever it is.
 
 use crate::common::damage::*;
 use crate::common::*;
 use tfbc::reader::aix::{AfterDamage, Input, Kind};
 use tfbc::reader::kev::KevOptions;
 
-/// Streams of events as kernels record them: stamped, with addresses for words.
+/// Streams as kernels record them: stamped events, with addresses as words.
 fn streams() -> [(Kind, Vec<u8>); 2] {
     let mut noise = Noise::new(3);
     let wide = [STREAM64.to_vec(), factors64(1, 1, 2), events64(&mut noise, 90, 1000).concat()].concat();
@@ -13,7 +13,7 @@ fn streams() -> [(Kind, Vec<u8>); 2] {
     [(Kind::Stream64, wide), (Kind::Stream32, narrow)]
 }
 
-/// How many bytes behind a damaged place there are events that are lost, the damaged log being so many bytes longer.
+/// Bytes after the damage whose events are lost. The damaged log is `longer` bytes longer.
 fn lost(whole: &Outcome, found: &Outcome, behind: u64, longer: i64) -> u64 {
     let expected =
         whole.events.iter().filter(|event| event.from >= behind).map(|event| (event, event.from as i64 + longer));
@@ -26,7 +26,7 @@ fn lost(whole: &Outcome, found: &Outcome, behind: u64, longer: i64) -> u64 {
     n_lost.checked_sub(1).map_or(0, |last| expected[last].0.to - behind)
 }
 
-/// The bytes behind each damage of a sort whose events are lost, the most last, where enough events follow.
+/// Bytes lost after each damage of a kind, in ascending order, where enough events follow.
 fn losses(kind: Kind, bytes: &[u8], damage: impl Fn(usize) -> Damage, len: u64, longer: i64) -> Vec<(u64, usize)> {
     let read = |bytes: Vec<u8>| outcome(Input::from_bytes(bytes), Some(kind), AfterDamage::Resync).unwrap();
     let whole = read(bytes.to_vec());
@@ -37,7 +37,7 @@ fn losses(kind: Kind, bytes: &[u8], damage: impl Fn(usize) -> Damage, len: u64, 
     losses
 }
 
-/// Nearly all damage costs nothing but the events that it touches. A damaged length takes in what follows.
+/// Almost all damage loses only the events it touches; a damaged length includes what follows.
 fn check_losses(what: &str, losses: &[(u64, usize)]) {
     let at_share = |percent: usize| losses[losses.len() * percent / 100].0;
     assert!(at_share(75) <= 80, "{what}: {:?}", &losses[losses.len() * 3 / 4..]);
@@ -55,7 +55,7 @@ fn overwritten_places_cost_little_behind_them() {
     }
 }
 
-/// In a 32-bit stream nearly any word is a hook word: events that are out of step may well step cleanly to the end.
+/// In a 32-bit stream almost any word is a hook word, so misaligned events may be well-formed to the end.
 #[test]
 fn a_byte_more_or_less_costs_little() {
     let [(kind, bytes), _] = streams();
@@ -67,7 +67,7 @@ fn a_byte_more_or_less_costs_little() {
     check_losses("a byte deleted", &losses);
 }
 
-/// A log of simple slots whose headers have few bits, and whose words look like headers out of step.
+/// Log of simple slots whose headers have few bits, and whose words look like headers if misaligned.
 fn kev_slots(n: u32) -> (Vec<u8>, usize) {
     let head = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::";
     let mut bytes = head.to_vec();
@@ -99,7 +99,7 @@ fn slots_out_of_step_are_found_again() {
             assert!(named <= tally.skipped && named > 0, "{damage:?}: {notices:?}");
         }
     }
-    // The tool of 6.4 knows of no step.
+    // The 6.4 tool does not detect misaligned slots.
     let options = KevOptions { out_of_step: true, ..KevOptions::default() };
     let (_, notices, _) = kev_outcome(Input::from_bytes(Damage::Insert(head, 0x5A).of(&bytes)), &options).unwrap();
     assert!(notices.iter().all(|notice| !notice.message.contains("out of step")), "{notices:?}");

@@ -1,4 +1,4 @@
-//! Settings of the dialect: what each value prints, and where a setting may stand.
+//! Tests of dialect settings: the output for each value, and where a setting may appear.
 
 use crate::common::command;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules, present};
 
-/// A folder with a format file `t.trcfmt`.
+/// Directory with a format file `t.trcfmt`.
 fn folder(format: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.trcfmt"), format).unwrap();
@@ -18,8 +18,7 @@ fn run(folder: &Path, program: &str, args: &[&str]) -> (String, String, i32) {
     crate::common::run(command.current_dir(folder).env("NO_COLOR", "1").env("TFBC_CACHE", "off").args(args))
 }
 
-/// The text of an event of a 64-bit hook, its data given in hex: by default, and with a setting given by flag, by a comment
-/// and in a blob.
+/// Checks the text of a 64-bit hook with data in hex: by default, and with a setting from a flag, a comment or a blob.
 #[track_caller]
 fn check(body: &str, data: &str, default: &str, setting: &str, expected: &str) {
     let format = format!("010 1.0 L=0 \"@\" {body}\n");
@@ -49,7 +48,7 @@ fn a_narrow_cast_takes_the_last_or_the_first_bytes() {
     check("$D1%X2 $D1%U1 $D1%B0.4", data, "CDEF 239 1111", "cast-bytes=high", "0123 1 0000");
     check("$D1%D2", "ff800000000000ff", "255", "cast-bytes=high", "-128");
     check("$D1%A2", "4142000000004344", "CD", "cast-bytes=high", "AB");
-    // A cast as wide as the macro, or wider, takes all of it; a user macro has 8 bytes.
+    // A cast at least as wide as the macro prints all of it; a user macro has 8 bytes.
     check("$D1%X8 {{ $x = $D1 }} $x%X1", data, "0123456789ABCDEF EF", "cast-bytes=high", "0123456789ABCDEF 01");
     check("$D1%X2, CDEF \"low\", 0123 \"high\"", data, "low", "cast-bytes=high", "high");
 }
@@ -65,7 +64,7 @@ fn the_first_bytes_of_a_32_bit_word_are_those_of_four() {
 fn f8_has_four_or_eight_decimals() {
     check("W1 F8", "400921fb54442d18", "3.1416E+00", "f8=8", "3.14159265E+00");
     check("$D1%F8", "fff0000000000001", "NAN", "f8=8", "NAN");
-    // The longest: sign, digit, point, eight decimals, and an exponent of three digits.
+    // The longest form: sign, digit, point, eight decimals, and an exponent of three digits.
     check("W1 F8", "ffefffffffffffff", "-1.7977E+308", "f8=8", "-1.79769313E+308");
     check("W1 F4", "3fc0000000000000", "1.5000E+00", "f8=8", "1.5000E+00");
 }
@@ -91,12 +90,12 @@ fn tab_stops_count_from_the_margin_or_the_line() {
         let args = [&["-h", "-O", "timestamp=3", "-d", "010", "-t", "t.trcfmt"], more, &["s.stream"]].concat();
         run(folder.path(), "trcrpt", &args).0
     };
-    // ID ends at 4, so SVC texts begin at 15: the next stop from the margin is 23, from the line 16.
+    // ID ends at column 4, so SVC texts begin at 15. The next tab stop from the margin is 23, from the line 16.
     assert_eq!(report(&[]), format!("010{:12}a{:7}b\n{:23}c\n", "", "", ""));
     assert_eq!(report(&["--dialect", "tabs=line"]), format!("010{:12}a{:8}b\n{:16}c\n", "", "", ""));
 }
 
-/// A 64-bit stream: its header, then 010 and 011 at 1, 2, 4 and 8 microseconds.
+/// 64-bit stream: its header, then 010 and 011 at 1, 2, 4 and 8 microseconds.
 fn stream() -> Vec<u8> {
     let case = "../../snapshots/data/commands/aix/warning-line/s.stream";
     let bytes = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(case)).unwrap();
@@ -111,7 +110,7 @@ fn delta_is_measured_from_the_last_reported_event_or_the_last_one() {
     let case = "../../snapshots/data/commands/aix/bad-stanza/s.stream";
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join(case);
     let folder = folder("");
-    // Events 010 to 013 and 011 again, 1 microsecond apart.
+    // Events 010 to 013, and 011 again, 1 microsecond apart.
     let report = |setting: &str| {
         let args = ["report", "--no-heading", "--columns", "id,delta", "--only", "010,013,011", "--dialect", setting];
         run(folder.path(), "tfbc", &[&args[..], &[trace.to_str().unwrap()]].concat()).0

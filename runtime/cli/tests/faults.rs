@@ -1,4 +1,4 @@
-//! What the world does to files: short reads, interrupted calls, broken disks, full disks, logs that change while they are
+//! Tests of I/O faults: short reads, interrupted calls, broken disks, full disks, and logs that change while they are
 //! read.
 
 #![cfg(unix)]
@@ -22,15 +22,15 @@ use tfbc::report::{ReportError, ReportOptions, report};
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// A file or device of which one call goes wrong.
+/// File or device with one failing call.
 #[derive(Clone)]
 struct Faulty<T> {
     inner: T,
-    /// The most bytes of a call.
+    /// Maximum bytes per call.
     max: usize,
-    /// The call that goes wrong, from 0.
+    /// Index of the failing call.
     at: usize,
-    /// How: the number of the error; `None` for an interrupted call.
+    /// Error number; `None` for an interrupted call.
     errno: Option<i32>,
     n_calls: usize,
     hit: Arc<AtomicBool>,
@@ -41,7 +41,7 @@ impl<T> Faulty<T> {
         Self { inner, max, at, errno, n_calls: 0, hit: Arc::default() }
     }
 
-    /// Counts a call, and fails when it is the one.
+    /// Counts a call, and fails if it is the chosen one.
     fn call(&mut self) -> io::Result<()> {
         let is_it = self.n_calls == self.at;
         self.n_calls += 1;
@@ -63,7 +63,7 @@ impl<R: Read> Read for Faulty<R> {
 
 impl<S: Seek> Seek for Faulty<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        // No system interrupts this.
+        // This call cannot be interrupted.
         if self.errno.is_some() {
             self.call()?;
         }
@@ -78,17 +78,17 @@ impl Write for Faulty<Vec<u8>> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // What is interrupted is a write.
+        // Only writes are interrupted.
         if self.errno.is_some() { self.call() } else { Ok(()) }
     }
 }
 
 type Source = Faulty<Cursor<Vec<u8>>>;
 
-/// What a reader gave, an item each, and how it ended.
+/// Items from a reader, and how reading ended.
 type Given = (Vec<String>, io::Result<()>);
 
-/// How it is read.
+/// Function that reads an input.
 type Reads = fn(Input) -> Given;
 
 fn aix(input: Input) -> Given {
@@ -175,7 +175,7 @@ fn packed(compression: Compression) -> impl Fn(Source) -> Input {
     move |source| Input::Packed(Box::new(Unpacker::new(compression, source, None)))
 }
 
-/// A kind of log, its bytes, the way in, and the reader.
+/// Name of a log kind, its bytes, its input, and its reader.
 type Way = (&'static str, Vec<u8>, Box<dyn Fn(Source) -> Input>, Reads);
 
 fn ways() -> Vec<Way> {
@@ -205,7 +205,7 @@ fn short_reads_change_nothing() {
     }
 }
 
-/// Lets each call fail in turn, and gives what the readers made of it to `check`, with what they give otherwise.
+/// Makes each call fail in turn, and passes the readers' results to `check`, with those of a run without failures.
 fn fail_each_call(errno: Option<i32>, check: impl Fn(&str, Given, &[String])) {
     for (name, bytes, input, read) in ways() {
         let source = |at| Faulty::new(Cursor::new(bytes.clone()), 29, at, errno);
@@ -242,7 +242,7 @@ fn a_failed_read_ends_the_log_and_changes_nothing_before() {
     });
 }
 
-/// A report to a device; gives what it took, and how the report ended.
+/// Report to a device: the bytes it received, and true if the report succeeded.
 fn reported(threads: usize, max: usize, at: usize, errno: Option<i32>) -> (Vec<u8>, bool, Result<(), ReportError>) {
     let set = FormatSet::load(&[], &LoadOptions::default()).unwrap();
     let catalog = set.catalog().unwrap();
@@ -280,7 +280,7 @@ fn each_failed_write_ends_a_report_at_once() {
     }
 }
 
-/// A file that becomes another one after some reads.
+/// File that changes after some reads.
 struct Changing {
     bytes: Vec<u8>,
     later: Vec<u8>,
@@ -313,7 +313,7 @@ impl Seek for Changing {
     }
 }
 
-/// A file that becomes another one after `n_left` reads.
+/// File that changes after `n_left` reads.
 fn changing(bytes: &[u8], later: &[u8], n_left: usize) -> Input {
     let later = later.to_vec();
     Input::Seekable(Box::new(Changing { bytes: bytes.to_vec(), later, n_left, at: 0 }) as Box<dyn ReadSeek>)
@@ -326,13 +326,13 @@ fn a_log_that_is_cut_while_it_is_read_ends_there() {
         let (expected, _) = read(Input::from_bytes(bytes.clone()));
         for n_reads in 0..bytes.len() / 64 + 10 {
             for len in [0, 100, bytes.len() / 2, bytes.len() - 1] {
-                // Of a log that is cut before its header has been read, nothing can be read.
+                // A log that is cut before its header was read cannot be read at all.
                 if len < 200 && n_reads < 6 {
                     continue;
                 }
                 let (items, end) = read(changing(&bytes, &bytes[..len], n_reads));
                 assert!(end.is_ok(), "{end:?}");
-                // A log begins with what is left of its oldest buffer.
+                // A log begins with the rest of its oldest buffer.
                 let (events, notices): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.contains('['));
                 assert!(notices.len() <= 8, "{n_reads} reads, cut to {len}: {notices:#?}");
                 assert!(events.iter().all(|event| expected.contains(event)), "events are made up: {items:#?}");
@@ -363,7 +363,7 @@ fn a_log_that_is_replaced_is_read_as_it_was() {
     assert_eq!(drain(trace).events.len(), 20_000 - usize::from(has_begun));
 }
 
-/// Runs a command in a directory, as a shell line in which `$tfbc` and the others are the commands.
+/// Runs a shell line in a directory; `$tfbc` and similar variables are the commands.
 fn shell(directory: &Path, line: &str) -> (String, String, i32) {
     let mut command = assert_cmd::Command::new("bash");
     for name in ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"] {
@@ -373,7 +373,7 @@ fn shell(directory: &Path, line: &str) -> (String, String, i32) {
     run(command.args(["-c", line]).current_dir(directory))
 }
 
-/// A directory with a trace, a log, a format file and an update.
+/// Directory with a trace, a log, a format file and an update.
 fn world() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();

@@ -1,4 +1,4 @@
-//! `tfbc fmt` as its users run it.
+//! Tests of `tfbc fmt`.
 
 use crate::common::command;
 use std::fs;

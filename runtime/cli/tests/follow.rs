@@ -1,4 +1,4 @@
-//! Traces that grow while they are formatted: files and pipes.
+//! Tests of traces that grow while they are formatted: files and pipes.
 #![cfg(unix)]
 
 use crate::common::*;
@@ -10,12 +10,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A line that does not come in this time does not come.
+/// Timeout for an expected line.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Time in which a line would have come.
+/// Time after which an unexpected line would have appeared.
 const MOMENT: Duration = Duration::from_millis(400);
 
-/// A report that is being written.
+/// A running report.
 struct Running {
     child: Child,
     lines: Receiver<String>,
@@ -45,7 +45,7 @@ impl Running {
         self.lines.recv_timeout(MOMENT).is_err()
     }
 
-    /// Waits for the end: the lines that were left, standard error and status.
+    /// Waits for the end; returns the remaining lines, standard error and status.
     fn end(mut self) -> (Vec<String>, String, ExitStatus) {
         drop(self.child.stdin.take());
         let mut err = String::new();
@@ -90,7 +90,7 @@ fn events_are_written_as_a_file_grows() {
     assert_eq!(running.line(), "hook = 2");
     append(&path, &[event64(3, 30), event64(4, 40)].concat());
     assert_eq!((running.line(), running.line()), (String::from("hook = 3"), String::from("hook = 4")));
-    // Truncated: there is nothing to wait for.
+    // A truncated file has nothing to wait for.
     File::create(&path).unwrap();
     let (lines, err, status) = running.end();
     assert_eq!((lines.len(), status.code()), (0, Some(0)));
@@ -171,7 +171,7 @@ fn events_of_a_pipe_are_written_as_they_come() {
         pipe.write_all(&event64(3, 20)[..if ends { 32 } else { 8 }]).unwrap();
         drop(pipe);
         let (lines, err, status) = running.end();
-        // The end of the pipe is the end of the trace, in the middle of an event, too.
+        // The end of the pipe ends the trace, even inside an event.
         let expected: (&[&str], i32) = if ends { (&["hook = 3"], 0) } else { (&[], 2) };
         assert_eq!(
             (lines.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), status.code()),
@@ -192,8 +192,8 @@ fn what_cannot_be_followed_is_refused() {
     for (args, part) in [
         (&["log"][..], "an AIX 64-bit trace log cannot be followed"),
         (&["s.Z"], "cannot be followed"),
-        (&["s", "s"], "--follow takes one trace"),
-        (&["."], "--follow takes one trace"),
+        (&["s", "s"], "--follow needs exactly one trace"),
+        (&["."], "--follow needs exactly one trace"),
         (&["s", "-o", "out"], "cannot be used with"),
     ] {
         let running = Running::start(directory.path(), &[&["report", "--follow"], args].concat());

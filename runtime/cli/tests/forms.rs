@@ -1,4 +1,4 @@
-//! What a report holds and looks like: tables for programs, texts that match, counts, colour.
+//! Tests of output formats: tables for programs, text filters, counts, colour.
 
 use crate::common::*;
 use serde_json::Value;
@@ -38,7 +38,7 @@ impl Desk {
         Self(directory)
     }
 
-    /// Standard output of a report that ends well.
+    /// Standard output of a successful report.
     fn report(&self, args: &[&str]) -> String {
         let (out, err, status) = self.run(args);
         assert_eq!(status, 0, "{args:?}: {err}");
@@ -105,7 +105,7 @@ fn only_texts_that_match_are_reported() {
     let desk = Desk::new();
     let all = desk.report(&["-t", "f", "t"]);
     assert_eq!(desk.report(&["-t", "f", "--grep", "", "t"]), all, "every text has an empty match");
-    // Columns and margins are no text; further lines are.
+    // Columns and margins are not part of the text; further lines are.
     let out = desk.report(&["-t", "f", "--columns", "id,delta,text", "--no-heading", "--grep", "^hook = .?2$", "t"]);
     let expected = "010        6.000000                   hook = 2\n\
                     \x20                                     more\\of it\n\

@@ -1,12 +1,12 @@
-//! Help, manual pages and completions: complete, and with examples everywhere.
+//! Tests of help, manual pages and completions: they are complete and contain examples.
 
 use crate::common::command;
 use std::fs;
 
-/// The commands that are installed.
+/// Installed commands.
 #[cfg(not(target_os = "linux"))]
 const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
-/// The commands that are installed: those that record are for Linux.
+/// Installed commands; those that record exist only on Linux.
 #[cfg(target_os = "linux")]
 const PROGRAMS: [&str; 12] = [
     "tfbc",
@@ -36,7 +36,7 @@ fn help(program: &str, command: Option<&str>) -> String {
     out
 }
 
-/// The commands of `tfbc`, as its help lists them.
+/// Subcommands in the help of `tfbc`.
 fn commands() -> Vec<String> {
     let help = help("tfbc", None);
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -45,7 +45,7 @@ fn commands() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The flags of a help page, such as `-t` and `--formats`.
+/// Flags of a help page, such as `-t` and `--formats`.
 fn flags(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let words = lines.flat_map(|line| line.split_whitespace().take_while(|word| word.starts_with('-')));
@@ -57,7 +57,7 @@ fn flags(help: &str) -> Vec<String> {
     flags
 }
 
-/// Every page of help: program, command, text.
+/// Every help page: program, subcommand, text.
 fn pages() -> Vec<(&'static str, Option<String>, String)> {
     let mut pages: Vec<_> = PROGRAMS.iter().map(|program| (*program, None, help(program, None))).collect();
     pages.extend(commands().into_iter().map(|command| ("tfbc", Some(command.clone()), help("tfbc", Some(&command)))));
@@ -122,7 +122,7 @@ fn one_page_is_printed() {
     assert!(err.contains("did you mean `report`?"), "{err}");
 }
 
-/// The section of a page, without its marks.
+/// A section of a manual page, without markup.
 fn section<'p>(page: &'p str, name: &str) -> &'p str {
     page.split(&format!(".SH {name}\n")).nth(1).unwrap_or_default().split("\n.SH").next().unwrap()
 }
@@ -173,7 +173,7 @@ fn h_is_help_but_in_commands_of_aix() {
 #[test]
 fn completions_offer_values() {
     for shell in ["bash", "zsh", "fish"] {
-        // Help texts name some of the values, too, but with commas.
+        // Help texts also name some values, but with commas.
         let offers = |script: &str, values: &[&str]| match shell {
             "fish" => values.iter().all(|value| script.contains(&format!("{value}\\t''"))),
             _ => script.contains(&values.join(" ")),
@@ -204,7 +204,7 @@ fn completions_hold_every_flag() {
             let (script, err, status) = &scripts[PROGRAMS.iter().position(|name| *name == program).unwrap()];
             assert_eq!((err.as_str(), *status), ("", 0));
             for flag in flags(&help) {
-                // Fish names flags by `-l` and `-s`.
+                // Fish uses `-l` and `-s` for flags.
                 let name = flag.trim_start_matches('-');
                 let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
                 let spelt = if shell == "fish" { &fish } else { &flag };

@@ -1,4 +1,4 @@
-//! `tfbc hexview` and `tfbc event --trace`, as their users see them.
+//! Tests of `tfbc hexview` and `tfbc event --trace`.
 
 use crate::common::{command, run};
 use std::fs;
@@ -54,7 +54,7 @@ fn sample(name: &str) -> String {
     format!("{}/../samples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What is shown of an event has these lines, in this order.
+/// Checks that the output contains these lines in this order.
 #[track_caller]
 fn check_lines(args: &[&str], expected: &[&str]) {
     let directory = directory(&[("a.trcfmt", TEMPLATES)]);

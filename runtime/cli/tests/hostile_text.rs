@@ -1,4 +1,4 @@
-//! Text of a trace on a terminal, in a pipe, and in JSON.
+//! Control characters from a trace on a terminal, in a pipe, and in JSON.
 #![cfg(unix)]
 
 use crate::common::*;
@@ -10,11 +10,12 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What would retitle the window, recolour the text, ring, move, delete, and turn the direction of writing.
+/// Text that would retitle the window, change colours, ring, move the cursor, delete, and reverse the writing
+/// direction.
 const HOSTILE: &[u8] = b"\x1b]0;owned\x07\x1b[31mred\x1b[2m\x08\x7f\r\x9b1m\xc2\x9b2Jend\xe2\x80\xaexyz";
 const SHOWN: &str = "\\x1b]0;owned\\x07\\x1b[31mred\\x1b[2m\\x08\\x7f\\x0d";
 
-/// A directory with a trace, a log and format files that hold the hostile text wherever text can stand.
+/// Directory with a trace, a log and format files that contain the hostile text in every possible place.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
@@ -64,25 +65,25 @@ fn directory() -> TempDir {
     directory
 }
 
-/// Runs a command with standard output, or standard error, on a terminal; what that was given.
+/// Output of a command whose standard output, or standard error, is a terminal.
 fn on_terminal(directory: &Path, args: &[&str], error: bool) -> Vec<u8> {
     let mut command = Command::new(program(args[0]));
     command.args(&args[1..]).current_dir(directory);
     terminal::on_terminal(&mut command, if error { Shown::Errors } else { Shown::Output }, None).0
 }
 
-/// The control characters of a text, but newlines and tabs, the styles that we print, and what decoding left.
+/// Control characters of a text, except newlines, tabs, our own styles, and decoding artefacts.
 fn controls(text: &[u8]) -> Vec<char> {
     let text = String::from_utf8_lossy(text).replace("\x1b[2m", "").replace("\x1b[0m", "");
     text.chars().filter(|char| char.is_control() && !matches!(char, '\n' | '\t') || *char == '\u{202e}').collect()
 }
 
-/// A command line with flags ahead of the others.
+/// Command line with flags inserted.
 fn flagged<'a>(args: &[&'a str], flags: &[&'a str]) -> Vec<&'a str> {
     [&args[..1], flags, &args[1..]].concat()
 }
 
-/// Every command that prints text of traces or format files.
+/// Every command that prints text from traces or format files.
 const COMMANDS: [&[&str]; 17] = [
     &["tfbc", "report", "-t", "x.trcfmt", "trace"],
     &["tfbc", "report", "-t", "x.trcfmt", "--columns", "exec,id,text", "trace"],

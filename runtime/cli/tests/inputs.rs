@@ -1,4 +1,4 @@
-//! Where inputs come from: compressed ones, by content, whole and damaged.
+//! Tests of inputs: compressed files, detected by content, complete and damaged.
 
 use crate::common::*;
 use assert_cmd::Command;
@@ -14,7 +14,7 @@ use tfbc::unix_compress;
 
 const USER: &str = "010 1.0 L=APPL \"\" \"hook = \" $D1%U4\n";
 
-/// How a file is compressed, and how the tests do it.
+/// Name of a compression, and the function that compresses.
 type Packer = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 const PACKERS: [Packer; 3] = [("gzip", gzip), ("zstd", zstd), ("compress (.Z)", unix_compress::compress)];
@@ -35,7 +35,7 @@ fn tfbc(args: &[&str]) -> Command {
     command
 }
 
-/// A directory with the format file `user.trcfmt` and what else is given.
+/// Directory with the format file `user.trcfmt` and the given files.
 fn directory(files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("user.trcfmt"), USER).unwrap();
@@ -45,7 +45,7 @@ fn directory(files: &[(&str, &[u8])]) -> TempDir {
     directory
 }
 
-/// Events of hook 010 with words that do not compress well.
+/// Events of hook 010 with words that compress badly.
 fn events(n: u64) -> Vec<u8> {
     let mut word = 1u64;
     let events = (0..n).flat_map(|at| {
@@ -63,7 +63,7 @@ fn log(n: u64) -> Vec<u8> {
     Log { wide: true, current: 1, ic: factors64(1, 1, 1), entries: vec![events(n)], ..Log::default() }.bytes()
 }
 
-/// The lines of a report without the damaged or cut end.
+/// True if the lines of `part`, without its damaged end, begin those of `whole`.
 fn is_beginning(part: &str, whole: &str) -> bool {
     whole.starts_with(part) && part.len() < whole.len()
 }
@@ -116,7 +116,7 @@ fn members_and_frames_follow_one_another() {
     let plain = stream(4000);
     let (head, tail) = plain.split_at(plain.len() / 3);
     let skippable = [&[0x53, 0x2A, 0x4D, 0x18, 5, 0, 0, 0][..], b"skip!"].concat();
-    // Zeros fill up the last block of a tape.
+    // Zeros pad the last block of a tape.
     let members = [gzip(head), gzip(b""), gzip(tail), vec![0; 700]].concat();
     let frames = [skippable.clone(), zstd(head), skippable, zstd(tail)].concat();
     let directory = directory(&[("plain", &plain), ("members", &members), ("frames", &frames)]);
@@ -141,7 +141,7 @@ fn cut_inputs_are_formatted_as_far_as_they_go() {
             assert!(is_beginning(&out, &whole), "{kind}");
             assert!(out.lines().count() > 10_000, "{kind}: {}", out.lines().count());
             if kind.starts_with("compress") {
-                // Nothing marks the end of the form, so what is left of the last event tells.
+                // The format has no end marker, so only an incomplete last event shows the cut.
                 assert!(err.contains("cut: truncated at offset"), "{err}");
             } else {
                 let message =
@@ -216,7 +216,7 @@ fn what_is_wrong_with_a_file_is_said_though_its_trace_ends_before() {
     }
     assert_eq!((told.len(), trace.n_whole()), (2, 4), "{told:?}");
     assert!(told[0].contains("the rest of the stream is skipped") && told[1].contains("have sum"), "{told:?}");
-    // Of a log, which is unpacked as a whole, it is known how it was compressed.
+    // A log is unpacked completely, so its compression is known.
     let trace = Trace::open(&directory.path().join("log.gz"), &options).unwrap();
     let packing = trace.packing().unwrap();
     assert_eq!((packing.compression, packing.fault), (Compression::Gzip, None));
@@ -281,7 +281,7 @@ fn headers_that_are_damaged_are_unreadable() {
         assert_eq!((out.as_str(), status), ("", 1), "{err}");
         assert!(err.contains("cannot read x: ") && err.contains(part), "{err}");
     }
-    // Of a log that ends in its header it is said why its bytes end.
+    // The notice for a log that ends in its header says why its bytes end.
     let packed = gzip(&fs::read(data("qnx/user_le.kev")).unwrap()[..200]);
     let cut = &packed[..packed.len() - 1];
     let opened = KevLog::from_input("x", Input::from_read(Cursor::new(cut.to_vec())).unwrap(), &KevOptions::default());
@@ -306,7 +306,7 @@ fn format_files_may_be_compressed() {
             fs::write(path("packed"), pack(&bytes)).unwrap();
             assert_eq!(report("packed"), expected, "{plain}: {kind}");
         }
-        // What is lost of a format file would be missing in every report.
+        // A damaged format file would silently change every report.
         let packed = gzip(&bytes);
         fs::write(path("packed"), &packed[..packed.len() - 9]).unwrap();
         let (out, err, status) = report("packed");
@@ -316,7 +316,7 @@ fn format_files_may_be_compressed() {
     let mut piped = tfbc(&["report", "-t", "-", "s"]);
     let (out, err, status) = run(piped.current_dir(&directory).write_stdin(zstd(USER.as_bytes())));
     assert!(status == 0 && out.contains("hook = "), "{err}");
-    // What else a report may read.
+    // Other files that a report may read.
     fs::write(path("names.gz"), gzip(b"kwrite 00001000\n")).unwrap();
     fs::write(path("context.Z"), unix_compress::compress(b"# no entries\n")).unwrap();
     let args = ["report", "-t", "user.trcfmt", "--names", "names.gz", "--context", "context.Z", "s"];
@@ -381,7 +381,7 @@ fn a_directory_stands_for_its_traces_by_name() {
     }
     let (out, err, status) = run(tfbc(&["report", "-t", "user.trcfmt", "traces"]).current_dir(&directory));
     assert_eq!(status, 0, "{err}");
-    // Traces of two systems are told apart.
+    // Traces of two systems are labelled.
     let names = |out: &str| out.lines().filter(|line| line.starts_with("==> ")).map(str::to_owned).collect::<Vec<_>>();
     let expected = [
         "==> traces/a.gz (AIX 64-bit trace stream) <==",
@@ -391,7 +391,7 @@ fn a_directory_stands_for_its_traces_by_name() {
     assert_eq!(names(&out), expected);
     let (one_system, ..) = run(tfbc(&["report", "traces/a.gz", "traces/b"]).current_dir(&directory));
     assert_eq!(names(&one_system), ["==> traces/a.gz <==", "==> traces/b <=="]);
-    assert!(err.contains("traces: left out, since no traces: notes.txt"), "{err}");
+    assert!(err.contains("traces: skipped because they are not traces: notes.txt"), "{err}");
     let table: Vec<Vec<&str>> = err.lines().map(|line| line.split_whitespace().collect()).collect();
     assert!(table.contains(&vec!["2", "1", "0", "stream64", "traces/a.gz"]), "{err}");
     assert!(table.contains(&vec!["3", "2", "0", "stream64", "traces/b"]), "{err}");
@@ -415,12 +415,12 @@ fn several_traces_go_on_behind_one_that_cannot_be_read() {
     {
         assert!(err.contains(part), "{part}: {err}");
     }
-    // The same into one file.
+    // The output file gets the same text.
     let to_file = [&args[..], &["-o", "out"]].concat();
     let (printed, _, status) = run(tfbc(&to_file).current_dir(&directory));
     assert_eq!((printed.as_str(), status), ("", 1));
     assert_eq!(fs::read_to_string(directory.path().join("out")).unwrap(), out);
-    // No summary where there is nothing to sum up, and where it is not wanted.
+    // No summary for a single trace, or with --quiet.
     for args in [&["report", "a"][..], &["report", "--quiet", "a", "a"]] {
         let (_, err, status) = run(tfbc(args).current_dir(&directory));
         assert_eq!((err.as_str(), status), ("", 0));
@@ -449,7 +449,7 @@ fn tables_of_several_logs_name_the_file_of_each_row() {
         let one = report(&["a.kev"]);
         let separator = if form == "tsv" { '\t' } else { ',' };
         let (head, rows) = one.split_once('\n').unwrap();
-        // A value in quotes may have line ends.
+        // A quoted value may contain line ends.
         let of = |name: &str| {
             let (mut table, mut n_quotes) = (String::new(), 0);
             for line in rows.split_inclusive('\n') {
@@ -485,7 +485,7 @@ fn objects_and_counts_name_their_file() {
     let (counts, ..) = report(&["--stats", "--to", "csv", "a", "b.kev"]);
     assert!(counts.starts_with("file,count,id,label\na,2,010,") && counts.contains("\nb.kev,"), "{counts}");
     assert_eq!(counts.matches("count").count(), 1);
-    // Rows of both systems have different columns.
+    // Rows of the two systems have different columns.
     for form in ["tsv", "csv"] {
         let (out, err, status) = report(&["--to", form, "a", "b.kev"]);
         assert_eq!((out.as_str(), status), ("", 1), "{form}");

@@ -1,4 +1,4 @@
-//! `tfbc install`: a complete installation below a prefix, which destroys nothing foreign.
+//! Tests of `tfbc install`: a complete installation below a prefix, which overwrites no foreign files.
 
 use crate::common::{NAMES, command, names, program, run};
 use assert_cmd::Command;
@@ -13,7 +13,7 @@ fn install(prefix: &Path, flags: &[&str]) -> (String, String, i32) {
     run(command("tfbc").arg("install").arg("--prefix").arg(prefix).args(flags))
 }
 
-/// Installs without a complaint and returns the summary.
+/// Installs successfully and returns the summary.
 fn installed(prefix: &Path, flags: &[&str]) -> String {
     let (out, err, status) = install(prefix, flags);
     assert_eq!(status, 0, "{err}");
@@ -87,7 +87,7 @@ fn a_fresh_prefix_gets_everything() {
 fn a_second_run_replaces_the_first() {
     let home = tempfile::tempdir().unwrap();
     installed(home.path(), &[]);
-    // A link to a build, a program without a link, a link that leads nowhere, and missing and edited files.
+    // A link to a build, a program without a link, a dangling link, and missing and edited files.
     let bin = home.path().join("bin");
     for name in ["tfbc", "trcrpt", "trace", "trcon", "trcnm"] {
         fs::remove_file(bin.join(name)).unwrap();
@@ -181,7 +181,7 @@ fn an_unwritable_prefix_is_named() {
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     let mut prefixes = vec![file.clone(), file.join("below")];
-    // Root writes anywhere.
+    // Root can write everywhere, so the test does not apply.
     if fs::write(closed.join("probe"), "").is_err() {
         prefixes.push(closed);
     }

@@ -1,6 +1,6 @@
-//! Commands killed at random moments: what they write is whole, the old or the new, or not there at all.
+//! Kills commands at random moments: each output is complete, either old or new, or absent.
 //!
-//! `TFBC_KILLS` says how many are killed.
+//! `TFBC_KILLS` sets the number of kills.
 
 #![cfg(unix)]
 
@@ -14,10 +14,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Kinds of products, each of which gets an equal share of the kills.
+/// Number of product kinds, which share the kills equally.
 const N_KINDS: usize = 5;
 
-/// The signals of the rounds: KILL alone leaves an unfinished file.
+/// Signals of the rounds; only KILL may leave a temporary file.
 const SIGNALS: [Signal; 8] =
     [Signal::KILL, Signal::KILL, Signal::INT, Signal::TERM, Signal::KILL, Signal::KILL, Signal::TERM, Signal::HUP];
 
@@ -26,17 +26,17 @@ fn n_rounds() -> usize {
     wanted.unwrap_or(40).div_ceil(N_KINDS)
 }
 
-/// What the kills came to.
+/// Counts of a series of kills.
 #[derive(Debug, Default)]
 struct Seen {
     n_killed: usize,
     n_old: usize,
     n_new: usize,
-    /// Rounds that left an unfinished file.
+    /// Rounds that left a temporary file.
     n_stale: usize,
 }
 
-/// A directory with inputs, and the way to run a command in it.
+/// Directory with inputs, and a command to run in it.
 struct World {
     directory: TempDir,
     name: &'static str,
@@ -46,7 +46,7 @@ struct World {
 impl World {
     fn new(name: &'static str, args: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // The cache asks for a folder that nobody else may write to.
+        // The cache requires a directory that no other user can write to.
         fs::DirBuilder::new().mode(0o755).create(directory.path().join("out")).unwrap();
         Self { directory, name, args: args.iter().map(|arg| (*arg).to_owned()).collect() }
     }
@@ -69,8 +69,8 @@ impl World {
         assert!(self.start().wait().unwrap().success(), "{} {:?}", self.name, self.args);
     }
 
-    /// Kills the command again and again, every other time soon after it has begun to write. `reset` makes the files
-    /// that are there before, `check` looks at those that are there then, and tells whether they are the new ones.
+    /// Kills the command repeatedly; every second time, soon after it begins to write. `reset` restores the old files,
+    /// and `check` verifies the files afterwards and returns true if they are new.
     fn kill(&self, reset: impl Fn(bool), check: impl Fn(bool) -> bool) -> Seen {
         reset(false);
         let begun = Instant::now();
@@ -102,7 +102,7 @@ impl World {
                 let leaves_file = names(&self.out()).iter().any(is_new);
                 assert!(!leaves_file || signal == Signal::KILL || !cfg!(target_os = "linux"), "{signal:?}");
             } else {
-                // The first run may have been a slow one.
+                // The first run may have been slow.
                 whole = whole * 7 / 8;
             }
             seen.n_stale += usize::from(has_temporary(&self.out()));
@@ -112,7 +112,7 @@ impl World {
                 seen.n_old += 1;
             }
         }
-        // The next run is not disturbed by what was left, and removes it.
+        // The next run is not disturbed by a leftover file, and removes it.
         reset(false);
         self.run();
         assert!(check(false));
@@ -132,7 +132,7 @@ fn wait_for_temporary(directory: &Path, child: &mut Child) {
     }
 }
 
-/// Makes a file what it was, or nothing.
+/// Restores a file, or removes it.
 fn put(path: &Path, old: Option<&[u8]>) {
     match old {
         Some(bytes) => fs::write(path, bytes).unwrap(),
@@ -140,7 +140,7 @@ fn put(path: &Path, old: Option<&[u8]>) {
     }
 }
 
-/// Whether a file is the new one; it is the old one otherwise, and nothing else.
+/// True if a file is the new one; otherwise it must be the old one.
 fn is_new(path: &Path, old: Option<&[u8]>, new: &[u8]) -> bool {
     let found = fs::read(path).ok();
     let is_new = found.as_deref() == Some(new);
@@ -148,7 +148,7 @@ fn is_new(path: &Path, old: Option<&[u8]>, new: &[u8]) -> bool {
     is_new
 }
 
-/// One product at `out/product`, of which `new` tells what it is to be.
+/// Tests one product at `out/product`; `new` is its expected content.
 fn one_product(world: &World) -> Seen {
     world.run();
     let path = world.at("out/product");

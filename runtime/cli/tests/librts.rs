@@ -1,4 +1,4 @@
-//! `librts`, installed as a user installs it.
+//! Installs `librts` as users do.
 
 use crate::common::{collected, root};
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// Runs a command that ends well, and gives what it prints to standard output.
+/// Runs a command that must succeed; returns its standard output.
 pub fn well(command: &mut Command) -> String {
     let (out, err, status) = collected(command.output().unwrap());
     assert_eq!(status, 0, "{command:?}:\n{out}{err}");
     out
 }
 
-/// Where cargo puts the two libraries.
+/// Directory where cargo builds the two libraries.
 fn built() -> PathBuf {
     let messages = well(
         Command::new(env!("CARGO"))
@@ -26,7 +26,7 @@ fn built() -> PathBuf {
     Path::new(library).parent().unwrap().to_owned()
 }
 
-/// A prefix into which librts is installed, once for all tests of a file.
+/// Prefix with an installed librts, shared by all tests of a file.
 pub static PREFIX: LazyLock<TempDir> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let script = root().join("runtime/recorder/rts/install.sh");

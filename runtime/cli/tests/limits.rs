@@ -1,4 +1,5 @@
-//! Every limit has a default, a flag and a message, as docs/limits.md says; hostile inputs are refused in bounded memory.
+//! Every limit has a default, a flag and a message as in docs/limits.md, and hostile inputs are refused in bounded
+//! memory.
 
 #![cfg(unix)]
 
@@ -15,7 +16,7 @@ fn tfbc(directory: &Path, args: &str) -> (String, String, i32) {
     run(&mut command)
 }
 
-/// A directory with some files.
+/// Directory with some files.
 fn world(files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
@@ -24,7 +25,7 @@ fn world(files: &[(&str, &[u8])]) -> TempDir {
     directory
 }
 
-/// Checks that a command fails with such a message, and does well with the flags raised.
+/// Checks that a command fails with this message, and succeeds with a raised limit.
 fn refused(world: &TempDir, args: &str, message: &str, flag: &str, raised: &str) {
     let (_, error, status) = tfbc(world.path(), args);
     assert_eq!(status, 1, "{args}: {error}");
@@ -34,7 +35,7 @@ fn refused(world: &TempDir, args: &str, message: &str, flag: &str, raised: &str)
     assert_eq!(status, 0, "{args} {flag} {raised}: {error}");
 }
 
-/// The flags of the table with their defaults.
+/// Flags of the table with their defaults.
 fn documented() -> BTreeMap<String, u64> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/limits.md");
     let text = fs::read_to_string(path).unwrap();
@@ -119,7 +120,7 @@ fn sources_have_a_limit() {
     assert!(status == 1 && error.contains("a.xml has more than 20 bytes"), "{error}");
 }
 
-/// Runs a command that may take so little memory that it must not read a large file whole.
+/// Runs a command with too little memory to read a large file completely.
 fn in_little_memory(directory: &Path, name: &str, args: &str) -> (String, i32) {
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 600000; exec \"$0\" \"$@\""]).arg(program(name));
@@ -174,7 +175,7 @@ fn endless_and_huge_inputs_are_refused_by_their_first_bytes() {
     }
 }
 
-/// An ELF file with so many functions, all of which have one name of so many bytes.
+/// ELF file with many functions that share one name.
 fn functions(n: usize, name_len: usize) -> Vec<u8> {
     let name = [b"\0", &b"n".repeat(name_len)[..], b"\0"].concat();
     let symbol = [&1u32.to_le_bytes()[..], &[0x12, 0, 1, 0], &0x1000u64.to_le_bytes(), &[0; 8]].concat();
@@ -214,7 +215,7 @@ fn the_names_of_an_elf_file_have_a_limit_together() {
     assert!(said.contains("cannot read many: the names of its symbols have more than 268435456 bytes"), "{said}");
 }
 
-/// A frame of zstd whose blocks of 128 KiB take four bytes each.
+/// zstd frame whose 128 KiB blocks take four bytes each.
 fn bomb(n_blocks: usize, byte: u8) -> Vec<u8> {
     let block = |last: u32| (last | 1 << 1 | (128 << 10) << 3).to_le_bytes()[..3].to_vec();
     let mut bytes = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x58];
@@ -251,7 +252,7 @@ fn turns_and_text_have_limits() {
         assert_eq!((out.trim_end(), status), ("xxxxxxxxxx [limit]", 0));
         assert!(error.contains("the event reached a limit (--max-turns, --max-steps, --max-text)"), "{error}");
     }
-    // A turn of this loop is one instruction or two.
+    // An iteration of this loop is one or two instructions.
     let (out, _, status) = event("--max-steps 100");
     let n = out.trim_end_matches(" [limit]\n").len();
     assert!(out.ends_with("x [limit]\n") && (50..=101).contains(&n) && status == 0, "{out}");
@@ -259,7 +260,7 @@ fn turns_and_text_have_limits() {
     for command in ["report -t a.trcfmt log", "trcrpt -t a.trcfmt log"] {
         let (out, error, _) = tfbc(world.path(), &command.replacen(" -t", " --max-turns 10 -t", 1));
         assert!(out.contains("xxxxxxxxxx [limit]"), "{out}");
-        let reached = "a limit cut the text of 1 event: 10 turns (--max-turns), 67108864 steps (--max-steps) \
+        let reached = "a limit cut the text of 1 event: 10 iterations (--max-turns), 67108864 steps (--max-steps) \
                        or 1048576 bytes of text (--max-text)";
         assert!(error.contains(reached), "{error}");
     }
@@ -274,22 +275,22 @@ fn tables_that_live_through_a_report_have_limits() {
     let world = world(&[("a.trcfmt", formats.as_bytes()), ("timers", &log(&timers)), ("processes", &log(&processes))]);
     let says = |args: &str, message: Option<&str>| {
         let (_, error, _) = tfbc(world.path(), args);
-        assert_eq!(error.contains("was not kept"), message.is_some(), "{args}: {error}");
+        assert_eq!(error.contains(" at once: "), message.is_some(), "{args}: {error}");
         assert!(message.is_none_or(|message| error.contains(message)), "{args}: {error}");
     };
     let timers = "report -t a.trcfmt timers";
     says(timers, None);
     says(&format!("{timers} --max-timers 4"), None);
-    let message = "timers: 1 time a timer was not kept beside 3 others (--max-timers raises the limit)";
+    let message = "timers: more than 3 timers at once: 1 dropped (--max-timers raises the limit)";
     says(&format!("{timers} --max-timers 3"), Some(message));
     let processes = "report --columns pid,text processes";
     says(processes, None);
     says(&format!("{processes} --max-processes 5"), None);
-    let message = "a process or thread was not kept beside 3 others (--max-processes raises the limit)";
+    let message = "more than 3 processes or threads at once: ";
     says(&format!("{processes} --max-processes 3"), Some(message));
 }
 
-/// Runs a command in little memory and little time.
+/// Runs a command with limited memory and time.
 fn bounded(directory: &Path, line: &str) -> (String, i32) {
     let mut command = Command::new("bash");
     let line = format!("ulimit -v 1500000; timeout 600 \"$tfbc\" {line} 2>&1 | tail -c 3000; exit ${{PIPESTATUS[0]}}");

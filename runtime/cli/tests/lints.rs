@@ -1,4 +1,4 @@
-//! `tfbc check` with fixes, levels and forms for programs; and `docs/lints.md`, which lists every code.
+//! Tests of `tfbc check`: fixes, levels and formats for programs; and `docs/lints.md`, which lists every code.
 //!
 //! `TFBC_BOOK=update` writes that list.
 
@@ -140,11 +140,11 @@ fn sarif(directory: &TempDir, args: &[&str]) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// What checks logs by the schema of OASIS.
+/// Validator for logs, made from the OASIS schema.
 fn validator() -> jsonschema::Validator {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas/sarif-schema-2.1.0.json");
     let mut schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
-    // This pattern of the schema, for properties that are not written here, has a bracket without a partner.
+    // This pattern, for properties that our logs do not use, has an unmatched bracket.
     for definition in ["run", "toolComponent"] {
         let language = schema["definitions"][definition]["properties"]["language"].as_object_mut().unwrap();
         assert!(language.remove("pattern").is_some());
@@ -182,7 +182,7 @@ fn sarif_is_valid_and_says_what_the_other_forms_say() {
     }
     let first = &results[0]["locations"][0]["physicalLocation"];
     assert_eq!(first["artifactLocation"]["uri"], "a%20b.trcfmt");
-    // Column 14: a byte that is no text, and a letter of two bytes, are a character each.
+    // Column 14: an invalid byte and a two-byte letter count as one character each.
     assert_eq!((&first["region"]["startColumn"], &first["region"]["byteOffset"]), (&14.into(), &14.into()));
 }
 
@@ -196,9 +196,9 @@ fn a_log_that_is_not_valid_is_found_out() {
     assert!(!validator.is_valid(&log));
 }
 
-// The list of codes.
+// List of codes
 
-/// What fixes each code has, beside what its example shows.
+/// Fixes of each code in addition to the one in its example.
 const MORE_FIXES: &[(&str, &str)] = &[
     ("S02", "guess"),
     ("S05", "guess"),

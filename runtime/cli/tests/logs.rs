@@ -1,4 +1,4 @@
-//! Several files as one source: logs of one file a CPU, merges of logs, and raw streams of both.
+//! Tests of several files as one source: per-CPU files, merged logs, and raw streams of both.
 
 use crate::common::*;
 use assert_cmd::Command;
@@ -11,7 +11,7 @@ use tfbc::reader::aix::{Kind, LogItem, Logs, OpenError, ReadOptions};
 const BASE: u32 = 4;
 const CPU: u32 = 8;
 
-/// A log file with a mode: one buffer of events behind the ic area.
+/// Log file with a mode: one buffer of events after the initial conditions.
 fn log(wide: bool, mode: u32, ic: &[Vec<u8>], events: &[Vec<u8>]) -> Vec<u8> {
     let log = Log { wide, current: 1, ic: ic.concat(), entries: vec![events.concat()], ..Log::default() };
     let mut bytes = log.bytes();
@@ -24,7 +24,7 @@ fn stream64(events: &[Vec<u8>]) -> Vec<u8> {
     [vec![0xEF, 0xDF, 0x11, 0x14], events.concat()].concat()
 }
 
-/// Unstamped 64-bit 00A of a kind.
+/// Unstamped 64-bit 00A event of a kind.
 fn utility64(kind: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = words64(&[0x4000_0000_00A0_0000 | (payload.len() as u64) << 32, kind]);
     bytes.extend_from_slice(payload);
@@ -33,7 +33,7 @@ fn utility64(kind: u64, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Unstamped 32-bit 00A of a kind.
+/// Unstamped 32-bit 00A event of a kind.
 fn utility32(kind: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = words32(&[0x00A0_0000 | payload.len() as u32, kind]);
     bytes.extend_from_slice(payload);
@@ -52,7 +52,7 @@ fn factors32(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
     utility32(0x25C, &words64(&[multiplier, divisor, kind]))
 }
 
-/// The record of a CPU's file.
+/// Record that names a CPU's file.
 fn cpu_file(cpu: u32, name: &str) -> Vec<u8> {
     utility64(0x10, &cpu_file_payload(cpu, name))
 }
@@ -61,12 +61,12 @@ fn cpu_file_payload(cpu: u32, name: &str) -> Vec<u8> {
     [&cpu.to_be_bytes()[..], name.as_bytes(), &[0]].concat()
 }
 
-/// Stamped 64-bit event without data of a hook.
+/// Stamped 64-bit event without data.
 fn hook64(id: u64, ticks: u64) -> Vec<u8> {
     words64(&[0x8000_0000_0000_0000 | id << 16, 0x1a2b, ticks])
 }
 
-/// Stamped 64-bit event of hook 010 with a word and a cpu id at its end.
+/// Stamped 64-bit event of hook 010 with a word, and a CPU id at its end.
 fn event64_cpu(word: u64, ticks: u64, cpu: u64) -> Vec<u8> {
     words64(&[0x9000_0008_0100_0000, word, 0x1a2b, ticks, cpu])
 }
@@ -83,7 +83,7 @@ fn open(path: &Path) -> Logs {
     Logs::open(path, &ReadOptions::default()).unwrap()
 }
 
-/// One event as the source gives it.
+/// One event as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     id: u16,
@@ -94,7 +94,7 @@ struct Seen {
     reported_cpus: Option<u32>,
 }
 
-/// All events, and all notices with whether they are damage.
+/// All events, and all notices; true for damage.
 fn read_all(mut logs: Logs) -> (Vec<Seen>, Vec<(bool, String)>) {
     let (mut events, mut notices) = (Vec::new(), Vec::new());
     while let Some(item) = logs.next().unwrap() {
@@ -116,12 +116,12 @@ fn read_all(mut logs: Logs) -> (Vec<Seen>, Vec<(bool, String)>) {
     (events, notices)
 }
 
-/// The marks of the events of hook 010.
+/// Marks of the 010 events.
 fn marks(events: &[Seen]) -> Vec<u8> {
     events.iter().filter(|event| event.id == 0x0100).map(|event| event.mark).collect()
 }
 
-/// A base with two CPUs' files; the trace begins at tick 90, and a tick is a nanosecond.
+/// Base file with the files of two CPUs. The trace begins at tick 90, and a tick is a nanosecond.
 fn two_cpus() -> TempDir {
     directory(&[
         (
@@ -155,7 +155,7 @@ fn compressed_files_of_cpus_are_found_beside_their_base() {
         let base = if packed.contains(&"trc") { "trc.gz" } else { "trc" };
         assert_eq!(read_all(open(&directory.path().join(base))), whole, "{packed:?}");
     }
-    // A base that names no files has those of its directory.
+    // A base file without names uses the files in its directory.
     let base = log(true, BASE, &[factors64(1, 1, 2)], &[hook64(0x0010, 90)]);
     let cpu = log(true, CPU, &[], &[event64(1, 100)]);
     let directory = directory(&[("b", base), ("b-0", cpu.clone()), ("b-1", cpu)]);
@@ -284,7 +284,7 @@ fn files_that_do_not_fit_their_base_are_left_out() {
         ("b-1", b"no trace at all".to_vec()),
         ("b-2", log(true, CPU, &[], &[event64(2, 100)])),
     ]);
-    // What is said of the base's format is not said of theirs.
+    // Notices about the base file's format are not repeated for the others.
     for format in [None, Some(Kind::Log64)] {
         let options = ReadOptions { format, ..ReadOptions::default() };
         let (events, notices) = read_all(Logs::open(&directory.path().join("b"), &options).unwrap());
@@ -316,7 +316,7 @@ fn factors_are_the_bases_where_a_file_has_none() {
     let directory = directory(&[
         ("b", log(true, BASE, &[factors64(2, 1, 2)], &[hook64(0x0010, 10)])),
         ("b-0", log(true, CPU, &[], &[event64(1, 20)])),
-        // The factors of CPU 1 are its own: 10 nanoseconds a tick.
+        // CPU 1 has its own time factors: 10 nanoseconds per tick.
         ("b-1", log(true, CPU, &[factors64(10, 1, 2)], &[event64(2, 3), event64(3, 5)])),
     ]);
     let (events, notices) = read_all(open(&directory.path().join("b")));
@@ -335,7 +335,7 @@ fn missing_factors_are_told_once() {
     ]);
     let (_, notices) = read_all(open(&directory.path().join("b")));
     assert!(matches!(&notices[..], [(false, message)] if message.contains("25C")), "{notices:?}");
-    // Files that have their own, or no stamps, lack none.
+    // A file with its own factors, or without stamps, needs none.
     let no_stamps = words64(&[0x0000_0008_0100_0000, 3, 0x1a2b]);
     for (name, bytes) in
         [("b-0", log(true, CPU, &[factors64(1, 1, 2)], &[event64(1, 20)])), ("b-1", log(true, CPU, &[], &[no_stamps]))]
@@ -361,7 +361,7 @@ fn short_stamps_are_unwrapped_from_the_bases_first() {
     let on = words32(&[0x0019_0000, 0x1a2b, 0xFFFF_FF00]);
     let directory = directory(&[
         ("b", log(false, BASE, &[vec![factors32(1, 1, 2)], names.to_vec()].concat(), &[on])),
-        // The first stamp of CPU 1 lies behind the wrap.
+        // The first stamp of CPU 1 is after the wrap.
         ("b-0", log(false, CPU, &[], &[event32(1, 0xFFFF_FF80), event32(3, 0x20)])),
         ("b-1", log(false, CPU, &[], &[event32(2, 0x10), event32(4, 0x30)])),
     ]);
@@ -421,15 +421,15 @@ fn elapsed_time_of_a_merge_begins_once() {
 fn elapsed_time_of_a_merge_without_trace_on_begins_at_the_first_stamp() {
     let stamped_factors = words64(&[0xC000_0018_00A0_0000, 0x25C, 1, 1, 2, 1, 50]);
     let directory = directory(&[
-        // Of this one alone, elapsed 0 were the 001 event.
+        // In this file alone, elapsed 0 would be the 001 event.
         ("a", stream64(&[stamped_factors, hook64(0x0010, 300)])),
         ("b", stream64(&[factors64(1, 1, 2), event64(1, 200)])),
     ]);
     let paths = ["a", "b"].map(|name| directory.path().join(name));
     let (events, _) = read_all(merged(&paths, true));
     let times: Vec<_> = events.iter().filter(|event| event.id != 0x00A0).map(|event| event.elapsed_ns).collect();
-    // The earliest event that is no 00A is of hook 010, so the first stamp counts: the unstamped factors come first, at
-    // their trace's time 0, then the factors stamped 50.
+    // The earliest event that is not a 00A is of hook 010, so the first stamp counts. The unstamped factors come first,
+    // at time 0 of their trace, then the factors stamped 50.
     assert_eq!(times, [150, 250]);
 }
 
@@ -441,13 +441,13 @@ fn a_trace_on_of_a_cpu_is_behind_an_event_of_its_time_without_one() {
         ("b-0", log(true, CPU, &[], &[hook64(0x0010, 100), event64(2, 130)])),
     ]);
     let (events, _) = read_all(open(&directory.path().join("b")));
-    // So it is not the first event, and time does not begin with it.
+    // It is not the first event, so time does not start with it.
     assert_eq!(events.iter().map(|event| event.elapsed_ns).collect::<Vec<_>>(), [0, 50, 50, 80]);
 }
 
 #[test]
 fn of_equal_times_events_without_a_cpu_come_first_and_the_others_by_cpu() {
-    // Of the word of the CPU the low half counts.
+    // Only the low half of the CPU word counts.
     let cpu = |cpu: u64| 0xFFFF_FFFF_0000_0000 | cpu;
     let directory = directory(&[
         ("a", stream64(&[factors64(1, 1, 2), event64_cpu(4, 100, cpu(2)), event64_cpu(5, 200, cpu(0))])),
@@ -496,7 +496,7 @@ fn logs_tell_their_sizes_and_how_far_they_are_read() {
     let (mut n, mut last) = (0, 0);
     while let Some(item) = logs.next().unwrap() {
         n += u64::from(matches!(item, LogItem::Event(_)));
-        // What a merge looks ahead at was not given out.
+        // Events that the merge has read ahead are not counted.
         assert_eq!(logs.n_events(), (n, 0));
         assert!(last <= logs.progress() && logs.progress() <= all);
         last = logs.progress();
@@ -616,7 +616,7 @@ fn cpus_are_chosen_by_their_files() {
     assert_eq!(report("0,1"), "0110011");
     assert_eq!(report("0 1"), "0110011");
     assert_eq!(report("0-1"), "0110011");
-    // A file that is not chosen need not be there.
+    // Files that are not selected may be missing.
     fs::remove_file(directory.path().join("trc-1")).unwrap();
     assert_eq!(report("0"), "000");
 }
@@ -661,7 +661,7 @@ fn dates_do_not_go_with_cpus() {
     assert!(err.contains("0454-051"), "{err}");
 }
 
-/// The report of a raw stream of a log is the report of the log.
+/// Checks that the report of a log's raw stream equals the report of the log.
 fn reads_back(directory: &TempDir, name: &str, flags: &[&str], magic: &[u8]) {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (raw, log) = (path("raw"), path(name));
@@ -676,7 +676,7 @@ fn reads_back(directory: &TempDir, name: &str, flags: &[&str], magic: &[u8]) {
     assert_eq!(without_offsets(&out), without_offsets(&expected), "{name}");
 }
 
-/// A report without what the text of events without a template tells of places in the file and of flag P.
+/// Removes the offsets and flag P that events without a template print.
 fn without_offsets(report: &str) -> String {
     let words = |line: &str| {
         let kept: Vec<&str> =
@@ -737,7 +737,7 @@ fn raw_streams_have_the_cpu_in_the_last_word() {
     assert_eq!(status, 0, "{err}");
     let (events, _) = read_all(open(&directory.path().join("raw")));
     assert_eq!((events[1].mark, events[1].cpu), (42, Some(3)));
-    // A flag without a word is taken off.
+    // A flag without its word is removed.
     let flagged = words64(&[0x9000_0008_0100_0000, 42, 0x1a2b, 100]);
     fs::write(directory.path().join("p"), stream64(&[factors64(1, 1, 2), flagged])).unwrap();
     let (_, err, status) = run(trcrpt(&["-r", "--cpuid-word", "none", "-o", &path("raw"), &path("p")]));
@@ -872,14 +872,14 @@ fn info_lists_damage_and_gaps_with_their_offsets() {
     );
 }
 
-/// The lines of a report that hold a word.
+/// Lines of a report that contain a word.
 fn lines_with(report: &str, word: &str) -> Vec<String> {
     report.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
 }
 
 #[test]
 fn events_that_are_passed_over_leave_times_and_context_as_they_are() {
-    // 101 and 104 are passed over unless something asks for the system call, 5001 always.
+    // 101 and 104 are skipped unless the system call is needed; 5001 is always read.
     let enter = words64(&[0x8000_0008_1010_0000, 0x1234, 0x1a2b, 0]);
     let enter = |ticks: u64| [&enter[..24], &ticks.to_be_bytes()].concat();
     let directory = directory(&[
@@ -911,7 +911,7 @@ fn events_that_are_passed_over_leave_times_and_context_as_they_are() {
     assert!(err.contains("8 events") && err.contains("2 reported"), "{err}");
 }
 
-/// 64 CPUs of 10 MB each; run with `--ignored --nocapture` to see the memory that it takes.
+/// 64 CPUs of 10 MB each; run with `--ignored --nocapture` to print the memory use.
 #[test]
 #[ignore = "writes 640 MB"]
 fn sixty_four_files_of_cpus_in_constant_memory() {
@@ -922,7 +922,7 @@ fn sixty_four_files_of_cpus_in_constant_memory() {
         let events: Vec<u8> = (0..N_EVENTS).flat_map(|n| event64(n, n * 64 + cpu)).collect();
         fs::write(directory.path().join(format!("t-{cpu}")), log(true, CPU, &[], &[events])).unwrap();
     }
-    // What writing the files took does not count.
+    // Memory used to write the files does not count.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let before = peak_kb();
     let mut logs = open(&directory.path().join("t"));

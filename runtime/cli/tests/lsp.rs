@@ -1,4 +1,4 @@
-//! `tfbc lsp`, over pipes as editors start it.
+//! Tests of `tfbc lsp` over pipes, as editors start it.
 
 use crate::common::program;
 use serde_json::{Value, json};

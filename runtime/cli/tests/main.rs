@@ -1,4 +1,4 @@
-//! The commands, run as users run them.
+//! Tests of the commands as users run them.
 
 mod book;
 mod c_programs;

@@ -1,4 +1,4 @@
-//! Reports take a bounded share of memory, however long a trace is and however much text comes of its events.
+//! Reports use bounded memory, for traces of any length and events with any amount of text.
 #![cfg(target_os = "linux")]
 
 use crate::common::*;
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 const THREADS: u64 = 3;
-/// What a run may take.
+/// Memory limit of a run.
 const MOST_KB: u64 = (16 + 4 * THREADS) << 10;
 
 const FORMATS: &str = "\
@@ -15,7 +15,7 @@ const FORMATS: &str = "\
 011 1.0 L=APPL \"@LONG\" {{ $n = 40000 }} LOOP $n { \"ten bytes.\" }
 ";
 
-/// A report of a pipe to nowhere.
+/// Starts a report of a pipe, with its output discarded.
 fn start(directory: &std::path::Path) -> Child {
     Command::new(program("tfbc"))
         .args(["report", "-t", "x.trcfmt", "--threads", "3", "-o", "/dev/null", "-"])
@@ -30,14 +30,14 @@ fn peak_kb(child: &Child) -> u64 {
     status_kb(child, "VmHWM:")
 }
 
-/// A size in the status of a process, 0 once it has ended.
+/// Value from a process's status; 0 after it has ended.
 fn status_kb(child: &Child, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.map_or(0, |line| line.trim().split(' ').next().unwrap().parse().unwrap())
 }
 
-/// Peak memory of a report of so many bytes of the same events.
+/// Peak memory of a report of `n_bytes` of repeated events.
 fn peak(events: &[u8], n_bytes: usize) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();
@@ -48,7 +48,7 @@ fn peak(events: &[u8], n_bytes: usize) -> u64 {
     for _ in 0..n_bytes / chunk.len() {
         stdin.write_all(&chunk).unwrap();
     }
-    // What is left in the pipe is less than what was read.
+    // The pipe contains less than what was read.
     let peak = peak_kb(&child);
     drop(stdin);
     assert!(child.wait().unwrap().success());
@@ -88,7 +88,7 @@ fn many_logs_that_are_merged_share_their_buffers() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // All logs are read before the first line; then nobody reads on, and the report waits.
+        // All logs are read before the first line; then nobody reads the output, so the report waits.
         child.stdout.as_mut().unwrap().read_exact(&mut vec![0; 1 << 20]).unwrap();
         let peak = peak_kb(&child);
         child.kill().unwrap();
@@ -99,7 +99,7 @@ fn many_logs_that_are_merged_share_their_buffers() {
     assert!(all <= two + (13 << 10), "{two} KB, then {all} KB");
 }
 
-/// Peak memory of a report of a pipe, without the pages of the program itself, of which a debug build has many.
+/// Peak memory of a report of a pipe, without the program's own pages, which are many in a debug build.
 fn own_peak(head: &[u8], chunks: impl Iterator<Item = Vec<u8>>) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();
@@ -107,7 +107,7 @@ fn own_peak(head: &[u8], chunks: impl Iterator<Item = Vec<u8>>) -> u64 {
     let mut stdin = child.stdin.take().unwrap();
     let mut most = 0;
     for chunk in std::iter::once(head.to_vec()).chain(chunks) {
-        // A report that refuses its input ends before.
+        // A report that refuses its input ends early.
         if stdin.write_all(&chunk).is_err() {
             break;
         }

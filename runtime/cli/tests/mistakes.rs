@@ -1,11 +1,11 @@
-//! Format files with mistakes: what a report does without them, and what refuses it.
+//! Reports with faulty format files: the parts that stay in use, and the errors that refuse a file.
 
 use crate::common::command;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A folder with files.
+/// Directory with files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -25,7 +25,7 @@ fn trace() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(case).to_str().unwrap().to_owned()
 }
 
-/// The texts of hooks 010 and 011 in a report by some files, with errors and status.
+/// Texts of hooks 010 and 011 in a report with these files, the errors, and the status.
 fn report(files: &[(&str, &str)], more: &[&str]) -> (Vec<String>, String, i32) {
     let folder = folder(files);
     let trace = trace();
@@ -43,7 +43,7 @@ fn an_earlier_stanza_applies_again() {
     let (out, err, status) = report(&[("t", text)], &[]);
     assert_eq!((&out[..], status), (&["first", "eleven", "eleven"].map(String::from)[..], 2), "{err}");
     assert!(err.contains("t:2:") && err.contains("t: 1 stanza left out (010)\n"), "{err}");
-    // In another file, too.
+    // The same mistake in another file.
     let files = [("a", "010 1.0 \"@\" \"first\"\n"), ("b", "010 1.0 L=BAD\n011 1.0 \"@\" \"eleven\"\n")];
     let (out, err, status) = report(&files, &[]);
     assert_eq!((&out[..], status), (&["first", "eleven", "eleven"].map(String::from)[..], 2), "{err}");
@@ -52,14 +52,14 @@ fn an_earlier_stanza_applies_again() {
 
 #[test]
 fn what_calls_something_left_out_is_left_out_too() {
-    // 0FE calls nothing that exists, f() is defined by it, and 010 calls $0FD, which calls f().
+    // 0FE calls an undefined name and defines f(); 010 calls $0FD, which calls f().
     let text =
         "0FE 1.0 \"@\" {{ f(x) $x%U4 }} $0FF\n0FD 1.0 \"@\" f($D1)\n010 1.0 \"@\" $0FD\n011 1.0 \"@\" \"eleven\"\n";
     let (out, err, status) = report(&[("t", text)], &[]);
     assert!(out[0].starts_with("UNDEFINED TRACE ID"), "{out:?}");
     assert_eq!((&out[1..], status), (&["eleven", "eleven"].map(String::from)[..], 2), "{err}");
     assert!(err.contains("t: 3 stanzas left out (010, 0FD, 0FE)\n"), "{err}");
-    // The same if the one that defines f() cannot be parsed.
+    // The stanza that defines f() cannot be parsed.
     let (_, err, _) = report(&[("t", &text.replace("$0FF", "X4,"))], &[]);
     assert!(err.contains("t: 3 stanzas left out (010, 0FD, 0FE)\n"), "{err}");
 }
@@ -74,7 +74,7 @@ fn stanzas_that_call_each_other_are_left_out_with_their_callers() {
 
 #[test]
 fn a_long_chain_of_callers_is_left_out_at_once() {
-    // Each stanza calls the next, and the last one calls nothing that exists.
+    // Each stanza calls the next, and the last calls an undefined name.
     let mut text: String = (0..4000).map(|n| format!("{:04X} 1.0 \"@\" ${:04X}\n", 0x4001 + n, 0x4002 + n)).collect();
     text.push_str("4FA1 1.0 \"@\" $0FF\n011 1.0 \"@\" \"eleven\"\n");
     let (out, err, status) = report(&[("t", &text)], &["--quiet"]);

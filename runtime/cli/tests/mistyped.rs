@@ -1,6 +1,6 @@
-//! Command lines that people mistype or misunderstand: each message leads to the mend.
+//! Mistyped or misunderstood command lines: each message leads to the correction.
 //!
-//! The words of a line are those that name what was found or what was expected, and the flag or command that helps.
+//! The words of a row name the value found, the value expected, and the flag or command that helps.
 #![cfg(target_os = "linux")]
 
 use crate::common::command;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A command line, in which `''` is an empty word, its exit status, and words of its message.
+/// Command line, in which `''` is an empty word; exit status; words of the message.
 type Line = (&'static str, i32, &'static [&'static str]);
 
 const REPORT: &[Line] = &[
@@ -49,8 +49,8 @@ const REPORT: &[Line] = &[
     ("tfbc report --from -1 shell.trc", 1, &["'-1'", "expected seconds", "12.5"]),
     ("tfbc report --from 1s shell.trc", 1, &["'1s'", "expected seconds", "12.5"]),
     ("tfbc report --until shell.trc", 1, &["--until <SECONDS>", "expected seconds"]),
-    ("tfbc report --only 106 --except 106 shell.trc", 1, &["--except", "none is left"]),
-    ("tfbc report --only USER --except USER user.kev", 1, &["--except", "none is left"]),
+    ("tfbc report --only 106 --except 106 shell.trc", 1, &["--except", "no event is left"]),
+    ("tfbc report --only USER --except USER user.kev", 1, &["--except", "no event is left"]),
     ("tfbc report --only xyz shell.trc", 1, &["`xyz`", "2, 3 or 4 hex digits"]),
     ("tfbc report --only USR user.kev", 1, &["`USR` is no class", "`USER`?"]),
     ("tfbc report --only USER:2000 user.kev", 1, &["`2000` is no event", "0 to 1023"]),
@@ -71,7 +71,7 @@ const REPORT: &[Line] = &[
     ("tfbc report --grep ( shell.trc", 1, &["--grep", "unclosed group"]),
     ("tfbc report --timestamp 9 shell.trc", 1, &["--timestamp", "0..=3"]),
     ("tfbc report --format kev shell.trc", 1, &["a trace of AIX", "--format", "leave it out"]),
-    ("tfbc report --format stream64 shell.trc", 2, &["begins as log64", "--format stream64 is given"]),
+    ("tfbc report --format stream64 shell.trc", 2, &["looks like log64", "because of --format stream64"]),
     ("tfbc report --dialect match-bas=hex shell.trc", 1, &["`match-bas`", "`match-base`?"]),
     ("tfbc report --dialect match-base shell.trc", 1, &["NAME=VALUE", "`--dialect help`"]),
     ("tfbc report --allow S999 shell.trc", 1, &["no code `S999`"]),
@@ -129,7 +129,7 @@ const EVENTS: &[Line] = &[
     ("tfbc event -t pump.trcfmt --env 32 0A1B00", 1, &["3 bytes", "4 of a hook word (--env 32)"]),
     ("tfbc event -t pump.trcfmt --env 64 0A1B0000", 1, &["4 bytes", "8 of a hook word (--env 64)"]),
     ("tfbc event -t pump.trcfmt --env 64 0A1B0000 0000002A", 0, &["with --env 32 it is an event of hook 0A1"]),
-    ("tfbc event -t pump.trcfmt --env 32 0A1B0000 xyz0", 1, &["`x` in `xyz0` is no hex digit"]),
+    ("tfbc event -t pump.trcfmt --env 32 0A1B0000 xyz0", 1, &["`x` in `xyz0` is not a hex digit"]),
     ("tfbc event -t pump.trcfmt --env 32 shell.trc", 1, &["`shell.trc`", "it is a file", "`tfbc report`"]),
     ("tfbc event pump.trcfmt --env 32 0A1B0000", 1, &["`pump.trcfmt`", "it is a file", "with -t"]),
     ("tfbc event -t pump.trcfmt --env 32 0A2B0000", 0, &["no stanza formats hook 0A2", "the format files have 0A1"]),
@@ -143,7 +143,7 @@ const EVENTS: &[Line] = &[
     ("tfbc hexview -t pump.trcfmt 0A1B0000", 1, &["no file 0A1B0000", "--env (AIX)", "--class and --id (QNX)"]),
     ("tfbc hexview -t user.xml --id 65 00", 1, &["--id 65 needs the class"]),
     ("tfbc hexview -t pump.trcfmt --only 0A9 shell.trc", 1, &["--only 0A9", "`tfbc info`"]),
-    ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "source only"]),
+    ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "hexview needs the source"]),
 ];
 
 const OF_VENDORS: &[Line] = &[
@@ -153,13 +153,13 @@ const OF_VENDORS: &[Line] = &[
     ("trcrpt shell.trc -d 106", 1, &["-d", "options come before files"]),
     ("trcrpt -z shell.trc", 1, &["'-z'", "Usage: trcrpt"]),
     ("trcrpt -d xyz shell.trc", 1, &["`xyz`", "hex digits"]),
-    ("trcrpt -d 106 -k 106 shell.trc", 0, &["-k", "-d", "none is left"]),
+    ("trcrpt -d 106 -k 106 shell.trc", 0, &["-k", "-d", "no event is left"]),
     ("trcrpt -O exec shell.trc", 1, &["-O exec", "`exec=on`", "`-O help`"]),
     ("trcrpt -O exec=yes shell.trc", 1, &["exec=on or exec=off"]),
     ("trcrpt -O timestamp shell.trc", 1, &["`timestamp=0`"]),
     ("trcrpt -O nonsense=on shell.trc", 1, &["`nonsense`", "`-O help`"]),
     ("trcrpt -O starttime=5,endtime=3 shell.trc", 0, &["starttime 5 is after", "endtime 3"]),
-    ("trcrpt -s 1028 shell.trc", 1, &["`1028` is no date", "MMddhhmmssyy"]),
+    ("trcrpt -s 1028 shell.trc", 1, &["`1028` is not a date", "MMddhhmmssyy"]),
     ("trcrpt -D nogroup shell.trc", 1, &["`nogroup` does not exist", "`trcevgrp -l`"]),
     ("trcrpt -C ALL shell.trc", 1, &["`ALL` is not a CPU", "`all`?"]),
     ("trcupdate up", 1, &["/etc/trcfmt", "with -t"]),
@@ -179,8 +179,8 @@ const OF_VENDORS: &[Line] = &[
     ("trace -j xyz -x true", 1, &["`xyz`", "hex digits"]),
     ("trace -L 10 -x true", 1, &["10 bytes (-L)", "(-T)"]),
     ("trcon", 1, &["no trace is active", "`trace -a` starts one"]),
-    ("trcoff 8", 1, &["`8` is no channel", "-0 to -7"]),
-    ("trcstop -9", 1, &["`-9` is no channel", "-0 to -7"]),
+    ("trcoff 8", 1, &["`8` is not a channel", "-0 to -7"]),
+    ("trcstop -9", 1, &["`-9` is not a channel", "-0 to -7"]),
     ("trcdead", 1, &["nothing to recover"]),
     ("trcnm pump.trcfmt", 1, &["pump.trcfmt", "no ELF file"]),
     ("tracelogger x.kev", 1, &["`-f x.kev`"]),
@@ -228,7 +228,7 @@ fn run(directory: &Path, line: &str) -> (String, String, i32) {
 #[track_caller]
 fn check(lines: &[Line]) {
     let directory = directory();
-    // The folder of shared memory may be there: the recorder makes it as a command starts.
+    // The directory of shared memory is created when a command starts.
     let files = || {
         let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
         names.filter(|name| name != "memory").collect::<BTreeSet<_>>()
@@ -243,7 +243,7 @@ fn check(lines: &[Line]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No mistake leaves a file behind.
+    // No failed command leaves a file behind.
     assert_eq!(files(), before);
 }
 

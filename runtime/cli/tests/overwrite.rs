@@ -1,4 +1,4 @@
-//! Outputs named onto inputs of the same run: every command refuses, and every input keeps its bytes.
+//! Outputs that are inputs of the same run: every command refuses, and every input is unchanged.
 #![cfg(unix)]
 
 use crate::common::*;
@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Commands with `OUT` for the output, and the inputs that it may be named onto.
+/// Commands with `OUT` for the output, and the inputs it is set to.
 const COMMANDS: &[(&str, &str, &[&str])] = &[
     ("tfbc", "report -o OUT t.trc u.trc -t a.trcfmt -t c.tfbc", &["t.trc", "u.trc", "a.trcfmt", "c.tfbc"]),
     ("tfbc", "report --names names --context context --output OUT t.trc", &["t.trc", "names", "context"]),
@@ -36,7 +36,7 @@ const COMMANDS: &[(&str, &str, &[&str])] = &[
     ("tfbc", "traceprinter -o OUT -f k.kev", &["k.kev"]),
 ];
 
-/// A directory with an input of each kind.
+/// Directory with an input of each kind.
 fn world() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
@@ -109,7 +109,7 @@ fn no_output_is_written_onto_an_input() {
     let world = world();
     let at = |name: &str| world.path().join(name);
     for (command, args, inputs) in COMMANDS {
-        // Without the clash the command works.
+        // With another output, the command works.
         let out = if args.contains("--new") { "new.case.toml" } else { "out" };
         let (_, err, status) = run_in(&world, command, &args.replace("OUT", out));
         assert_ne!(status, 1, "{command} {args}: {err}");

@@ -1,8 +1,9 @@
-//! Shell scripts with the commands, each beside its inputs and what it must print.
+//! Shell scripts with commands, their inputs, and the expected output.
 //!
-//! A case is a folder of `snapshots/data/commands`. `cmd` is a shell script that runs in a copy of the folder. `stdout` is its
-//! standard output, byte for byte; `exit` is its status. A line of `stderr` is a text that standard error must contain; after
-//! `!`, one that it must not contain; after `/`, a regular expression that must match. An empty `stderr` allows nothing.
+//! A case is a directory of `snapshots/data/commands`. `cmd` is a shell script that runs in a copy of the directory.
+//! `stdout` is its standard output, byte for byte; `exit` is its status. A line of `stderr` is a text that standard
+//! error must contain; after `!`, one that it must not contain; after `/`, a regular expression that must match. An
+//! empty `stderr` allows no output.
 
 use crate::common::{collected, program};
 use regex::RegexBuilder;

@@ -1,4 +1,4 @@
-//! The AIX readers: vectors, streams, logs, and what happens when they are damaged.
+//! Tests of the AIX readers: vectors, streams, logs, and damaged input.
 
 use crate::common::*;
 use std::io::{self, Read as _};
@@ -23,7 +23,7 @@ fn forced(format: Kind) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
 }
 
-/// A stream that hands out few bytes at a time, as a pipe may.
+/// Stream that returns few bytes at a time, like a pipe.
 struct Drip(Vec<u8>, usize);
 
 impl io::Read for Drip {
@@ -121,7 +121,7 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
     assert_eq!(read.damage.len(), 1);
     assert!(read.damage[0].contains(&format!("event 3 at offset {bad:#x}")), "{}", read.damage[0]);
     assert!(read.damage[0].contains("hook 00B of 44 bytes around an event of 36"), "{}", read.damage[0]);
-    // Its size is known before all of it is there.
+    // The size is known before the whole event is available.
     for len in 12..60 {
         assert_eq!(rules(Kind::Stream32, CpuidWord::Last).step(&bytes[bad..bad + len]), Step::Short(60));
     }
@@ -157,7 +157,7 @@ fn the_cpu_id_stands_where_it_is_looked_for() {
 
 #[test]
 fn registers_stand_behind_the_stamp() {
-    // Three registers, then the cpu id.
+    // Three registers, then the CPU id.
     let mut bytes = words64(&[0x9802_0008_0100_0000, 0x2a, 0x1a2b, 0x64, 1, 2, 3, 5]);
     bytes.extend(event64(9, 0x65));
     let read = read_with(&bytes, &forced(Kind::Stream64));
@@ -209,16 +209,16 @@ fn what_is_no_trace_is_refused() {
     }
     assert!(matches!(open(&[0]), Err(OpenError::Unknown)));
     assert!(matches!(open(&[0x1F, 0x8B, 8, 0, 0]), Err(OpenError::Other(what)) if what.starts_with("gzip file")));
-    // The right first hook is not enough: eight events must step cleanly.
+    // A valid first hook is not enough: eight events must be well-formed.
     let mut bytes = words32(&[0x0019_0000, 1, 2]);
     bytes.extend(words32(&[0x0777_7777; 20]));
     assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
     assert_eq!(read_with(&bytes, &forced(Kind::Stream32)).events.len(), 1);
-    // Time factors are as good as a first word.
+    // Time factors identify a stream as well as a first word does.
     let mut bytes = factors32(1, 1, 1);
     bytes.extend(words32(&[0x0777_7777; 20]));
     assert_eq!(read(&bytes).events.len(), 1);
-    // Other events are not, whatever they have in common with them; nor does it matter how the bytes come.
+    // Other events do not, however similar they are, and regardless of how the bytes arrive.
     let kind_of_factors = words32(&[0x001A_0000, 0x25C, 1, 2]);
     let length_of_factors = words32(&[0x00A8_0018, 0x10, 0, 0, 0, 0, 0, 0, 1, 2]);
     for first in [kind_of_factors, length_of_factors] {
@@ -234,7 +234,7 @@ fn what_is_no_trace_is_refused() {
 
 #[test]
 fn events_of_hook_00a_whose_kind_stands_in_the_hookdata_tell_nothing() {
-    // Their first word and what follows are a kind, and factors or counts, of a generic event.
+    // Their first words could be the kind, and the factors or counts, of a generic event.
     let wide = words64(&[0x8000_0028_00A0_025C, 0x25C, 3, 1, 2, 0, 0x1a2b, 10]);
     let narrow = words32(&[0x00AE_0012, 0x12, 4, 3, 0, 0, 0x1a2b, 10]);
     for bytes in [[STREAM64.to_vec(), wide].concat(), narrow] {
@@ -323,7 +323,7 @@ fn elapsed_begins_at_trace_on_only_behind_header_events() {
     let mut bytes = before;
     bytes.extend(event64(1, 40));
     bytes.extend(trace_on(50));
-    // The factors' event has the stamp 0 and is the first one with a stamp.
+    // The factors' event has the stamp 0 and is the first event with a stamp.
     assert_eq!(elapsed(&bytes), [0, 40, 50]);
 }
 
@@ -486,7 +486,7 @@ fn every_flip_of_a_log_is_survived() {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;
                 let after = read(&bytes).events;
-                // Events that end before the flipped byte are as they were, once the header is behind.
+                // Events before the flipped byte are unchanged, unless it is in the header.
                 if at >= whole.head_len() {
                     let size = |id| match (id, wide) {
                         (0x00A0, false) => 40,
@@ -538,7 +538,7 @@ fn a_read_error_is_told() {
     assert_eq!(trace.next().unwrap_err().to_string(), "broken");
 }
 
-/// Reads a trace to its end: events, malformed places with them, whole events, and notices.
+/// Reads a trace to its end: number of events, number of malformed places, and notices.
 fn notices(mut trace: Trace) -> (u64, u64, Vec<Notice>) {
     let mut notices = Vec::new();
     while let Some(item) = trace.next().unwrap() {
@@ -557,7 +557,7 @@ fn notices(mut trace: Trace) -> (u64, u64, Vec<Notice>) {
     (trace.n_events(), trace.n_whole(), notices)
 }
 
-/// The one notice of a trace, with the number of events and malformed places, and that of whole events.
+/// The single notice of a trace, with the counts of events, malformed places and whole events.
 fn notice(input: Input, after_damage: AfterDamage) -> (u64, u64, String, Option<(u64, u64)>) {
     let options = ReadOptions { after_damage, ..ReadOptions::default() };
     let (n_events, n_whole, notices) = notices(Trace::from_input("test", input, &options).unwrap());
@@ -577,12 +577,12 @@ fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
         let told = notice(file(&[&more[..20]]), after_damage);
         assert_eq!(told, (3, 2, message.to_owned(), Some((0x5c, 0x70))));
     }
-    // Events follow again behind what is no event.
+    // Valid events follow the invalid bytes.
     let message =
         "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; skipped to offset 0x64 (8 bytes)";
     let told = notice(file(&[&[0xFF; 8], &more]), resync);
     assert_eq!(told, (21, 20, message.to_owned(), Some((0x5c, 0x64))));
-    // Without looking for them the stream ends there; of a pipe, what was read of it is counted.
+    // Without resync the stream ends there; for a pipe, the bytes already read are counted.
     let end = 0x64 + more.len() as u64;
     let message = format!(
         "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; the rest of the stream is skipped ({} bytes), \
@@ -593,7 +593,7 @@ fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
     for input in [Input::from_bytes(bytes.clone()), Input::Stream(Box::new(io::Cursor::new(bytes)))] {
         assert_eq!(notice(input, next_entry), (3, 2, message.clone(), Some((0x5c, end))));
     }
-    // An event that takes in all that follows, where that is events.
+    // An event whose length includes all later events.
     let long = words64(&[0xC000_0FA0_0100_0000, u64::MAX]);
     let n_left = 16 + more.len();
     let message = format!(
@@ -608,7 +608,7 @@ fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
 
 #[test]
 fn of_places_that_are_as_good_the_first_is_taken_and_no_better_one_far_behind() {
-    // Events without stamps may be data as well; words and threads are such that they are no hook words.
+    // Events without stamps could also be data; these words and threads are not valid hook words.
     let unstamped = |n| words64(&[0x0000_0008_0100_0000, u64::MAX, u64::MAX]).repeat(n);
     let stamped: Vec<u8> = (1..20).flat_map(|n| event64(n, 10 * n)).collect();
     let head = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();
@@ -627,7 +627,7 @@ fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
     let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 goes on to {len:#x}");
     let told = notice(Input::from_bytes(bytes[..cut].to_vec()), AfterDamage::Resync);
     assert_eq!(told, (4, 4, message, None));
-    // A malformed event costs the rest of its entry, and no more.
+    // A malformed event loses the rest of its entry, and nothing else.
     let mut bytes = bytes;
     let at = whole.head_len() + whole.ic.len();
     bytes[at] = 0xFF;
@@ -648,7 +648,7 @@ fn what_no_entry_reaches_is_named_up_to_eight_places() {
         let mut bytes = whole.bytes();
         let mut places = Vec::new();
         for at in 0..n as usize {
-            // The second event of each is no longer its entry's.
+            // The second event of each entry is no longer part of it.
             let offset = whole.head_len() + whole.ic.len() + 64 * at;
             set_row(&mut bytes, &whole, at, offset as u64, 32);
             places.push(format!("{:#x} to {:#x}", offset + 32, offset + 64));
@@ -749,14 +749,14 @@ fn what_is_not_at_hand_must_be_waited_for() {
         write.write_all(&event64(2, 20)[9..]).unwrap();
         assert!(!trace.waits().unwrap(), "the pipe has the other half");
         assert!(matches!(trace.next().unwrap(), Some(Item::Event(event)) if event.number == 3));
-        // Behind what is no event others are looked for, unless the stream ends with it.
+        // After invalid bytes the reader looks for events, unless the stream ends there.
         write.write_all(&[0xFF; 8]).unwrap();
         assert_eq!(trace.waits().unwrap(), after_damage == AfterDamage::Resync);
         drop(write);
         assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
         assert!(!trace.waits().unwrap() && trace.next().unwrap().is_none());
     }
-    // The end of a pipe, and a file, are not waited for.
+    // The reader does not wait at the end of a pipe or file.
     let bytes = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10), event64(2, 20)[..9].to_vec()].concat();
     let (read, mut write) = io::pipe().unwrap();
     write.write_all(&bytes).unwrap();
@@ -767,7 +767,7 @@ fn what_is_not_at_hand_must_be_waited_for() {
             assert!(!trace.waits().unwrap());
         }
     }
-    // Where nothing tells whether more is at hand, it is waited for.
+    // If the input cannot say whether more is available, the reader blocks.
     let input = Input::Stream(Box::new(io::Cursor::new(bytes)));
     let mut trace = Trace::from_input("-", input, &ReadOptions::default()).unwrap();
     let mut waits = Vec::new();
@@ -792,7 +792,7 @@ fn a_marker_of_the_other_kind_in_a_text_does_not_mislead() {
         std::fs::write(&path, &bytes).unwrap();
         assert!(matches!(AnyTrace::open(&path, &ReadOptions::default()), Ok(AnyTrace::Aix(_))));
     }
-    // A log of QNX may have other text before its marker.
+    // A QNX log may have other text before its marker.
     std::fs::write(&path, [&[b'x'; 5000], &marker[..]].concat()).unwrap();
     assert!(matches!(AnyTrace::open(&path, &ReadOptions::default()), Ok(AnyTrace::Kev(_))));
 }

@@ -1,4 +1,4 @@
-//! .kev logs that the recorder writes, as the reader and `traceprinter` take them.
+//! .kev logs written by the recorder, read by the reader and by `traceprinter`.
 #![cfg(target_os = "linux")]
 
 use crate::common::{command, run};
@@ -9,10 +9,10 @@ use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::record::{Event, Record};
 use tfbc_recorder::write::{Layout, Machine, Process, Setup, Summary, ThreadFacts, Writer};
 
-/// 5 seconds before the low half of the clock begins again.
+/// 5 seconds before the low half of the clock wraps.
 const START: u64 = (6 << 32) - 5_000_000_000;
 const USER: u8 = 6;
-/// States of processes and threads, which the writer tells.
+/// Process and thread states, which the writer adds.
 const STATES: EventRange = EventRange::class(4);
 
 fn setup(logger: Logger) -> Setup {
@@ -38,7 +38,7 @@ fn setup(logger: Logger) -> Setup {
 }
 
 fn logger(big_endian: bool) -> Logger {
-    // The events of programs alone.
+    // Only program events.
     Logger { big_endian, arguments: "-n 0 -w".into(), except: vec![STATES], ..Logger::default() }
 }
 
@@ -65,7 +65,7 @@ fn text(cpu: u16, ticks: u64, event: u16, text: &str) -> Put {
 }
 
 impl Put {
-    /// The payload as a target of some byte order has it.
+    /// Payload in the byte order of the target.
     fn payload(&self, big_endian: bool) -> Vec<u8> {
         let mut payload = self.data.clone();
         payload.resize(payload.len().next_multiple_of(8), 0);
@@ -88,7 +88,7 @@ fn write(setup: &Setup, puts: &[Put]) -> (Vec<u8>, Summary) {
     (fs::read(&path).unwrap(), summary)
 }
 
-/// What the reader gives of one record.
+/// One record as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Got {
     cpu: u8,
@@ -99,7 +99,7 @@ struct Got {
     offset: u64,
 }
 
-/// All records; there must be nothing to be said of the log.
+/// All records; the log must cause no notices.
 fn read(bytes: &[u8]) -> Vec<Got> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.kev");
@@ -130,7 +130,7 @@ fn users(records: &[Got]) -> Vec<Got> {
     records.iter().filter(|record| record.class != 1).cloned().collect()
 }
 
-/// Words and texts of all lengths on four CPUs, over some buffers and the end of the clock's low half.
+/// Words and texts of all lengths on four CPUs, over several buffers and a wrap of the clock's low half.
 fn many(n: u64) -> Vec<Put> {
     (0..n)
         .map(|i| {
@@ -178,7 +178,7 @@ fn buffers_tell_their_number_and_their_slots() {
         while at < slots.len() {
             let [header, stamp, number, n] = slots[at];
             assert_eq!(header & 0xFFFF, 1 << 10 | 2, "slot {at}");
-            // The high half follows at once, at the stamp of the event that opened the buffer.
+            // The high half follows at once, with the stamp of the event that started the buffer.
             assert_eq!((slots[at + 1][0], slots[at + 1][1]), (header & !3 | 1, stamp));
             assert!(n <= 1014);
             numbers.push(number);
@@ -244,7 +244,7 @@ fn a_log_is_no_longer_than_its_limit() {
             let got = users(&read(&bytes));
             assert_eq!(got.len() as u64 + summary.over + summary.overwritten, 600, "{ring} {max}");
             assert_eq!(bytes.len() == whole.len(), max == 1 << 20);
-            // A ring has the newest events, another log the oldest.
+            // A ring contains the newest events, another log the oldest.
             let newest: Vec<_> = puts[600 - got.len()..].iter().collect();
             let expected: Vec<_> = if ring { newest } else { puts[..got.len()].iter().collect() };
             for (got, put) in got.iter().zip(expected) {
@@ -346,7 +346,7 @@ fn the_header_holds_the_facts_of_the_machine() {
     }
 }
 
-/// The text of `short` in two words shows the log's byte order.
+/// The text `short` in two words shows the log's byte order.
 fn printed(short: &str) -> String {
     let blank = " ";
     format!(

@@ -1,4 +1,4 @@
-//! Logs and streams that the recorder writes, as the reader and the reports take them.
+//! Logs and streams written by the recorder, read by the reader and by reports.
 #![cfg(target_os = "linux")]
 
 use crate::common::{OwnedEvent, Read, command, read_with, run};
@@ -40,7 +40,7 @@ fn options(trace: Width, mode: Mode, buffer_size: u64, log_size: u64) -> Options
     Options { trace, mode, buffer_size, log_size, command: b"trace -a".to_vec(), ..Options::default() }
 }
 
-/// A file in memory whose writes are kept, and of which one or all can be made to fail.
+/// File in memory that records its writes; one or all of them can be made to fail.
 #[derive(Debug, Clone, Default)]
 struct Disk {
     state: Rc<RefCell<State>>,
@@ -51,7 +51,7 @@ struct Disk {
 struct State {
     writes: Vec<(u64, Vec<u8>)>,
     calls: usize,
-    /// The write that fails after half of its bytes, and whether all that follow do, too.
+    /// Index of the write that fails after half of its bytes; true if all later ones fail too.
     fails_at: Option<(usize, bool)>,
     has_failed: bool,
 }
@@ -68,7 +68,7 @@ impl Disk {
     }
 }
 
-/// The file that some writes make.
+/// File contents after some writes.
 fn image(writes: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     for (at, bytes) in writes {
@@ -136,7 +136,7 @@ impl Hook {
         take(&Record { ticks, pid: 1, tid, cpu: 2, event })
     }
 
-    /// What templates see of it, by the tables of the format's description; `flags` are those that a 64-bit kernel adds.
+    /// Bytes that templates see, from the format's description; `flags` are added by a 64-bit kernel.
     fn presented(&self, flags: u16) -> Vec<u8> {
         let len = self.bytes.as_ref().map_or(0, Vec::len) as u32;
         let narrow = |word: &u64| (*word as u32).to_be_bytes();
@@ -162,7 +162,7 @@ impl Hook {
     }
 }
 
-/// Numbers that look random.
+/// Pseudorandom numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -174,7 +174,7 @@ impl Numbers {
     }
 }
 
-/// Hooks of one program's width, or of both; `longest` bounds the bytes of generic ones and `gap` the ticks between two.
+/// Hooks of the given program widths. `longest` limits the bytes of generic ones, and `gap` the ticks between two.
 fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<Hook> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut ticks = START;
@@ -198,17 +198,17 @@ fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<Hook> {
     (0..n).map(|_| hook()).collect()
 }
 
-/// The events of programs.
+/// Events of programs.
 fn programs(read: &Read) -> Vec<OwnedEvent> {
     read.events.iter().filter(|event| event.id >= 0x0100).cloned().collect()
 }
 
-/// The events of the recorder itself with some id.
+/// The recorder's own events with an id.
 fn own(read: &Read, id: u16) -> Vec<&OwnedEvent> {
     read.events.iter().filter(|event| event.id == id).collect()
 }
 
-/// The words of a plain event in its trace's own width.
+/// Words of a plain event in the trace's width.
 fn words(event: &OwnedEvent) -> Vec<u64> {
     let wide = event.bytes.len().is_multiple_of(8) && event.bytes[0] & 0x80 != 0;
     let n = if wide { 8 } else { 4 };
@@ -320,7 +320,7 @@ fn times_never_go_back() {
     }
 }
 
-/// Times of programs' events, and how many stamps the reader had to clamp.
+/// Times of program events, and number of clamped stamps.
 fn elapsed(bytes: Vec<u8>) -> (Vec<u64>, u64) {
     let trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
     let mut logs = Logs::from(trace);
@@ -347,7 +347,7 @@ fn silence_longer_than_a_wrap_is_told_in_a_32_bit_trace() {
     for bytes in [log_of(&setup, &hooks).0.bytes(), stream_of(&setup, &hooks)] {
         assert_eq!(elapsed(bytes), (after.to_vec(), 0));
     }
-    // Silence without end is told as so much of it as memory allows, and the last bits of the clock still hold.
+    // A very long gap is shortened to a bounded number of events; the low bits of the clock stay correct.
     hooks.truncate(2);
     (hooks[0].ticks, hooks[1].ticks) = (START + 9, u64::MAX);
     let (times, clamped) = elapsed(stream_of(&setup, &hooks));
@@ -355,7 +355,7 @@ fn silence_longer_than_a_wrap_is_told_in_a_32_bit_trace() {
     assert_eq!(times[1] & 0xFFFF_FFFF, (u64::MAX - START) & 0xFFFF_FFFF);
 }
 
-/// Hooks that are numbered by their only word.
+/// Hooks whose only word is a sequence number.
 fn numbered(n: u64) -> Vec<Hook> {
     (0..n)
         .map(|number| Hook {
@@ -371,7 +371,7 @@ fn numbered(n: u64) -> Vec<Hook> {
         .collect()
 }
 
-/// The numbers of what a log holds.
+/// Sequence numbers in a log.
 fn numbers(read: &Read) -> Vec<u64> {
     programs(read).iter().map(|event| u64::from_be_bytes(*event.bytes.last_chunk().unwrap())).collect()
 }
@@ -446,7 +446,7 @@ fn a_circular_buffer_keeps_the_newest_events_and_tells_how_many_gave_way() {
         assert_eq!(kept, (100 - kept.len() as u64..100).collect::<Vec<_>>());
         let event = if trace == Width::W32 { 28 } else { 32 };
         assert!(kept.len() * event > 1000 - 256 - event && kept.len() * event <= 1000, "{}", kept.len());
-        // In a 32-bit trace 001 stood in the buffer.
+        // In a 32-bit trace, 001 was in the buffer.
         let gave_way = 100 - kept.len() as u64 + u64::from(trace == Width::W32);
         assert_eq!(summary.overwritten, gave_way);
         let told = own(&read, 0x0060);
@@ -490,7 +490,7 @@ fn lost_events_are_told_where_they_were_lost() {
     assert_eq!(words(own(&read, 0x0060)[1]), [2, 1]);
 }
 
-/// Records numbered events with flushes, new processes, a pause and a note of lost events among them.
+/// Records numbered events, mixed with flushes, new processes, a pause and a note of lost events.
 fn session(log: &mut AixLog<Disk>) -> io::Result<()> {
     for (i, hook) in numbered(70).into_iter().enumerate() {
         hook.record(|record| log.record(record))?;
@@ -508,10 +508,10 @@ fn session(log: &mut AixLog<Disk>) -> io::Result<()> {
     log.finish()
 }
 
-/// Checks that a file holds a run of the numbered events without a hole, and nothing that is damaged; gives the last number.
+/// Checks that a file contains consecutive numbered events without damage; returns the last number.
 fn check_whole(bytes: &[u8], what: &str) -> Option<u64> {
     let read = read_with(bytes, &ReadOptions::default());
-    // Of a buffer that was being written.
+    // Notices about a buffer that was being written are allowed.
     assert!(read.damage.iter().all(|said| said.starts_with("the header does not reach")), "{what}: {read:?}");
     assert_eq!(read.warnings, [""; 0], "{what}");
     let numbers = numbers(&read);

@@ -1,4 +1,4 @@
-//! Sessions as traced programs meet them: threads, processes, death at any moment. The logs are read by our own readers.
+//! Tests of sessions with traced programs: threads, processes, and death at any moment. Our own readers read the logs.
 //!
 //! Each test runs in a process of its own, with shared memory of its own.
 
@@ -16,7 +16,7 @@ use tfbc_recorder::options::{Hooks, Mode, Options, Output};
 use tfbc_recorder::record::Width;
 use tfbc_recorder::session::{self, Error, Task};
 
-/// The folder of the test of this name, in the process that was made for it; `None` in the one that made it, when it is done.
+/// Directory of the test in its child process; `None` in the parent, after the child has finished.
 fn apart(test: &str) -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("TFBC_TEST_APART") {
         hooks::prepare();
@@ -33,7 +33,7 @@ fn apart(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// This program, for one test alone.
+/// This program, running a single test.
 fn alone(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([&format!("recorder::{test}"), "--exact", "--nocapture"]).env("TFBC_TEST_APART", folder);
@@ -41,7 +41,7 @@ fn alone(test: &str, folder: &Path) -> Command {
     command
 }
 
-/// The same test, as a process that plays a part in it.
+/// Starts the same test as a process with a role in it.
 fn part(test: &str, folder: &Path, part: &str) -> Child {
     alone(test, folder).env("TFBC_TEST_PART", part).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -58,7 +58,7 @@ fn start(options: Options) -> usize {
     session::start(&Task::Aix(options)).unwrap()
 }
 
-/// Records one event of a thread: its first word is the thread's own, the second counts.
+/// Records one event of a thread: the thread's number, and a counter.
 fn count(who: u64, n: u64) {
     match n % 4 {
         0 => hooks::words(Width::W64, true, 0x0100_0000, [who, n]),
@@ -68,7 +68,7 @@ fn count(who: u64, n: u64) {
     }
 }
 
-/// What is in a log: the counts of each thread that counted, in order, and how many events were missed.
+/// Contents of a log: the counts of each thread, in order, and the number of missed events.
 #[derive(Default, Debug)]
 struct Counts {
     by_thread: BTreeMap<u64, Vec<u64>>,
@@ -88,7 +88,7 @@ fn read(log: &Path) -> Counts {
         let event = match item {
             Item::Event(event) => event,
             Item::Notice(notice) if !notice.damage => continue,
-            // A session was killed before it entered the buffer that it wrote.
+            // A session was killed before it entered its buffer into the table.
             Item::Notice(notice) if notice.message.starts_with("the header does not reach") => continue,
             Item::Notice(notice) => {
                 counts.damaged.push(format!("{notice:?}"));
@@ -97,7 +97,7 @@ fn read(log: &Path) -> Counts {
         };
         *counts.ids.entry(event.id).or_default() += 1;
         if let Some(ticks) = event.ticks {
-            // Stamps of a 32-bit trace come round.
+            // Stamps of a 32-bit trace wrap.
             counts.went_back += usize::from(ticks < counts.last_ticks && ticks >> 32 != 0);
             counts.last_ticks = ticks;
         }
@@ -119,7 +119,7 @@ fn read(log: &Path) -> Counts {
 }
 
 impl Counts {
-    /// Whole, in order of time, and nothing missed: each thread counted from 0 to its end.
+    /// Asserts that the log is complete and ordered by time: each thread counted from 0 to its end.
     fn assert_whole(&self, threads: &[(u64, u64)]) {
         assert_eq!((&self.damaged[..], self.missed, self.went_back), (&[][..], 0, 0));
         let expected: BTreeMap<u64, Vec<u64>> = threads.iter().map(|(who, n)| (*who, (0..*n).collect())).collect();
@@ -153,7 +153,7 @@ fn threads_and_processes_record_into_one_channel() {
     }
     for trace in [Width::W64, Width::W32] {
         let log = folder.join("log");
-        // Nobody records before the start and after the stop.
+        // Nothing is recorded before the start and after the stop.
         count(0, 0);
         assert_eq!(start(Options { trace, buffer_size: 1 << 20, log_size: 8 << 20, ..task(&log) }), 0);
         let mut others = [part(NAME, &folder, "other")];
@@ -220,7 +220,7 @@ fn a_circular_buffer_keeps_the_newest_and_a_single_one_the_first() {
             if mode == Mode::Circular { kept.last() } else { kept.first() },
             Some(&if mode == Mode::Circular { ALL - 1 } else { 0 })
         );
-        // All of the buffer is used, but for one event at most and what tells of the session.
+        // The buffer is full, except for at most one event and the session's own.
         assert!(
             counts.bytes as u64 <= buffer_size && counts.bytes as u64 > buffer_size * 9 / 10 - 400,
             "{}",
@@ -236,7 +236,7 @@ fn a_log_that_wraps_keeps_the_newest() {
     let Some(folder) = apart("a_log_that_wraps_keeps_the_newest") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 64 << 10, log_size: 256 << 10, ..task(&log) });
-    // Slowly enough for a log that is written meanwhile.
+    // Slow enough for a log that is written at the same time.
     for n in 0..50_000 {
         count(1, n);
         if n % 500 == 0 {
@@ -248,7 +248,7 @@ fn a_log_that_wraps_keeps_the_newest() {
     let kept = &counts.by_thread[&1];
     assert!(is_ascending_by_one(kept) && kept.last() == Some(&49_999), "{:?} {:?}", kept.first(), kept.last());
     assert!(counts.ids[&0x0050] > 0 && counts.missed == 0 && counts.damaged.is_empty(), "{:?}", counts.damaged);
-    // What tells of the session, and a table, are beside the events.
+    // The session's own events and a table are added.
     assert!(std::fs::metadata(&log).unwrap().len() <= 2 * (256 << 10));
 }
 
@@ -261,7 +261,7 @@ fn sessions_that_are_there_or_not_are_told_of() {
     start(task(&log));
     assert!(matches!(session::start(&Task::Aix(task(&log))), Err(Error::Active { channel: 0, pid }) if pid > 1));
     assert!(matches!(session::recover(0, &folder.join("x"), true), Err(Error::Active { .. })));
-    // Channels 1 to 7 are others'.
+    // Channels 1 to 7 are in use.
     let generic = |n: usize| Options { generic: true, ..task(&folder.join(format!("g{n}"))) };
     for n in 1..8 {
         assert_eq!(start(generic(n)), n);
@@ -295,7 +295,7 @@ fn killed_programs_lose_their_unfinished_event_only() {
         let who = u64::from(std::process::id());
         count(who, 0);
         println!("{READY}");
-        // For some ten milliseconds, and never more than the buffers hold.
+        // For some ten milliseconds, and never more than the buffers can store.
         for n in 1..10_000 {
             count(who, n);
             (0..100).for_each(|_| std::hint::spin_loop());
@@ -372,7 +372,7 @@ fn hooks_of_a_killed_session_turn_off() {
     }
     let n = (0..10_000_000).take_while(|n| hooks::is_on(0).then(|| count(1, *n)).is_some()).count();
     assert!(n > 1000 && n < 10_000_000, "{n}");
-    // The next session has nothing to do with it, whose events are still to be had.
+    // The next session is independent of the dead one, whose events can still be recovered.
     let dead = session::sessions().unwrap();
     assert!(dead[0].pid == pid && !dead[0].is_alive && !dead[0].is_on && dead[0].log == log);
     start(task(&log));
@@ -399,16 +399,16 @@ fn children_record_for_themselves() {
     (0..100).for_each(|n| count(1, n));
     forked(|| (0..100).for_each(|n| count(2, n)));
     (100..200).for_each(|n| count(1, n));
-    // A program that runs another one leaves its buffer as it is.
+    // A program that runs another one leaves its buffer unchanged.
     assert!(part(NAME, &folder, "after exec").wait().unwrap().success());
     session::stop(0, false).unwrap();
     read(&log).assert_whole(&[(1, 200), (2, 100), (3, 100)]);
 }
 
-/// Runs something in a child made by `fork`.
+/// Runs `run` in a child made by `fork`.
 #[expect(unsafe_code, reason = "the test is of fork")]
 fn forked(run: impl FnOnce()) {
-    // SAFETY: the child runs what was given, and ends at once.
+    // SAFETY: the child runs the closure and ends at once.
     unsafe {
         match libc::fork() {
             0 => {
@@ -421,7 +421,7 @@ fn forked(run: impl FnOnce()) {
 }
 
 static BY_SIGNAL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-/// Signals record while it is set.
+/// Signals record while this is set.
 static RECORDS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
 extern "C" fn on_alarm(_: libc::c_int) {
@@ -492,13 +492,13 @@ fn signal_handlers_record_within_the_first_hook_of_their_thread() {
     read(&log).assert_whole(&std::iter::once(by_signal).chain(threads).collect::<Vec<_>>());
 }
 
-/// Signals to one thread: the handler runs in the midst of what that thread records.
+/// Sends signals to one thread, whose handler interrupts its recording.
 struct Alarms(libc::pthread_t);
 
 #[expect(unsafe_code, reason = "the test is of signals")]
 impl Alarms {
     fn of_this_thread() -> Self {
-        // SAFETY: the handler calls nothing but a hook.
+        // SAFETY: the handler calls only a hook.
         unsafe {
             libc::signal(libc::SIGALRM, on_alarm as extern "C" fn(libc::c_int) as libc::sighandler_t);
             Alarms(libc::pthread_self())
@@ -506,7 +506,7 @@ impl Alarms {
     }
 
     fn ring(&self) {
-        // SAFETY: the thread lives until the one that calls this was joined.
+        // SAFETY: the thread lives until the caller has joined the sender.
         assert_eq!(unsafe { libc::pthread_kill(self.0, libc::SIGALRM) }, 0);
     }
 }
@@ -533,7 +533,7 @@ fn a_full_device_ends_the_collection_and_not_the_program() {
     let Some(folder) = apart("a_full_device_ends_the_collection_and_not_the_program") else { return };
     let full = Path::new("/dev/full");
     let started = session::start(&Task::Aix(task(full)));
-    // The header is the first thing that is written.
+    // The header is written first.
     assert!(
         matches!(&started, Err(Error::Log { path, source }) if path == full && source.raw_os_error() == Some(28)),
         "{started:?}"
@@ -547,7 +547,7 @@ fn a_full_device_ends_the_collection_and_not_the_program() {
 fn what_a_full_disk_took_is_told_and_salvaged() {
     let Some(folder) = apart("what_a_full_disk_took_is_told_and_salvaged") else { return };
     let log = folder.join("log");
-    // The session's memory is smaller.
+    // Smaller than the session's memory.
     const DISK: u64 = (8 << 20) + 1234;
     limit_files(DISK);
     start(Options { buffer_size: 256 << 10, log_size: 16 << 20, ..task(&log) });
@@ -570,18 +570,18 @@ fn what_a_full_disk_took_is_told_and_salvaged() {
         }
         (end, is_damaged)
     };
-    // The largest event has 64 bytes; less than that of the last one was written.
+    // The largest event has 64 bytes; the last one was written partially.
     let (end, is_damaged) = read(false);
     assert!(is_damaged || DISK - end < 64, "events end at {end}, and the file at {DISK}");
     let (end, _) = read(true);
     assert!(DISK - end < 64, "events end at {end}, and the file at {DISK}");
 }
 
-/// Lets no file grow larger.
+/// Limits the size of files.
 #[expect(unsafe_code, reason = "the test is of a system call's failure")]
 fn limit_files(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: `limit` is valid, and the default action of the signal would end the process.
+    // SAFETY: `limit` is valid. The signal is ignored, because its default action would end the process.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
@@ -617,7 +617,7 @@ fn qnx_events_are_printed_as_they_were_logged() {
     let Some(folder) = apart("qnx_events_are_printed_as_they_were_logged") else { return };
     for big_endian in [false, true] {
         let log = folder.join("log.kev");
-        // Nothing is recorded, and nothing is wrong, without a trace; what is wrong is told all the same.
+        // Without a trace nothing is recorded and no error occurs, but invalid arguments are still reported.
         assert_eq!((qnx::logi(7, 1, 2), qnx::logi(1024, 1, 2)), (0, libc::EINVAL));
         let logger = Logger { output: Output::File(log.clone()), big_endian, ..Logger::default() };
         assert_eq!(session::start(&Task::Kev(logger.clone())).unwrap(), 8);
@@ -643,7 +643,7 @@ fn qnx_events_are_printed_as_they_were_logged() {
             events,
             [
                 "USREVENT:EVENT:7, d0:0x00001234 d1:0xffffffff",
-                // A text of up to 8 bytes is in a simple slot, which tells nothing of it.
+                // A text of up to 8 bytes fits into a simple slot, which does not mark it as text.
                 if big_endian {
                     "USREVENT:EVENT:8, d0:0x73686f72 d1:0x74000000"
                 } else {
@@ -702,7 +702,7 @@ fn memory_is_in_a_folder_of_the_users_own() {
     std::fs::write(folder.join("file"), "").unwrap();
     for name in ["open", "link", "file"] {
         let (status, said) = trace(name);
-        assert!(status == 1 && said.contains("no folder of this user's own"), "{name}: {said}");
+        assert!(status == 1 && said.contains("belongs to this user"), "{name}: {said}");
     }
     assert_eq!(std::fs::read_dir(folder.join("other")).unwrap().count(), 0);
     assert_eq!(trace("none/none").0, 1);

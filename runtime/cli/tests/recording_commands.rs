@@ -1,4 +1,4 @@
-//! `trace` and its relatives as a user meets them: messages, exit statuses, the prompt, logs and where they are.
+//! Tests of `trace` and its relatives: messages, exit statuses, the prompt, and the paths of logs.
 #![cfg(target_os = "linux")]
 
 use crate::common::{collected, program};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A directory of its own for one test, with its own shared memory and default logs.
+/// Directory for one test, with its own shared memory and default logs.
 struct Bench(TempDir);
 
 impl Bench {
@@ -32,17 +32,17 @@ impl Bench {
         command
     }
 
-    /// What a command prints, what it says, and its exit status.
+    /// Standard output, standard error and exit status of a command.
     fn run(&self, name: &str, args: &[&str]) -> (String, String, i32) {
         ended(self.command(name, args).spawn().unwrap())
     }
 
-    /// Runs a command that has nothing to say.
+    /// Runs a command that must print nothing.
     fn quiet(&self, name: &str, args: &[&str]) {
         assert_eq!(self.run(name, args), (String::new(), String::new(), 0), "{name} {args:?}");
     }
 
-    /// Runs a command that fails, and gives the one line that it says.
+    /// Runs a command that fails with a one-line message, and returns it.
     fn fails(&self, name: &str, args: &[&str]) -> String {
         let (out, err, status) = self.run(name, args);
         assert_eq!((out.as_str(), status), ("", 1), "{name} {args:?}: {err}");
@@ -50,7 +50,7 @@ impl Bench {
         err.lines().next().unwrap().to_owned()
     }
 
-    /// Runs a command with something to read.
+    /// Runs a command with input.
     fn typed(&self, name: &str, args: &[&str], input: &str) -> (String, String, i32) {
         let mut child = self.command(name, args).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -61,14 +61,14 @@ impl Bench {
         fs::read(self.path("memory/control")).is_ok_and(|page| page.get(channel).is_some_and(|flag| *flag != 0))
     }
 
-    /// The ids of a trace's events that are reported.
+    /// Ids of the reported events of a trace.
     fn ids(&self, args: &[&str]) -> Vec<String> {
         let (out, err, status) = self.run("trcrpt", &[&["-h", "-O", "timestamp=3"], args].concat());
         assert_eq!(status, 0, "{err}");
         out.lines().map(|line| line.split_whitespace().next().unwrap_or_default().to_owned()).collect()
     }
 
-    /// The process of the session of channel 0, as the message about it has it.
+    /// Process of the session of channel 0, from the error message about it.
     fn keeper(&self) -> String {
         let message = self.fails("trace", &["-a"]);
         let pid = message.split("process ").nth(1).unwrap();
@@ -77,7 +77,7 @@ impl Bench {
 }
 
 impl Drop for Bench {
-    /// No session outlives its test.
+    /// No session survives its test.
     fn drop(&mut self) {
         for channel in ["-0", "-1"] {
             drop(self.run("trcstop", &[channel]));
@@ -136,7 +136,7 @@ fn a_session_in_the_background() {
     bench.quiet("trcstop", &["-s"]);
     assert!(!bench.is_on(0));
     assert!(own.exists() || system.is_dir());
-    // The header's events, on, off and on again; without a file, trcrpt finds the log.
+    // The header's events, then on, off and on again. Without a file, trcrpt finds the log.
     let ids = bench.ids(&[]);
     assert_eq!(ids.iter().filter(|id| *id == "001").count(), 2, "{ids:?}");
     assert_eq!(ids.iter().filter(|id| *id == "002").count(), 2, "{ids:?}");
@@ -150,13 +150,13 @@ fn channels_without_a_session() {
         assert_eq!(bench.fails(command, &[]), message);
         let message = "0454-076 no trace is active on channel 3: `trace -a -g` starts one";
         assert_eq!(bench.fails(command, &["-3"]), message);
-        assert_eq!(bench.fails(command, &["-8"]), "0454-900 `-8` is no channel: expected -0 to -7");
-        assert_eq!(bench.fails(command, &["x"]), "0454-900 `x` is no channel: expected -0 to -7");
-        assert_eq!(bench.fails(command, &["-12"]), "0454-900 `-12` is no channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["-8"]), "0454-900 `-8` is not a channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["x"]), "0454-900 `x` is not a channel: expected -0 to -7");
+        assert_eq!(bench.fails(command, &["-12"]), "0454-900 `-12` is not a channel: expected -0 to -7");
     }
     let message = "0454-121 no killed trace of channel 0 is in memory: there is nothing to recover";
     assert_eq!(bench.fails("trcdead", &[]), message);
-    assert!(bench.fails("trcdead", &["/dump"]).starts_with("0454-900 `/dump` is no channel"));
+    assert!(bench.fails("trcdead", &["/dump"]).starts_with("0454-900 `/dump` is not a channel"));
 }
 
 #[test]
@@ -185,22 +185,22 @@ fn flags_of_trace_that_are_refused() {
         (&["-a", "-L", "100000", "-T", "90000"], "0454-040 a log of 100000 bytes (-L) has no room for two buffers"),
         (&["-a", "-f", "-L", "8192", "-T", "90000"], "0454-041 a log of 8192 bytes (-L) has no room for its buffer"),
         (&["-a", "-T", "100"], "0454-900 -T: a buffer has 8192 to 268435184 bytes, found 100"),
-        (&["-C", "all", "-o", "-"], "0454-900 -C and -o - do not go together"),
+        (&["-C", "all", "-o", "-"], "0454-900 -C and -o - exclude each other"),
         (&["-C", "5000"], "0454-900 -C: there is no CPU 5000: the last one is "),
-        (&["-C", "two"], "0454-900 -C: `two` is no number of a CPU"),
+        (&["-C", "two"], "0454-900 -C: `two` is not the number of a CPU"),
         (&["-M"], "0454-901 flag -M is refused: "),
         (&["-@", "wpar"], "0454-901 flag -@ is refused: "),
         (&["-A", "4194305"], "0454-900 -A: there is no process 4194305"),
-        (&["-t", "1,x"], "0454-900 -t: `x` is no number of a thread"),
+        (&["-t", "1,x"], "0454-900 -t: `x` is not the number of a thread"),
         (&["-A", "1", "-P", "x"], "0454-900 -P: expected n (none), t (threads) or p (processes), found `x`"),
         (&["-P", "p"], "0454-900 -P needs -A or -t"),
-        (&["-a", "-g", "-A", "1"], "0454-900 -A and -t do not go with -g"),
+        (&["-a", "-g", "-A", "1"], "0454-900 -A and -t cannot be used with -g"),
         (&["-g"], "0454-900 -g needs -a"),
-        (&["-f", "-l"], "0454-900 -f and -l do not go together"),
+        (&["-f", "-l"], "0454-900 -f and -l exclude each other"),
         (&["-S", "-a"], "0454-900 the argument '-S' cannot be used"),
         (&["--bits", "16"], "0454-900 --bits: expected 32 or 64"),
         (&["-x", "true", "-X", "true"], "0454-900 the argument '-x <COMMAND>' cannot be used"),
-        (&["-x", "true", "-o", "-"], "0454-900 -o - and -x do not go together"),
+        (&["-x", "true", "-o", "-"], "0454-900 -o - and -x exclude each other"),
         (&["-q"], "0454-900 unexpected argument '-q'"),
         (&["my.trc"], "0454-900 unexpected argument 'my.trc'"),
         (&["-a", "-o", "/no/such/directory/log"], "0454-903 cannot write /no/such/directory/log: No such file"),
@@ -241,10 +241,10 @@ fn the_prompt() {
     let shown = out.replace("-> ", "");
     assert!(shown.starts_with("from the shell\ntrcon     begin the collection\ntrcoff "), "{out}");
     assert_eq!(out.matches("-> ").count(), 7, "{out}");
-    assert_eq!(err, "0454-900 `trcno` is no command: `?` lists them; did you mean `trcon`?\n");
+    assert_eq!(err, "0454-900 `trcno` is not a command: `?` lists all commands; did you mean `trcon`?\n");
     let ids = bench.ids(&["-d", "001,002", "my.trc"]);
     assert_eq!(ids, ["001", "002", "001", "002"]);
-    // The end of the input ends the trace, too.
+    // The end of the input also ends the trace.
     assert_eq!(bench.typed("trace", &["-o", "my.trc"], ""), ("-> \n".into(), String::new(), 0));
     assert_eq!(bench.ids(&["-d", "001,002", "my.trc"]), ["001", "002"]);
 }
@@ -311,7 +311,7 @@ fn what_a_killed_session_left_is_recovered() {
     bench.quiet("trcstop", &[]);
 }
 
-/// Overwrites the header of the shared memory of channel 0's first session, as a program that writes anywhere does.
+/// Overwrites the header of the first session of channel 0, like a faulty program.
 fn overwrite_header(bench: &Bench, byte: u8) {
     let memory = fs::File::options().write(true).open(bench.path("memory/0.1")).unwrap();
     memory.write_all_at(&[byte; 4096], 0).unwrap();
@@ -370,7 +370,7 @@ fn a_killed_session_whose_header_was_overwritten_is_given_up_by_force() {
     assert_eq!(status, 2);
     assert!(err.contains("its process was killed before; what its log did not contain yet is lost"), "{err}");
     assert!(!bench.path("memory/0.1").exists());
-    // A new trace may begin.
+    // A new trace can be started.
     bench.quiet("trace", &["-a", "-o", "next.trc"]);
     bench.quiet("trcstop", &[]);
 }
@@ -401,7 +401,7 @@ fn names_and_addresses() {
     let addresses: Vec<_> = out.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
     assert!(addresses.is_sorted());
     assert_eq!(bench.run("trcnm", &[&own, "-K", "main"]).0, format!("{main}\n"));
-    // A program offers the loader nothing, a library does.
+    // A program has no loader symbols, a library has.
     let message = bench.fails("trcnm", &["-a", &own]);
     assert!(message.ends_with("the loader knows no symbols of it"), "{message}");
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
@@ -417,7 +417,7 @@ fn names_and_addresses() {
     ] {
         assert!(bench.fails("trcnm", args).starts_with(expected), "{args:?}");
     }
-    // Cut at any place, an ELF file is refused or listed.
+    // An ELF file that is cut at any position is refused or listed.
     let bytes = fs::read("/bin/true").unwrap();
     for len in [0, 4, 16, 63, 64, 200, bytes.len() / 2, bytes.len() - 1] {
         fs::write(bench.path("cut"), &bytes[..len]).unwrap();
@@ -430,7 +430,7 @@ fn a_log_of_qnx() {
     let bench = Bench::new();
     let (out, err, status) = bench.run("tracelogger", &["-s", "1", "-A", "TARGET=b7", "-w"]);
     assert_eq!((out.as_str(), err.as_str(), status), ("", "0 events\n", 0));
-    // Without -f, traceprinter finds it.
+    // traceprinter finds it without -f.
     let (out, _, status) = bench.run("traceprinter", &[]);
     assert_eq!(status, 0);
     assert!(
@@ -440,10 +440,7 @@ fn a_log_of_qnx() {
     let child = bench.command("tracelogger", &["-n", "0", "-r", "-f", "ring.kev"]).spawn().unwrap();
     wait_until("trace", || bench.is_on(8));
     let (_, err, status) = bench.run("tracelogger", &[]);
-    assert_eq!(
-        (err, status),
-        (format!("error: a trace is under way already: `kill -INT {0}` ends it\n", child.id()), 1)
-    );
+    assert_eq!((err, status), (format!("error: a trace is already running: `kill -INT {0}` ends it\n", child.id()), 1));
     signal("INT", &child.id().to_string());
     assert_eq!(ended(child), (String::new(), "0 events\n".into(), 0));
     for (args, expected) in [
@@ -466,10 +463,10 @@ fn tracelogger_says_which_flags_have_no_effect() {
         let noted = err.lines().filter_map(|line| line.strip_prefix("tracelogger: note: "));
         noted.map(|line| line.split_once(" has no effect here: ").unwrap().0.to_owned()).collect::<Vec<_>>()
     };
-    // In the order of the command line; a flag that is given twice has one note.
+    // In command-line order; a repeated flag has one note.
     let given = ["-s", "0.1", "-P", "-aE", "-D1", "-d1", "-b8", "-k64", "-R", "-k", "3", "-M", "-S", "8k", "-p0x1000"];
     assert_eq!(notes(&given), ["-P", "-a", "-E", "-D", "-d1", "-b", "-R", "-k", "-M", "-p"]);
-    // With -r, -k acts.
+    // With -r, -k has an effect.
     assert_eq!(notes(&["-rk3", "-s.1"]), Vec::<String>::new());
     let (_, err, _) = bench.run("tracelogger", &["-s", "0.1", "-E", "--quiet"]);
     assert_eq!(err, "");
@@ -512,7 +509,7 @@ fn tracelogger_describes_what_it_logs() {
 #[test]
 fn streams_go_to_standard_output() {
     let bench = Bench::new();
-    // Nobody types here: the trace ends with a signal.
+    // There is no prompt, so the trace ends with a signal.
     let child = bench.command("trace", &["-c", "-o", "-"]).spawn().unwrap();
     wait_until("trace", || bench.is_on(0));
     signal("INT", &child.id().to_string());

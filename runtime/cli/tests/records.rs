@@ -1,4 +1,4 @@
-//! `tfbc report`, `event`, `check` and `info` on QNX logs and event definitions, as a user runs them.
+//! Tests of `tfbc report`, `event`, `check` and `info` on QNX logs and event definitions.
 
 use crate::common::{command, run};
 use assert_cmd::Command;
@@ -16,7 +16,7 @@ fn stdout(command: &mut Command) -> String {
     run(command).0
 }
 
-/// The published cases: definitions, log, and what is expected of both.
+/// Runs the published cases: definitions, a log, and the expected output.
 #[test]
 fn published_cases_from_source_and_blob_file_and_pipe_on_one_thread_and_two() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn worked_examples_of_single_payloads() {
     assert_eq!(event(&masked, &[], "ff7c"), "ipicmd:0x7c\n");
     let string = key("%4u1x myvalue %1s0 mystring", "");
     assert_eq!(event(&string, &["--wide"], "2a000000686900"), "myvalue:0x2a mystring:hi\n");
-    // Without a definition, the arguments of the built-in tables.
+    // Without a definition, the built-in tables' arguments are printed.
     let mut other = tfbc();
     other.arg("event").arg("-t").arg(&xml).args(["--class", "USER", "--id", "66", "0100000002000000"]);
     assert_eq!(stdout(&mut other), "d0:0x00000001 d1:0x00000002\n");

@@ -1,4 +1,4 @@
-//! Every command on a terminal: styles of ours act, and none of them is shown as text.
+//! Every command on a terminal: our own styles work, and none of them appears as text.
 #![cfg(target_os = "linux")]
 
 use crate::common::program;
@@ -9,11 +9,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 const PUMP: &str = "0A1 1.0 L=APPL \"PUMP\" \"id=\" $D1%U4 \"state=\" $D2%U4, 0 \"off\", 1 \"on\"\n";
-/// Findings with fixes, and a layout that `tfbc fmt` changes.
+/// Format file with fixable diagnostics, and a layout that `tfbc fmt` changes.
 const UNTIDY: &str = "0A1   1.0 L=APPL \"PUMP\" U4, 0 \"off\", 1 \"on\",\n0A2 1.0 \"x\" x4   X4\n";
 const UPDATE: &str = "* /etc/trcfmt\n+ 0A2 1.0 L=APPL \"VALVE\" X4\n";
 
-/// A directory with a trace, a log, and format files, some of them with mistakes.
+/// Directory with a trace, a log, and format files, some of them with errors.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
@@ -48,7 +48,7 @@ fn command(directory: &Path, line: &str, colour: &str) -> Command {
     command
 }
 
-/// Every command, with its exit status. Those that go on until they are ended have none, and are ended when they wait.
+/// Every command with its exit status. Commands that run until they are ended have none, and are ended when they wait.
 const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc --help", Some(0)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),
@@ -166,7 +166,7 @@ fn control_characters_of_a_file_do_not_act_in_differences() {
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("\\x1b[31m") && !text.contains("\x1b[31m\""), "{line}: {text:?}");
     }
-    // Into a pipe a difference goes as it is, so that it can be applied.
+    // A pipe gets the diff unchanged, so that it can be applied.
     let piped = command(directory.path(), "tfbc check --fix --dry-run hostile.trcfmt", "auto").output().unwrap().stdout;
     assert!(String::from_utf8(piped).unwrap().contains("\x1b[31m\""));
 }

@@ -1,4 +1,4 @@
-//! Signals that end a command while it writes: no unfinished file is left, and the shell sees the signal.
+//! Signals that end a command while it writes: no temporary file is left, and the shell sees the signal.
 #![cfg(target_os = "linux")]
 
 use crate::common::*;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Commands that write `out/product` as long as standard input goes on.
+/// Commands that write `out/product` until their standard input ends.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("tfbc", &["report", "-o", "out/product", "-"]),
     ("trcrpt", &["-o", "out/product", "-"]),
@@ -21,7 +21,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("traceprinter", &["-o", "out/product", "-f", "-"]),
 ];
 
-/// The beginning of a trace or log that goes on.
+/// First bytes of a trace or log that continues.
 fn beginning(args: &[&str]) -> Vec<u8> {
     if args.contains(&"-f") {
         let text = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::";
@@ -32,7 +32,7 @@ fn beginning(args: &[&str]) -> Vec<u8> {
     [STREAM64.to_vec(), factors64(1, 1, 2)].concat().into_iter().chain(events).collect()
 }
 
-/// Starts a command, of which the temporary file is there then. `before` is what the shell does first.
+/// Starts a command and waits for its temporary file. The shell runs `before` first.
 fn start(directory: &Path, before: &str, name: &str, args: &[&str]) -> Child {
     let mut child = Command::new("sh")
         .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
@@ -58,7 +58,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// A directory with the directory `out`, in which the product may be an old one.
+/// Directory with the directory `out`, with or without an old product.
 fn world(old: Option<&str>) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("out")).unwrap();
@@ -68,7 +68,7 @@ fn world(old: Option<&str>) -> tempfile::TempDir {
     directory
 }
 
-/// The signals that this process does not ignore, and so its children do not either.
+/// Signals that this process does not ignore, and so neither do its children.
 fn heard() -> Vec<Signal> {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -86,7 +86,7 @@ fn a_signal_removes_the_unfinished_file() {
                 let world = world(old);
                 let mut child = start(world.path(), "", name, args);
                 send(&child, signal);
-                // The input goes on: waiting would close it.
+                // The input stays open: waiting would close it.
                 let _stdin = child.stdin.take();
                 let ended = child.wait().unwrap();
                 assert_eq!(ended.signal(), Some(signal.as_raw()), "{name} {args:?}: {ended}");

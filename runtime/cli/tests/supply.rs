@@ -1,4 +1,4 @@
-//! What is trusted: where `unsafe` may stand, and how much the machine brings along.
+//! Limits of trusted code: where `unsafe` may appear, and the dependencies of the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The packages in which `unsafe` may stand: the machine, and what meets shared memory and C programs.
+/// Packages that may use `unsafe`: the machine, and the code for shared memory and C programs.
 const TRUSTED: [&str; 3] = ["vm", "runtime/recorder", "runtime/recorder/rts"];
 
-/// The root files of a package's library, commands and build script.
+/// Root files of a package's library, commands and build script.
 fn roots(package: &str) -> Vec<PathBuf> {
     let package = workspace().join(package);
     let commands = fs::read_dir(package.join("src/bin")).into_iter().flatten().map(|entry| entry.unwrap().path());

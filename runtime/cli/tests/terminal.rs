@@ -1,4 +1,4 @@
-//! Commands on a pseudo-terminal.
+//! Runs commands on a pseudo-terminal.
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
-/// The streams of a command that are a terminal.
+/// Streams that are connected to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     Output,
@@ -15,7 +15,7 @@ pub enum Shown {
     Both,
 }
 
-/// Runs a command with some of its streams on a terminal, and gives what that was given and the exit status. With
+/// Runs a command with some of its streams on a terminal; returns the terminal's output and the exit status. With
 /// `until`, the command is ended when that text appears, and has no status.
 pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> (Vec<u8>, Option<i32>) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -27,11 +27,11 @@ pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> 
     command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
     command.stdout(stream(shown != Shown::Errors)).stderr(stream(shown != Shown::Output));
     let mut child = command.spawn().unwrap();
-    // The command alone has the terminal's other side now, so that its end is seen.
+    // Only the command has the other side of the terminal, so that its end is noticed.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     drop(side);
     let (mut terminal, mut text, mut chunk) = (File::from(terminal), Vec::new(), [0; 4096]);
-    // The terminal's end is an error if its other side is closed.
+    // At the end of a terminal, reading fails.
     while let Ok(n @ 1..) = terminal.read(&mut chunk) {
         text.extend_from_slice(&chunk[..n]);
         if until.is_some_and(|until| String::from_utf8_lossy(&text).contains(until)) {
@@ -44,7 +44,7 @@ pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> 
     (lines(&text), status)
 }
 
-/// Text with the two characters that a terminal makes of a newline as one.
+/// Text with each CR LF from the terminal as one newline.
 fn lines(text: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(text).replace("\r\r\n", "\n").replace("\r\n", "\n").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Reports are the same for every number of threads, every size of batches, and from a file as from a pipe.
+//! Reports do not depend on the number of threads, the batch size, or the kind of input.
 
 use crate::common::*;
 use std::fs;
@@ -29,7 +29,7 @@ const FORMATS: &str = r#"
 106 1.0 L=KERN "@DISPATCH" "dispatch " $D2
 "#;
 
-/// Templates whose text depends on that of earlier events, and one that ends the report.
+/// Templates whose text depends on earlier events, and one that ends the report.
 const IN_ORDER: &str = r#"
 020 1.0 L=APPL "@BEGIN" starttimer($TID,1) "begin"
 021 1.0 L=KERN "@END" "took " endtimer($TID,1)
@@ -47,7 +47,7 @@ fn formats() -> FormatSet {
     FormatSet::load(&[path], &LoadOptions::default()).unwrap()
 }
 
-/// Events of a few threads, a tenth of which say who runs where.
+/// Events of a few threads, a tenth of which change the context.
 fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
     const IDS: [u16; 20] = [
         0x010, 0x010, 0x010, 0x010, 0x011, 0x011, 0x012, 0x013, 0x014, 0x014, 0x015, 0x016, 0x017, 0x020, 0x021, 0x022,
@@ -67,7 +67,7 @@ fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
             (false, 0) => generic_by32(0x134, word as u32, b"/usr/bin/some_program\0", tid as u32, ticks as u32),
             (true, 1) => generic_by64(0x0030, 2, b"trace -a\0", tid, ticks),
             (false, 1) => generic_by32(0x003, 2, b"trace -a\0", tid as u32, ticks as u32),
-            // Unstamped, with the number of the CPU, or with registers.
+            // Unstamped, with a CPU number, or with registers.
             (true, 2) => words64(&[0x0000_0008_0000_0000 | u64::from(id) << 20, word, tid]),
             (true, 3) => words64(&[0x9000_0008_0000_0000 | u64::from(id) << 20, word, tid, ticks, word % 3]),
             (true, 4) => words64(&[0x8801_0008_0000_0000 | u64::from(id) << 20, word, tid, ticks, 1, 2]),
@@ -79,7 +79,7 @@ fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
     all
 }
 
-/// Some traces: their bytes, to be merged where they are several.
+/// One trace, or several to merge.
 fn traces(noise: &mut Noise) -> Vec<Vec<u8>> {
     let stream64 =
         |events: Vec<Vec<u8>>| [STREAM64.to_vec(), factors64(3, 2, 2), process64(), events.concat()].concat();
@@ -155,7 +155,7 @@ fn options(noise: &mut Noise) -> ReportOptions {
     }
 }
 
-/// A pipe that gives few bytes at a time.
+/// Pipe that returns few bytes at a time.
 struct Trickle(io::Cursor<Vec<u8>>, Noise);
 
 impl Read for Trickle {
@@ -181,7 +181,7 @@ fn open(traces: &[Vec<u8>], piped: bool) -> Option<Logs> {
     }
 }
 
-/// Text whose length is known while it is written.
+/// Output whose length can be read while it is written.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -201,7 +201,7 @@ impl Write for Shared {
     }
 }
 
-/// The text, the notices with the length of the text before each, and how the run ended.
+/// Text; notices with the length of the text before each; and how the run ended.
 type Run = (String, Vec<(usize, String)>, Result<Summary, String>);
 
 fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &ReportOptions) -> Run {
@@ -245,13 +245,13 @@ fn reports_do_not_depend_on_threads_batches_and_pipes() {
             let Some(mut piped) = open(&traces, true) else { continue };
             let (text, notices, ended) = run(&mut piped, &catalog, &options);
             assert!(text == expected.0, "seed {seed}, {threads} threads, from pipes");
-            // The bytes behind a damaged place of a pipe are not counted before they are read.
+            // A pipe does not count the bytes after a damaged place before it has read them.
             assert_eq!((notices.len(), ended.is_ok()), (expected.1.len(), expected.2.is_ok()), "seed {seed}");
         }
     }
 }
 
-/// Reports of traces of many windows. Events of a merge are copied one by one, also where all but one log are empty.
+/// Reports of traces with many buffers. Events of a merge are copied one by one, even if all but one log are empty.
 #[test]
 fn events_read_alike_in_place_and_copied() {
     let set = formats();
@@ -261,7 +261,7 @@ fn events_read_alike_in_place_and_copied() {
         let wide = seed % 2 == 0;
         let mut events = events(&mut noise, 12_000, wide);
         if wide {
-            // Larger than others, up to what a trace buffer takes.
+            // Larger than the others, up to the size of a trace buffer.
             (0..12)
                 .for_each(|n| events[700 * n] = generic_by64(0x0100, 7, &[n as u8; 4000], 1, 1000 + 2100 * n as u64));
         }
@@ -269,7 +269,7 @@ fn events_read_alike_in_place_and_copied() {
         let mut bytes = match seed / 2 % 2 {
             0 if wide => [STREAM64.to_vec(), factors, events.concat()].concat(),
             0 => [factors, events.concat()].concat(),
-            // Reading begins in the middle of the file, and comes back to its beginning.
+            // Reading starts in the middle of the file and returns to its beginning.
             _ => {
                 let entries = events.chunks(2500).map(|chunk| chunk.concat()).collect();
                 Log { wide, current: 3, wraps: 1, ic: factors, entries }.bytes()
@@ -294,7 +294,7 @@ fn events_read_alike_in_place_and_copied() {
     }
 }
 
-/// The first line that differs, or what else does.
+/// First difference between two runs.
 fn difference(found: &Run, expected: &Run) -> String {
     let mut lines = found.0.lines().zip(expected.0.lines());
     match lines.find(|(found, expected)| found != expected) {
@@ -321,7 +321,7 @@ fn a_report_ends_where_a_template_says_so() {
     }
 }
 
-/// Fails behind some bytes.
+/// Output that fails after some bytes.
 struct Failing(usize);
 
 impl Write for Failing {
@@ -335,7 +335,7 @@ impl Write for Failing {
     }
 }
 
-/// Fails behind some bytes.
+/// Input that fails after some bytes.
 struct Broken(io::Cursor<Vec<u8>>);
 
 impl Read for Broken {
@@ -385,7 +385,7 @@ fn a_run_whose_output_is_closed_waits_for_no_more_input() {
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().unwrap();
         let events = events(&mut Noise::new(1), 2000, true).concat();
-        // The run may end before it has read all.
+        // The run may end before it has read everything.
         let _ = stdin.write_all(&[STREAM64.to_vec(), factors64(1, 1, 2), events].concat());
         let begin = Instant::now();
         while child.try_wait().unwrap().is_none() {

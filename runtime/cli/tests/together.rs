@@ -1,4 +1,4 @@
-//! Two commands at once on one format file: no change is lost.
+//! Two commands at the same time on one format file: no change is lost.
 #![cfg(target_os = "linux")]
 
 use crate::common::*;
@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What `tfbc fmt` changes: too many blanks.
+/// Text that `tfbc fmt` changes: too many blanks.
 const UNTIDY: &str = "010 1.0 L=APPL   \"A\"   X4\n";
-/// What `tfbc check --fix` changes: a comma after the last entry.
+/// Text that `tfbc check --fix` changes: a comma after the last entry.
 const FIXABLE: &str = "0D1 1.0 L=APPL \"DOOR\" \"state=\" U4, 0 closed, 1 open,\n";
-/// A format file after an update.
+/// Format file after an update.
 const UPDATED: &str = "010 1.0 L=APPL   \"A\"   X4\n020 1.0 L=APPL   \"NEW\"   X4\n";
 
 fn start(directory: &Path, args: &[&str]) -> Child {
@@ -42,7 +42,7 @@ fn wait_for_waiter(child: &mut Child) {
     }
 }
 
-/// Has a command meet a file that an update is about to replace, as `trcupdate` does it.
+/// Runs a command on a file that an update is about to replace, as `trcupdate` would.
 fn met(args: &[&str], before: &str, updated: &str) -> (String, String, i32) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("fmt");
@@ -106,7 +106,7 @@ fn no_change_is_lost_among_many_commands() {
     let commands: Vec<Child> = commands.collect();
     for (n, command) in commands.into_iter().enumerate() {
         let (err, status) = end(command);
-        // Fixes may come too late.
+        // The fixes may come too late.
         assert!(status == 0 || n % 3 == 2 && err.contains("has changed since it was read"), "{err}");
     }
     let text = fs::read_to_string(at("fmt")).unwrap();

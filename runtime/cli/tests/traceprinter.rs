@@ -1,5 +1,5 @@
-//! `traceprinter`: the texts of QNX's own tool byte for byte, and every row of the event table in every layout against a
-//! plain reading of the same table.
+//! Tests of `traceprinter`: the texts of QNX's tool byte for byte, and every row of the event table in every layout,
+//! compared with a simple reading of the same table.
 
 use crate::common::command;
 use assert_cmd::Command;
@@ -31,7 +31,7 @@ fn samples() -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|kind| kind == "kev")).collect()
 }
 
-/// A log in the making.
+/// A log while it is built.
 struct Log {
     big_endian: bool,
     bytes: Vec<u8>,
@@ -55,7 +55,7 @@ impl Log {
         words.iter().flat_map(|word| self.word(*word)).collect()
     }
 
-    /// Adds a record on CPU 1 with stamp 0x10: simple where it has 8 bytes, else a combine.
+    /// Adds a record on CPU 1 with stamp 0x10: simple if it has 8 bytes, otherwise a combine record.
     fn record(&mut self, class: u32, event: u32, payload: &[u8]) {
         let slots = payload.chunks_exact(8);
         let last = slots.len() - 1;
@@ -72,7 +72,7 @@ impl Log {
         }
     }
 
-    /// What is printed of the records, behind the header.
+    /// Printed text of the records, after the header.
     fn printed(&self, layout: Layout) -> String {
         let read = Cursor::new(self.bytes.clone());
         let mut log = KevLog::from_read(read, "a.kev", None, &KevOptions::default()).unwrap();
@@ -86,20 +86,20 @@ impl Log {
     }
 }
 
-/// The record with this payload, printed alone.
+/// Printed text of a single record with this payload.
 fn printed(layout: &Layout, release: &str, big_endian: bool, class: u32, event: u32, payload: &[u8]) -> String {
     let mut log = Log::new(big_endian, release);
     log.record(class, event, payload);
     log.printed(layout.clone())
 }
 
-// The plain reading.
+// Simple reading of the table
 
 struct Reading {
     big_endian: bool,
-    /// Arguments of combines each on a line of their own.
+    /// True if each argument of a combine record has its own line.
     own_lines: bool,
-    /// 7.x: all digits of 64-bit values.
+    /// True for 7.x, which prints all digits of 64-bit values.
     all_digits: bool,
 }
 
@@ -122,7 +122,7 @@ impl Reading {
         if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
     }
 
-    /// An argument list.
+    /// Prints an argument list.
     fn list(&self, args: &[&str], payload: &[u8], own_lines: bool) -> String {
         let mut out = String::new();
         let (mut at, mut index) = (0, 0);
@@ -154,7 +154,7 @@ impl Reading {
         out
     }
 
-    /// The words of a message: text, and hex in the order of the host that prints.
+    /// Words of a message: text, and hex in the byte order of the printing host.
     fn text(&self, words: &[&[u8]]) -> String {
         let shown = words.iter().flat_map(|word| if is_text(until_nul(word)) { *word } else { &[0; 4] });
         let shown: Vec<u8> = shown.copied().collect();
@@ -163,13 +163,13 @@ impl Reading {
         format!("\"{}\" ({hex})", String::from_utf8(until_nul(&shown).to_vec()).unwrap())
     }
 
-    /// Simple records have the fast list, on the line; combines the wide one.
+    /// Simple records use the fast list on one line; combine records use the wide list.
     fn by_form(&self, fast: &[&str], wide: &[&str], payload: &[u8]) -> String {
         if payload.len() == 8 { self.list(fast, payload, false) } else { self.list(wide, payload, self.own_lines) }
     }
 
-    /// Names and values of the arguments that a list has in a record of the default layout, then of the words that are left over:
-    /// all of them without a list, else those up to the last that is not zero.
+    /// Names and values of the listed arguments in the default layout, then the remaining words: all of them without a
+    /// list, otherwise up to the last nonzero one.
     fn explained(&self, args: Option<&[&str]>, open: bool, payload: &[u8]) -> Vec<(String, String)> {
         let mut shown = Vec::new();
         let mut at = 0;
@@ -215,7 +215,7 @@ impl Reading {
         shown
     }
 
-    /// Arguments on the event's line, or each on its own if the record has more than two words.
+    /// Arguments on the event's line, or each on its own line if the record has more than two words.
     fn spelt(&self, arguments: &[(String, String)], own_lines: bool) -> String {
         let spelt = |(name, value): &(String, String)| {
             if own_lines { format!("\n{name:>26}:{value}") } else { format!(" {name}:{value}") }
@@ -245,7 +245,7 @@ fn number(row: &Table, key: &str) -> u32 {
     row[key].as_integer().unwrap() as u32
 }
 
-/// Words of every kind of value, different in every place.
+/// Words of every kind of value, different at every position.
 fn words(n: u32, salt: u32) -> Vec<u32> {
     let mut state = salt.wrapping_mul(2654435761) | 1;
     let mut word = |at: u32| {
@@ -263,7 +263,7 @@ fn words(n: u32, salt: u32) -> Vec<u32> {
     (0..n).map(&mut word).collect()
 }
 
-/// Payloads of a record: one of a simple record, and combines of several lengths.
+/// Payloads for a simple record, and for combine records of several lengths.
 fn payloads(log: &Log, salt: u32) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = [2, 4, 6, 8, 18, 24].map(|n| log.payload(&words(n, salt + n))).to_vec();
     let mut named = log.payload(&[7, 9, 11, 13]);
@@ -294,7 +294,7 @@ fn heading(row: &Table) -> String {
     format!("{class}:{label:<width$}")
 }
 
-/// Whether a row is that of a thread's state.
+/// True for the row of a thread state.
 fn is_state(row: &Table) -> bool {
     let thread = text(row, "external_class") == "_NTO_TRACE_THREAD";
     thread && !text(row, "name").ends_with("CREATE") && !text(row, "name").ends_with("DESTROY")
@@ -337,7 +337,7 @@ fn samples_are_byte_for_byte_those_of_qnx() {
             let expected = std::fs::read(log.with_extension(suffix)).unwrap();
             let run = traceprinter().args(flags).arg("-f").arg(&log).assert().success();
             assert!(run.get_output().stdout == expected, "{} {flags:?}", log.display());
-            // From a pipe, and into a file.
+            // From a pipe, and to a file.
             let run = traceprinter().args(flags).args(["-f", "-"]).pipe_stdin(&log).unwrap().assert().success();
             assert!(run.get_output().stdout == expected, "{} {flags:?} from a pipe", log.display());
             let folder = tempfile::tempdir().unwrap();
@@ -412,7 +412,7 @@ fn every_kernel_call_of_6_4() {
                     assert_eq!(found(n + add, &payload), format!("{PREFIX}{class}:{label}/{n:02}{arguments}\n"));
                 }
                 assert_eq!(found(n + 256, &payload), format!("{PREFIX}INT_CALL:KER_{label}/{n}\n"));
-                // 64-bit records came later.
+                // 64-bit records were added later.
                 assert_eq!(found(n + 512, &payload), "");
             }
             let label = row.get("label_exit").map_or(label, |label| label.as_str().unwrap());
@@ -450,7 +450,7 @@ fn interrupts_buffers_and_user_events_of_6_4() {
         check(13, 10, &[1, 2], "");
         check(14, 10, &[1, 2], "");
         check(0, 0, &[1, 2], "");
-        // Strings: their last byte counts as a NUL, and what is no text shows none.
+        // Strings: the last byte counts as a NUL, and an invalid text prints nothing.
         for (bytes, shown) in [
             (&b"hello from logf\0"[..], "hello from logf"),
             (b"0123456789abcdef", "0123456789abcde"),
@@ -488,9 +488,9 @@ fn sigevents_of_interrupt_handlers() {
     }
 }
 
-// The default layout.
+// Default layout
 
-/// Which release of the table a row's `since`, `until` or `os` is of.
+/// Order of a release in a row's `since`, `until` or `os`.
 fn rank(release: &str) -> usize {
     match release {
         "6.x" | "6.4" => 0,
@@ -499,7 +499,7 @@ fn rank(release: &str) -> usize {
     }
 }
 
-/// The row for logs of a release: the newest that is not newer and not past its end, else the first.
+/// Row for logs of a release: the newest that is not newer and has not ended, otherwise the first.
 fn row_for<'t>(rows: &[&'t Table], release: usize) -> &'t Table {
     let since = |row: &Table| rank(row.get("since").or(row.get("os")).unwrap().as_str().unwrap());
     let fits = |row: &&&Table| {
@@ -568,7 +568,7 @@ fn every_event_in_the_default_layout() {
     }
 }
 
-/// Arguments of a thread's state, always on the event's line; `old` ones have a blank after the tid.
+/// Arguments of a thread state, always on the event's line; `old` ones have a blank after the tid.
 fn state_in_default(reading: &Reading, payload: &[u8], old: bool) -> String {
     let list = ["D:pid", "D:tid", "D:priority", "D:policy", "D:partition", "H:sched_flags"];
     let all = reading.explained(Some(&list), false, payload);
@@ -613,7 +613,7 @@ fn every_kernel_call_in_the_default_layout() {
                         };
                         let arguments = shown(lists.as_ref().map(of_length).as_deref());
                         assert_eq!(found(n + add), line(class, &event, &arguments), "{side} {name}");
-                        // 64-bit values: a log of 6.4 has none of its own, so the first release tells that has them.
+                        // 64-bit values: a 6.4 log has none, so the first release that has them applies.
                         let wide_row = if release == 0 { row_for(&all[1.min(all.len() - 1)..], 1) } else { row };
                         let list = list_64(wide_row, &all, side, payload.len() / 4);
                         let arguments = shown(list.as_deref());
@@ -625,12 +625,12 @@ fn every_kernel_call_in_the_default_layout() {
     }
 }
 
-/// Words of a list, as many as a record has.
+/// Number of words that a list needs.
 fn n_words(list: &[&str]) -> usize {
     list.iter().map(|arg| if arg.starts_with(['X', 'E']) { 2 } else { 1 }).sum()
 }
 
-/// List of a call with 64-bit values for a record of so many words.
+/// 64-bit list of a call for a record with this many words.
 fn list_64(row: &'static Table, all: &[&'static Table], side: &str, words: usize) -> Option<Vec<&'static str>> {
     let lists = row.get(side).and_then(Value::as_table);
     let of = |key| lists.and_then(|lists| list(lists, key));
@@ -644,8 +644,8 @@ fn list_64(row: &'static Table, all: &[&'static Table], side: &str, words: usize
     of("fast64").filter(fits).or(wide.clone().filter(fits)).or(fast_32).or(wide)
 }
 
-/// The 32-bit lists of a side, for records of up to two words and for longer ones. What a row of 7.1 and 8.0 does not list
-/// itself, 6.4's may list.
+/// 32-bit lists of a side, for records of up to two words and for longer ones. Rows of 7.1 and 8.0 without a list use
+/// the one of 6.4.
 fn lists_32(row: &'static Table, all: &[&'static Table], side: &str) -> Option<(Vec<&'static str>, Vec<&'static str>)> {
     let same = row.get("same_32bit_layout_as").map(|_| *all.iter().find(|row| text(row, "os") == "6.4").unwrap());
     let of = |row: &'static Table, key| row.get(side).and_then(Value::as_table).and_then(|lists| list(lists, key));
@@ -680,7 +680,7 @@ fn nothing_is_left_out_of_the_default_layout() {
     check(31, 1023, &[1, 2], "31              :EVENT 1023         w0:0x00000001 w1:0x00000002");
     check(0, 0, &[1, 2], "EMPTY           :EVENT 0            w0:0x00000001 w1:0x00000002");
     check(10, 99, &[1, 2], "QVM             :EVENT 99           w0:0x00000001 w1:0x00000002");
-    // What 6.4 writes as class 13.
+    // 6.4 writes these as class 13.
     check(13, 10, &[1, 2], "SYSTEM          :FUNC_ENTER         thisfn:0x00000001 call_site:0x00000002");
     check(1, 2, &[33 | 3 << 13, 714], "CONTROL         :BUFFER             sequence = 33, num_events = 714");
     check(3, 1, &[77, 2], "INT_ENTR        :0x0000004d (77)          IP:0x00000002");
@@ -692,7 +692,7 @@ fn nothing_is_left_out_of_the_default_layout() {
     check(3, 5, &[77, 0, 2, 1], "INT_ENTR        :0x0000004d (77)          IP:0x0000000100000002");
     let entry = "INT_HANDLER_ENTR:0x0000004d (77)          PID:9 IP:0x0000000000000001 AREA:0x0000000000000002";
     check(3, 6, &[9, 77, 1, 0, 2, 0], entry);
-    // Too short for its form.
+    // Too short for its format.
     check(3, 3, &[9, 0], "INT_HANDLER_ENTR:EVENT 3            w0:0x00000009 w1:0x00000000");
     check_in("8.0", 3, 7, &[1, 2], "INTERRUPT       :INT_DELIVER        w0:0x00000001 w1:0x00000002");
     check(6, 7, &[1, 2], "USREVENT        :EVENT:7            d0:0x00000001 d1:0x00000002");
@@ -740,7 +740,7 @@ fn times_count_from_the_trace_s_start() {
         let head = [log.word(1 << 24 | 6 << 10 | 1), log.word(stamp)].concat();
         log.bytes.extend(head.iter().chain(&event));
     };
-    // Of a million cycles a second: cycles are us.
+    // One million cycles per second: a cycle is 1 us.
     slot(&mut log, 0x10 + 1_234_567);
     slot(&mut log, 0x10 - 3);
     let format = |text: &str| Layout::Default { format: LineFormat::parse(text).unwrap(), one_line: true };
@@ -758,9 +758,9 @@ fn times_count_from_the_trace_s_start() {
     assert!(log.printed(format("%t|")).lines().all(|line| line.starts_with("-|")));
 }
 
-// The command.
+// Command
 
-/// The header of a log, with replaced parts.
+/// Header of a log, with replaced parts.
 fn header(little: &str, version: &str, syspage: &str) -> Vec<u8> {
     format!(
         "TRACE_HEADER_BEGIN::TRACE_FILE_NAME::a.kevTRACE_VER_MAJOR::1TRACE_VER_MINOR::{version}TRACE_{little}::TRUE\
@@ -821,7 +821,7 @@ fn verbose_shows_header_and_slots() {
     assert!(text.contains(&format!("{slot}t:0x00001011 CPU:00 USREVENT:EVENT:111, d0:0x00000001 d1:0x00000002\n")));
 }
 
-/// A system page of 160 bytes: one processor at 64, qtime at 96.
+/// System page of 160 bytes: one processor at 64, qtime at 96.
 fn small_page(log: &Log) -> Vec<u8> {
     let mut page = vec![0; 172];
     let half = |n: u16| if log.big_endian { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -855,7 +855,7 @@ fn verbose_shows_page_and_slots_in_both_byte_orders() {
         log.bytes = [head.into_bytes(), page].concat();
         let payload = log.payload(&[0x0102_0304, 5]);
         log.record(6, 3, &payload);
-        // A continuation and an end of no combine; the next end comes while one is open.
+        // A continuation and an end without a combine record; the next end comes while one is open.
         for kind in [2u32, 3, 1, 3] {
             let event = if kind == 1 { 9 } else { 8 };
             log.bytes.extend([log.word(kind << 30 | 6 << 10 | event), log.word(0x20)].concat());
@@ -888,7 +888,7 @@ fn verbose_shows_page_and_slots_in_both_byte_orders() {
 #[test]
 fn damage_is_counted_on_standard_error() {
     let mut log = Log::new(false, "6.4");
-    // An end without begin, and a begin without end.
+    // An end without a begin, and a begin without an end.
     let event = log.payload(&[1, 2]);
     for kind in [3u32, 0, 1] {
         let header = kind << 30 | 6 << 10 | 5;
@@ -914,9 +914,10 @@ fn the_command_is_also_part_of_tfbc() {
     assert!(run.success().get_output().stdout == expected);
 }
 
-// Rows and threads.
+// Rows and threads
 
-/// A log of many records: simple ones, combines on two CPUs that interleave, times, lost buffers and broken combines.
+/// Log of many records: simple ones, interleaved combine records on two CPUs, times, lost buffers and broken combine
+/// records.
 fn long_log() -> Log {
     let mut log = Log::new(false, "7.1");
     for n in 0..40_000u32 {
@@ -1013,7 +1014,7 @@ fn definitions_take_the_place_of_arguments() {
     std::fs::write(&xml, text).unwrap();
     let mut log = Log::new(false, "6.4");
     let payload = log.payload(&[1, 2]);
-    // The last two are events that 1.02 does not know; class 13 counts as 5.
+    // 1.02 does not know the last two events; class 13 counts as 5.
     for (class, event) in [(6, 111), (6, 112), (2, 120), (13, 10)] {
         log.record(class, event, &payload);
     }

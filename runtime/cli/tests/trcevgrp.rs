@@ -1,4 +1,4 @@
-//! `trcevgrp` as a user meets it, and the groups in `trcrpt`.
+//! Tests of `trcevgrp`, and of event groups in `trcrpt`.
 
 use crate::common::{Noise, program, run};
 use assert_cmd::Command;
@@ -11,7 +11,7 @@ const TIDHK: &str = "tidhk - hooks that tell which process a thread belongs to (
 const GKA: &str = "gka - general kernel activity: files, programs, dispatches (reserved) \
                    \"106,10C,134,139,465,107,135,15b,12e,116,117,200,20E,20F\"\n";
 
-/// As another system exports it: a class of its own, a list in two objects, an unknown attribute.
+/// Export of another system: a custom class, a list in two objects, an unknown attribute.
 const EXPORT: &str = "\
 # exported
 CuAt:
@@ -56,7 +56,7 @@ fn command(name: &str, file: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// A directory whose file `groups` holds the text.
+/// Directory whose file `groups` contains the text.
 fn directory(text: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("groups"), text).unwrap();
@@ -71,7 +71,7 @@ fn file(directory: &TempDir) -> String {
     fs::read_to_string(directory.path().join("groups")).unwrap()
 }
 
-/// Runs without a word.
+/// Runs a command that must print no messages.
 fn done(directory: &TempDir, args: &[&str]) -> String {
     assert_eq!(trcevgrp(directory, args), (String::new(), String::new(), 0), "{args:?}");
     file(directory)
@@ -119,7 +119,7 @@ fn exports_are_read_as_they_are() {
     let directory = directory(EXPORT);
     let expected = "v5 - all of \"version 5\" (reserved) \"010,020\"\nv6 -  (user) \"030,040\"\n";
     assert_eq!(list(&directory), format!("{TIDHK}{GKA}{expected}"));
-    // What has to do with no group keeps its bytes.
+    // Objects that are not groups keep their bytes.
     let object =
         |value: &str| format!("SWservAt:\n\tattribute = \"v6_trcgrp\"\n\tdefault = \" \"\n\tvalue = {value}\n");
     let changed = done(&directory, &["-u", "-h", "050", "v6"]);
@@ -196,7 +196,7 @@ fn wrong_calls_have_their_numbers() {
         assert!(error.contains(part), "{args:?}: {error}");
         assert_eq!(file(&directory), EXPORT);
     }
-    // The others are listed, and each that fails is told.
+    // The others are listed, and each failure is reported.
     let (out, error, status) = trcevgrp(&directory, &["-l", "no", "v6", "none"]);
     assert_eq!((out.as_str(), status), ("v6 -  (user) \"030,040\"\n", 1));
     assert_eq!(error.matches("0454-111").count(), 2);
@@ -336,7 +336,7 @@ fn damaged_files_are_read_without_harm() {
             bytes[at] = noise.pick(b"\"\\\n:= \ta\xff\x00");
         }
         let Ok(groups) = Groups::parse(bytes) else { continue };
-        // Whatever was read can be changed, and the rest is still read the same.
+        // Everything that was read can be changed, and the rest reads the same.
         let names: Vec<_> = groups.all().iter().map(|group| group.name.clone()).collect();
         let added = Groups::parse(groups.with_added("new", "a\n\"b\"", "010").unwrap()).unwrap();
         assert_eq!(added.all().len(), names.len() + 1);

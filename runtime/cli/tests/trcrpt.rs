@@ -1,5 +1,4 @@
-//! `trcrpt` flag by flag and option by option, and the same through `tfbc report`, on traces whose reports were worked
-//! out by hand.
+//! Tests of every flag and option of `trcrpt` and `tfbc report`, on traces whose reports were worked out by hand.
 
 use crate::common::*;
 use std::fs;
@@ -11,24 +10,24 @@ fn run(program: &str, directory: &TempDir, args: &[&str]) -> (String, String, i3
     crate::common::run(command(program).args(args).current_dir(directory).env("XDG_STATE_HOME", state))
 }
 
-/// The report of a well-formed run.
+/// Report of a successful run.
 fn report(directory: &TempDir, args: &[&str]) -> String {
     let (out, err, status) = run("trcrpt", directory, args);
     assert_eq!((err.as_str(), status), ("", 0), "{args:?}");
     out
 }
 
-/// A run that is refused: its message.
+/// Message of a refused run.
 fn refusal(directory: &TempDir, args: &[&str]) -> String {
     let (out, err, status) = run("trcrpt", directory, args);
     assert_eq!((out.as_str(), status), ("", 1), "{args:?}: {err}");
     err
 }
 
-/// 010 prints its first word.
+/// Hook 010 prints its first word.
 const USER: &str = "010 1.0 L=APPL \"\" \"n=\" $D1%U4\n";
 
-/// A 64-bit stream of our own recorder, in nanoseconds, behind 001: `trace` in the directory, with `user.trcfmt`.
+/// 64-bit stream of our own recorder in nanoseconds, after 001: `trace` in the directory, with `user.trcfmt`.
 fn own_trace(events: &[Vec<u8>]) -> TempDir {
     let mut stream = STREAM64.to_vec();
     stream.extend(generic_by64(0x0030, 1, &start(941_117_645), 1, 0));
@@ -48,7 +47,7 @@ fn directory(files: &[(&str, &[u8])]) -> TempDir {
     directory
 }
 
-/// The bytes of 003, kind 1.
+/// Bytes of 003, kind 1.
 fn start(seconds: u32) -> Vec<u8> {
     let mut bytes = seconds.to_be_bytes().to_vec();
     for name in ["AIX", "moscow", "3", "4", "000167894C00"] {
@@ -88,12 +87,12 @@ fn two_processes() -> TempDir {
     ])
 }
 
-/// The `n=` of the reported 010 events.
+/// Values `n=` of the reported 010 events.
 fn marks(out: &str) -> Vec<&str> {
     out.lines().filter_map(|line| line.split_once("n=")).map(|(_, mark)| mark).collect()
 }
 
-/// The `n=` of the events that some flags report.
+/// Values `n=` of the events reported with some flags.
 fn marks_with(directory: &TempDir, flags: &[&str]) -> String {
     let args = [&["-h", "-t", "user.trcfmt", "-d", "010"], flags, &["trace"]].concat();
     marks(&report(directory, &args)).join(" ")
@@ -156,7 +155,7 @@ fn a_time_zone_that_is_none_is_named_once_and_counts_as_utc() {
         ] {
             let (out, err, status) = zoned(value, flags);
             assert_eq!((out.lines().next(), status), (Some(date), 0), "{program} {flags:?} {value}: {err}");
-            assert_eq!(err.matches("TZ=Nowhere/None is no time zone").count(), n_warnings, "{err}");
+            assert_eq!(err.matches("TZ=Nowhere/None is not a time zone").count(), n_warnings, "{err}");
             assert_eq!(err.lines().count(), n_warnings, "{err}");
         }
     }
@@ -236,7 +235,7 @@ fn with_name_and_pid_columns_stand_where_measured_reports_have_them() {
     assert!(out.starts_with("106 7           0.000002000       0.002000                   dispatch:"), "{out}");
 }
 
-/// A post-processor cuts lines at fixed places: id 4, exec 14 and 1, pid 9, I 1 and 1, svc 15, elapsed 10.
+/// A post-processor cuts lines at fixed columns: id 4, exec 14 and 1, pid 9, I 1 and 1, svc 15, elapsed 10.
 #[test]
 fn post_processors_find_the_columns_at_fixed_places() {
     let files = two_processes();
@@ -255,7 +254,7 @@ fn post_processors_find_the_columns_at_fixed_places() {
     assert_eq!(rows[17], "010|-?-||||0.000017");
 }
 
-/// Another one finds columns by the words of the heading, and takes times from three characters left of theirs.
+/// Another post-processor finds columns by the words of the heading, and takes times from three characters to the left.
 #[test]
 fn post_processors_find_the_columns_by_the_heading() {
     let files = two_processes();
@@ -360,7 +359,7 @@ fn times_since_the_start_limit_a_report() {
 
 #[test]
 fn dates_limit_a_report() {
-    // The trace begins on Thu Oct 28 13:34:05 1999; its last event comes two seconds later.
+    // The trace begins on Thu Oct 28 13:34:05 1999, and its last event is two seconds later.
     let files = two_processes();
     for (flags, expected) in [
         (&["-s", "102813340699"][..], "9"),
@@ -544,7 +543,7 @@ fn q_leaves_out_the_lines_of_mistakes() {
     assert!(short.starts_with("bad.trcfmt:1:"), "{short}");
 }
 
-/// What `report.md` says of the reserved hooks, one by one.
+/// Checks each statement of `report.md` about the reserved hooks.
 #[test]
 fn reserved_hooks_are_shown_by_their_stanzas() {
     let mut stream = STREAM64.to_vec();
@@ -634,7 +633,7 @@ ID     ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT
 ";
     for wide in [true, false] {
         let files = head(wide);
-        // A 32-bit stream without magic is known by eight events or its end.
+        // A 32-bit stream without a magic number is recognised by eight events, or by its end.
         assert_eq!(report(&files, &["-t", "user.trcfmt", "trace"]), expected);
         let out = report(&files, &["-h", "-t", "user.trcfmt", "trace"]);
         assert_eq!(out, "010    0.000000000       0.000000   n=1\n");
@@ -647,7 +646,7 @@ fn damaged_places_are_told_with_number_and_offset() {
     stream.extend(factors64(1, 1, 1));
     stream.extend(user(1, 7, 0));
     let bad_at = stream.len();
-    // A plain event of 48 bytes is none.
+    // A plain event of 48 bytes is malformed.
     stream.extend(words64(&[0x8000_0030_0100_0000, 0, 0, 0, 0, 0, 0, 7, 1]));
     let files = directory(&[("bad", &stream), ("cut", &stream[..bad_at - 3]), ("user.trcfmt", USER.as_bytes())]);
     let (out, err, status) = run("trcrpt", &files, &["-h", "-t", "user.trcfmt", "bad"]);
@@ -693,7 +692,7 @@ fn the_same_through_tfbc_report() {
     assert_eq!(out.lines().nth(1), Some("kread          ls             1"));
     for (args, part) in [
         (["--columns", "id,exce"], "did you mean `exec`?"),
-        (["--pid", "ksh"], "`ksh` is no process id"),
+        (["--pid", "ksh"], "`ksh` is not a process id"),
         (["--cpu", "x"], "--cpu: `x` is not a CPU"),
         (["--tid", "x"], "--tid: `x` is not a thread id"),
         (["--names", "/no/such"], "cannot read /no/such"),

@@ -1,4 +1,4 @@
-//! `trcupdate` as a user meets it, and the way back from every update.
+//! Tests of `trcupdate`, and of the undo of every update.
 
 use crate::common::{Noise, command, names, program};
 use assert_cmd::Command;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tfbc::unix_compress::{Reader, compress, compress_to};
-use tfbc_authoring::update::{Outcome, apply};
+use tfbc_authoring::update::{UpdateResult, apply};
 use tfbc_grammar::Source;
 
 const FORMAT: &str = "\
@@ -20,7 +20,7 @@ F5F1 2.0 \"WIDE\" {{ state(v) $v, 0 \"DOWN\", \\* \"UP\" }} state($D1)
 030 1.0 \"THIRD\" {{ $x = X2 }} $x
 ";
 
-/// A directory with the format file `fmt`, an update file `up.trc` and what else is given.
+/// Directory with the format file `fmt`, an update file `up.trc` and the given files.
 fn directory(update: &str, files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("fmt"), FORMAT).unwrap();
@@ -42,7 +42,7 @@ fn run(directory: &Path, args: &[&str]) -> (String, String, i32) {
     crate::common::run(&mut trcupdate(directory, args))
 }
 
-/// The format file after a run of `-t fmt`.
+/// Format file after a run of `-t fmt`.
 fn updated(directory: &TempDir, args: &[&str]) -> String {
     let (out, error, status) = run(directory.path(), &[&["-t", "fmt"], args].concat());
     assert_eq!((status, out.as_str()), (0, ""), "{error}");
@@ -89,7 +89,7 @@ fn production_forms_are_read() {
     let directory = directory(update, &[]);
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0, "{error}");
-    assert!(error.contains("0454-905 up.trc:5: `* /etc/trcfmt` stands here again"), "{error}");
+    assert!(error.contains("0454-905 up.trc:5: `* /etc/trcfmt` is repeated here"), "{error}");
     assert!(error.contains("fmt: 2 added, 1 replaced, 1 deleted; up.undo.trc takes it back"), "{error}");
     let format = read(&directory, "fmt");
     assert!(
@@ -159,7 +159,7 @@ fn a_stanza_twice_in_an_update_draws_a_warning() {
     let directory = directory("+ 040 1.0 \"A\"\n+ 040 1.0 \"B\"\n", &[]);
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0);
-    assert!(error.contains("0454-022 up.trc:3: stanza 040 stands here again: the one of line 2 is lost"), "{error}");
+    assert!(error.contains("0454-022 up.trc:3: stanza 040 is repeated here: the one in line 2 is lost"), "{error}");
     assert_eq!(read(&directory, "fmt"), format!("{FORMAT}040 1.0 \"B\"\n"));
     refused("+ 040 1.1 \"A\"\n+ 040 1.0 \"B\"\n", &["up"], &["0454-066 up.trc:3: stanza 040"]);
 }
@@ -286,7 +286,7 @@ fn stanzas_are_taken_out_as_they_stand() {
     assert_eq!((out.as_str(), status), ("", 1));
     assert!(error.contains("0454-013") && error.contains("position 5"), "{error}");
     assert_eq!(read(&directory, "fmt"), FORMAT);
-    // With an update, what stood there before it.
+    // With an update, the previous stanza is printed.
     let (out, _, status) = run(directory.path(), &["-t", "fmt", "-x", "010", "up"]);
     assert_eq!((out.as_str(), status), ("010 1.5 L=APPL \"FIRST\" X4\n", 0));
     assert!(read(&directory, "fmt").contains("010 2.0 \"NEW\""));
@@ -416,7 +416,7 @@ fn help_has_examples() {
     command.args(["trcupdate", "--help"]).assert().success();
 }
 
-/// A format file that takes a while to compile, the update that changes it, and what it becomes.
+/// Format file that takes a while to compile, an update, and the result.
 fn long_format() -> (String, String) {
     let format: String = (0..1500).map(|n| format!("{:04X} 1.0 \"LABEL\" \"text\" X4\n", 0x1000 + n)).collect();
     let changed = format.replace("1000 1.0 \"LABEL\"", "1000 1.0 \"OTHER\"");
@@ -442,7 +442,7 @@ fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
         let mut command = Command::new(program("trcupdate"));
         command.current_dir(directory.path()).args(["-t", "fmt", "up"]).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // Most of the time goes by before anything is written.
+        // Most of the time passes before anything is written.
         std::thread::sleep(whole.mul_f64(noise.below(1300) as f64 / 1000.0) + Duration::from_micros(noise.below(500)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -450,7 +450,7 @@ fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
         if found == new {
             n_new += 1;
             assert_eq!(read(&directory, "up.undo.trc"), undo);
-            // The first run may have been a slow one.
+            // The first run may have been slow.
             whole = whole * 15 / 16;
         } else {
             assert!(found == old, "{} bytes", found.len());
@@ -466,7 +466,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
     let update = "+ 1000 1.0 \"OTHER\" \"text\" X4\n";
     let directory = directory(update, &[("fmt", old.as_bytes()), ("up.undo.trc", b"an older one")]);
     let before = names(directory.path());
-    // A file may grow to a few KiB.
+    // Files are limited to a few KiB.
     let script = format!("trap '' XFSZ; ulimit -f 16; exec {} -t fmt up", program("trcupdate").display());
     let (_, error, status) = crate::common::run(Command::new("sh").current_dir(directory.path()).args(["-c", &script]));
     assert_eq!(status, 1, "{error}");
@@ -495,11 +495,11 @@ fn updates_at_the_same_time_follow_each_other() {
     assert!((0..8).all(|n| format.contains(&format!("10{n} 1.0 \"N\"\n"))), "{format}");
 }
 
-fn outcome(format: &[u8], update: &[u8]) -> Outcome {
+fn outcome(format: &[u8], update: &[u8]) -> UpdateResult {
     apply(&Source::new("fmt", format), Source::new("up.trc", update), true, tfbc_grammar::SourceLimits::default())
 }
 
-/// The change of an update that must be accepted: the new format file and the way back.
+/// New format file and undo file of an update that must be accepted.
 fn change(format: &[u8], update: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let outcome = outcome(format, update);
     let show = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -510,7 +510,7 @@ fn change(format: &[u8], update: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (change.format, change.undo)
 }
 
-/// Ids that generated files use.
+/// Ids in generated files.
 const IDS: [&str; 6] = ["010", "0200", "030", "1FA", "F5F1", "0A0"];
 
 fn stanza(noise: &mut Noise, newline: &str) -> String {
@@ -560,7 +560,7 @@ fn update_file(noise: &mut Noise, format: &[u8]) -> Vec<u8> {
     for line in tfbc_authoring::update::ids(&Source::new("f", format)).iter() {
         present.extend(IDS.iter().find(|id| u16::from_str_radix(&format!("{id:0<4}"), 16) == Ok(line)));
     }
-    // 020 is written in two ways.
+    // 020 has two spellings.
     let mut text = String::from("* /etc/trcfmt\n");
     let newline = noise.pick(&["\n", "\n", "\r\n"]);
     for _ in 0..noise.below(8) {
@@ -585,7 +585,7 @@ fn update_file(noise: &mut Noise, format: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A file without the stanza that does not compile, which the generator makes where a lone return ends it.
+/// True if a format file compiles. The generator may create one that does not, where a lone return ends a stanza.
 fn compiles(format: &[u8]) -> bool {
     outcome(format, b"* /etc/trcfmt\n").change.is_some()
 }
@@ -620,7 +620,7 @@ fn every_sequence_of_updates_is_undone_byte_for_byte() {
     assert!(n_done > 75, "{n_done}");
 }
 
-/// What a format file says of each id: the text of the stanza in force, its joins as one blank.
+/// Text of the stanza in force for each id, with continuations as one blank.
 fn in_force(format: &[u8]) -> Vec<(u16, String)> {
     use tfbc_grammar::trcfmt::{LineKind, head, logical_lines};
     let source = Source::new("f", format);

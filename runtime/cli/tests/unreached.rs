@@ -1,4 +1,5 @@
-//! Events that a log's header does not reach: nothing is left out in silence, and `--salvage` reads what steps cleanly.
+//! Events outside the range in a log's header: they are always reported, and `--salvage` reads them if they are
+//! well-formed.
 
 use crate::common::damage::{Outcome, check_bytes};
 use crate::common::*;
@@ -7,19 +8,19 @@ use std::ops::Range;
 use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
 use tfbc::reader::kev::KevOptions;
 
-/// Numbered events; their stamps follow their numbers.
+/// Numbered events whose stamps follow their numbers.
 fn events(wide: bool, numbers: Range<u64>) -> Vec<u8> {
     let event = |n| if wide { event64(n, 1000 + n) } else { event32(n as u32, 1000 + n as u32) };
     numbers.flat_map(event).collect()
 }
 
-/// A log whose buffers contain events from the first to before the second number.
+/// Log whose buffers contain events from the first number to before the second.
 fn log(wide: bool, current: u32, wraps: u32, entries: &[(u64, u64)]) -> Log {
     let ic = if wide { factors64(1, 1, 2) } else { factors32(1, 1, 2) };
     Log { wide, current, wraps, ic, entries: entries.iter().map(|(from, to)| events(wide, *from..*to)).collect() }
 }
 
-/// Logs of all forms: not full, full, wrapped, of one buffer.
+/// Logs in all states: not full, full, wrapped, with one buffer.
 fn logs(wide: bool) -> [(&'static str, Log); 5] {
     [
         ("full", log(wide, 3, 0, &[(1, 4), (4, 15), (15, 18)])),
@@ -40,7 +41,7 @@ fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], Outcome, Ou
     for bit in 0..8 * head_len {
         let mut flipped = bytes.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        // A file that is no log any more is refused: exit status 1.
+        // A file that is no longer a log is refused with exit status 1.
         let Some(plain) = outcome(&flipped, false) else { continue };
         let salvaged = outcome(&flipped, true).unwrap();
         check_bytes(&plain, bytes.len());
@@ -49,7 +50,7 @@ fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], Outcome, Ou
     }
 }
 
-/// True if an event or a damaged place is within these bytes.
+/// True if an event or a damaged place overlaps these bytes.
 fn touches(outcome: &Outcome, from: u64, to: u64) -> bool {
     let skipped = outcome.notices.iter().filter(|notice| !notice.message.starts_with("the header does not reach"));
     let skipped = skipped.filter_map(|notice| notice.skipped);
@@ -72,13 +73,13 @@ fn no_flipped_bit_of_a_header_hides_events_in_silence() {
                     let is_told = read.notices.iter().any(|notice| notice.damage);
                     assert!(is_told || !is_missing, "{what}");
                 }
-                // A header that announces more entries than there are takes what follows for its table.
+                // A header that announces too many entries takes the following bytes for its table.
                 let n_entries = u32::from_be_bytes(*flipped[4..].first_chunk().unwrap()) as usize;
                 let table_end = log.row(n_entries);
                 let mut from = base;
                 for buffer in std::iter::once(&log.ic).chain(&log.entries) {
                     let to = from + buffer.len() as u64;
-                    // As 64-bit events, those of a 32-bit kernel do not step.
+                    // Events of a 32-bit kernel are not well-formed as 64-bit events.
                     let is_table = table_end <= bytes.len() && from < table_end as u64;
                     if bit >= 32 && !is_table && !touches(&plain, from, to) {
                         let mut own = intact.events.iter().filter(|event| from <= event.from && event.from < to);
@@ -103,7 +104,7 @@ fn a_log_whose_header_names_no_entries_is_salvaged_in_order() {
                 outcome.events.sort_by_key(|event| event.from);
                 outcome.events
             };
-            // 32-bit stamps do not tell which buffer of a wrapped log is the oldest.
+            // 32-bit stamps do not show which buffer of a wrapped log is the oldest.
             if wide || log.wraps == 0 {
                 assert_eq!(read.events, intact.events, "{name}, wide: {wide}");
             } else {
@@ -163,7 +164,7 @@ fn the_event_that_a_full_disk_cut_ends_what_is_salvaged() {
         let bytes = whole.bytes();
         let (event, intact) = (if wide { 32 } else { 16 }, outcome(&bytes, false).unwrap());
         for cut in 1..event {
-            // The row of the second buffer was not written, nor was the end of its last event.
+            // The second buffer's row was not written, nor was the end of its last event.
             let mut bytes = bytes[..bytes.len() - cut].to_vec();
             set_row(&mut bytes, &whole, 1, 0, 0);
             let read = outcome(&bytes, true).unwrap();
@@ -175,7 +176,7 @@ fn the_event_that_a_full_disk_cut_ends_what_is_salvaged() {
 
 #[test]
 fn a_log_of_countless_runs_is_read_in_bounded_memory() {
-    // A run of one event, and zeros.
+    // Each run has one event, followed by zeros.
     let place = |n: u64| [event64(n, 1000 + n), vec![0; 8]].concat();
     let n = (1 << 16) + 50;
     let whole = Log { entries: vec![(1..=n).flat_map(place).collect()], ..log(true, 1, 0, &[]) };
@@ -226,7 +227,7 @@ fn every_command_that_reads_traces_ends_with_2_and_says_what_is_skipped() {
     assert!(status == 2 && out.contains("events     20,"), "{out}");
 }
 
-/// A base file and two files of CPUs.
+/// A base file and two per-CPU files.
 fn base_and_files(directory: &std::path::Path) -> [Vec<u8>; 3] {
     let counts = [2u32, 2].map(u32::to_be_bytes).concat();
     let file = |cpu: u32, name: &str| [&cpu.to_be_bytes()[..], name.as_bytes(), b"\0"].concat();
@@ -291,7 +292,7 @@ fn a_trace_gives_its_salvaged_events_once() {
     assert_eq!((n, trace.n_whole()), (15, 15));
 }
 
-/// Records with numbers, behind a header and a system page of 160 bytes.
+/// Numbered records after a header and a system page of 160 bytes.
 fn qnx(big_endian: bool, n: u32) -> (Vec<u8>, usize) {
     let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
     let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
@@ -308,10 +309,10 @@ fn qnx(big_endian: bool, n: u32) -> (Vec<u8>, usize) {
     ([head, (1..=n).flat_map(slot).collect()].concat(), len)
 }
 
-/// Offsets and payloads of records.
+/// Offset and payload of each record.
 type Records = Vec<(u64, Vec<u8>)>;
 
-/// The records of a log, and true if it is damaged.
+/// Records of a log; true if it is damaged.
 fn records(bytes: &[u8], salvage: bool) -> Option<(Records, bool)> {
     let options = KevOptions { salvage, ..KevOptions::default() };
     let (records, notices, tally) = damage::kev_outcome(Input::from_bytes(bytes.to_vec()), &options)?;

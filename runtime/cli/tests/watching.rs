@@ -1,4 +1,4 @@
-//! `tfbc watch` and `tfbc test --watch`: what is shown after each save.
+//! Tests of `tfbc watch` and `tfbc test --watch`: the screen after each save.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// So long a screen may take on the busiest machine; it is there in a moment on others.
+/// Timeout for a screen, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A command that runs until it is dropped.
@@ -36,7 +36,7 @@ impl Running {
         Running { child, lines }
     }
 
-    /// The lines up to the one that says that a save is waited for, of the first screen that `is_wanted`.
+    /// First screen that `is_wanted` accepts, up to the line that waits for a save.
     fn screen(&self, is_wanted: impl Fn(&str) -> bool) -> String {
         let mut screen = String::new();
         loop {
@@ -71,7 +71,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Saves as editors do: into another file, which takes the place of the first.
+/// Saves as editors do: writes another file and renames it.
 fn save_by_rename(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join("other~"), text).unwrap();
     fs::rename(folder.join("other~"), folder.join(name)).unwrap();
@@ -89,7 +89,7 @@ fn every_save_shows_the_report_again() {
     save_by_rename(folder.path(), "my.trcfmt", "106 1.0 \"SECOND\" X4\n");
     let second = running.screen(|screen| screen.contains("SECOND"));
     assert!(!second.contains("FIRST"), "{second}");
-    // Errors in place, and the last good report below.
+    // Errors, with the last good report below.
     fs::write(folder.path().join("my.trcfmt"), "106 1.0 \"THIRD\" X17\n").unwrap();
     let third = running.screen(|screen| screen.contains("X17"));
     let (error, report) = (third.find("error[S07]").unwrap(), third.find("SECOND").unwrap());
@@ -97,7 +97,7 @@ fn every_save_shows_the_report_again() {
     save_by_rename(folder.path(), "my.trcfmt", "106 1.0 \"FOURTH\" X4\n");
     let fourth = running.screen(|screen| screen.contains("FOURTH"));
     assert!(!fourth.contains("error["), "{fourth}");
-    // A file that goes away and comes back, and a trace that is another one.
+    // A file that disappears and returns, and a replaced trace.
     fs::remove_file(folder.path().join("my.trcfmt")).unwrap();
     running.screen(|screen| screen.contains("cannot read my.trcfmt"));
     fs::write(folder.path().join("my.trcfmt"), "106 1.0 \"FIFTH\" X4\n").unwrap();
@@ -149,7 +149,7 @@ fn case_files_run_again() {
     running.screen(|screen| screen.contains("1 passed"));
     save_by_rename(folder.path(), "my.trcfmt", "106 1.0 \"SECOND\" X4\n");
     running.screen(|screen| screen.contains("1 changed"));
-    // A case file that was not there before.
+    // A new case file.
     fs::write(folder.path().join("more.case.toml"), case).unwrap();
     running.screen(|screen| screen.contains("2 case files"));
 }

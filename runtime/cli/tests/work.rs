@@ -1,4 +1,4 @@
-//! The budget of a whole report: hostile templates end soon, and what is printed does not depend on how.
+//! Tests of the work limit of a report: hostile templates end soon, and the output does not depend on threads.
 
 use crate::common::*;
 use std::fs;
@@ -12,7 +12,7 @@ use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{self, RecordOptions};
 use tfbc::report::{MaxWork, Monitor, ReportOptions, Summary, report};
 
-/// Hook 010 loops as often as its first word says; 011 is ordinary; 012 is run in the order of events.
+/// Hook 010 loops as often as its first word says; 011 is ordinary; 012 must run in event order.
 const FORMATS: &str = "\
 010 1.0 L=APPL \"@HOSTILE\" {{ $n = $D1 }} LOOP $n { {{ $n = $n + 0 }} } \"done\"
 011 1.0 L=APPL \"@ORDINARY\" \"word \" $D1%U4
@@ -83,7 +83,7 @@ fn events_beyond_the_budget_are_marked_and_counted() {
 fn the_text_depends_on_neither_threads_nor_chunks_nor_the_way_in() {
     let (_directory, path) = formats();
     let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
-    // All of them loop, every other one, few; one that the walk runs.
+    // All events loop, every second one, or a few; one is run by the reading stage.
     for (n, turns, ids) in [
         (400, 3000, &[0x0100][..]),
         (3000, 400, &[0x0100, 0x0110]),
@@ -101,7 +101,7 @@ fn the_text_depends_on_neither_threads_nor_chunks_nor_the_way_in() {
                 ..ReportOptions::default()
             };
             let (expected, counted, _) = reported(&set, Input::from_bytes(bytes.clone()), &with(1, 4096));
-            // A table of counts formats no events that cannot be skipped.
+            // A table of counts formats only events that cannot be skipped.
             assert!(stats || counted.n_over_work > 0, "{n} events of {turns} turns");
             for (threads, batch) in [(1, 1), (1, 37), (2, 3), (2, 100), (3, 16), (4, 4096), (7, 5)] {
                 let file = reported(&set, Input::from_bytes(bytes.clone()), &with(threads, batch));
@@ -150,7 +150,7 @@ fn commands_name_the_flag() {
 const DEFINITIONS: &str = "<eventdefinitions><datakey format=\"%4u1x a %4u1d b %4u1x c %4s1d d %4u1x e %4u1d f\">\
     <event class=\"USER\" id=\"7\"/></datakey></eventdefinitions>";
 
-/// A log of combines of three slots.
+/// Log of combine records with three slots.
 fn qnx(n: u32) -> Vec<u8> {
     let text = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
     let slot = |kind: u32, n: u32| [0x1807 | kind << 30, 16 * n, n, n + 1].map(u32::to_le_bytes).concat();
@@ -184,7 +184,7 @@ fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
             let summary = records::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
             (String::from_utf8(out).unwrap(), summary)
         };
-        // Without a budget nothing runs; with the default one everything does. Counts run nothing either way.
+        // A limit of 0 runs nothing; the default limit runs everything. Counts need no text.
         assert_eq!(with(0, 1, false).1.n_over_work, if stats { 0 } else { u64::from(N) });
         assert_eq!(with(1024, 1, false).1.n_over_work, 0);
         for max_work in [0, 1] {

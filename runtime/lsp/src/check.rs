@@ -1,4 +1,4 @@
-//! Checking in the background: the newest state of the files, compiled as one set.
+//! Checks files in the background: the newest state of all files is compiled as one set.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::path::Path;
@@ -7,31 +7,31 @@ use tfbc::reader::AnyTrace;
 use tfbc_compiler::{DEFINES_NOTHING, Options, compile};
 use tfbc_grammar::{Diagnostic, Source, Sources};
 
-/// A file with its key and version.
-pub type File = (String, Option<i32>, Arc<Source>);
+/// Key, version and source of a file.
+pub type CheckedFile = (String, Option<i32>, Arc<Source>);
 
-/// What was found in a set of files.
+/// Diagnostics of a set of files.
 #[derive(Debug)]
 pub struct Checked {
-    /// In the order of the sources that findings name.
-    pub files: Vec<File>,
+    /// Checked files, indexed by the source ids in diagnostics.
+    pub files: Vec<CheckedFile>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The thread that checks. It ends when this is dropped.
+/// Thread that checks files. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Checker {
-    jobs: Sender<Vec<File>>,
+    jobs: Sender<Vec<CheckedFile>>,
     pub results: Receiver<Checked>,
 }
 
 impl Checker {
     pub fn start() -> Self {
-        let (jobs, todo) = unbounded::<Vec<File>>();
+        let (jobs, todo) = unbounded::<Vec<CheckedFile>>();
         let (done, results) = unbounded();
         std::thread::spawn(move || {
             while let Ok(mut job) = todo.recv() {
-                // What has been written since makes the older states of no interest.
+                // Only the newest state is worth checking.
                 while let Ok(newer) = todo.try_recv() {
                     job = newer;
                 }
@@ -43,13 +43,13 @@ impl Checker {
         Self { jobs, results }
     }
 
-    pub fn check(&self, files: Vec<File>) {
-        // The thread takes jobs as long as this is here.
+    pub fn check(&self, files: Vec<CheckedFile>) {
+        // The thread receives jobs until this value is dropped.
         let _ = self.jobs.send(files);
     }
 }
 
-fn check(files: Vec<File>) -> Checked {
+fn check(files: Vec<CheckedFile>) -> Checked {
     let mut sources = Sources::new();
     for (path, _, source) in &files {
         let is_trace = is_trace(Path::new(path), source);
@@ -66,7 +66,7 @@ fn check(files: Vec<File>) -> Checked {
     Checked { files, diagnostics }
 }
 
-/// True if a file is a trace, whose bytes the editor cannot show as they are.
+/// True if the file is a trace. The editor cannot show its bytes, so it is not checked.
 fn is_trace(path: &Path, shown: &Source) -> bool {
     const REPLACED: &[u8] = "\u{FFFD}".as_bytes();
     let is_binary = |bytes: &[u8]| bytes.contains(&0) || bytes.windows(REPLACED.len()).any(|text| text == REPLACED);

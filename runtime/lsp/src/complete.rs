@@ -1,10 +1,10 @@
-//! What may stand at a place.
+//! Completion: words that can be inserted at a position.
 
 use super::document::Document;
 use super::hover::spelt;
 use super::project::{Project, shifted};
-use super::words;
-use super::xml::{Place, XmlFacts};
+use super::vocabulary;
+use super::xml::{TagContext, XmlFacts};
 use lsp_types::CompletionItemKind;
 use std::collections::BTreeMap;
 use tfbc::events;
@@ -12,13 +12,13 @@ use tfbc_compiler::Dialect;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{CodeWord, KEYWORDS, Lexeme, LineKind, code_word};
 
-/// One thing to write.
+/// One completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub label: String,
     pub kind: CompletionItemKind,
     pub detail: String,
-    /// What is written; a snippet if it holds `$0`.
+    /// Inserted text; a snippet if it contains `$0`.
     pub text: String,
 }
 
@@ -32,13 +32,13 @@ impl Choice {
         Self { text: text.into(), ..self }
     }
 
-    /// Whether the text is one in which an editor puts the cursor to `$0`.
+    /// True if the text is a snippet, with `$0` for the cursor.
     pub fn is_snippet(&self) -> bool {
         self.text.contains("$0")
     }
 }
 
-/// What may stand at an offset, and the place of what stands there already.
+/// Completions at an offset, and the span of the word that they replace.
 pub fn complete(project: &Project, key: &str, offset: u32) -> Option<(Vec<Choice>, Span)> {
     let document = project.get(key)?;
     match document.xml() {
@@ -71,7 +71,7 @@ fn in_trcfmt(project: &Project, document: &Document, offset: u32) -> Option<(Vec
     Some((choices, word))
 }
 
-/// The letters, digits and marks of a word that end at an offset.
+/// Letters, digits and marks of the word before an offset.
 fn word_before(bytes: &[u8], from: u32, offset: u32) -> Span {
     let text = &bytes[from as usize..offset as usize];
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -80,7 +80,7 @@ fn word_before(bytes: &[u8], from: u32, offset: u32) -> Span {
 }
 
 fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<Choice> {
-    let predefined = words::MACROS.iter();
+    let predefined = vocabulary::MACROS.iter();
     let mut found: BTreeMap<String, Choice> = predefined
         .map(|(name, kind, text)| {
             ((*name).to_owned(), Choice::new(*name, CompletionItemKind::CONSTANT, format!("{kind}: {text}")))
@@ -92,11 +92,11 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
     if let Some((_, facts)) = document.stanza(index) {
         let within = facts.function_at(at);
         for name in facts.names.iter().filter(|name| name.within == within && name.span.end != at) {
-            use super::facts::Role;
+            use super::facts::NameRole;
             match name.role {
-                Role::Param => add(&name.text, CompletionItemKind::VARIABLE, String::from("parameter")),
-                Role::Assigned => add(&name.text, CompletionItemKind::VARIABLE, String::from("macro")),
-                Role::Used | Role::Defined | Role::Called => {}
+                NameRole::Param => add(&name.text, CompletionItemKind::VARIABLE, String::from("parameter")),
+                NameRole::Assigned => add(&name.text, CompletionItemKind::VARIABLE, String::from("macro")),
+                NameRole::Used | NameRole::Defined | NameRole::Called => {}
             }
         }
     }
@@ -112,13 +112,13 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
 
 fn casts() -> Vec<Choice> {
     let prints = |word: &str| matches!(code_word(word.as_bytes()), Some(CodeWord::Prints(_))) && !word.starts_with('H');
-    let casts = words::CODES.iter().filter(|(word, _)| prints(word));
+    let casts = vocabulary::CODES.iter().filter(|(word, _)| prints(word));
     let casts = casts.map(|(word, text)| Choice::new(*word, CompletionItemKind::TYPE_PARAMETER, *text));
     casts.chain([Choice::new("W0.3", CompletionItemKind::TYPE_PARAMETER, "bits 0 to 3 of the value")]).collect()
 }
 
 fn descriptors(project: &Project) -> Vec<Choice> {
-    let codes = words::CODES.iter().map(|(word, text)| Choice::new(*word, CompletionItemKind::UNIT, *text));
+    let codes = vocabulary::CODES.iter().map(|(word, text)| Choice::new(*word, CompletionItemKind::UNIT, *text));
     let mut found: Vec<Choice> = codes.collect();
     for keyword in KEYWORDS {
         let text = match keyword {
@@ -126,7 +126,8 @@ fn descriptors(project: &Project) -> Vec<Choice> {
             "BITFLAGS" => "BITFLAGS ${1:X4}, ${2:0x1} \"${3:text}\"$0",
             _ => "",
         };
-        let choice = Choice::new(keyword, CompletionItemKind::KEYWORD, words::keyword(keyword).unwrap_or_default());
+        let choice =
+            Choice::new(keyword, CompletionItemKind::KEYWORD, vocabulary::keyword(keyword).unwrap_or_default());
         found.push(match text {
             "" => choice.writes(format!("{keyword}(${{1:a}},${{2:b}})$0")),
             text => choice.writes(text),
@@ -148,7 +149,7 @@ fn descriptors(project: &Project) -> Vec<Choice> {
     found
 }
 
-/// Settings in a comment `# tfbc: `.
+/// Completions of settings in a `# tfbc: ` comment.
 fn setting(document: &Document, line: Span, offset: u32) -> Option<(Vec<Choice>, Span)> {
     let before = document.slice(Span::new(line.start, offset.max(line.start)));
     let written = before.trim_start().strip_prefix('#')?.trim_start().strip_prefix("tfbc:")?.trim_start();
@@ -161,22 +162,22 @@ fn setting(document: &Document, line: Span, offset: u32) -> Option<(Vec<Choice>,
 fn in_xml(project: &Project, document: &Document, facts: &XmlFacts, offset: u32) -> Option<(Vec<Choice>, Span)> {
     let bytes = document.bytes();
     match facts.place(offset) {
-        Place::Value(index, attribute) => {
+        TagContext::Value(index, attribute) => {
             let choices = values(project, document, facts, index, &attribute.name);
             Some((choices, attribute.span))
         }
-        Place::Attribute(index, attribute) => {
+        TagContext::Attribute(index, attribute) => {
             let element = &facts.elements[index];
             let parent = element.parent.map_or("", |parent| facts.elements[parent].name.as_str());
-            let known = words::attributes(&element.name, parent).iter().filter(|name| element.get(name).is_none());
+            let known = vocabulary::attributes(&element.name, parent).iter().filter(|name| element.get(name).is_none());
             let choice = |name: &&str| {
-                let text = words::attribute(&element.name, name).unwrap_or_default();
+                let text = vocabulary::attribute(&element.name, name).unwrap_or_default();
                 Choice::new(*name, CompletionItemKind::PROPERTY, text).writes(format!("{name}=\"$0\""))
             };
             let span = attribute.map_or(Span::new(offset, offset), |attribute| attribute.name_span);
             Some((known.map(choice).collect(), span))
         }
-        Place::Name(_) | Place::Outside => {
+        TagContext::Name(_) | TagContext::Outside => {
             let word = word_before(bytes, 0, offset);
             let has_open = bytes.get(..word.start as usize).is_some_and(|before| before.ends_with(b"<"));
             let parent = facts.element_at(word.start.saturating_sub(2)).map(|index| &facts.elements[index]);
@@ -193,7 +194,7 @@ fn elements(parent: &str) -> Vec<Choice> {
         return vec![Choice::new("event", CompletionItemKind::CLASS, "An event of the class.").writes(text)];
     }
     let fits = |parents: &[&str]| if parent.is_empty() { parents.is_empty() } else { parents.contains(&parent) };
-    let known = words::ELEMENTS.iter().filter(|(_, parents, ..)| fits(parents));
+    let known = vocabulary::ELEMENTS.iter().filter(|(_, parents, ..)| fits(parents));
     let choice = |(name, _, text, _): &(&str, &[&str], &'static str, &[&str])| {
         let written = match *name {
             "eventdefinitions" => "eventdefinitions>\n  $0\n</eventdefinitions>",
@@ -251,7 +252,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
     }
 }
 
-/// Labels of other datakeys of the same events.
+/// Labels in other datakeys of the same events.
 fn conditioned(project: &Project, document: &Document, facts: &XmlFacts, index: usize) -> Vec<Choice> {
     let Some(own) = facts.owner(index) else { return Vec::new() };
     let wanted = facts.events(own);
@@ -269,7 +270,7 @@ fn conditioned(project: &Project, document: &Document, facts: &XmlFacts, index: 
     found.into_values().collect()
 }
 
-/// The events of a class, by their numbers; a line of the table names each.
+/// Events of a class by number, with their names.
 fn event_ids(class: &str) -> Vec<Choice> {
     let name = class.parse().ok().and_then(events::class_name).unwrap_or(class);
     let choice = |line: &str| {

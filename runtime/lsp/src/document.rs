@@ -1,6 +1,6 @@
-//! An open file, or one of the project's, and what is known of it.
+//! A file of the project with its analysis, open in the editor or not.
 
-use super::facts::Facts;
+use super::facts::StanzaFacts;
 use super::text::{Encoding, Lines};
 use super::xml::XmlFacts;
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -9,50 +9,50 @@ use std::sync::Arc;
 use tfbc_grammar::trcfmt::{self, LineKind, logical_lines};
 use tfbc_grammar::{Rewrite, Source, SourceId, SourceLimits, Span, datakey};
 
-/// How many logical lines are read ahead at a time: well under a millisecond's work.
+/// Logical lines that are analysed ahead at a time: well under a millisecond's work.
 const READ_AHEAD: usize = 16;
 
 /// A text with its version.
 #[derive(Debug)]
 pub struct Document {
     pub uri: Uri,
-    /// `None` for a file that is not open.
+    /// Version in the editor; `None` if the file is not open.
     pub version: Option<i32>,
     pub source: Arc<Source>,
     lines: Lines,
-    content: Content,
-    /// How many stanzas have been read, all told.
+    content: DocumentContent,
+    /// Total number of stanzas analysed, for tests.
     n_read: Cell<u64>,
-    /// The logical lines before this one have been read ahead.
+    /// Index of the first logical line that was not analysed ahead.
     n_ahead: Cell<usize>,
 }
 
 #[derive(Debug)]
-enum Content {
-    Trcfmt(Vec<Stanza>),
+enum DocumentContent {
+    Trcfmt(Vec<StanzaLine>),
     Xml(OnceCell<XmlFacts>),
 }
 
-/// A logical line, with what is known of it if it is a stanza.
+/// A logical line, with its analysis if it is a stanza.
 #[derive(Debug, Clone)]
-pub struct Stanza {
+pub struct StanzaLine {
     pub span: Span,
     pub kind: LineKind,
-    facts: OnceCell<Arc<Facts>>,
-    /// The layout, where it is another than what stands there.
+    facts: OnceCell<Arc<StanzaFacts>>,
+    /// Canonical layout, if it differs from the text.
     layout: OnceCell<Option<Arc<[u8]>>>,
 }
 
 impl Document {
     pub fn new(uri: Uri, version: Option<i32>, bytes: Vec<u8>) -> Self {
         let lines = Lines::new(&bytes);
-        // The editor has decoded the file already.
+        // The editor has already decoded the file.
         let source = Arc::new(Source::from_text(uri.as_str(), bytes, tfbc_grammar::datakey::Encoding::Utf8));
         let content = read(&source, None);
         Self { uri, version, source, lines, content, n_read: Cell::new(0), n_ahead: Cell::new(0) }
     }
 
-    /// Makes changes, one after the other.
+    /// Applies changes in order.
     pub fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], encoding: Encoding) {
         let mut bytes = self.source.bytes().to_vec();
         for change in changes {
@@ -91,48 +91,48 @@ impl Document {
         self.lines.range(self.bytes(), span, encoding)
     }
 
-    /// The offset of every line.
+    /// Offset of each line.
     pub fn line_starts(&self) -> &[u32] {
         self.lines.starts()
     }
 
-    /// What is known of an XML file.
+    /// Analysis of an XML file.
     pub fn xml(&self) -> Option<&XmlFacts> {
         match &self.content {
-            Content::Xml(facts) => Some(facts.get_or_init(|| XmlFacts::read(&self.source))),
-            Content::Trcfmt(_) => None,
+            DocumentContent::Xml(facts) => Some(facts.get_or_init(|| XmlFacts::read(&self.source))),
+            DocumentContent::Trcfmt(_) => None,
         }
     }
 
-    /// Logical lines; none of an XML file.
-    pub fn lines(&self) -> &[Stanza] {
+    /// Logical lines; empty for an XML file.
+    pub fn lines(&self) -> &[StanzaLine] {
         match &self.content {
-            Content::Trcfmt(lines) => lines,
-            Content::Xml(_) => &[],
+            DocumentContent::Trcfmt(lines) => lines,
+            DocumentContent::Xml(_) => &[],
         }
     }
 
-    /// The stanza at an index, with its facts.
-    pub fn stanza(&self, index: usize) -> Option<(Span, &Facts)> {
+    /// Span and facts of the stanza at an index.
+    pub fn stanza(&self, index: usize) -> Option<(Span, &StanzaFacts)> {
         let stanza = self.lines().get(index).filter(|line| line.kind == LineKind::Stanza)?;
         let facts = stanza.facts.get_or_init(|| {
             self.n_read.set(self.n_read.get() + 1);
-            Arc::new(Facts::read(&Source::new("", self.source.slice(stanza.span))))
+            Arc::new(StanzaFacts::read(&Source::new("", self.source.slice(stanza.span))))
         });
         Some((stanza.span, facts))
     }
 
-    /// All stanzas, with their facts.
-    pub fn stanzas(&self) -> impl Iterator<Item = (usize, Span, &Facts)> {
+    /// All stanzas with their facts.
+    pub fn stanzas(&self) -> impl Iterator<Item = (usize, Span, &StanzaFacts)> {
         (0..self.lines().len()).filter_map(|index| self.stanza(index).map(|(span, facts)| (index, span, facts)))
     }
 
-    /// What brings the file, or what touches a part of it, into its canonical layout.
+    /// Edits that bring the file into its canonical layout, or the parts of it that touch `within`.
     pub fn rewrites(&self, within: Option<Span>) -> Vec<Rewrite> {
         let touches = |span: Span| within.is_none_or(|within| span.start <= within.end && within.start <= span.end);
         let lines = match &self.content {
-            Content::Trcfmt(lines) => lines,
-            Content::Xml(_) => {
+            DocumentContent::Trcfmt(lines) => lines,
+            DocumentContent::Xml(_) => {
                 let formatted = datakey::format(SourceId(0), &self.source, &SourceLimits::default());
                 return formatted.rewrites.into_iter().filter(|rewrite| touches(rewrite.span)).collect();
             }
@@ -147,7 +147,7 @@ impl Document {
         rewrites
     }
 
-    /// Whether whole lines belong to a part of the file. Blank ones do where the lines around them do.
+    /// True if whole lines belong to a range. Blank lines belong to it if the lines around them do.
     fn is_part(&self, lines: Span, within: Span) -> bool {
         if self.source.slice(lines).iter().all(u8::is_ascii_whitespace) {
             return within.start < lines.start && lines.end <= within.end;
@@ -156,8 +156,8 @@ impl Document {
         lines.start <= within.end && (within.start < lines.end || is_last)
     }
 
-    /// A stanza's layout, where it is another than what stands there.
-    fn layout(&self, stanza: &Stanza, line_end: &[u8]) -> Option<Vec<u8>> {
+    /// Canonical layout of a stanza, if it differs from the text.
+    fn layout(&self, stanza: &StanzaLine, line_end: &[u8]) -> Option<Vec<u8>> {
         let layout = stanza.layout.get_or_init(|| {
             let text = self.source.slice(stanza.span);
             let layout = trcfmt::format_stanza(&Source::new("", text), line_end)?;
@@ -166,7 +166,7 @@ impl Document {
         layout.as_ref().map(|layout| layout.to_vec())
     }
 
-    /// Reads some of what a client may ask for: the facts and layouts of a few stanzas. Whether there was something to read.
+    /// Analyses a few stanzas before a request needs them. Returns false if nothing is left.
     pub fn read_ahead(&self) -> bool {
         let line_end = trcfmt::line_end(&self.source);
         let first = self.n_ahead.get();
@@ -180,27 +180,27 @@ impl Document {
         !lines.is_empty()
     }
 
-    /// The index of the logical line at an offset.
+    /// Index of the logical line at an offset.
     pub fn line_at(&self, offset: u32) -> Option<usize> {
         self.lines().partition_point(|line| line.span.start <= offset).checked_sub(1)
     }
 }
 
-/// Reads a text; what is known of stanzas that stand in the one before, too, is kept.
-fn read(source: &Source, before: Option<(&Source, &Content)>) -> Content {
+/// Splits a text into logical lines. The analysis of stanzas that also exist in `before` is kept.
+fn read(source: &Source, before: Option<(&Source, &DocumentContent)>) -> DocumentContent {
     if datakey::is_xml(source) {
-        return Content::Xml(OnceCell::new());
+        return DocumentContent::Xml(OnceCell::new());
     }
-    let new = |line: tfbc_grammar::trcfmt::LogicalLine| Stanza {
+    let new = |line: tfbc_grammar::trcfmt::LogicalLine| StanzaLine {
         span: line.span,
         kind: line.kind,
         facts: OnceCell::new(),
         layout: OnceCell::new(),
     };
-    let mut lines: Vec<Stanza> = logical_lines(source).map(new).collect();
-    let Some((old, Content::Trcfmt(before))) = before else { return Content::Trcfmt(lines) };
+    let mut lines: Vec<StanzaLine> = logical_lines(source).map(new).collect();
+    let Some((old, DocumentContent::Trcfmt(before))) = before else { return DocumentContent::Trcfmt(lines) };
     let is_same_end = trcfmt::line_end(old) == trcfmt::line_end(source);
-    let is_same = |one: &Stanza, other: &Stanza| old.slice(one.span) == source.slice(other.span);
+    let is_same = |one: &StanzaLine, other: &StanzaLine| old.slice(one.span) == source.slice(other.span);
     let n_first = before.iter().zip(&lines).take_while(|(one, other)| is_same(one, other)).count();
     let (first, rest) = lines.split_at_mut(n_first);
     let kept = before[n_first..].iter().rev().zip(rest.iter_mut().rev()).take_while(|(one, other)| is_same(one, other));
@@ -210,7 +210,7 @@ fn read(source: &Source, before: Option<(&Source, &Content)>) -> Content {
             other.layout = one.layout.clone();
         }
     }
-    Content::Trcfmt(lines)
+    DocumentContent::Trcfmt(lines)
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! What one stanza names, by its words: it need not parse.
+//! Names in one stanza, found from its tokens, so that a stanza with syntax errors is covered too.
 //!
-//! Places count from the stanza's start, so that facts stay when a stanza moves.
+//! Offsets are relative to the stanza's start, so that the facts stay valid when the stanza moves.
 
 use tfbc_grammar::trcfmt::{Lexeme, lexemes};
 use tfbc_grammar::{Source, Span};
 
-/// A name where it stands.
+/// One use of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// Without `$`.
+    /// Text without `$`.
     pub text: String,
-    /// With `$` where there is one.
+    /// Span with `$`, if there is one.
     pub span: Span,
-    pub role: Role,
-    /// The function in whose head or body it stands, by its index in [`Facts::functions`].
+    pub role: NameRole,
+    /// Index in [`Facts::functions`] of the function that contains it.
     pub within: Option<usize>,
 }
 
-/// What a name does.
+/// Role of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// `$name` where it is read.
+pub enum NameRole {
+    /// `$name` in an expression.
     Used,
     /// `{{ $name = …` or `{{ $name }}`.
     Assigned,
@@ -28,46 +28,47 @@ pub enum Role {
     Defined,
     /// `name(`
     Called,
-    /// A parameter in a function's head.
+    /// Parameter in a function's head.
     Param,
 }
 
-/// A function's definition.
+/// Definition of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
+pub struct FunctionDef {
     pub name: String,
-    /// The name.
+    /// Span of the name.
     pub span: Span,
-    /// From brace to brace.
+    /// Span from brace to brace.
     pub whole: Span,
     pub params: Vec<String>,
 }
 
-/// What stands in a stanza.
+/// Names and brackets of a stanza.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Facts {
-    /// The canonical id, with its place.
+pub struct StanzaFacts {
+    /// Canonical id with its span.
     pub id: Option<(u16, Span)>,
-    /// The label without quotes, with its place.
+    /// Label without quotes, with its span.
     pub label: Option<(String, Span)>,
     pub words: Vec<(Lexeme, Span)>,
     pub names: Vec<Name>,
-    pub functions: Vec<Function>,
-    /// Every `{`, `}`, `(` or `)` that closes another, and that other.
+    pub functions: Vec<FunctionDef>,
+    /// Matching brackets: for each closing `}` or `)`, its own span and that of the opening one, in turn.
     pub pairs: Vec<Span>,
 }
 
-impl Facts {
-    /// Reads the stanza that is the whole of `source`.
+impl StanzaFacts {
+    /// Analyses a source that consists of one stanza.
     pub fn read(source: &Source) -> Self {
         let words = lexemes(source, Span::new(0, source.bytes().len() as u32));
-        let mut reader = Reader { source, facts: Facts { words, ..Facts::default() }, open: Vec::new() };
+        let mut reader =
+            FactsReader { source, facts: StanzaFacts { words, ..StanzaFacts::default() }, open: Vec::new() };
         reader.head();
         reader.names();
         reader.facts
     }
 
-    /// The word at an offset; where that is a mark or nothing, the one that ends there.
+    /// Token at an offset. If that is punctuation or white space, the token that ends there.
     pub fn word_at(&self, offset: u32) -> Option<(Lexeme, Span)> {
         let first = self.words.partition_point(|(_, span)| span.end < offset);
         let mut near = self.words[first..].iter().copied().take_while(|(_, span)| span.start <= offset);
@@ -76,25 +77,25 @@ impl Facts {
         around.filter(|(lexeme, _)| *lexeme != Lexeme::Mark).or(ended).or(around)
     }
 
-    /// The name at an offset, or the one that ends there.
+    /// Name at an offset, or the name that ends there.
     pub fn name_at(&self, offset: u32) -> Option<&Name> {
         self.names.iter().find(|name| name.span.start <= offset && offset <= name.span.end)
     }
 
-    /// The function whose definition holds an offset.
+    /// Index of the function whose definition contains an offset.
     pub fn function_at(&self, offset: u32) -> Option<usize> {
         self.functions.iter().position(|function| function.whole.start <= offset && offset <= function.whole.end)
     }
 }
 
-struct Reader<'s> {
+struct FactsReader<'s> {
     source: &'s Source,
-    facts: Facts,
-    /// Open braces and parentheses; with the function that begins there, if one does.
+    facts: StanzaFacts,
+    /// Open brackets, with the function that begins there, if any.
     open: Vec<(Span, Option<usize>)>,
 }
 
-impl Reader<'_> {
+impl FactsReader<'_> {
     fn text(&self, span: Span) -> String {
         String::from_utf8_lossy(self.source.slice(span)).into_owned()
     }
@@ -116,9 +117,11 @@ impl Reader<'_> {
             let (lexeme, span) = self.facts.words[at];
             match lexeme {
                 Lexeme::Mark => self.mark(span),
-                Lexeme::Macro => self.name(span, if self.is_assigned(at) { Role::Assigned } else { Role::Used }),
+                Lexeme::Macro => {
+                    self.name(span, if self.is_assigned(at) { NameRole::Assigned } else { NameRole::Used })
+                }
                 Lexeme::Function if self.is_behind_braces(at) => self.define(span),
-                Lexeme::Function => self.name(span, Role::Called),
+                Lexeme::Function => self.name(span, NameRole::Called),
                 Lexeme::Name | Lexeme::Code | Lexeme::Number | Lexeme::Move => self.param(span),
                 _ => {}
             }
@@ -129,7 +132,7 @@ impl Reader<'_> {
         matches!(self.facts.words.get(at), Some((Lexeme::Mark, span)) if self.source.slice(*span) == mark)
     }
 
-    /// Whether `{{` stands before a word.
+    /// True if the token follows `{{`.
     fn is_behind_braces(&self, at: usize) -> bool {
         at >= 2 && self.is_mark(at - 1, b"{") && self.is_mark(at - 2, b"{")
     }
@@ -152,12 +155,12 @@ impl Reader<'_> {
         }
     }
 
-    /// The innermost function that is open.
+    /// Innermost open function.
     fn within(&self) -> Option<usize> {
         self.open.iter().rev().find_map(|(_, function)| *function)
     }
 
-    fn name(&mut self, span: Span, role: Role) {
+    fn name(&mut self, span: Span, role: NameRole) {
         let text = self.text(span);
         let text = text.strip_prefix('$').unwrap_or(&text).to_owned();
         self.facts.names.push(Name { text, span, role, within: self.within() });
@@ -166,16 +169,16 @@ impl Reader<'_> {
     fn define(&mut self, span: Span) {
         let end = self.source.bytes().len() as u32;
         let n_open = self.open.len();
-        // Its definition ends with the outer of the two braces.
+        // The definition ends with the outer of the two braces.
         let Some(outer) = n_open.checked_sub(2).and_then(|outer| self.open.get_mut(outer)) else { return };
         let start = outer.0.start;
         outer.1 = Some(self.facts.functions.len());
-        let function = Function { name: self.text(span), span, whole: Span::new(start, end), params: Vec::new() };
+        let function = FunctionDef { name: self.text(span), span, whole: Span::new(start, end), params: Vec::new() };
         self.facts.functions.push(function);
-        self.name(span, Role::Defined);
+        self.name(span, NameRole::Defined);
     }
 
-    /// A word between the parentheses of a function's head.
+    /// Adds a parameter from a function's head.
     fn param(&mut self, span: Span) {
         let is_head = self.open.last().is_some_and(|(open, _)| self.source.slice(*open) == b"(");
         let Some(function) = self.within().filter(|_| is_head) else { return };
@@ -183,7 +186,7 @@ impl Reader<'_> {
         if self.open.last().is_some_and(|(open, _)| open.start == head) {
             let text = self.text(span);
             self.facts.functions[function].params.push(text);
-            self.name(span, Role::Param);
+            self.name(span, NameRole::Param);
         }
     }
 }
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        let facts = Facts::read(&Source::new("t", text));
+        let facts = StanzaFacts::read(&Source::new("t", text));
         facts.names.iter().map(|name| format!("{} {:?} {:?}", name.text, name.role, name.within)).collect()
     }
 

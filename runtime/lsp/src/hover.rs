@@ -1,18 +1,18 @@
-//! What stands under the pointer, in words.
+//! Hover texts.
 
 use super::document::Document;
-use super::facts::Facts;
+use super::facts::StanzaFacts;
 use super::labels;
 use super::project::{Project, Symbol, shifted};
-use super::words;
-use super::xml::{self, Place, XmlFacts};
+use super::vocabulary;
+use super::xml::{self, TagContext, XmlFacts};
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::Lexeme;
 
-/// Bytes of a definition that are shown.
+/// Maximum bytes shown of a definition.
 const MAX_SHOWN: u32 = 2000;
 
-/// What is to say of an offset, in Markdown, and the place that it is about.
+/// Markdown text about the word at an offset, and the span of the word.
 pub fn hover(project: &Project, key: &str, offset: u32) -> Option<(String, Span)> {
     let document = project.get(key)?;
     if let Some(facts) = document.xml() {
@@ -28,11 +28,11 @@ pub fn hover(project: &Project, key: &str, offset: u32) -> Option<(String, Span)
         Lexeme::Version => {
             String::from("Version and release: of several stanzas of one id, `trcupdate` keeps the newest.")
         }
-        Lexeme::Level => words::level(&word)?.to_owned(),
-        Lexeme::Keyword | Lexeme::Escape => words::keyword(&word)?.to_owned(),
-        Lexeme::Code | Lexeme::Move => format!("**`{word}`** {}", words::code(&word)?),
+        Lexeme::Level => vocabulary::level(&word)?.to_owned(),
+        Lexeme::Keyword | Lexeme::Escape => vocabulary::keyword(&word)?.to_owned(),
+        Lexeme::Code | Lexeme::Move => format!("**`{word}`** {}", vocabulary::code(&word)?),
         Lexeme::Cast => cast(&word),
-        Lexeme::Value | Lexeme::Number => words::number(&word)?,
+        Lexeme::Value | Lexeme::Number => vocabulary::number(&word)?,
         Lexeme::Macro | Lexeme::Function | Lexeme::Name => named(project, key, document, facts, offset)?,
         Lexeme::Text | Lexeme::Word | Lexeme::Mark | Lexeme::Bad => return None,
     };
@@ -64,7 +64,7 @@ fn head(project: &Project, id: u16) -> String {
     format!("Stanza of hook `{}`. {used}{several}", spelt(id))
 }
 
-/// An id as hooks are named: three digits where the fourth is 0.
+/// Spelling of a hook id: three digits if the fourth is 0.
 pub fn spelt(id: u16) -> String {
     if id & 0xF == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
 }
@@ -75,20 +75,20 @@ fn cast(word: &str) -> String {
         Some((low, high)) => {
             format!("**`{word}`** Bits {low} to {high} of the value, bit 0 the lowest, moved down to bit 0.")
         }
-        None => match words::code(inner) {
+        None => match vocabulary::code(inner) {
             Some(text) => {
                 format!("**`{word}`** The value is shown as this code shows what it reads. `{inner}`: {text}")
             }
-            None => format!("**`{word}`** An unknown cast: the value prints as without one."),
+            None => format!("**`{word}`** Unknown cast: the value prints without it."),
         },
     }
 }
 
-fn named(project: &Project, key: &str, document: &Document, facts: &Facts, offset: u32) -> Option<String> {
+fn named(project: &Project, key: &str, document: &Document, facts: &StanzaFacts, offset: u32) -> Option<String> {
     let (symbol, _) = project.symbol_at(key, offset)?;
     Some(match &symbol {
         Symbol::Predefined(name) => {
-            let (kind, text) = words::predefined(name)?;
+            let (kind, text) = vocabulary::predefined(name)?;
             format!("**`${name}`** predefined, {kind}: {text}.")
         }
         Symbol::Stanza(id) => match project.stanzas_of(*id).last() {
@@ -96,7 +96,7 @@ fn named(project: &Project, key: &str, document: &Document, facts: &Facts, offse
                 let text = shown(project.get(&place.key)?, *line);
                 format!("Inserts stanza `{}`:\n\n{}", spelt(*id), fenced("trcfmt", &text))
             }
-            None => format!("Inserts stanza `{}`, which none of the files has.", spelt(*id)),
+            None => format!("Inserts stanza `{}`, which is not in any of the files.", spelt(*id)),
         },
         Symbol::Function(name) => match project.functions_of(name).last() {
             Some((place, whole)) => fenced("trcfmt", &shown(project.get(&place.key)?, *whole)),
@@ -113,14 +113,14 @@ fn named(project: &Project, key: &str, document: &Document, facts: &Facts, offse
                 function.map_or(String::from("this stanza"), |function| format!("the function `{}`", function.name));
             let assigned = project.places_of(&symbol).into_iter().find(|(_, makes)| *makes);
             let value = assigned.and_then(|(place, _)| assignment(document, facts, at, place.span));
-            let value = value.map_or(String::from("It is never assigned, and so 0."), |text| fenced("trcfmt", &text));
+            let value = value.map_or(String::from("It is never assigned, so it is 0."), |text| fenced("trcfmt", &text));
             format!("**`${name}`** macro of {whose}: a number of 64 bits, 0 at first.\n\n{value}")
         }
     })
 }
 
-/// The braces around an assigned name.
-fn assignment(document: &Document, facts: &Facts, line: Span, name: Span) -> Option<String> {
+/// Text between the braces around an assignment.
+fn assignment(document: &Document, facts: &StanzaFacts, line: Span, name: Span) -> Option<String> {
     let holds = |pair: &&Span| shifted(**pair, line).start < name.start && name.end < shifted(**pair, line).end;
     let mut pairs: Vec<&Span> = facts.pairs.iter().filter(holds).collect();
     pairs.sort_by_key(|pair| pair.len());
@@ -137,19 +137,19 @@ fn in_xml(project: &Project, key: &str, facts: &XmlFacts, offset: u32) -> Option
         return Some((about_field(field), field.whole));
     }
     match facts.place(offset) {
-        Place::Name(Some(index)) => {
+        TagContext::Name(Some(index)) => {
             let element = &facts.elements[index];
-            let (_, _, text, _) = words::ELEMENTS.iter().find(|(name, ..)| *name == element.name)?;
+            let (_, _, text, _) = vocabulary::ELEMENTS.iter().find(|(name, ..)| *name == element.name)?;
             Some((format!("**`{}`** {text}", element.name), element.name_span))
         }
-        Place::Attribute(index, Some(attribute)) => {
-            let text = words::attribute(&facts.elements[index].name, &attribute.name)?;
+        TagContext::Attribute(index, Some(attribute)) => {
+            let text = vocabulary::attribute(&facts.elements[index].name, &attribute.name)?;
             Some((format!("**`{}`** {text}", attribute.name), attribute.name_span))
         }
-        Place::Value(index, attribute) => {
-            let number = words::number(attribute.value.trim().trim_start_matches('!'));
+        TagContext::Value(index, attribute) => {
+            let number = vocabulary::number(attribute.value.trim().trim_start_matches('!'));
             let class = event_class(&attribute.name, &facts.elements[index].name, &attribute.value);
-            let about = words::attribute(&facts.elements[index].name, &attribute.name);
+            let about = vocabulary::attribute(&facts.elements[index].name, &attribute.name);
             let parts: Vec<String> = number.into_iter().chain(class).chain(about.map(str::to_owned)).collect();
             (!parts.is_empty()).then(|| (parts.join("\n\n"), attribute.span))
         }
@@ -157,18 +157,18 @@ fn in_xml(project: &Project, key: &str, facts: &XmlFacts, offset: u32) -> Option
     }
 }
 
-/// The name of a class that is given by its number.
+/// Name of a class that is given by number.
 fn event_class(attribute: &str, element: &str, value: &str) -> Option<String> {
     let is_class = attribute == "class" || (element == "eventclass" && attribute == "id");
     let number = value.trim().parse().ok().filter(|_| is_class)?;
     tfbc::events::class_name(number).map(|name| format!("Class `{name}`."))
 }
 
-fn about_field(field: &xml::Field) -> String {
+fn about_field(field: &xml::XmlField) -> String {
     let place = match (field.offset, field.width) {
         (Some(offset), Some(width)) => format!("bytes {offset} to {}", offset.saturating_add(width).saturating_sub(1)),
         (Some(offset), None) => format!("from byte {offset}"),
-        (None, _) => String::from("behind the text before it"),
+        (None, _) => String::from("after the preceding string"),
     };
     format!("**`{}`** {}; {place} of the payload.", field.label, xml::describe(field))
 }

@@ -1,22 +1,22 @@
-//! Labels of XML formats: where they are made, and what names them.
+//! Labels in XML formats: definitions and uses.
 
-use super::project::{Place, Project};
-use super::xml::{Field, XmlFacts};
+use super::project::{FileSpan, Project};
+use super::xml::{XmlFacts, XmlField};
 use tfbc_grammar::Span;
 
-/// The label of a field: the file, the datakey or event whose format has it, and its text.
+/// Identity of a field: file, the datakey or event with its format, and label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub struct FieldLabel {
     pub key: String,
     pub owner: usize,
     pub text: String,
 }
 
-/// The field that stands at an offset, or is named there, with the place of the name.
-pub fn label_at(project: &Project, key: &str, offset: u32) -> Option<(Vec<Label>, Span)> {
+/// Fields defined or named at an offset, and the span of the name.
+pub fn label_at(project: &Project, key: &str, offset: u32) -> Option<(Vec<FieldLabel>, Span)> {
     let facts = project.get(key)?.xml()?;
     if let Some(field) = facts.fields.iter().find(|field| field.span.start <= offset && offset <= field.span.end) {
-        let label = Label { key: key.to_owned(), owner: field.owner, text: field.label.clone() };
+        let label = FieldLabel { key: key.to_owned(), owner: field.owner, text: field.label.clone() };
         return Some((vec![label], field.span));
     }
     let index = facts.element_at(offset)?;
@@ -28,18 +28,18 @@ pub fn label_at(project: &Project, key: &str, offset: u32) -> Option<(Vec<Label>
     let text = canonical(&attribute.value);
     let labels = match element.name.as_str() {
         "condition" => conditioned(project, key, facts, index, &text),
-        _ => vec![Label { key: key.to_owned(), owner: facts.owner(index)?, text }],
+        _ => vec![FieldLabel { key: key.to_owned(), owner: facts.owner(index)?, text }],
     };
     Some((labels, attribute.span))
 }
 
-/// White space as one blank, and none around: as labels are compared.
+/// Trims a label and reduces white space to single blanks; labels are compared in this form.
 fn canonical(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The fields that a condition may mean: those of that label in other datakeys of its events.
-fn conditioned(project: &Project, key: &str, facts: &XmlFacts, condition: usize, text: &str) -> Vec<Label> {
+/// Fields that a condition may refer to: those with this label in other datakeys of the same events.
+fn conditioned(project: &Project, key: &str, facts: &XmlFacts, condition: usize, text: &str) -> Vec<FieldLabel> {
     let Some(own) = facts.owner(condition) else { return Vec::new() };
     let events = facts.events(own);
     let mut found = Vec::new();
@@ -48,23 +48,23 @@ fn conditioned(project: &Project, key: &str, facts: &XmlFacts, condition: usize,
         for field in other.fields.iter().filter(|field| field.label == text) {
             let is_own = other_key == key && field.owner == own;
             if !is_own && other.events(field.owner).iter().any(|event| events.contains(event)) {
-                found.push(Label { key: other_key.clone(), owner: field.owner, text: text.to_owned() });
+                found.push(FieldLabel { key: other_key.clone(), owner: field.owner, text: text.to_owned() });
             }
         }
     }
     found
 }
 
-/// The field of a label.
-pub fn field<'p>(project: &'p Project, label: &Label) -> Option<&'p Field> {
+/// Field with a label.
+pub fn field<'p>(project: &'p Project, label: &FieldLabel) -> Option<&'p XmlField> {
     project.get(&label.key)?.xml()?.fields_of(label.owner).find(|field| field.label == label.text)
 }
 
-/// Every place of a label, with whether it is its format's.
-pub fn places_of(project: &Project, label: &Label) -> Vec<(Place, bool)> {
+/// All uses of a label; true for its definition.
+pub fn places_of(project: &Project, label: &FieldLabel) -> Vec<(FileSpan, bool)> {
     let mut found = Vec::new();
     if let Some(field) = field(project, label) {
-        found.push((Place { key: label.key.clone(), span: field.span }, true));
+        found.push((FileSpan { key: label.key.clone(), span: field.span }, true));
     }
     for (key, document) in project.documents() {
         let Some(facts) = document.xml() else { continue };
@@ -78,23 +78,23 @@ pub fn places_of(project: &Project, label: &Label) -> Vec<(Place, bool)> {
                 _ => false,
             };
             if is_named {
-                found.push((Place { key: key.clone(), span: attribute.span }, false));
+                found.push((FileSpan { key: key.clone(), span: attribute.span }, false));
             }
         }
     }
     found
 }
 
-/// Why a text cannot be a label beside the others of its format.
-pub fn refuse(project: &Project, label: &Label, new: &str) -> Option<String> {
+/// Reason why a text cannot be a label in this format.
+pub fn refuse(project: &Project, label: &FieldLabel, new: &str) -> Option<String> {
     let facts = project.get(&label.key)?.xml()?;
     let bad = new.chars().find(|c| matches!(c, '%' | '<' | '>' | '&' | '"' | '\'') || c.is_control());
     if let Some(bad) = bad {
-        return Some(format!("a label cannot hold `{bad}`"));
+        return Some(format!("a label cannot contain `{bad}`"));
     }
     if canonical(new) != new || new.is_empty() {
-        return Some(String::from("a label is not empty, and has single blanks between its words alone"));
+        return Some(String::from("a label needs at least one word, and single blanks between words"));
     }
     let is_taken = facts.fields_of(label.owner).any(|field| field.label == new);
-    is_taken.then(|| format!("the format has a field `{new}` already"))
+    is_taken.then(|| format!("the format already has a field `{new}`"))
 }

@@ -1,44 +1,45 @@
-//! A language server: what editors ask of format files, over the Language Server Protocol.
+//! Language server for format files, over the Language Server Protocol.
 //!
 //! ```text
-//! messages ─queue→ server ─→ documents: text, and facts of each stanza, read again only where it changed
+//! messages ─queue→ server ─→ documents: text, and facts of each stanza; only changed ones are analysed
 //!                    │ └───→ answers
 //!                    └ every change ─→ a thread that compiles all files ─→ findings
 //! ```
 //!
-//! Answers come from the words of stanzas (`facts`) and tags of XML (`xml`), so that they do not wait for the compiler, nor
-//! for a text without mistakes.
+//! Answers come from the tokens of stanzas (`facts`) and the tags of XML (`xml`). They do not wait for the compiler and
+//! work on files with errors.
 #![forbid(unsafe_code)]
 
-mod answers;
 mod check;
 mod complete;
+mod diagnostics;
 mod document;
 mod facts;
-mod findings;
 mod hover;
+mod json;
 mod labels;
 mod navigate;
 mod outline;
 mod project;
-mod sent;
-mod shapes;
+mod requests;
+mod sent_tokens;
 mod text;
 mod transport;
-mod words;
+mod vocabulary;
 mod xml;
 
-use answers::{Answer, Refusal, Session};
 use check::Checker;
 use crossbeam_channel::{Receiver, Sender, never, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
+use requests::{Answer, RequestError, Session};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// The notification with a file's findings.
+/// Notification with the diagnostics of a file.
 const FINDINGS: &str = "textDocument/publishDiagnostics";
 
-/// Serves over standard input and output until the client says `exit`, or closes its end; whether it said `shutdown` before.
+/// Serves standard input and output until the client sends `exit` or disconnects. Returns true if it sent `shutdown`
+/// before.
 pub fn serve_stdio() -> bool {
     let (incoming, outgoing, writer) = transport::stdio();
     let ended_well = serve(incoming, outgoing);
@@ -46,33 +47,33 @@ pub fn serve_stdio() -> bool {
     ended_well
 }
 
-/// Serves a client until it says `exit`, or hangs up; whether it said `shutdown` before. What the server says leaves as the
-/// text of JSON-RPC messages.
+/// Serves a client until it sends `exit` or disconnects. Returns true if it sent `shutdown` before. Outgoing messages
+/// are JSON-RPC text.
 ///
-/// No message makes it panic: what cannot be answered gets the error that the protocol has for it.
+/// No message causes a panic: a request that cannot be answered gets an error response.
 pub fn serve(incoming: Receiver<Message>, outgoing: Sender<String>) -> bool {
     let checker = Checker::start();
-    let mut server = Server { incoming, outgoing, queue: VecDeque::new(), checker, state: State::New };
+    let mut server = Server { incoming, outgoing, queue: VecDeque::new(), checker, state: ServerState::New };
     let mut session = Session::default();
     loop {
         server.take_in();
         let message = match server.queue.pop_front() {
             Some(message) => message,
-            // While nobody asks, what will be asked for is read.
+            // While the client is idle, the server analyses what it may ask for next.
             None if server.checker.results.is_empty() && session.project.read_ahead() => continue,
             None => select! {
                 recv(server.incoming) -> message => match message {
                     Ok(message) => {
-                        // Whatever has come since may take it back.
+                        // A later message may cancel this request.
                         server.queue.push_back(message);
                         continue;
                     }
-                    Err(_) => return server.state == State::ShutDown,
+                    Err(_) => return server.state == ServerState::ShutDown,
                 },
                 recv(server.checker.results) -> checked => {
                     match checked {
                         Ok(checked) => session.findings(checked).iter().for_each(|note| server.notify(FINDINGS, note)),
-                        // Nothing checks any more: all else goes on.
+                        // The checker thread ended; everything else continues to work.
                         Err(_) => server.checker.results = never(),
                     }
                     continue;
@@ -81,14 +82,14 @@ pub fn serve(incoming: Receiver<Message>, outgoing: Sender<String>) -> bool {
         };
         match message {
             Message::Request(request) => server.request(&mut session, request),
-            Message::Notification(note) if note.method == "exit" => return server.state == State::ShutDown,
+            Message::Notification(note) if note.method == "exit" => return server.state == ServerState::ShutDown,
             Message::Notification(note) => server.notification(&mut session, note),
             Message::Response(_) => {}
         }
     }
 }
 
-/// The request that a message cancels.
+/// Id of the request that a message cancels.
 fn cancelled(message: &Message) -> Option<RequestId> {
     let Message::Notification(note) = message else { return None };
     let id = note.params.get("id").filter(|_| note.method == "$/cancelRequest")?;
@@ -96,25 +97,25 @@ fn cancelled(message: &Message) -> Option<RequestId> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ServerState {
     /// Before `initialize`.
     New,
     Running,
-    /// Behind `shutdown`.
+    /// After `shutdown`.
     ShutDown,
 }
 
 struct Server {
     incoming: Receiver<Message>,
     outgoing: Sender<String>,
-    /// Messages that have come and are not answered.
+    /// Received messages that are not answered yet.
     queue: VecDeque<Message>,
     checker: Checker,
-    state: State,
+    state: ServerState,
 }
 
 impl Server {
-    /// Takes in what has come. A request that is cancelled while it waits is answered so.
+    /// Receives all waiting messages. A cancelled request is answered at once with an error.
     fn take_in(&mut self) {
         for message in self.incoming.try_iter() {
             match cancelled(&message) {
@@ -123,7 +124,7 @@ impl Server {
                     let is_it = |waiting: &Message| matches!(waiting, Message::Request(request) if request.id == id);
                     let Some(at) = self.queue.iter().position(is_it) else { continue };
                     self.queue.remove(at);
-                    let refusal = Refusal::new(ErrorCode::RequestCanceled, "the request was cancelled");
+                    let refusal = RequestError::new(ErrorCode::RequestCanceled, "the request was cancelled");
                     self.send(transport::response(&id, Err(refusal)));
                 }
             }
@@ -131,7 +132,7 @@ impl Server {
     }
 
     fn send(&self, text: String) {
-        // A client that is gone is met at the next read.
+        // A disconnected client is noticed at the next read.
         let _ = self.outgoing.send(text);
     }
 
@@ -147,34 +148,36 @@ impl Server {
 
     fn answer(&mut self, session: &mut Session, method: &str, params: Value) -> Answer {
         match (self.state, method) {
-            (State::New, "initialize") => {
+            (ServerState::New, "initialize") => {
                 let answer = session.initialize(params)?;
-                self.state = State::Running;
+                self.state = ServerState::Running;
                 self.recheck(session);
                 Ok(answer)
             }
-            (State::New, _) => Err(Refusal::new(ErrorCode::ServerNotInitialized, "`initialize` comes first")),
-            (State::ShutDown, _) => Err(Refusal::new(ErrorCode::InvalidRequest, "the server is shut down")),
-            (State::Running, "initialize") => {
-                Err(Refusal::new(ErrorCode::InvalidRequest, "the server is initialized already"))
+            (ServerState::New, _) => {
+                Err(RequestError::new(ErrorCode::ServerNotInitialized, "`initialize` comes first"))
             }
-            (State::Running, "shutdown") => {
-                self.state = State::ShutDown;
+            (ServerState::ShutDown, _) => Err(RequestError::new(ErrorCode::InvalidRequest, "the server is shut down")),
+            (ServerState::Running, "initialize") => {
+                Err(RequestError::new(ErrorCode::InvalidRequest, "the server is initialized already"))
+            }
+            (ServerState::Running, "shutdown") => {
+                self.state = ServerState::ShutDown;
                 Ok(String::from("null"))
             }
-            (State::Running, _) => session.answer(method, params),
+            (ServerState::Running, _) => session.answer(method, params),
         }
     }
 
     fn notification(&mut self, session: &mut Session, note: Notification) {
-        if self.state != State::Running {
+        if self.state != ServerState::Running {
             return;
         }
         match session.notice(&note.method, note.params) {
             Ok(true) => self.recheck(session),
             Ok(false) => {}
-            // There is no answer to a notification, but a line in the editor's log.
-            Err(Refusal { text, .. }) => {
+            // A notification has no response, so its error goes to the editor's log.
+            Err(RequestError { text, .. }) => {
                 let message = format!("{}: {text}", note.method);
                 self.notify("window/logMessage", &json!({ "type": 1, "message": message }));
             }

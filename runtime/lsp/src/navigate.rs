@@ -1,22 +1,22 @@
-//! Definitions, references and new names.
+//! Definitions, references and renaming.
 
 use super::labels::{self, label_at};
-use super::project::{Place, Project, Symbol, subroutine};
-use super::words;
+use super::project::{FileSpan, Project, Symbol, subroutine};
+use super::vocabulary;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::KEYWORDS;
 
-/// Where what stands at an offset is defined.
-pub fn definition(project: &Project, key: &str, offset: u32) -> Vec<Place> {
+/// Definitions of the symbol at an offset.
+pub fn definition(project: &Project, key: &str, offset: u32) -> Vec<FileSpan> {
     if let Some((found, _)) = label_at(project, key, offset) {
-        let place = |label: &labels::Label| {
+        let place = |label: &labels::FieldLabel| {
             let field = labels::field(project, label)?;
-            Some(Place { key: label.key.clone(), span: field.span })
+            Some(FileSpan { key: label.key.clone(), span: field.span })
         };
         return found.iter().filter_map(place).collect();
     }
     match project.symbol_at(key, offset) {
-        // The last one wins; editors show the first first.
+        // The last definition is in force, and editors show the first result first.
         Some((Symbol::Stanza(id), _)) => project.stanzas_of(id).into_iter().rev().map(|(place, _)| place).collect(),
         Some((Symbol::Function(name), _)) => {
             project.functions_of(&name).into_iter().rev().map(|(place, _)| place).collect()
@@ -30,8 +30,8 @@ pub fn definition(project: &Project, key: &str, offset: u32) -> Vec<Place> {
     }
 }
 
-/// Where what stands at an offset is named, with its definitions if they are wanted.
-pub fn references(project: &Project, key: &str, offset: u32, with_definitions: bool) -> Vec<Place> {
+/// References to the symbol at an offset, including its definitions if `with_definitions`.
+pub fn references(project: &Project, key: &str, offset: u32, with_definitions: bool) -> Vec<FileSpan> {
     let places = match label_at(project, key, offset) {
         Some((found, _)) => found.iter().flat_map(|label| labels::places_of(project, label)).collect(),
         None => project.symbol_at(key, offset).map_or(Vec::new(), |(symbol, _)| project.places_of(&symbol)),
@@ -39,10 +39,10 @@ pub fn references(project: &Project, key: &str, offset: u32, with_definitions: b
     places.into_iter().filter(|(_, makes)| with_definitions || !makes).map(|(place, _)| place).collect()
 }
 
-/// The name at an offset that can be given another.
+/// Span of the name at an offset, if it can be renamed.
 ///
 /// # Errors
-/// There is none; the text says why.
+/// Reason why nothing at the offset can be renamed.
 pub fn renamed(project: &Project, key: &str, offset: u32) -> Result<Span, String> {
     if let Some((found, span)) = label_at(project, key, offset) {
         return match found.len() {
@@ -54,16 +54,16 @@ pub fn renamed(project: &Project, key: &str, offset: u32) -> Result<Span, String
     match project.symbol_at(key, offset) {
         Some((Symbol::Local { .. } | Symbol::Function(_), span)) => Ok(span),
         Some((Symbol::Predefined(name), _)) => Err(format!("`${name}` is predefined")),
-        Some((Symbol::Stanza(_), _)) => Err(String::from("the id of a stanza is the hook's")),
-        None => Err(String::from("no name that can be changed stands here")),
+        Some((Symbol::Stanza(_), _)) => Err(String::from("a stanza cannot be renamed: its name is the hook id")),
+        None => Err(String::from("there is no name here that can be renamed")),
     }
 }
 
-/// The places to change for a new name, with the text of each.
+/// Spans to change for a new name, with the new text of each.
 ///
 /// # Errors
-/// The name cannot be changed, or the new one cannot be used; the text says why.
-pub fn rename(project: &Project, key: &str, offset: u32, new: &str) -> Result<Vec<(Place, String)>, String> {
+/// Reason why the name cannot change, or why the new name is invalid.
+pub fn rename(project: &Project, key: &str, offset: u32, new: &str) -> Result<Vec<(FileSpan, String)>, String> {
     renamed(project, key, offset)?;
     if let Some((found, _)) = label_at(project, key, offset) {
         let label = &found[0];
@@ -82,14 +82,14 @@ pub fn rename(project: &Project, key: &str, offset: u32, new: &str) -> Result<Ve
     Ok(places.map(|(place, _)| (place.clone(), spelt(project, &place, new))).collect())
 }
 
-/// A name with the `$` that stood there.
-fn spelt(project: &Project, place: &Place, new: &str) -> String {
+/// New name, with a `$` if the old one had it.
+fn spelt(project: &Project, place: &FileSpan, new: &str) -> String {
     let has_dollar =
         project.get(&place.key).is_some_and(|document| document.source.slice(place.span).starts_with(b"$"));
     if has_dollar { format!("${new}") } else { new.to_owned() }
 }
 
-/// Why a symbol cannot have a name.
+/// Reason why a symbol cannot have this name.
 fn refuse(project: &Project, symbol: &Symbol, new: &str) -> Option<String> {
     if new.is_empty() || !new.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Some(String::from("use only letters, digits and `_`"));
@@ -98,25 +98,25 @@ fn refuse(project: &Project, symbol: &Symbol, new: &str) -> Option<String> {
         Symbol::Function(_) if KEYWORDS.contains(&new) => Some(format!("`{new}` is a keyword")),
         Symbol::Function(_) => {
             let is_taken = !project.functions_of(new).is_empty();
-            is_taken.then(|| format!("there is a function `{new}` already"))
+            is_taken.then(|| format!("a function `{new}` already exists"))
         }
         Symbol::Local { key, line, within, .. } => {
-            if words::predefined(new).is_some() {
+            if vocabulary::predefined(new).is_some() {
                 return Some(format!("`${new}` is predefined"));
             }
             if subroutine(new).is_some_and(|id| new.len() == 3 || project.has_stanza(id)) {
-                return Some(format!("`${new}` is the stanza of that id"));
+                return Some(format!("`${new}` already names the stanza with this id"));
             }
             let (_, facts) = project.get(key)?.stanza(*line)?;
             let is_taken =
                 facts.names.iter().any(|name| name.text == new && name.within == *within && !is_function(name));
-            is_taken.then(|| format!("`{new}` is another name here already"))
+            is_taken.then(|| format!("the name `{new}` is already used here"))
         }
         Symbol::Predefined(_) | Symbol::Stanza(_) => None,
     }
 }
 
 fn is_function(name: &super::facts::Name) -> bool {
-    use super::facts::Role;
-    matches!(name.role, Role::Defined | Role::Called)
+    use super::facts::NameRole;
+    matches!(name.role, NameRole::Defined | NameRole::Called)
 }

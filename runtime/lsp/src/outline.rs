@@ -1,4 +1,4 @@
-//! What an editor lists, folds and colours.
+//! Outline, folding and semantic tokens.
 
 use super::document::Document;
 use super::hover::spelt;
@@ -8,26 +8,26 @@ use lsp_types::{SemanticToken, SymbolKind};
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{Lexeme, LineKind};
 
-/// Something with a name, and what is in it.
+/// Named item of the outline, with the items in it.
 #[derive(Debug)]
-pub struct Entry {
+pub struct OutlineEntry {
     pub name: String,
     pub detail: String,
     pub kind: SymbolKind,
     pub whole: Span,
-    /// The name's place.
+    /// Span of the name.
     pub span: Span,
-    pub children: Vec<Entry>,
+    pub children: Vec<OutlineEntry>,
 }
 
 /// Stanzas and functions, or datakeys and fields.
-pub fn entries(document: &Document) -> Vec<Entry> {
+pub fn entries(document: &Document) -> Vec<OutlineEntry> {
     if document.xml().is_some() {
         return xml_entries(document);
     }
     let stanzas = document.stanzas().filter_map(|(_, line, facts)| {
         let (id, span) = facts.id?;
-        let functions = facts.functions.iter().map(|function| Entry {
+        let functions = facts.functions.iter().map(|function| OutlineEntry {
             name: function.name.clone(),
             detail: format!("({})", function.params.join(",")),
             kind: SymbolKind::FUNCTION,
@@ -35,7 +35,7 @@ pub fn entries(document: &Document) -> Vec<Entry> {
             span: shifted(function.span, line),
             children: Vec::new(),
         });
-        Some(Entry {
+        Some(OutlineEntry {
             name: spelt(id),
             detail: facts.label.as_ref().map_or(String::new(), |(label, _)| label.clone()),
             kind: SymbolKind::EVENT,
@@ -47,12 +47,12 @@ pub fn entries(document: &Document) -> Vec<Entry> {
     stanzas.collect()
 }
 
-fn xml_entries(document: &Document) -> Vec<Entry> {
+fn xml_entries(document: &Document) -> Vec<OutlineEntry> {
     let Some(facts) = document.xml() else { return Vec::new() };
     let owners = facts.elements.iter().enumerate().filter(|(index, _)| facts.owner(*index) == Some(*index));
     let entry = |(index, element): (usize, &super::xml::Element)| {
         let events: Vec<_> = facts.events(index).iter().map(|(class, id)| format!("{class}:{id}")).collect();
-        let fields = facts.fields_of(index).map(|field| Entry {
+        let fields = facts.fields_of(index).map(|field| OutlineEntry {
             name: field.label.clone(),
             detail: super::xml::describe(field),
             kind: SymbolKind::FIELD,
@@ -60,7 +60,7 @@ fn xml_entries(document: &Document) -> Vec<Entry> {
             span: field.span,
             children: Vec::new(),
         });
-        Entry {
+        OutlineEntry {
             name: if events.is_empty() { element.name.clone() } else { events.join(", ") },
             detail: element.name.clone(),
             kind: SymbolKind::EVENT,
@@ -72,7 +72,7 @@ fn xml_entries(document: &Document) -> Vec<Entry> {
     owners.map(entry).collect()
 }
 
-/// Places of several lines that can be shown as one, and whether they are comments.
+/// Spans of several lines that can be folded; true for comments.
 pub fn folds(document: &Document) -> Vec<(Span, bool)> {
     if let Some(facts) = document.xml() {
         let elements = facts.elements.iter().map(|element| (element.whole, false));
@@ -100,7 +100,7 @@ pub fn folds(document: &Document) -> Vec<(Span, bool)> {
     found
 }
 
-/// The types of the coloured words, in the order of their numbers.
+/// Token types; their indices are the numbers in the protocol.
 pub const TOKEN_TYPES: [&str; 11] = [
     "keyword",
     "string",
@@ -127,7 +127,7 @@ const TYPE: u32 = 8;
 const CLASS: u32 = 9;
 const PROPERTY: u32 = 10;
 
-/// The coloured words between two offsets.
+/// Semantic tokens in a range.
 pub fn tokens(document: &Document, within: Span, encoding: Encoding) -> Vec<SemanticToken> {
     let mut found: Vec<(Span, u32)> = Vec::new();
     if let Some(facts) = document.xml() {
@@ -181,7 +181,7 @@ fn token_type(lexeme: Lexeme, is_param: bool) -> Option<u32> {
     })
 }
 
-/// Tokens as the protocol counts them, each from the one before; one of several lines is one a line.
+/// Encodes tokens as the protocol does, each relative to the one before. A token of several lines is split.
 fn relative(document: &Document, found: &[(Span, u32)], encoding: Encoding) -> Vec<SemanticToken> {
     let (bytes, starts) = (document.bytes(), document.line_starts());
     let mut tokens = Vec::with_capacity(found.len());

@@ -1,10 +1,11 @@
-//! The files that belong together: those that are open, and those that the project names.
+//! Files of a session: those open in the editor, and those that the project names.
 //!
-//! Functions and subroutines are found in all of them, and they are checked as one set, the named ones first.
+//! Functions and subroutines are looked up in all files. The files are checked as one set, with the project's files
+//! first.
 
 use super::document::Document;
-use super::facts::{Facts, Name, Role};
-use super::words;
+use super::facts::{Name, NameRole, StanzaFacts};
+use super::vocabulary;
 use lsp_types::Uri;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -15,31 +16,31 @@ use std::sync::Arc;
 use tfbc_grammar::{Source, SourceLimits, Span};
 use toml::de::{DeTable, DeValue};
 
-/// The file in the root directory that names the project's format files.
+/// File in the root directory that lists the project's format files.
 pub const CONFIG: &str = "tfbc.toml";
 
-/// The files of a session.
+/// Files of a session.
 #[derive(Debug, Default)]
 pub struct Project {
-    /// By path, or by URI where that names no file.
+    /// By path, or by URI if it is not a file.
     documents: BTreeMap<String, Document>,
     root: Option<PathBuf>,
-    /// What the client names.
+    /// Format files from the client's settings.
     given: Vec<String>,
-    /// The keys of the files that client and [`CONFIG`] name, in order.
+    /// Keys of the files from the settings and from [`CONFIG`], in order.
     named: Vec<String>,
-    /// The ids of all stanzas, as long as nothing changes.
+    /// Ids of all stanzas; cleared by every change.
     ids: OnceCell<HashSet<u16>>,
 }
 
-/// What a name stands for.
+/// Symbol that a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Symbol {
     Predefined(String),
-    /// A template subroutine, by canonical id.
+    /// Template subroutine, by canonical id.
     Stanza(u16),
     Function(String),
-    /// A macro of a stanza, or one or a parameter of a function: the stanza by file and logical line.
+    /// Macro of a stanza, or macro or parameter of a function. The stanza is given by file and logical line.
     Local {
         key: String,
         line: usize,
@@ -48,22 +49,22 @@ pub enum Symbol {
     },
 }
 
-/// A place in one of the files.
+/// Span in one of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FileSpan {
     pub key: String,
     pub span: Span,
 }
 
 impl Project {
-    /// Sets where the project is and which formats the client names, and reads what there is to read.
+    /// Sets the root directory and the client's format files, and reads them.
     pub fn begin(&mut self, root: Option<PathBuf>, formats: Vec<String>) {
         self.root = root;
         self.given = formats;
         self.reload();
     }
 
-    /// Reads [`CONFIG`] and the files that are not open again.
+    /// Reads [`CONFIG`] and all files that are not open in the editor.
     pub fn reload(&mut self) {
         self.ids.take();
         let mut names = self.given.clone();
@@ -74,7 +75,7 @@ impl Project {
         self.documents.retain(|_, document| document.version.is_some());
         self.named.clear();
         for name in names {
-            // Without `.` between the names, as editors give paths.
+            // Editors send paths without `.` components.
             let path: PathBuf = root.join(name).components().collect();
             let key = path.to_string_lossy().into_owned();
             self.read(&key, &path);
@@ -99,7 +100,7 @@ impl Project {
         self.documents.insert(key, Document::new(uri, Some(version), text.into_bytes()));
     }
 
-    /// Forgets a file, unless the project names it.
+    /// Closes a file. A file of the project is read from disk again.
     pub fn close(&mut self, uri: &Uri) {
         self.ids.take();
         let key = key_of(uri);
@@ -113,29 +114,29 @@ impl Project {
         self.documents.get(key)
     }
 
-    /// A file that is about to change.
+    /// Document for a change; cached results are dropped.
     pub fn get_mut(&mut self, uri: &Uri) -> Option<&mut Document> {
         self.ids.take();
         self.documents.get_mut(&key_of(uri))
     }
 
-    /// Reads some of what a client may ask for; whether there was something to read.
+    /// Analyses a few stanzas before a request needs them. Returns false if nothing is left.
     pub fn read_ahead(&self) -> bool {
         self.documents.values().any(Document::read_ahead)
     }
 
-    /// All files with their keys, as they are compiled: later definitions win.
+    /// All files with their keys, in compile order: later definitions win.
     pub fn documents(&self) -> impl Iterator<Item = (&String, &Document)> {
         let named = self.named.iter().filter_map(|key| self.documents.get_key_value(key));
         named.chain(self.documents.iter().filter(|(key, _)| !self.named.contains(key)))
     }
 
-    /// The files to check.
+    /// Files to check.
     pub fn sources(&self) -> Vec<(String, Option<i32>, Arc<Source>)> {
         self.documents().map(|(key, document)| (key.clone(), document.version, document.source.clone())).collect()
     }
 
-    /// Whether any file has a stanza of an id.
+    /// True if any file has a stanza with this id.
     pub fn has_stanza(&self, id: u16) -> bool {
         let all = || {
             let documents = self.documents.values();
@@ -144,26 +145,26 @@ impl Project {
         self.ids.get_or_init(all).contains(&id)
     }
 
-    /// The heads of the stanzas with an id, with the logical lines that they begin.
-    pub fn stanzas_of(&self, id: u16) -> Vec<(Place, Span)> {
+    /// Heads of the stanzas with an id, and the spans of their logical lines.
+    pub fn stanzas_of(&self, id: u16) -> Vec<(FileSpan, Span)> {
         let mut found = Vec::new();
         for (key, document) in self.documents() {
             for (_, line, facts) in document.stanzas() {
                 if let Some((_, span)) = facts.id.filter(|(known, _)| *known == id) {
-                    found.push((Place { key: key.clone(), span: shifted(span, line) }, line));
+                    found.push((FileSpan { key: key.clone(), span: shifted(span, line) }, line));
                 }
             }
         }
         found
     }
 
-    /// The definitions of a function: its name's place, and the whole.
-    pub fn functions_of(&self, name: &str) -> Vec<(Place, Span)> {
+    /// Definitions of a function: position of the name, and span of the whole.
+    pub fn functions_of(&self, name: &str) -> Vec<(FileSpan, Span)> {
         let mut found = Vec::new();
         for (key, document) in self.documents() {
             for (_, line, facts) in document.stanzas() {
                 for function in facts.functions.iter().filter(|function| function.name == name) {
-                    let place = Place { key: key.clone(), span: shifted(function.span, line) };
+                    let place = FileSpan { key: key.clone(), span: shifted(function.span, line) };
                     found.push((place, shifted(function.whole, line)));
                 }
             }
@@ -171,18 +172,18 @@ impl Project {
         found
     }
 
-    /// What a name in a stanza stands for.
-    pub fn resolve(&self, key: &str, line: usize, facts: &Facts, name: &Name) -> Symbol {
+    /// Resolves a name in a stanza.
+    pub fn resolve(&self, key: &str, line: usize, facts: &StanzaFacts, name: &Name) -> Symbol {
         let local = |within| Symbol::Local { key: key.to_owned(), line, within, name: name.text.clone() };
         match name.role {
-            Role::Defined | Role::Called => Symbol::Function(name.text.clone()),
-            Role::Param => local(name.within),
-            Role::Used | Role::Assigned => {
+            NameRole::Defined | NameRole::Called => Symbol::Function(name.text.clone()),
+            NameRole::Param => local(name.within),
+            NameRole::Used | NameRole::Assigned => {
                 let params = name.within.and_then(|index| facts.functions.get(index)).map(|function| &function.params);
                 if params.is_some_and(|params| params.contains(&name.text)) {
                     return local(name.within);
                 }
-                if words::predefined(&name.text).is_some() {
+                if vocabulary::predefined(&name.text).is_some() {
                     return Symbol::Predefined(name.text.clone());
                 }
                 match subroutine(&name.text) {
@@ -193,7 +194,7 @@ impl Project {
         }
     }
 
-    /// What stands at an offset of a format file: the symbol, and the place of its name.
+    /// Symbol at an offset of a format file, and the span of its name.
     pub fn symbol_at(&self, key: &str, offset: u32) -> Option<(Symbol, Span)> {
         let document = self.get(key)?;
         let index = document.line_at(offset)?;
@@ -206,8 +207,8 @@ impl Project {
         Some((self.resolve(key, index, facts, name), shifted(name.span, line)))
     }
 
-    /// Every place of a symbol, with whether it is where the symbol is made.
-    pub fn places_of(&self, symbol: &Symbol) -> Vec<(Place, bool)> {
+    /// All uses of a symbol; true for definitions.
+    pub fn places_of(&self, symbol: &Symbol) -> Vec<(FileSpan, bool)> {
         if let Symbol::Local { key, line, .. } = symbol {
             let Some((span, facts)) = self.get(key).and_then(|document| document.stanza(*line)) else {
                 return Vec::new();
@@ -219,8 +220,15 @@ impl Project {
         lines.flat_map(|(key, (line, span, facts))| self.places_in(key, line, span, facts, symbol)).collect()
     }
 
-    fn places_in(&self, key: &str, line: usize, at: Span, facts: &Facts, symbol: &Symbol) -> Vec<(Place, bool)> {
-        let place = |span: Span| Place { key: key.to_owned(), span: shifted(span, at) };
+    fn places_in(
+        &self,
+        key: &str,
+        line: usize,
+        at: Span,
+        facts: &StanzaFacts,
+        symbol: &Symbol,
+    ) -> Vec<(FileSpan, bool)> {
+        let place = |span: Span| FileSpan { key: key.to_owned(), span: shifted(span, at) };
         let mut found = Vec::new();
         if let (Symbol::Stanza(id), Some((known, span))) = (symbol, facts.id)
             && *id == known
@@ -235,7 +243,7 @@ impl Project {
                 Symbol::Stanza(id) => subroutine(&name.text) == Some(*id),
             };
             if may_be && self.resolve(key, line, facts, name) == *symbol {
-                let makes = matches!(name.role, Role::Defined | Role::Assigned | Role::Param);
+                let makes = matches!(name.role, NameRole::Defined | NameRole::Assigned | NameRole::Param);
                 found.push((place(name.span), makes));
             }
         }
@@ -243,12 +251,12 @@ impl Project {
     }
 }
 
-/// A place in a stanza as one in its file.
+/// Converts a span in a stanza to one in its file.
 pub fn shifted(span: Span, line: Span) -> Span {
     Span::new(span.start + line.start, span.end + line.start)
 }
 
-/// The canonical id that a name of 3 or 4 hexadecimal digits is.
+/// Canonical id from a name of 3 or 4 hexadecimal digits.
 pub fn subroutine(name: &str) -> Option<u16> {
     let number = u16::from_str_radix(name, 16).ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     match name.len() {
@@ -258,7 +266,7 @@ pub fn subroutine(name: &str) -> Option<u16> {
     }
 }
 
-/// The bytes of a regular file that is no larger than a format file may be.
+/// Reads a regular file up to the maximum size of a format file.
 fn read_file(path: &Path) -> Option<Vec<u8>> {
     let max = SourceLimits::default().source as u64;
     let is_small = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= max);
@@ -267,7 +275,7 @@ fn read_file(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The format files that a configuration names.
+/// Format files listed in a configuration.
 fn configured(path: &Path) -> Vec<String> {
     let text = read_file(path).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let Ok(table) = DeTable::parse(&text) else { return Vec::new() };
@@ -276,12 +284,12 @@ fn configured(path: &Path) -> Vec<String> {
     formats.iter().filter_map(|name| name.get_ref().as_str().map(str::to_owned)).collect()
 }
 
-/// What a document is known by: the path of a file, else the URI.
+/// Key of a document: its path, or its URI if it is not a file.
 pub fn key_of(uri: &Uri) -> String {
     path_of(uri).map_or_else(|| uri.as_str().to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// The path of a `file:` URI.
+/// Path of a `file:` URI.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
     let rest = uri.as_str().strip_prefix("file://")?;
     let path = rest.find('/').map(|at| &rest[at..])?;
@@ -294,7 +302,7 @@ pub fn path_of(uri: &Uri) -> Option<PathBuf> {
         }
     }
     let text = String::from_utf8(bytes).ok()?;
-    // `/c:/formats` is a path of Windows.
+    // `/c:/formats` is a Windows path.
     let is_drive = matches!(text.as_bytes(), [b'/', letter, b':', ..] if letter.is_ascii_alphabetic());
     Some(PathBuf::from(if is_drive { &text[1..] } else { &text }))
 }

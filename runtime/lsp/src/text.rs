@@ -1,19 +1,19 @@
-//! Places in a text: byte offsets here, lines and columns there.
+//! Converts between byte offsets and the protocol's lines and columns.
 //!
-//! A line ends at `\n`, `\r\n` or `\r`, as the protocol says. Columns count what client and server agreed on: bytes, or
-//! units of UTF-16. A byte that is no UTF-8 counts as one of either.
+//! A line ends at `\n`, `\r\n` or `\r`, as in the protocol. Columns count bytes or UTF-16 units, as client and server
+//! agreed. An invalid UTF-8 byte counts as one of either.
 
 use lsp_types::{Position, Range};
 use tfbc_grammar::Span;
 
-/// What columns count.
+/// Unit of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
     Utf16,
 }
 
-/// The starts of a text's lines.
+/// Start offsets of a text's lines.
 #[derive(Debug, Clone)]
 pub struct Lines {
     starts: Vec<u32>,
@@ -26,14 +26,14 @@ impl Lines {
         Self { starts }
     }
 
-    /// The offset of a position; what lies behind the end of a line or of the text is its end.
+    /// Offset of a position. Positions after the end of a line, or of the text, become that end.
     pub fn offset(&self, bytes: &[u8], position: Position, encoding: Encoding) -> usize {
         let Some(start) = self.starts.get(position.line as usize) else { return bytes.len() };
         let line = self.line(bytes, position.line as usize);
         *start as usize + column_to_bytes(line, position.character as usize, encoding)
     }
 
-    /// The position of an offset.
+    /// Position of an offset.
     pub fn position(&self, bytes: &[u8], offset: u32, encoding: Encoding) -> Position {
         let offset = offset.min(bytes.len() as u32);
         let line = self.starts.partition_point(|start| *start <= offset).max(1) - 1;
@@ -45,10 +45,10 @@ impl Lines {
         Range::new(self.position(bytes, span.start, encoding), self.position(bytes, span.end.max(span.start), encoding))
     }
 
-    /// Puts `new` in the place of `bytes[start..end]`, and reads only the lines around it again.
+    /// Replaces `bytes[start..end]` by `new`, and scans only the lines around it.
     pub fn replace(&mut self, bytes: &mut Vec<u8>, start: usize, end: usize, new: &str) {
         let first = self.starts.partition_point(|line| *line as usize <= start).max(1) - 1;
-        // A `\r` at the end of the line before may come to stand before a `\n`.
+        // A `\r` at the end of the previous line may now precede a `\n`.
         let first = first.saturating_sub(1);
         let last = self.starts.partition_point(|line| *line as usize <= end + 1);
         let behind = self.starts.get(last).map(|line| *line as usize);
@@ -57,7 +57,7 @@ impl Lines {
         let region_end = behind.map_or(bytes.len(), moved);
         let mut region = Vec::new();
         push_starts(bytes, self.starts[first] as usize, region_end, &mut region);
-        // The line that begins behind the region is among those that stay.
+        // The line that begins after the region is among those kept.
         region.retain(|start| behind.is_none_or(|behind| (*start as usize) < moved(behind)));
         let tail: Vec<u32> = self.starts[last..].iter().map(|line| moved(*line as usize) as u32).collect();
         self.starts.truncate(first + 1);
@@ -65,19 +65,19 @@ impl Lines {
         self.starts.extend(tail);
     }
 
-    /// A line without its end.
+    /// Line without its line end.
     fn line<'b>(&self, bytes: &'b [u8], line: usize) -> &'b [u8] {
         let end = self.starts.get(line + 1).map_or(bytes.len(), |end| *end as usize);
         without_line_end(&bytes[self.starts[line] as usize..end])
     }
 
-    /// The offset of every line.
+    /// Offset of each line.
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
 }
 
-/// Adds the starts of the lines behind each line end in `bytes[from..to]`.
+/// Adds the start of each line that follows a line end in `bytes[from..to]`.
 fn push_starts(bytes: &[u8], from: usize, to: usize, starts: &mut Vec<u32>) {
     for (at, byte) in bytes.iter().enumerate().take(to).skip(from) {
         if *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')) {
@@ -86,13 +86,13 @@ fn push_starts(bytes: &[u8], from: usize, to: usize, starts: &mut Vec<u32>) {
     }
 }
 
-/// A line's bytes without `\n`, `\r\n` or `\r` behind them.
+/// Removes a final `\n`, `\r\n` or `\r`.
 pub fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Columns of some bytes.
+/// Number of columns that some bytes take.
 pub fn columns(bytes: &[u8], encoding: Encoding) -> usize {
     match encoding {
         Encoding::Utf8 => bytes.len(),
@@ -104,7 +104,7 @@ pub fn columns(bytes: &[u8], encoding: Encoding) -> usize {
     }
 }
 
-/// How many bytes a number of columns are; a column within a character is its start.
+/// Number of bytes in the given columns. A column inside a character becomes its start.
 fn column_to_bytes(line: &[u8], column: usize, encoding: Encoding) -> usize {
     let mut left = column;
     let mut at = 0;
@@ -138,7 +138,7 @@ mod tests {
         for encoding in [Encoding::Utf8, Encoding::Utf16] {
             for (offset, _) in String::from_utf8_lossy(text).char_indices() {
                 let position = lines.position(text, offset as u32, encoding);
-                // Between `\r` and `\n` there is no position.
+                // There is no position between `\r` and `\n`.
                 if offset != 2 {
                     assert_eq!(lines.offset(text, position, encoding), offset, "{encoding:?} {position:?}");
                 }

@@ -1,42 +1,42 @@
-//! Messages over standard input and output.
+//! JSON-RPC messages over standard input and output.
 //!
-//! What is no message gets the error that JSON-RPC has for it, and the next one is read: an editor's mistake ends nothing.
+//! An invalid message gets the error response of JSON-RPC, and reading continues with the next one.
 
-use super::answers::Refusal;
+use super::requests::RequestError;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::{ErrorCode, Message, RequestId};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::thread::JoinHandle;
 
-/// The longest message that is read, in bytes; longer ones are answered with an error.
+/// Maximum size of a message in bytes; larger ones get an error response.
 const MAX_MESSAGE: u64 = 256 << 20;
-/// The longest line of a header.
+/// Maximum length of a header line.
 const MAX_HEADER: u64 = 4096;
 
-/// Messages from standard input, the way of texts to standard output, and the thread that writes them. That ends when the
-/// way there is dropped.
+/// Starts reader and writer threads for standard input and output. The writer, whose handle is returned, ends when the
+/// sender is dropped.
 pub fn stdio() -> (Receiver<Message>, Sender<String>, JoinHandle<io::Result<()>>) {
     let (to_server, incoming) = unbounded();
     let (outgoing, from_server) = unbounded::<String>();
-    // Nobody waits for the reader: it sits in a read until the client closes its end.
+    // Nobody joins the reader: it blocks until the client closes its end.
     let complain = |answer: Value| write(&answer.to_string());
     std::thread::spawn(move || read_all(BufReader::new(io::stdin()), &to_server, complain));
     let writer = std::thread::spawn(move || from_server.iter().try_for_each(|text| write(&text)));
     (incoming, outgoing, writer)
 }
 
-/// The text of a response. A result is text already: it may be megabytes.
-pub fn response(id: &RequestId, result: Result<String, Refusal>) -> String {
+/// Text of a response. The result is already text because it may be megabytes.
+pub fn response(id: &RequestId, result: Result<String, RequestError>) -> String {
     match result {
         Ok(result) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", json!(id)),
-        Err(Refusal { code, text }) => {
+        Err(RequestError { code, text }) => {
             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code as i32, "message": text } }).to_string()
         }
     }
 }
 
-/// The text of a notification.
+/// Text of a notification.
 pub fn notification(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }
@@ -48,7 +48,7 @@ fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads messages until the end of the input, or until nobody takes them any more.
+/// Reads messages until the input ends or the receiver is dropped.
 fn read_all(mut input: impl BufRead, to: &Sender<Message>, complain: impl Fn(Value) -> io::Result<()>) {
     loop {
         match read_message(&mut input) {
@@ -68,15 +68,15 @@ fn read_all(mut input: impl BufRead, to: &Sender<Message>, complain: impl Fn(Val
     }
 }
 
-/// Why bytes are no message.
-struct Fault {
+/// Reason why bytes are not a message.
+struct BadMessage {
     code: ErrorCode,
-    /// The request that they were to be, where that can be told.
+    /// Id of the request, if it is readable.
     id: Value,
     text: String,
 }
 
-impl Fault {
+impl BadMessage {
     fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { code, id: Value::Null, text: text.into() }
     }
@@ -86,16 +86,16 @@ impl Fault {
     }
 }
 
-/// The next message; `None` at the end of the input.
-fn read_message(input: &mut impl BufRead) -> io::Result<Option<Result<Message, Fault>>> {
+/// Reads the next message; `None` at the end of the input.
+fn read_message(input: &mut impl BufRead) -> io::Result<Option<Result<Message, BadMessage>>> {
     let Some(length) = read_header(input)? else { return Ok(None) };
     let Some(length) = length else {
-        return Ok(Some(Err(Fault::new(ErrorCode::ParseError, "header without a Content-Length"))));
+        return Ok(Some(Err(BadMessage::new(ErrorCode::ParseError, "header without a Content-Length"))));
     };
     if length > MAX_MESSAGE {
         io::copy(&mut input.take(length), &mut io::sink())?;
         let text = format!("message has {length} bytes, more than {MAX_MESSAGE}");
-        return Ok(Some(Err(Fault::new(ErrorCode::InvalidRequest, text))));
+        return Ok(Some(Err(BadMessage::new(ErrorCode::InvalidRequest, text))));
     }
     let mut bytes = Vec::new();
     if input.take(length).read_to_end(&mut bytes)? as u64 != length {
@@ -104,7 +104,7 @@ fn read_message(input: &mut impl BufRead) -> io::Result<Option<Result<Message, F
     Ok(Some(parse(&bytes)))
 }
 
-/// The length that a header names; `Some(None)` where it names none.
+/// Reads a header and returns its content length; `Some(None)` if the header has none.
 fn read_header(input: &mut impl BufRead) -> io::Result<Option<Option<u64>>> {
     let (mut length, mut line) = (None, Vec::new());
     loop {
@@ -124,11 +124,11 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<Option<u64>>> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Message, Fault> {
+fn parse(bytes: &[u8]) -> Result<Message, BadMessage> {
     let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| Fault::new(ErrorCode::ParseError, error.to_string()))?;
+        serde_json::from_slice(bytes).map_err(|error| BadMessage::new(ErrorCode::ParseError, error.to_string()))?;
     let id = value.get("id").filter(|id| id.is_number() || id.is_string()).cloned().unwrap_or(Value::Null);
-    serde_json::from_value(value).map_err(|_| Fault {
+    serde_json::from_value(value).map_err(|_| BadMessage {
         code: ErrorCode::InvalidRequest,
         id,
         text: String::from("neither request, response nor notification"),
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Methods of the messages in some bytes, and codes of what is answered.
+    /// Methods of the messages in `input`, and error codes of the responses.
     fn check(input: &[u8], methods: &[&str], codes: &[i64]) {
         let (sender, receiver) = unbounded();
         let answers = RefCell::new(Vec::new());

@@ -1,81 +1,81 @@
-//! What stands in a file of event definitions, by its tags: it need not be well-formed.
+//! Elements and fields of an event definition file, found from its tags, so that malformed files are covered too.
 
 use tfbc_grammar::datakey::ast::{Item, Show, Sign, Spec};
 use tfbc_grammar::{Arena, Source, SourceId, Span, datakey};
 
-/// A start tag with its attributes.
+/// Start tag with its attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
-    /// The name.
+    /// Span of the name.
     pub name_span: Span,
-    /// From `<` to `>`.
+    /// Span from `<` to `>`.
     pub tag: Span,
-    /// To the end of its end tag, or as far as it is known.
+    /// Span up to the end of the end tag, or as far as it is known.
     pub whole: Span,
     pub parent: Option<usize>,
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<XmlAttribute>,
 }
 
 /// `name="value"`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attribute {
+pub struct XmlAttribute {
     pub name: String,
     pub name_span: Span,
-    /// As written, without quotes.
+    /// Value as written, without quotes.
     pub value: String,
     pub span: Span,
 }
 
 impl Element {
-    pub fn get(&self, name: &str) -> Option<&Attribute> {
+    pub fn get(&self, name: &str) -> Option<&XmlAttribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
-    /// The attribute that names a field.
-    pub fn label(&self) -> Option<&Attribute> {
+    /// Attribute that names a field.
+    pub fn label(&self) -> Option<&XmlAttribute> {
         self.get("name").or_else(|| self.get("key"))
     }
 }
 
-/// A field of a format.
+/// Field of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// The `datakey`, or the `event` of an `eventclass`.
+pub struct XmlField {
+    /// Index of the `datakey`, or of the `event` in an `eventclass`.
     pub owner: usize,
     pub label: String,
-    /// The label.
+    /// Span of the label.
     pub span: Span,
-    /// From `%` to the label's end.
+    /// Span from `%` to the end of the label.
     pub whole: Span,
     pub spec: Spec,
-    /// Bytes from the payload's start; `None` behind a string.
+    /// Bytes from the start of the payload; `None` after a string.
     pub offset: Option<u64>,
-    /// Bytes; `None` of a string.
+    /// Width in bytes; `None` for a string.
     pub width: Option<u64>,
 }
 
-/// What an attribute's value is to a place in it.
+/// Syntactic context of an offset.
 #[derive(Debug)]
-pub enum Place<'f> {
-    /// The name of an element, or of one that is being written.
+pub enum TagContext<'f> {
+    /// Name of an element; `None` if the tag is unfinished.
     Name(Option<usize>),
-    /// In a tag, where an attribute's name may stand.
-    Attribute(usize, Option<&'f Attribute>),
-    /// In an attribute's value.
-    Value(usize, &'f Attribute),
+    /// Inside a tag, between or on attribute names.
+    Attribute(usize, Option<&'f XmlAttribute>),
+    /// Inside an attribute's value.
+    Value(usize, &'f XmlAttribute),
     /// Between tags.
     Outside,
 }
 
-/// What stands in a file.
+/// Elements and fields of a file.
 #[derive(Debug, Default)]
 pub struct XmlFacts {
-    /// In document order.
+    /// Elements in document order.
     pub elements: Vec<Element>,
     pub comments: Vec<Span>,
-    /// Of the formats without an error.
-    pub fields: Vec<Field>,
+    /// Fields of the formats without errors.
+    pub fields: Vec<XmlField>,
 }
 
 impl XmlFacts {
@@ -87,7 +87,7 @@ impl XmlFacts {
         facts
     }
 
-    /// The innermost element that holds an offset.
+    /// Innermost element that contains an offset.
     pub fn element_at(&self, offset: u32) -> Option<usize> {
         let mut found = self.elements.partition_point(|element| element.tag.start <= offset).checked_sub(1);
         while let Some(index) = found.filter(|index| self.elements[*index].whole.end < offset) {
@@ -96,23 +96,23 @@ impl XmlFacts {
         found
     }
 
-    /// What an offset is in.
-    pub fn place(&self, offset: u32) -> Place<'_> {
+    /// Syntactic context of an offset.
+    pub fn place(&self, offset: u32) -> TagContext<'_> {
         let holds = |span: Span| span.start <= offset && offset <= span.end;
         let last = self.elements.partition_point(|element| element.tag.start < offset).checked_sub(1);
-        let Some(index) = last.filter(|last| offset < self.elements[*last].tag.end) else { return Place::Outside };
+        let Some(index) = last.filter(|last| offset < self.elements[*last].tag.end) else { return TagContext::Outside };
         let element = &self.elements[index];
         if holds(element.name_span) {
-            return Place::Name(Some(index));
+            return TagContext::Name(Some(index));
         }
         match element.attributes.iter().find(|attribute| holds(attribute.span) || holds(attribute.name_span)) {
-            Some(attribute) if holds(attribute.span) => Place::Value(index, attribute),
-            attribute => Place::Attribute(index, attribute),
+            Some(attribute) if holds(attribute.span) => TagContext::Value(index, attribute),
+            attribute => TagContext::Attribute(index, attribute),
         }
     }
 
-    /// The fields of a `datakey` or an event of an `eventclass`.
-    pub fn fields_of(&self, owner: usize) -> impl Iterator<Item = &Field> {
+    /// Fields of a `datakey`, or of an event in an `eventclass`.
+    pub fn fields_of(&self, owner: usize) -> impl Iterator<Item = &XmlField> {
         let first = self.fields.partition_point(|field| field.owner < owner);
         self.fields[first..].iter().take_while(move |field| field.owner == owner)
     }
@@ -125,7 +125,7 @@ impl XmlFacts {
             .filter(move |(_, element)| element.parent == Some(parent))
     }
 
-    /// The `datakey` or event of an `eventclass` that an element is or stands in.
+    /// The `datakey`, or event in an `eventclass`, that an element is or belongs to.
     pub fn owner(&self, index: usize) -> Option<usize> {
         let mut at = Some(index);
         while let Some(index) = at {
@@ -139,7 +139,7 @@ impl XmlFacts {
         None
     }
 
-    /// Class and id of each event that a `datakey` or an event of an `eventclass` is for, as written.
+    /// Class and id, as written, of each event that a `datakey` or event describes.
     pub fn events(&self, owner: usize) -> Vec<(String, String)> {
         let text = |element: &Element, name| element.get(name).map(|found| found.value.trim().to_owned());
         let element = &self.elements[owner];
@@ -152,7 +152,7 @@ impl XmlFacts {
     }
 }
 
-fn fields(source: &Source, elements: &[Element]) -> Vec<Field> {
+fn fields(source: &Source, elements: &[Element]) -> Vec<XmlField> {
     let arena = Arena::new();
     let (file, _) = datakey::parse(&arena, SourceId(0), source);
     let owner = |tag: Span| elements.binary_search_by_key(&tag.start, |element| element.tag.start).ok();
@@ -162,7 +162,7 @@ fn fields(source: &Source, elements: &[Element]) -> Vec<Field> {
         let mut offset = Some(offset);
         for field in format.fields {
             let width = width(&field.spec);
-            fields.push(Field {
+            fields.push(XmlField {
                 owner,
                 label: String::from_utf8_lossy(field.label.node).into_owned(),
                 span: field.label.span,
@@ -183,15 +183,15 @@ fn fields(source: &Source, elements: &[Element]) -> Vec<Field> {
     fields
 }
 
-/// Bytes of a field; `None` of a string.
+/// Width of a field in bytes; `None` for a string.
 fn width(spec: &Spec) -> Option<u64> {
     let is_string =
         spec.count == Some(0) || matches!(spec, Spec { size: None, sign: Some(Sign::Signed), count: None, show: None });
     (!is_string).then(|| u64::from(spec.size.unwrap_or(4)).saturating_mul(spec.count.unwrap_or(1)))
 }
 
-/// A field in words.
-pub fn describe(field: &Field) -> String {
+/// Description of a field.
+pub fn describe(field: &XmlField) -> String {
     let Some(width) = field.width else { return String::from("text up to its NUL") };
     let size = field.spec.size.unwrap_or(4);
     let show = match field.spec.show {
@@ -215,7 +215,7 @@ struct Scanner<'s> {
     bytes: &'s [u8],
     at: usize,
     facts: XmlFacts,
-    /// Elements whose end tag has not been met.
+    /// Elements without an end tag so far.
     open: Vec<usize>,
 }
 
@@ -251,7 +251,7 @@ impl Scanner<'_> {
         rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
     }
 
-    /// The offset behind `what`, or the end.
+    /// Offset after `what`, or the end of the text.
     fn past(&self, from: usize, what: &[u8]) -> usize {
         self.find(from, what).map_or(self.bytes.len(), |at| at + what.len())
     }
@@ -264,7 +264,7 @@ impl Scanner<'_> {
         String::from_utf8_lossy(&self.bytes[span.start as usize..span.end as usize]).into_owned()
     }
 
-    /// Reads on as long as bytes are such.
+    /// Skips bytes while `is` returns true.
     fn skip(&mut self, is: impl Fn(u8) -> bool) -> Span {
         let from = self.at;
         self.at += self.bytes[from..].iter().take_while(|byte| is(**byte)).count();
@@ -314,7 +314,7 @@ impl Scanner<'_> {
         self.facts.elements.push(Element { name, name_span, tag, whole: tag, parent, attributes });
     }
 
-    fn attribute(&mut self) -> Attribute {
+    fn attribute(&mut self) -> XmlAttribute {
         let name_span = self.skip(is_name);
         let mut span = Span::new(name_span.end, name_span.end);
         let before = self.at;
@@ -324,14 +324,14 @@ impl Scanner<'_> {
             self.skip(|byte| byte.is_ascii_whitespace());
             if let Some(quote @ (b'"' | b'\'')) = self.bytes.get(self.at).copied() {
                 self.at += 1;
-                // A value without its end does not reach into the next tag.
+                // An unterminated value ends at the next tag.
                 span = self.skip(|byte| byte != quote && byte != b'<');
                 self.at += usize::from(self.bytes.get(self.at) == Some(&quote));
             }
         } else {
             self.at = before;
         }
-        Attribute { name: self.text(name_span), name_span, value: self.text(span), span }
+        XmlAttribute { name: self.text(name_span), name_span, value: self.text(span), span }
     }
 }
 

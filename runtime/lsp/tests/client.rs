@@ -1,4 +1,4 @@
-//! A client of the language server, on the other end of a connection.
+//! Test client, connected to a language server in a thread.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::{Message, Notification, Request, RequestId};
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Longer than any answer takes: what is waited for never comes.
+/// Timeout of a message. Every answer takes much less.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Client {
     connection: Option<(Sender<Message>, Receiver<String>)>,
     server: Option<JoinHandle<bool>>,
     last_id: i32,
-    /// Messages of the server that nobody has asked for yet.
+    /// Notifications from the server that no test has read yet.
     notes: Vec<Notification>,
 }
 
 impl Client {
-    /// A session with a server in a thread.
+    /// Starts a server in a thread.
     pub fn start(options: Value) -> Self {
         let (to_server, incoming) = unbounded();
         let (outgoing, from_server) = unbounded();
@@ -34,7 +34,7 @@ impl Client {
         client
     }
 
-    /// A session with one open file.
+    /// Starts a session with one open file.
     pub fn with(uri: &str, text: &str) -> Self {
         let client = Self::start(json!({}));
         client.open(uri, text);
@@ -54,12 +54,12 @@ impl Client {
         self.notify("textDocument/didOpen", json!({ "textDocument": document }));
     }
 
-    /// The next message, if the server is there.
+    /// Next message, or `None` if the server has ended.
     pub fn next(&self) -> Option<Message> {
         self.connection.as_ref().unwrap().1.recv_timeout(PATIENCE).ok().map(|text| message(&text))
     }
 
-    /// The result of a request, or the code of its error.
+    /// Result of a request, or its error code.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, i32> {
         self.last_id += 1;
         let id = RequestId::from(self.last_id);
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    /// The findings of a version of a file.
+    /// Diagnostics of a version of a file.
     pub fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<Value> {
         loop {
             while let Some(note) = (!self.notes.is_empty()).then(|| self.notes.remove(0)) {
@@ -92,38 +92,38 @@ impl Client {
         }
     }
 
-    /// The result of a request about a place, which [`at`] tells.
+    /// Result of a request about a position, which [`at`] finds.
     pub fn ask(&mut self, method: &str, uri: &str, text: &str, marker: &str, more: Value) -> Result<Value, i32> {
         self.request(method, at(uri, text, marker, more))
     }
 
-    /// Says `shutdown` and `exit`; whether the server found that right.
+    /// Sends `shutdown` and `exit`; true if the server ended properly.
     pub fn stop(mut self) -> bool {
         assert_eq!(self.request("shutdown", Value::Null), Ok(Value::Null));
         self.exit()
     }
 
-    /// Says `exit` alone.
+    /// Sends only `exit`.
     pub fn exit(mut self) -> bool {
         self.notify("exit", Value::Null);
         self.server.take().unwrap().join().expect("a server that does not panic")
     }
 
-    /// Hangs up.
+    /// Disconnects.
     pub fn hang_up(mut self) -> bool {
         self.connection = None;
         self.server.take().unwrap().join().expect("a server that does not panic")
     }
 }
 
-/// A message of the server.
+/// Parses a message of the server.
 pub fn message(text: &str) -> Message {
     let message: Value = serde_json::from_str(text).unwrap();
     assert_eq!(message["jsonrpc"], "2.0");
     serde_json::from_value(message).unwrap()
 }
 
-/// The parameters of a request about the place within `marker` in a text: behind the `|` in it.
+/// Parameters of a request about a position: the `|` in `marker`.
 pub fn at(uri: &str, text: &str, marker: &str, more: Value) -> Value {
     let position = position(text, marker);
     let mut params = json!({ "textDocument": { "uri": uri }, "position": position });
@@ -133,7 +133,7 @@ pub fn at(uri: &str, text: &str, marker: &str, more: Value) -> Value {
     params
 }
 
-/// Line and column, in units of UTF-16, of the `|` in a marker, which the text has without it.
+/// Line and column, in UTF-16 units, of the `|` in `marker`. The text contains the marker without the `|`.
 pub fn position(text: &str, marker: &str) -> Value {
     let bar = marker.find('|').expect("a bar");
     let plain = marker.replacen('|', "", 1);
@@ -143,7 +143,7 @@ pub fn position(text: &str, marker: &str) -> Value {
     json!({ "line": line, "character": text[start..offset].encode_utf16().count() })
 }
 
-/// A text with changes made to it, as a client makes them.
+/// Applies edits to a text, as a client does.
 pub fn changed(text: &str, edits: &Value) -> String {
     let offset = |place: &Value| {
         let (line, character) = (place["line"].as_u64().unwrap() as usize, place["character"].as_u64().unwrap());
@@ -176,7 +176,7 @@ pub fn changed(text: &str, edits: &Value) -> String {
     out
 }
 
-/// Lines of places, from 0, with the last part of the file's name.
+/// Lines of locations, from 0, with the last component of the file name.
 pub fn lines(places: &Value) -> Vec<String> {
     let line = |place: &Value| {
         let name = place["uri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();

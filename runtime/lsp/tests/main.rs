@@ -1,4 +1,4 @@
-//! The language server, asked as editors ask.
+//! Tests of the language server through the messages of the protocol.
 
 mod client;
 mod protocol;

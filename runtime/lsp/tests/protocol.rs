@@ -1,4 +1,4 @@
-//! The protocol itself: its states, errors, and bytes that are no messages.
+//! Tests of the protocol: states, errors, and invalid messages.
 
 use crate::client::{Client, message};
 use crossbeam_channel::unbounded;
@@ -50,7 +50,7 @@ fn a_request_that_waits_can_be_cancelled() {
     let (outgoing, from_server) = unbounded();
     let send = |message: Message| to_server.send(message).unwrap();
     let request = |id: i32, method: &str, params| Request::new(RequestId::from(id), method.into(), params).into();
-    // All this is there when the server begins to read.
+    // All messages are in the queue before the server starts.
     send(request(1, "initialize", json!({ "capabilities": {} })));
     send(request(2, "workspace/symbol", json!({ "query": "" })));
     send(request(3, "workspace/symbol", json!({ "query": "" })));
@@ -72,7 +72,7 @@ fn a_request_that_waits_can_be_cancelled() {
     assert_eq!(codes, expected.map(|(id, code)| (id.to_owned(), code)));
 }
 
-/// Random numbers that are the same in every run.
+/// Pseudorandom numbers with a fixed seed.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Features in trcfmt files.
+//! Tests of language features in trcfmt files.
 
 use crate::client::{Client, at, changed, lines, position};
 use serde_json::{Value, json};
@@ -246,7 +246,7 @@ fn files_that_the_project_names_belong_to_it() {
     assert_eq!(found[0]["range"]["start"]["character"], 15, "a byte that is no UTF-8 counts one");
 }
 
-/// Lines and severities (1 error, 2 warning) of a file's findings, with their places from 1.
+/// Line, column, severity (1 error, 2 warning) and message of each diagnostic. Lines and columns start at 1.
 fn findings(uri: &str, text: &str) -> Vec<(u64, u64, u64, String)> {
     let mut client = Client::with(uri, text);
     let found = client.diagnostics(uri, 1);
@@ -275,7 +275,7 @@ fn update_files_are_known_by_their_first_line() {
 #[test]
 fn a_trace_is_named_once() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../samples/shell.trc");
-    // As an editor reads it.
+    // Decoded as an editor would.
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let found = findings(&format!("file://{path}"), &text);
     let [(1, 1, 2, message)] = &found[..] else { panic!("{found:?}") };

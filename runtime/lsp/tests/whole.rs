@@ -1,4 +1,4 @@
-//! What is asked of a whole file, again after each change: only what is not the same need travel.
+//! Tests of requests about a whole file after small edits: only the difference is sent.
 
 use crate::client::{Client, changed};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Puts a text in the place of one that stands in `text`, there and at the server.
+/// Replaces a part of the text, both here and at the server.
 fn edit(client: &Client, text: &mut String, version: u32, old: &str, new: &str) {
     let at = text.find(old).unwrap();
     let line = text[..at].matches('\n').count();

@@ -1,4 +1,4 @@
-//! Features in event definitions.
+//! Tests of language features in event definitions.
 
 use crate::client::{Client, changed, lines, position};
 use serde_json::{Value, json};

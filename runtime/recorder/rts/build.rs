@@ -1,4 +1,4 @@
-//! Gives the shared library the name under which programs look for it when they start.
+//! Sets the soname of the shared library, under which programs look for it at start.
 
 fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {

@@ -1,37 +1,37 @@
-//! The clock that stamps events: the same for all processes of a session.
+//! Clock for time stamps, shared by all processes of a session.
 
 use crate::sys;
 use std::time::Duration;
 
-/// Where ticks come from, and how long they are.
+/// Clock source and rate.
 ///
-/// A tick takes `10⁹ / hertz` nanoseconds. Ticks count from an arbitrary moment, the same for all processes of a machine.
+/// A tick is `10⁹ / hertz` nanoseconds. Ticks count from an arbitrary moment, the same for all processes of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// What is read.
+    /// Source of the ticks.
     pub source: Source,
-    /// Ticks a second.
+    /// Ticks per second.
     pub hertz: u64,
 }
 
-/// What a clock reads.
+/// Source of ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The CPU's cycle counter, where it runs at one rate and is the same on all CPUs.
+    /// Cycle counter of the CPU, if it has a constant rate and is the same on all CPUs.
     Cycles,
     /// `CLOCK_MONOTONIC` in nanoseconds.
     Monotonic,
 }
 
 impl Source {
-    /// The better one of this machine: the kernel's own choice tells whether the cycle counter is to be trusted.
-    /// `TFBC_TRACE_CLOCK=monotonic` keeps it out.
+    /// Best source on this machine. The kernel's own choice tells if the cycle counter is reliable.
+    /// `TFBC_TRACE_CLOCK=monotonic` disables the cycle counter.
     pub fn of_this_machine() -> Self {
         let kept_out = std::env::var_os("TFBC_TRACE_CLOCK").is_some_and(|name| name == "monotonic");
         if !kept_out && has_steady_cycles() { Source::Cycles } else { Source::Monotonic }
     }
 
-    /// The time now, in ticks.
+    /// Current time in ticks.
     #[inline(always)]
     pub fn now(self) -> u64 {
         match self {
@@ -42,8 +42,8 @@ impl Source {
 }
 
 impl Clock {
-    /// The clock of this machine. `since` is an earlier moment by ticks and nanoseconds: the longer ago, the better the rate
-    /// that is made of it; a moment just passed is waited for.
+    /// Clock with a measured rate. `since` is an earlier moment; the longer ago it is, the more precise the rate. If it
+    /// is too recent, the call waits.
     pub fn measured(source: Source, since: Moment) -> Self {
         if source == Source::Monotonic {
             return Clock { source, hertz: 1_000_000_000 };
@@ -57,13 +57,13 @@ impl Clock {
         Clock { source, hertz: u64::try_from(ticks * 1_000_000_000 / ns).unwrap_or(0).max(1) }
     }
 
-    /// Ticks that pass in a time.
+    /// Number of ticks in a duration.
     pub fn ticks_in(self, time: Duration) -> u64 {
         (u128::from(self.hertz) * time.as_nanos() / 1_000_000_000) as u64
     }
 }
 
-/// One moment by both clocks.
+/// One moment in both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Ticks of the source.
@@ -73,7 +73,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Now. The closest of some readings, since a process may be held up between the two clocks.
+    /// Current moment. Several readings are taken and the closest pair is kept, since the process may be interrupted
+    /// between the two clocks.
     pub fn now(source: Source) -> Self {
         let read = || {
             let before = source.now();
@@ -89,7 +90,7 @@ impl Moment {
 #[expect(unsafe_code, reason = "the instruction is an intrinsic that the compiler takes for unsafe")]
 #[inline(always)]
 fn cycles() -> u64 {
-    // SAFETY: reads a counter that every x86-64 processor has; `has_steady_cycles` saw that the kernel uses it.
+    // SAFETY: reads a counter that every x86-64 processor has; `has_steady_cycles` checked that the kernel uses it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -99,7 +100,7 @@ fn cycles() -> u64 {
     sys::monotonic_ns()
 }
 
-/// Whether the kernel keeps its own time by the cycle counter, or by that of the machine under it.
+/// True if the kernel keeps time with the cycle counter, or with that of the hypervisor.
 fn has_steady_cycles() -> bool {
     let kernels = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let never_stops = || {

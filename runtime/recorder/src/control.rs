@@ -1,4 +1,4 @@
-//! The control page: which channels are on, shared by all processes of a user.
+//! Control page: which channels are on, shared by all processes of a user.
 //!
 //! ```text
 //! offset 0     flags   16 × u8    one a channel: 0 off; AIX's channels 0 to 7, QNX's trace as channel 8
@@ -7,8 +7,9 @@
 //!        200   a moment by cycles and by `CLOCK_MONOTONIC`, 2 × u64, 0 before the first session
 //! ```
 //!
-//! Each process maps the page over a static of its own, so that a hook finds the flag of its channel at an address that the
-//! linker knows. The mapping is made before `main`, or by [`prepare`]; a process for which it fails (no folder, no memory) is never traced.
+//! Each process maps the page over a static, so that a hook finds the flag of its channel at an address known to the
+//! linker. The mapping is made before `main`, or by [`prepare`]. A process without the mapping (no directory, no
+//! memory) is never traced.
 
 #![expect(unsafe_code, reason = "maps shared memory over a static, and runs before main")]
 
@@ -23,20 +24,20 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::{fs, io};
 
-/// AIX's channels: 0 for the system's events, 1 to 7 for programs' own.
+/// Number of AIX channels: 0 for system events, 1 to 7 for programs.
 pub const CHANNELS: usize = 8;
-/// QNX's trace, as a channel.
+/// Channel of QNX's trace.
 pub const QNX: usize = 8;
-/// All channels.
+/// Number of all channels.
 pub(crate) const ALL_CHANNELS: usize = 9;
 
-/// Names the folder of the sessions' shared memory, where it is not the user's own.
+/// Environment variable with the directory of shared memory, if it is not the default.
 pub const FOLDER_VARIABLE: &str = "TFBC_TRACE_DIR";
 
 const MAGIC: u64 = u64::from_be_bytes(*b"tfbctrc1");
 const PAGE: usize = 4096;
 
-/// The page.
+/// The control page.
 #[repr(C, align(4096))]
 pub(crate) struct Control {
     flags: [AtomicU8; 16],
@@ -47,7 +48,7 @@ pub(crate) struct Control {
     _rest: [AtomicU8; PAGE - 216],
 }
 
-/// The flags under the name that AIX's macros know: nonzero where a channel is on. C programs read it too.
+/// Flags under the name that AIX's macros use: nonzero if a channel is on. C programs read it too.
 #[unsafe(no_mangle)]
 #[doc(hidden)]
 pub static Trconflag: Control = Control {
@@ -60,13 +61,13 @@ pub static Trconflag: Control = Control {
 };
 
 static MAPPED: AtomicBool = AtomicBool::new(false);
-/// The folder with a `/` and room for a name after it, for calls that may not allocate.
+/// Directory with a final `/` and space for a file name, for code that must not allocate.
 static FOLDER: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// Whether a channel is on.
+/// True if a channel is on.
 #[inline(always)]
 pub fn is_on(channel: usize) -> bool {
-    // Who sees the flag sees the session that it belongs to.
+    // Acquire: a thread that sees the flag must also see the session number.
     Trconflag.flags[channel & 15].load(Ordering::Acquire) != 0
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn set_on(channel: usize, on: bool) {
     Trconflag.flags[channel & 15].store(u8::from(on), Ordering::SeqCst);
 }
 
-/// The number of a channel's last session.
+/// Number of a channel's last session.
 #[inline(always)]
 pub(crate) fn session_of(channel: usize) -> u64 {
     Trconflag.sessions[channel & 15].load(Ordering::Acquire)
@@ -85,15 +86,14 @@ pub(crate) fn set_session(channel: usize, session: u64) {
     Trconflag.sessions[channel & 15].store(session, Ordering::Release);
 }
 
-/// Whether the page is mapped: without it nothing can be traced.
+/// True if the page is mapped. Without it, nothing can be traced.
 pub(crate) fn is_mapped() -> bool {
     MAPPED.load(Ordering::Acquire)
 }
 
-/// The folder of the sessions' shared memory.
+/// Directory of shared memory.
 pub(crate) fn folder() -> PathBuf {
-    // A program that runs with rights that its caller has not is not sent elsewhere by its caller.
-    // SAFETY: takes a number alone.
+    // A privileged program ignores the variable, which its caller controls. SAFETY: takes only a number.
     let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let named = if is_privileged { None } else { std::env::var_os(FOLDER_VARIABLE) };
     let own = || {
@@ -104,12 +104,13 @@ pub(crate) fn folder() -> PathBuf {
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
-/// The name of a channel's session in the folder.
+/// File name of a channel's session.
 pub(crate) fn session_name(channel: usize, session: u64) -> String {
     format!("{channel}.{session}")
 }
 
-/// Writes the whole path of a session, with its NUL, without allocation. `None` where it is too long, or nothing is mapped.
+/// Writes the path of a session, with its NUL, without allocation. Returns `None` if it is too long, or if nothing is
+/// mapped.
 pub(crate) fn session_path(channel: usize, session: u64, path: &mut [u8; 512]) -> Option<&CStr> {
     use std::io::Write;
     let folder = FOLDER.get()?;
@@ -119,10 +120,10 @@ pub(crate) fn session_path(channel: usize, session: u64, path: &mut [u8; 512]) -
     CStr::from_bytes_until_nul(path).ok()
 }
 
-/// Makes the folder and the page where they are not there yet, and maps the page.
+/// Creates the directory and the page if they do not exist, and maps the page.
 ///
 /// # Errors
-/// The folder is another user's, cannot be made, or there is no memory for the page.
+/// The directory belongs to another user or cannot be created, or there is no memory for the page.
 pub(crate) fn map() -> io::Result<()> {
     if is_mapped() {
         return Ok(());
@@ -135,13 +136,13 @@ pub(crate) fn map() -> io::Result<()> {
         sys::reserve(file.as_fd(), PAGE)?;
     }
     let at = (&raw const Trconflag).cast_mut().cast();
-    // SAFETY: the static is one whole page at a page's start, and made of atomics, for which any bytes are valid.
+    // SAFETY: the static is exactly one page, page-aligned, and consists of atomics, for which any bytes are valid.
     if !unsafe { sys::map_over(at, file.as_fd(), PAGE) } {
         return Err(io::Error::last_os_error());
     }
     let magic = Trconflag.magic.compare_exchange(0, MAGIC, Ordering::SeqCst, Ordering::SeqCst);
     if magic.is_err_and(|found| found != MAGIC) {
-        return Err(io::Error::other(format!("{} is no control page of this version", path.display())));
+        return Err(io::Error::other(format!("{} is not a control page of this version", path.display())));
     }
     let folder = FOLDER.get_or_init(|| folder.into_os_string().into_vec());
     if folder.contains(&0) || folder.len() > 400 {
@@ -151,12 +152,12 @@ pub(crate) fn map() -> io::Result<()> {
     Ok(())
 }
 
-/// The moment of the first session that asked for it: the longer ago, the better a clock's rate is known by it.
+/// Moment of the first session with this clock. The longer ago it is, the more precise the measured clock rate.
 pub(crate) fn first_moment(source: Source) -> Moment {
     let [ticks, ns] = &Trconflag.moment;
     let noted = Moment { ticks: ticks.load(Ordering::Relaxed), ns: ns.load(Ordering::Relaxed) };
     let now = Moment::now(source);
-    // Clocks that went back since are a machine's that was stopped and moved.
+    // A clock that went backwards belongs to a machine that was suspended and moved, so the moment is replaced.
     if source == Source::Cycles && noted.ns > 0 && noted.ns < now.ns && noted.ticks < now.ticks {
         return noted;
     }
@@ -165,7 +166,7 @@ pub(crate) fn first_moment(source: Source) -> Moment {
     now
 }
 
-/// The mapped folder.
+/// The mapped directory.
 pub(crate) fn mapped_folder() -> Option<&'static Path> {
     FOLDER.get().map(|bytes| Path::new(OsStr::from_bytes(bytes)))
 }
@@ -175,16 +176,16 @@ fn make_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // In a directory where everybody may write, another user may have been there first, with a link to some place.
+    // In a world-writable directory another user may have created a link under this name.
     let about = fs::symlink_metadata(folder)?;
     if !about.is_dir() || about.uid() != sys::user() || about.mode() & 0o022 != 0 {
-        let why = "it is no folder of this user's own, in which nobody else may write";
+        let why = "it is not a directory that belongs to this user and that only this user can write to";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(())
 }
 
-/// Opens or makes a file that other users cannot reach.
+/// Opens or creates a file that other users cannot access.
 pub(crate) fn open_own(path: &Path) -> io::Result<fs::File> {
     let file = fs::OpenOptions::new()
         .read(true)
@@ -200,15 +201,15 @@ pub(crate) fn open_own(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Makes the process one that can be traced: until then its hooks are off. It is done when the program or the library is
-/// loaded, where the feature `at-start` is on.
+/// Makes the process traceable; before this call its hooks are off. With the feature `at-start` it runs when the
+/// program or library is loaded.
 pub fn prepare() {
     static DONE: AtomicBool = AtomicBool::new(false);
     let kept = sys::errno();
     if !DONE.swap(true, Ordering::AcqRel) {
-        crate::lane::at_start();
+        crate::thread_writer::at_start();
     }
-    // A process that cannot map it runs untraced; what hinders is told by the commands.
+    // A process that cannot map the page runs untraced; the commands report the reason.
     let _ = map();
     sys::set_errno(kept);
 }

@@ -1,4 +1,4 @@
-//! The flags of `trace` as they are given, and the rules by which they become [`Options`].
+//! Flags of `trace`, and the rules that turn them into [`Options`].
 
 use crate::options::{Chosen, CpuLogs, Hooks, Mode, Options, Output, Propagation};
 use crate::record::Width;
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use tfbc::groups::{self, GroupError, Groups};
 use tfbc::ids::IdSet;
 
-/// The smallest buffer of `-T`, in bytes.
+/// Minimum of `-T`, in bytes.
 pub const MIN_BUFFER: u64 = 8192;
-/// The largest buffer of `-T`, in bytes.
+/// Maximum of `-T`, in bytes.
 pub const MAX_BUFFER: u64 = (256 << 20) - 272;
-/// Where a 32-bit log ends at the latest: its offsets have 32 bits.
+/// Maximum size of a 32-bit log, whose offsets have 32 bits.
 const MAX_LOG_32: u64 = u32::MAX as u64;
 
-/// Number of a message about flags that are none: one of ours, as no number is public.
+/// Message number for unknown flags; ours, since AIX's number is not public.
 const USAGE: u16 = 900;
-/// Number of a message about a flag that exists on AIX, and not here.
+/// Message number for a flag of AIX that is not supported here.
 const UNSUPPORTED: u16 = 901;
-/// Number of a message about an input that cannot be read.
+/// Message number for an unreadable input.
 const UNREADABLE: u16 = 902;
 
-/// A message about flags, with AIX's number where it has one.
+/// Message about flags, with AIX's number if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The number behind `0454-`.
+    /// Number after `0454-`.
     pub number: u16,
-    /// What it says, one line without its end.
+    /// Text, on one line without a line end.
     pub text: String,
 }
 
@@ -35,14 +35,14 @@ impl Notice {
         Self { number, text: text.into() }
     }
 
-    /// A flag or value that does not exist.
+    /// Message about an unknown flag or value.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::new(USAGE, text)
     }
 }
 
 impl fmt::Display for Notice {
-    /// The line as AIX's commands write it.
+    /// Writes the line as AIX's commands do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "0454-{:03} {}", self.number, self.text)
     }
@@ -50,16 +50,16 @@ impl fmt::Display for Notice {
 
 impl std::error::Error for Notice {}
 
-/// A program that a session is started for.
+/// Program to run during a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its command line.
+    /// Command line of the program.
     pub command: String,
-    /// Whether the session goes on when it has ended, for the processes that it started (`-X`).
+    /// True if the session continues after the program ends, for the processes that it started (`-X`).
     pub outlived: bool,
 }
 
-/// The flags of a command line, not yet checked against each other.
+/// Flags from a command line, not yet checked for consistency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags {
     /// `-a`.
@@ -94,9 +94,9 @@ pub struct Flags {
     pub cpu_ids: bool,
     /// `-s`.
     pub stops_when_full: bool,
-    /// `-L`, as it was given.
+    /// `-L`, as given.
     pub log_size: Option<String>,
-    /// `-T`, as it was given.
+    /// `-T`, as given.
     pub buffer_size: Option<String>,
     /// `--bits`: 32 or 64.
     pub bits: Option<String>,
@@ -104,7 +104,7 @@ pub struct Flags {
     pub shows_sizes: bool,
     /// `-x`, `-X`.
     pub program: Option<Program>,
-    /// `-r`: the registers.
+    /// `-r`: registers.
     pub registers: Option<String>,
     /// `-A`: lists of processes.
     pub processes: Vec<String>,
@@ -116,13 +116,13 @@ pub struct Flags {
     pub cpus: Vec<String>,
     /// `-b` or `-B`.
     pub allocation: Option<char>,
-    /// The first flag that AIX's command has and this one has not.
+    /// First flag on the command line that AIX has and this command does not.
     pub refused: Option<&'static str>,
-    /// The command line, for the trace's header.
+    /// Command line, for the header of the trace.
     pub command: String,
 }
 
-/// The flags that AIX's command has and this one has not: the flag, whether it takes a value, and why it is refused.
+/// Flags that AIX has and this command does not: flag, true if it takes a value, and reason.
 pub const REFUSED: [(&str, bool, &str); 5] = [
     (
         "M",
@@ -137,11 +137,11 @@ pub const REFUSED: [(&str, bool, &str); 5] = [
 const WPARS: &str = "workload partitions exist on AIX alone";
 
 impl Flags {
-    /// Reads a command line without the command's name, as `getopt` does: flags may share a word (`-ad`), and a value stands
-    /// in its flag's word (`-ofile`) or in the next one.
+    /// Parses a command line without the command name, like `getopt`: flags can share a word (`-ad`), and a value can
+    /// follow its flag directly (`-ofile`) or as the next word.
     ///
     /// # Errors
-    /// A flag that does not exist, a value that is missing, or a word that is no flag.
+    /// An unknown flag, a missing value, or a word that is not a flag.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Notice> {
         let words: Vec<String> = words.into_iter().collect();
         let mut flags = Flags {
@@ -159,7 +159,7 @@ impl Flags {
                     None if bits.is_empty() => words.next(),
                     None => return Err(Notice::usage(format!("unknown flag `{word}`"))),
                 };
-                flags.bits = Some(value.ok_or_else(|| Notice::usage("--bits: a value is missing: 32 or 64"))?);
+                flags.bits = Some(value.ok_or_else(|| Notice::usage("--bits: the value is missing: 32 or 64"))?);
                 continue;
             }
             let mut letters = match word.strip_prefix('-') {
@@ -176,14 +176,14 @@ impl Flags {
                 }
                 let rest: String = letters.by_ref().collect();
                 let value = if rest.is_empty() { words.next() } else { Some(rest) };
-                let value = value.ok_or_else(|| Notice::usage(format!("-{flag}: a value is missing")))?;
+                let value = value.ok_or_else(|| Notice::usage(format!("-{flag}: the value is missing")))?;
                 flags.set(flag, value);
             }
         }
         words.next().map_or(Ok(flags), |word| Err(not_a_flag(&word)))
     }
 
-    /// Sets a flag without a value; whether there is such a flag.
+    /// Sets a flag without a value; false if it does not exist.
     fn switch(&mut self, flag: char) -> bool {
         match flag {
             'a' => self.background = true,
@@ -198,7 +198,7 @@ impl Flags {
             'p' => self.cpu_ids = true,
             's' => self.stops_when_full = true,
             'S' => self.shows_sizes = true,
-            // Programs record no interrupts.
+            // Accepted without effect: programs record no interrupts.
             'I' => {}
             _ => return refused(flag).is_some_and(|(flag, has_value, _)| !has_value && self.refuse(flag)),
         }
@@ -231,10 +231,10 @@ impl Flags {
         true
     }
 
-    /// The options that the flags stand for, and warnings about flags that are left out.
+    /// Options for the flags, and warnings about ignored flags.
     ///
     /// # Errors
-    /// The first rule that the flags break.
+    /// The first rule that the flags violate.
     pub fn options(&self) -> Result<(Options, Vec<Notice>), Notice> {
         self.refuse_flags()?;
         let trace = match self.bits.as_deref() {
@@ -278,7 +278,7 @@ impl Flags {
         }
         if self.single && self.circular {
             return Err(Notice::usage(
-                "-f and -l do not go together: one buffer stops when it is full, or it goes round",
+                "-f and -l exclude each other: a single buffer either stops when it is full or wraps",
             ));
         }
         if self.generic && !self.background && self.program.is_none() {
@@ -287,7 +287,7 @@ impl Flags {
         Ok(())
     }
 
-    /// The processes and threads of `-A`, `-t` and `-P`; `None` for all.
+    /// Thread filter of `-A`, `-t` and `-P`; `None` for all threads.
     fn chosen(&self) -> Result<Option<Chosen>, Notice> {
         let propagation = match self.propagation.as_deref() {
             None | Some("n") => Propagation::None,
@@ -307,24 +307,24 @@ impl Flags {
             return Err(Notice::usage(format!("{flag}: there is no {what} {missing}")));
         }
         if self.propagation.is_some() && processes.is_empty() && self.threads.is_empty() {
-            return Err(Notice::usage("-P needs -A or -t: it says what follows from these processes and threads"));
+            return Err(Notice::usage("-P needs -A or -t, which name the processes or threads to start from"));
         }
         if processes.is_empty() && (threads.is_empty() || self.threads.iter().any(is_all)) {
             return Ok(None);
         }
         if self.generic {
-            return Err(Notice::usage("-A and -t do not go with -g: a generic channel has the events of all programs"));
+            return Err(Notice::usage("-A and -t cannot be used with -g: a generic channel records all programs"));
         }
         Ok(Some(Chosen { processes, threads, propagation }))
     }
 
-    /// The CPUs of `-C`.
+    /// CPUs of `-C`.
     fn cpu_logs(&self) -> Result<Option<CpuLogs>, Notice> {
         if self.cpus.is_empty() {
             return Ok(None);
         }
         if self.output.as_deref() == Some(Path::new("-")) {
-            return Err(Notice::usage("-C and -o - do not go together: one stream has no log for each CPU"));
+            return Err(Notice::usage("-C and -o - exclude each other: a stream cannot have one log per CPU"));
         }
         if self.cpus.iter().any(|list| list.trim() == "all") {
             return Ok(Some(CpuLogs::All));
@@ -345,7 +345,7 @@ impl Flags {
         }
     }
 
-    /// The sizes of log and buffer. One that is not given makes room for the other.
+    /// Sizes of log and buffer. If only one is given, the other is adjusted to it.
     fn sizes(&self, mode: Mode, trace: Width) -> Result<(u64, u64), Notice> {
         let (default_log, default_buffer) = default_sizes(trace);
         let n_buffers = if mode == Mode::Alternate { 2 } else { 1 };
@@ -384,12 +384,12 @@ impl Flags {
         })
     }
 
-    /// Takes out what other flags or this system make meaningless, and says so.
+    /// Removes options that have no effect with other flags or on this system, and returns a warning for each.
     fn leave_out(&self, options: &mut Options) -> Vec<Notice> {
         let mut warnings = Vec::new();
         let mut warn = |number, text: &str| warnings.push(Notice::new(number, text));
         if let Some(flag) = self.allocation {
-            warn(8, &format!("-{flag} is ignored: where AIX's kernel has its buffers means nothing here"));
+            warn(8, &format!("-{flag} is ignored: the location of kernel buffers does not exist on this system"));
         }
         if options.cpu_ids && options.trace == Width::W32 {
             warn(17, "-p is ignored: only events of a 64-bit trace have room for a CPU");
@@ -404,13 +404,13 @@ impl Flags {
             options.symbols = false;
         }
         if let Some(registers) = &self.registers {
-            warn(47, &format!("-r {registers} is ignored: programs cannot read these registers here"));
+            warn(47, &format!("-r {registers} is ignored: programs cannot read these registers on this system"));
         }
         warnings
     }
 }
 
-/// The default sizes of the log and of a buffer, in bytes.
+/// Default sizes of the log and of a buffer, in bytes.
 pub fn default_sizes(trace: Width) -> (u64, u64) {
     match trace {
         Width::W32 => (5 << 18, 128 << 10),
@@ -418,11 +418,11 @@ pub fn default_sizes(trace: Width) -> (u64, u64) {
     }
 }
 
-/// The numbers of lists, which commas or blanks separate.
+/// Numbers from lists separated by commas or blanks.
 fn numbers<'l>(flag: &str, what: &str, lists: impl Iterator<Item = &'l String>) -> Result<Vec<u32>, Notice> {
     let words = lists.flat_map(|list| list.split([',', ' ', '\t'])).filter(|word| !word.is_empty());
     let number = |word: &str| {
-        word.parse().map_err(|_| Notice::usage(format!("{flag}: `{word}` is no number of {what}, such as 4711")))
+        word.parse().map_err(|_| Notice::usage(format!("{flag}: `{word}` is not the number of {what}, such as 4711")))
     };
     words.map(number).collect()
 }
@@ -436,17 +436,17 @@ fn takes_value(flag: char) -> bool {
 }
 
 fn not_a_flag(word: &str) -> Notice {
-    Notice::usage(format!("`{word}` is no flag: a log is named with -o"))
+    Notice::usage(format!("`{word}` is not a flag: name the log with -o"))
 }
 
-/// A number of bytes.
+/// Parses a number of bytes.
 fn size(flag: char, text: &str) -> Result<u64, Notice> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| is_number);
     number.ok_or_else(|| Notice::usage(format!("-{flag}: expected a number of bytes, found `{text}`")))
 }
 
-/// The ids of lists and groups, which add up; `None` where there are neither.
+/// Ids from lists and groups, combined; `None` if there are neither.
 fn chosen(lists: &[String], group_lists: &[String]) -> Result<Option<IdSet>, Notice> {
     let mut ids = IdSet::default();
     for list in lists {
@@ -476,7 +476,7 @@ fn wrong_group(error: &GroupError) -> Notice {
     }
 }
 
-/// The words of a text: blanks separate them but in quotes and behind a backslash.
+/// Splits a text into words at blanks, except in quotes and after a backslash.
 ///
 /// ```
 /// let words = tfbc_recorder::flags::words(r#"-ad -m 'two words' "a\"b" "#)?;
@@ -485,7 +485,7 @@ fn wrong_group(error: &GroupError) -> Notice {
 /// ```
 ///
 /// # Errors
-/// Quotes without an end.
+/// A missing closing quote.
 pub fn words(text: &str) -> Result<Vec<String>, Notice> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -504,7 +504,7 @@ pub fn words(text: &str) -> Result<Vec<String>, Notice> {
         }
     }
     if let Some(mark) = quote {
-        return Err(Notice::usage(format!("a {mark} has no end in `{text}`")));
+        return Err(Notice::usage(format!("the {mark} in `{text}` is not closed")));
     }
     words.extend(word);
     Ok(words)

@@ -1,4 +1,4 @@
-//! Hooks of one's own: id, arguments and stanza in one place.
+//! User-defined hooks: id, arguments and stanza in one place.
 //!
 //! ```
 //! use tfbc_recorder::hook::{Hook, format_file};
@@ -26,27 +26,27 @@
 
 use crate::hooks;
 
-/// What [`hook!`](crate::hook!) says of a hook, besides the function that records it.
+/// Properties of a [`hook!`](crate::hook!), in addition to the function that records it.
 pub trait Hook {
-    /// The 16-bit id; id `hhh` is `hhh0`.
+    /// 16-bit id; id `hhh` is `hhh0`.
     const ID: u16;
-    /// How its events are shown: one stanza of a format file, on one line.
+    /// Stanza of a format file that prints its events, on one line.
     const STANZA: &'static str;
 
-    /// Whether its events are recorded now.
+    /// True if its events are recorded now.
     fn is_on() -> bool {
         hooks::is_hook_on(0, Self::ID)
     }
 }
 
-/// What may be an argument of a hook: a data word, or bytes.
+/// Argument type of a hook: a data word, or bytes.
 pub trait Argument {
-    /// The format code that shows it where its text names none: a cast of its data word, `S` for a text, or `X` for bytes.
+    /// Format code used if the argument's text has none: a cast of its data word, `S` for text, or `X` for bytes.
     const CODE: &'static str;
-    /// Whether it is bytes, which make a generic hook.
+    /// True for bytes, which make the hook generic.
     const IS_BYTES: bool = false;
 
-    /// The data word; signed numbers are extended by their sign.
+    /// Data word; signed numbers are sign-extended.
     fn word(&self) -> u64 {
         0
     }
@@ -107,15 +107,16 @@ impl Argument for &[u8] {
     }
 }
 
-/// A format file of some stanzas, in the order of their ids.
+/// Format file with some stanzas, sorted by id.
 pub fn format_file<'s>(stanzas: impl IntoIterator<Item = &'s str>) -> String {
     let mut stanzas: Vec<&str> = stanzas.into_iter().collect();
-    // Ids of three digits sort among those of four as if a 0 stood behind them.
+    // A three-digit id sorts as if it ended in 0.
     stanzas.sort_by_key(|stanza| format!("{:0<4}", stanza.split(' ').next().unwrap_or_default()));
     stanzas.iter().map(|stanza| format!("{stanza}\n")).collect()
 }
 
-/// Defines hooks: for each a function that records an event, and under the same name what [`Hook`](crate::hook::Hook) says.
+/// Defines hooks: for each, a function that records an event, and a type of the same name that implements
+/// [`Hook`](crate::hook::Hook).
 ///
 /// ```text
 /// /// Documentation.
@@ -130,7 +131,7 @@ pub fn format_file<'s>(stanzas: impl IntoIterator<Item = &'s str>) -> String {
 /// * `L=LEVEL` is the column of the report: `APPL` unless told otherwise.
 /// * `DESCRIPTOR` is the stanza's own text in the place of those of the arguments: `$D1` to `$D5` are the words.
 ///
-/// What does not fit is an error of the compiler.
+/// An invalid definition is a compile error.
 ///
 /// ```compile_fail
 /// tfbc_recorder::hook! { fn six(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) = 0x010 "SIX"; }
@@ -159,7 +160,7 @@ macro_rules! hook {
         #[inline]
         $visible fn $name($($argument: $type),*) {
             const HOOK_WORD: u32 = (<$name as $crate::hook::Hook>::ID as u32) << 16;
-            // Built here, so that what does not fit is no program.
+            // Built here, so that an invalid definition does not compile.
             const _: &str = <$name as $crate::hook::Hook>::STANZA;
             if $crate::hooks::is_on(0) {
                 let width = $crate::record::Width::W64;

@@ -1,26 +1,26 @@
 //! AIX's trace hooks.
 //!
-//! An event is a hook word and either up to five data words, for channel 0, or a data word and up to 4096 bytes, for any
-//! channel. The hook word here is that of a program of either width, without type and length: the 16-bit id, then the
-//! subhook. Id `hhh` is `hhh0`.
+//! An event consists of a hook word and either up to five data words (channel 0), or a data word and up to 4096 bytes
+//! (any channel). The hook word here contains only the 16-bit id and the subhook, for both program widths. Id `hhh` is
+//! `hhh0`.
 
 #![expect(unsafe_code, reason = "an event's data is written to its buffer by address")]
 
-use crate::lane;
-use crate::pool::{Kind, MAX_BYTES};
+use crate::buffer_pool::{EventWord, MAX_BYTES};
 use crate::record::Width;
+use crate::thread_writer;
 
 pub use crate::control::{CHANNELS, is_on, prepare};
 
 #[inline(always)]
 fn kind_of(width: Width, stamped: bool) -> u64 {
-    let narrow = if width == Width::W32 { Kind::NARROW } else { 0 };
-    narrow | if stamped { Kind::STAMPED } else { 0 }
+    let narrow = if width == Width::W32 { EventWord::NARROW } else { 0 };
+    narrow | if stamped { EventWord::STAMPED } else { 0 }
 }
 
-/// Records up to five data words to channel 0; nothing where the channel is off or the id is not recorded.
+/// Records up to five data words on channel 0, if the channel is on and the id is recorded.
 ///
-/// `stamped` says whether the event shows its time. Words of a 32-bit program are cut to 32 bits.
+/// `stamped` is true if the event shows its time. Words of a 32-bit program are cut to 32 bits.
 ///
 /// ```
 /// use tfbc_recorder::{hooks, record::Width};
@@ -34,25 +34,25 @@ pub fn words<const N: usize>(width: Width, stamped: bool, hook_word: u32, words:
     if is_on(0) {
         let mask = if width == Width::W32 { u64::from(u32::MAX) } else { u64::MAX };
         let word = |i: usize| words.get(i).map_or(0, |word| word & mask);
-        let kind = Kind::new(kind_of(width, stamped), hook_word, 8 * N);
+        let kind = EventWord::new(kind_of(width, stamped), hook_word, 8 * N);
         put_words::<N>(kind, word(0), word(1), word(2), word(3), word(4));
     }
 }
 
-/// All arguments are in registers: an array would be built in memory before it is known whether the hook is on.
+/// All arguments are in registers. An array would be built in memory before the check if the hook is on.
 #[inline(never)]
-fn put_words<const N: usize>(kind: Kind, d1: u64, d2: u64, d3: u64, d4: u64, d5: u64) {
-    lane::put(0, (kind.hook_word() >> 16) as u16, 8 * N, kind, move |at| {
+fn put_words<const N: usize>(kind: EventWord, d1: u64, d2: u64, d3: u64, d4: u64, d5: u64) {
+    thread_writer::put(0, (kind.hook_word() >> 16) as u16, 8 * N, kind, move |at| {
         for (i, word) in [d1, d2, d3, d4, d5].into_iter().take(N).enumerate() {
-            // SAFETY: `put` made room for the length that it was told, 8 bytes a word.
+            // SAFETY: `put` reserved the length it was given, 8 bytes per word.
             unsafe { at.add(i).write(word) };
         }
     });
 }
 
-/// Records a data word and bytes to a channel below [`CHANNELS`]; nothing where the channel is off or there is none.
+/// Records a data word and bytes on a channel below [`CHANNELS`], if the channel is on.
 ///
-/// Bytes beyond 4096 are cut off, and the session counts that.
+/// Bytes after 4096 are cut off, and the session counts such events.
 #[inline(always)]
 pub fn generic(channel: usize, width: Width, stamped: bool, hook_word: u32, word: u64, bytes: &[u8]) {
     if channel < CHANNELS && is_on(channel) {
@@ -63,27 +63,27 @@ pub fn generic(channel: usize, width: Width, stamped: bool, hook_word: u32, word
 #[inline(never)]
 fn put_generic(channel: usize, width: Width, stamped: bool, hook_word: u32, word: u64, bytes: &[u8]) {
     let recorded = &bytes[..bytes.len().min(MAX_BYTES)];
-    let kind = Kind::new(kind_of(width, stamped) | Kind::GENERIC, hook_word, recorded.len());
+    let kind = EventWord::new(kind_of(width, stamped) | EventWord::GENERIC, hook_word, recorded.len());
     let word = if width == Width::W32 { word & u64::from(u32::MAX) } else { word };
-    lane::put(channel, (hook_word >> 16) as u16, 8 + recorded.len(), kind, move |at| {
-        // SAFETY: `put` made room for the length that it was told: a data word and the bytes.
+    thread_writer::put(channel, (hook_word >> 16) as u16, 8 + recorded.len(), kind, move |at| {
+        // SAFETY: `put` reserved the length it was given: a data word and the bytes.
         unsafe {
             at.write(word);
             write_bytes(at.add(1), recorded);
         }
     });
     if recorded.len() < bytes.len() {
-        lane::count_cut(channel);
+        thread_writer::count_cut(channel);
     }
 }
 
-/// Writes bytes, and zeros up to the next multiple of 8.
+/// Writes bytes, padded with zeros to a multiple of 8.
 ///
 /// # Safety
-/// `at` is valid for writing so many.
+/// `at` is valid for writes of the padded length.
 #[inline(always)]
 pub(crate) unsafe fn write_bytes(at: *mut u64, bytes: &[u8]) {
-    // SAFETY: by the caller's promise; the last word is written first, so that its end is 0.
+    // SAFETY: by the caller's promise. The last word is written first, so that its padding is 0.
     unsafe {
         if let Some(last) = bytes.len().checked_sub(1) {
             at.add(last / 8).write(0);
@@ -92,7 +92,7 @@ pub(crate) unsafe fn write_bytes(at: *mut u64, bytes: &[u8]) {
     }
 }
 
-/// Whether a hook of this 16-bit id on this channel would be recorded now.
+/// True if a hook with this 16-bit id would be recorded on this channel now.
 pub fn is_hook_on(channel: usize, id: u16) -> bool {
-    channel < CHANNELS && is_on(channel) && lane::records(channel, id)
+    channel < CHANNELS && is_on(channel) && thread_writer::records(channel, id)
 }

@@ -1,31 +1,29 @@
-//! Records traces: AIX's trace hooks and QNX's trace functions for programs on Linux.
+//! Records traces of programs on Linux: AIX's trace hooks and QNX's trace functions.
 //!
-//! A session belongs to a channel and is run by a process of its own, which makes the log out of what the traced programs
-//! leave in shared memory. A hook whose channel is off costs one load and one branch; one that is on writes a time stamp
-//! and its data into a buffer that its thread alone writes to, so that threads and processes never wait for each other.
+//! A session belongs to a channel. Its own process, a daemon, writes the log from events in shared memory. A hook whose
+//! channel is off costs one load and one branch. A hook that is on writes a time stamp and its data to a buffer that
+//! only its thread writes to, so threads and processes never wait for each other.
 //!
-//! Sessions exist on Linux alone; what tells of ids, groups, flags and places is the same everywhere.
+//! Sessions exist only on Linux. Ids, groups, flags and paths are available on all systems.
 
 #[cfg(target_os = "linux")]
 mod access;
 #[cfg(target_os = "linux")]
+mod buffer_pool;
+#[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(target_os = "linux")]
 mod control;
-#[cfg(target_os = "linux")]
-mod drain;
 pub mod flags;
 #[cfg(target_os = "linux")]
 pub mod hook;
 #[cfg(target_os = "linux")]
 pub mod hooks;
-#[cfg(target_os = "linux")]
-mod lane;
 pub mod logger;
-pub mod options;
-pub mod place;
 #[cfg(target_os = "linux")]
-mod pool;
+mod merger;
+pub mod options;
+pub mod paths;
 #[cfg(target_os = "linux")]
 pub mod qnx;
 pub mod record;
@@ -38,5 +36,7 @@ pub mod stanza;
 mod symbols;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod thread_writer;
 #[cfg(target_os = "linux")]
 pub mod write;

@@ -3,51 +3,51 @@
 use crate::options::Output;
 use std::time::Duration;
 
-/// The flags of `tracelogger`.
+/// Flags of `tracelogger`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logger {
-    /// `-f`: the log; [`Output::Default`] is `/dev/shmem/tracebuffer.kev`, or the user's own.
+    /// `-f`: log; [`Output::Default`] is `/dev/shmem/tracebuffer.kev`, or the user's own.
     pub output: Output,
-    /// `-n`: buffers of 16 KiB to log, 0 for no end. With a ring, the number of buffers that it keeps.
+    /// `-n`: number of 16 KiB buffers to log, 0 for no limit. With a ring, the number of buffers in it.
     pub buffers: u32,
     /// `-s`: time to log.
     pub time: Option<Duration>,
-    /// `-S`: upper limit of the log's bytes.
+    /// `-S`: maximum size of the log in bytes.
     pub max_bytes: Option<u64>,
-    /// `-r`: the newest buffers are kept in memory, and written at the stop.
+    /// `-r`: keep the newest buffers in memory and write them at the stop.
     pub ring: bool,
-    /// `-F`: events that are left out.
+    /// `-F`: events to leave out.
     pub except: Vec<EventRange>,
-    /// `-w`: states of threads have priority and policy.
+    /// `-w`: state records of threads contain priority and policy.
     pub wide: bool,
-    /// `-A`: more attributes for the header.
+    /// `-A`: additional attributes for the header.
     pub attributes: Vec<(String, String)>,
-    /// `-vv`: a line on standard error for every buffer.
+    /// `-vv`: print a line on standard error for every buffer.
     pub tell_buffers: bool,
-    /// The log is written as a big-endian target's.
+    /// True if the log is that of a big-endian target.
     pub big_endian: bool,
-    /// The command line's arguments, for the header.
+    /// Command-line arguments, for the header.
     pub arguments: String,
 }
 
-/// Events of one class.
+/// Range of events of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventRange {
-    /// The internal class, 0 to 31.
+    /// Internal class, 0 to 31.
     pub class: u8,
-    /// The first event number.
+    /// First event number.
     pub first: u16,
-    /// The last event number.
+    /// Last event number.
     pub last: u16,
 }
 
 impl EventRange {
-    /// Every event of a class.
+    /// All events of a class.
     pub const fn class(class: u8) -> Self {
         EventRange { class, first: 0, last: 1023 }
     }
 
-    /// True if an event is one of them.
+    /// True if the range contains an event.
     pub const fn contains(self, class: u8, event: u16) -> bool {
         self.class == class && self.first <= event && event <= self.last
     }

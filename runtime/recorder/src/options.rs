@@ -1,47 +1,47 @@
-//! What `trace` and `trcstart` are told.
+//! Settings of `trace` and `trcstart`.
 
 use crate::flags::{Flags, Notice};
 use crate::record::Width;
 use std::path::PathBuf;
 
-/// How a session uses its buffers.
+/// Use of a session's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// Two buffers in turn: one is written to the log while the other fills. The log wraps when it is full.
     #[default]
     Alternate,
-    /// `-l`: one buffer whose oldest events give way, written to the log at the stop.
+    /// `-l`: one buffer whose oldest events are overwritten, written to the log at the stop.
     Circular,
-    /// `-f`: one buffer that is written to the log at the stop; what comes when it is full is missed.
+    /// `-f`: one buffer, written to the log at the stop; events after it is full are lost.
     Single,
 }
 
-/// Where the events go.
+/// Destination of the events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Output {
-    /// The default log.
+    /// Default log.
     #[default]
     Default,
-    /// A log of this name.
+    /// Log with this name.
     File(PathBuf),
     /// A stream to standard output (`-o -`).
     Stdout,
 }
 
-/// Which hook ids are recorded.
+/// Filter of hook ids.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Hooks {
-    /// All of them.
+    /// All ids.
     #[default]
     All,
-    /// These canonical 16-bit ids (`-j`, `-J`).
+    /// Only these canonical 16-bit ids (`-j`, `-J`).
     Only(Vec<u16>),
-    /// All but these (`-k`, `-K`).
+    /// All ids except these (`-k`, `-K`).
     Except(Vec<u16>),
 }
 
 impl Hooks {
-    /// Whether events of a canonical id are recorded. The trace's own events, 001 to 00B, always are.
+    /// True if events of a canonical id are recorded. The trace's own events, 001 to 00B, always are.
     ///
     /// ```
     /// use tfbc_recorder::options::Hooks;
@@ -59,18 +59,18 @@ impl Hooks {
     }
 }
 
-/// Threads whose events are recorded.
+/// Filter of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chosen {
     /// `-A`: the threads that these processes have at the start.
     pub processes: Vec<u32>,
     /// `-t`: these threads.
     pub threads: Vec<u32>,
-    /// `-P`: what else follows from them.
+    /// `-P`: which later threads are added.
     pub propagation: Propagation,
 }
 
-/// Threads and processes that are recorded because chosen ones started them (`-P`).
+/// Later threads and processes to record if selected ones start them (`-P`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
     /// `n`: none.
@@ -78,63 +78,63 @@ pub enum Propagation {
     None,
     /// `t`: later threads of the same processes.
     Threads,
-    /// `p`: those, and the processes that these start.
+    /// `p`: those, and child processes.
     Processes,
 }
 
-/// CPUs with a log file each (`-C`).
+/// CPUs with separate log files (`-C`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuLogs {
     /// All CPUs of the machine.
     All,
-    /// These; events of other CPUs are not written.
+    /// Only these; events of other CPUs are not written.
     Only(Vec<u16>),
 }
 
-/// The flags of `trace`, as `trcstart` takes them too.
+/// Flags of `trace`, which `trcstart` also takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// `-a`: in the background, without a prompt.
     pub background: bool,
-    /// `-d`: begin with collection off.
+    /// `-d`: start with collection off.
     pub off: bool,
     /// `-f`, `-l` or neither.
     pub mode: Mode,
-    /// `-g`: a free channel from 1 to 7 instead of channel 0.
+    /// `-g`: use a free channel from 1 to 7 instead of channel 0.
     pub generic: bool,
     /// `-h`: no date, system and message events.
     pub headless: bool,
     /// `-j`, `-J`, `-k`, `-K`.
     pub hooks: Hooks,
-    /// `-m`: a text for the header.
+    /// `-m`: text for the header.
     pub message: Option<Vec<u8>>,
-    /// `-n`: the names and addresses of the tracing programs' own symbols go into the log.
+    /// `-n`: store names and addresses of the traced programs' symbols in the log.
     pub symbols: bool,
     /// `-o`.
     pub output: Output,
-    /// `-c`: an old log of the same name is kept as `NAME.old`.
+    /// `-c`: keep an old log of the same name as `NAME.old`.
     pub keeps_old: bool,
-    /// `-p`: each event tells its CPU.
+    /// `-p`: each event contains its CPU.
     pub cpu_ids: bool,
-    /// `-C`: a log for each CPU beside a base file that names them.
+    /// `-C`: one log per CPU, and a base file that names them.
     pub cpu_logs: Option<CpuLogs>,
     /// `-A`, `-t`, `-P`; `None` for all threads.
     pub chosen: Option<Chosen>,
     /// `-s`: stop when the log is full instead of wrapping.
     pub stops_when_full: bool,
-    /// `-L`: bytes of the log.
+    /// `-L`: size of the log in bytes.
     pub log_size: u64,
-    /// `-T`: bytes of a buffer.
+    /// `-T`: size of a buffer in bytes.
     pub buffer_size: u64,
-    /// The kernel that the log is written as: fixes the widths of thread ids and time stamps.
+    /// Kernel width of the log: it determines the widths of thread ids and time stamps.
     pub trace: Width,
-    /// The command line, for the header.
+    /// Command line, for the header.
     pub command: Vec<u8>,
 }
 
 impl Options {
-    /// Options from the text that `trcstart` takes: flags of `trace`, separated by blanks, where quotes keep blanks and a
-    /// backslash keeps the next character. The session runs in the background, with `-a` or without.
+    /// Parses options as text, in the form that `trcstart` takes: flags of `trace` separated by blanks. Quotes protect
+    /// blanks, and a backslash protects the next character. The session always runs in the background.
     ///
     /// ```
     /// use tfbc_recorder::options::{Hooks, Options};
@@ -146,15 +146,15 @@ impl Options {
     /// ```
     ///
     /// # Errors
-    /// The first rule that the flags break.
+    /// The first rule that the flags violate.
     pub fn parse(text: &str) -> Result<Self, Notice> {
         Self::parse_with(text, |_| {})
     }
 
-    /// The same, with each warning given to `warn`.
+    /// Parses options as [`parse`](Self::parse) does, and passes each warning to `warn`.
     ///
     /// # Errors
-    /// The first rule that the flags break.
+    /// The first rule that the flags violate.
     pub fn parse_with(text: &str, warn: impl FnMut(&Notice)) -> Result<Self, Notice> {
         let mut flags = Flags::parse(crate::flags::words(text)?)?;
         flags.background = true;
@@ -168,7 +168,7 @@ impl Options {
 }
 
 impl Default for Options {
-    /// A 64-bit trace of channel 0 with `trace`'s default sizes: 256 KiB a buffer, 2.5 MiB the log.
+    /// A 64-bit trace of channel 0 with the default sizes of `trace`: 256 KiB per buffer, 2.5 MiB for the log.
     fn default() -> Self {
         Options {
             background: false,

@@ -1,32 +1,32 @@
-//! QNX's trace functions, as its C library has them.
+//! QNX's trace functions, as in its C library.
 //!
-//! Each returns 0, or `EINVAL` for a code, class or event that does not fit its bits. Where no trace is under way they do
+//! Each returns 0, or `EINVAL` if a code, class or event does not fit into its bits. Without a running trace they do
 //! nothing.
 //!
-//! Addresses are recorded by their low 32 bits: the events that hold 64 are newer than most readers.
+//! Addresses are recorded as their low 32 bits, because most readers are older than the events with 64.
 
 #![expect(unsafe_code, reason = "an event's data is written to its buffer by address")]
 
+use crate::buffer_pool::{EventWord, MAX_BYTES};
 use crate::control::{self, QNX};
 use crate::hooks::write_bytes;
-use crate::lane;
-use crate::pool::{Kind, MAX_BYTES};
+use crate::thread_writer;
 
-/// Events of the user.
+/// Class of user events.
 const USER: u8 = 6;
-/// Events of the system; functions and places are entered here.
+/// Class of system events, used for functions and code addresses.
 const SYSTEM: u8 = 5;
 const ADDRESS: u16 = 9;
 const FUNC_ENTER: u16 = 10;
 const FUNC_EXIT: u16 = 11;
 
-/// Whether a trace is under way.
+/// True while a trace is running.
 #[inline(always)]
 pub fn is_on() -> bool {
     control::is_on(QNX)
 }
 
-/// A user event of two words: `trace_logi`.
+/// Records a user event of two words: `trace_logi`.
 ///
 /// ```
 /// assert_eq!(tfbc_recorder::qnx::logi(1024, 0, 0), libc::EINVAL);
@@ -36,14 +36,15 @@ pub fn logi(code: u32, data1: u32, data2: u32) -> i32 {
     put(USER, code, &words(data1, data2), false)
 }
 
-/// A user event of bytes that are 32-bit words: `trace_logb`. They are filled up to a whole word with zeros; those beyond
-/// 4096 are cut off.
+/// Records a user event of 32-bit words given as bytes: `trace_logb`. The last word is padded with zeros, and bytes
+/// after 4096 are cut off.
 #[inline]
 pub fn logb(code: u32, data: &[u8]) -> i32 {
     put(USER, code, data, false)
 }
 
-/// An event of another class: `trace_logbc`. `class` is the internal class shifted left by ten, as in a log's slots.
+/// Records an event of another class: `trace_logbc`. `class` is the internal class shifted left by ten, as in a log's
+/// slots.
 #[inline]
 pub fn logbc(class: u32, event: u32, data: &[u8]) -> i32 {
     match u8::try_from(class >> 10) {
@@ -52,8 +53,8 @@ pub fn logbc(class: u32, event: u32, data: &[u8]) -> i32 {
     }
 }
 
-/// A user event of a text: `trace_logf` and the like, of which it takes what they have formatted. The text ends at its first
-/// NUL, gets one, and is cut to `max` bytes with it; 0 stands for as many as needed.
+/// Records a user event with a formatted text: `trace_logf` and its relatives. The text ends at its first NUL and is
+/// cut to `max` bytes including the NUL; 0 means no limit.
 #[inline]
 pub fn log_text(code: u32, max: usize, text: &[u8]) -> i32 {
     let max = if max == 0 { MAX_BYTES } else { max.min(MAX_BYTES) };
@@ -66,19 +67,19 @@ pub fn log_text(code: u32, max: usize, text: &[u8]) -> i32 {
     put(USER, code, &ended[..=end], true)
 }
 
-/// The entry of a function: `trace_func_enter`.
+/// Records the entry of a function: `trace_func_enter`.
 #[inline]
 pub fn func_enter(this: usize, call_site: usize) -> i32 {
     put(SYSTEM, FUNC_ENTER.into(), &words(this as u32, call_site as u32), false)
 }
 
-/// The exit of a function: `trace_func_exit`.
+/// Records the exit of a function: `trace_func_exit`.
 #[inline]
 pub fn func_exit(this: usize, call_site: usize) -> i32 {
     put(SYSTEM, FUNC_EXIT.into(), &words(this as u32, call_site as u32), false)
 }
 
-/// The place from which it is called: `trace_here`.
+/// Records the address of the call: `trace_here`.
 #[inline]
 pub fn here(address: usize) -> i32 {
     put(SYSTEM, ADDRESS.into(), &words(address as u32, 0), false)
@@ -105,19 +106,19 @@ fn put(class: u8, event: u32, data: &[u8], is_text: bool) -> i32 {
 #[inline(never)]
 fn record(class: u8, event: u32, data: &[u8], is_text: bool) {
     let recorded = &data[..data.len().min(MAX_BYTES)];
-    // No bytes at all are no event.
+    // An event without bytes is not recorded.
     if recorded.is_empty() {
         return;
     }
-    let bytes = if is_text { Kind::GENERIC } else { 0 };
+    let bytes = if is_text { EventWord::GENERIC } else { 0 };
     let slot = u32::from(class) << 10 | event;
-    let kind = Kind::new(Kind::KERNEL | Kind::STAMPED | bytes, slot, recorded.len().next_multiple_of(4));
-    // Classes are filtered, not events: each is the id whose high byte is 0.
-    lane::put(QNX, slot as u16, recorded.len(), kind, move |at| {
-        // SAFETY: `put` made room for the length that it was told, filled to 8.
+    let kind = EventWord::new(EventWord::KERNEL | EventWord::STAMPED | bytes, slot, recorded.len().next_multiple_of(4));
+    // The filter works per class: the id is the class with 0 as its low byte.
+    thread_writer::put(QNX, slot as u16, recorded.len(), kind, move |at| {
+        // SAFETY: `put` reserved the length it was given, rounded up to 8.
         unsafe { write_bytes(at, recorded) };
     });
     if recorded.len() < data.len() {
-        lane::count_cut(QNX);
+        thread_writer::count_cut(QNX);
     }
 }

@@ -1,6 +1,6 @@
-//! What a program recorded, as it comes out of the buffers: whole, and not yet in any log's layout.
+//! Recorded events, complete and not yet in the layout of any log.
 
-/// The width of a program's words.
+/// Word size of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Width {
     /// 4-byte words.
@@ -12,58 +12,58 @@ pub enum Width {
 /// One recorded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'b> {
-    /// Raw time in ticks of the session's [`Clock`](crate::clock::Clock), taken also where the event is to show none.
+    /// Time in ticks of the session's [`Clock`](crate::clock::Clock), present even if the event does not show it.
     pub ticks: u64,
-    /// The process that recorded.
+    /// Process that recorded the event.
     pub pid: u32,
-    /// The thread that recorded.
+    /// Thread that recorded the event.
     pub tid: u32,
-    /// The CPU on which it ran; 0 unless the session asks for CPUs.
+    /// CPU of the thread; 0 unless the session records CPUs.
     pub cpu: u16,
-    /// What it recorded.
+    /// The event itself.
     pub event: Event<'b>,
 }
 
-/// What was recorded.
+/// Content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'b> {
     /// An AIX hook.
     Hook {
-        /// The width of the calling program's words.
+        /// Word size of the program.
         width: Width,
-        /// Whether the event shows its time: the macros with T.
+        /// True if the event shows its time: the macros with T.
         stamped: bool,
-        /// The 16-bit id; id `hhh` is `hhh0`. The low digit of a 32-bit hook is 0.
+        /// 16-bit id; id `hhh` is `hhh0`. The low digit of a 32-bit hook is 0.
         id: u16,
-        /// The subhook.
+        /// Subhook.
         subhook: u16,
-        /// The data.
+        /// Data.
         data: Data<'b>,
     },
-    /// An event of QNX's trace functions.
+    /// Event of QNX's trace functions.
     Kernel {
-        /// The internal class, 0 to 31.
+        /// Internal class, 0 to 31.
         class: u8,
-        /// The event number, 0 to 1023.
+        /// Event number, 0 to 1023.
         event: u16,
-        /// The data in the recording machine's byte order, a multiple of 4 bytes: one simple slot up to 8 bytes, a
-        /// combine otherwise.
+        /// Data in the byte order of the recording machine, a multiple of 4 bytes. Up to 8 bytes make one simple slot,
+        /// more make a combine record.
         data: &'b [u8],
-        /// Whether the data is made of bytes (a text) rather than 32-bit words, so that its order is never changed.
+        /// True if the data is bytes (a text), whose order never changes; false for 32-bit words.
         bytes: bool,
     },
 }
 
-/// What an AIX hook carries.
+/// Data of an AIX hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data<'b> {
     /// Up to five data words; those of a 32-bit hook are below 2³².
     Words(&'b [u64]),
-    /// A data word and up to 4096 bytes: `trcgen`.
+    /// Data word and up to 4096 bytes: `trcgen`.
     Generic {
-        /// The data word.
+        /// Data word.
         word: u64,
-        /// The variable bytes.
+        /// Variable bytes.
         bytes: &'b [u8],
     },
 }

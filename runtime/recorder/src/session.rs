@@ -6,24 +6,24 @@
 //!   └─> programs ── hooks ── buffers ─────┘
 //! ```
 //!
-//! The session's memory is a file of its own in the folder of shared memory. Its process holds a lock on that file as long as
-//! it lives: a file without a holder is what a killed session left, and [`recover`] reads it.
+//! The session's memory is a file in the directory of shared memory. Its process keeps a lock on that file as long as
+//! it lives. A file without a lock was left by a killed session, and [`recover`] reads it.
 
 mod choice;
+mod daemon;
 mod force;
-mod keeper;
 
 pub use crate::control::{FOLDER_VARIABLE, QNX};
+pub use daemon::run;
 pub use force::{Forced, force_stop};
-pub use keeper::run;
 
+use crate::buffer_pool::{BufferPool, PoolSize, flag};
 use crate::control::{self, ALL_CHANNELS, CHANNELS};
-use crate::lane;
 use crate::logger::Logger;
 use crate::options::{Hooks, Mode, Options, Output};
-use crate::pool::{Pool, Shape, flag};
 use crate::record::Width;
 use crate::sys;
+use crate::thread_writer;
 use crate::write;
 use std::fmt;
 use std::fs::{self, File};
@@ -33,89 +33,89 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What a session records, and how it is written.
+/// Settings of a session and of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// AIX hooks, as `trace` and `trcstart` begin it.
+    /// AIX hooks, as started by `trace` and `trcstart`.
     Aix(Options),
-    /// QNX events, as `tracelogger` begins it.
+    /// QNX events, as started by `tracelogger`.
     Kev(Logger),
 }
 
-/// Why a session cannot be begun, told something, or ended.
+/// Reason why a session cannot be started, controlled or stopped.
 #[derive(Debug)]
 pub enum Error {
-    /// The channel has a session already.
+    /// The channel already has a session.
     Active {
-        /// The channel; 8 stands for QNX's trace.
+        /// Channel; 8 is QNX's trace.
         channel: usize,
-        /// The session's process.
+        /// Process of the session.
         pid: u32,
     },
     /// The channel has no session.
     NotActive {
-        /// The channel.
+        /// Channel.
         channel: usize,
     },
-    /// The channel's session was killed; its events are still there.
+    /// The channel's session was killed; its events still exist.
     Dead {
-        /// The channel.
+        /// Channel.
         channel: usize,
     },
-    /// The header of the session's memory was overwritten, so that nothing can be told to the session.
+    /// The header of the session's memory was overwritten, so it cannot receive commands.
     Overwritten {
-        /// The channel.
+        /// Channel.
         channel: usize,
     },
-    /// The channel's session ends at its own prompt.
+    /// The channel's session is interactive and can only be stopped at its prompt.
     Interactive {
-        /// The channel.
+        /// Channel.
         channel: usize,
-        /// The session's process.
+        /// Process of the session.
         pid: u32,
     },
-    /// There is no channel of this number.
+    /// The channel does not exist.
     NoChannel {
-        /// The number.
+        /// Channel.
         channel: usize,
     },
-    /// The channels 1 to 7 all have sessions.
+    /// Channels 1 to 7 are all in use.
     NoFreeChannel,
-    /// The folder of shared memory cannot be used.
+    /// The directory of shared memory cannot be used.
     Memory {
-        /// The folder or a file in it.
+        /// The directory, or a file in it.
         path: PathBuf,
-        /// What was wrong.
+        /// Cause.
         source: io::Error,
     },
     /// The log cannot be written.
     Log {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// What was wrong.
+        /// Cause.
         source: io::Error,
     },
-    /// The session's process could not be made, or ended without a word.
+    /// The session's process could not be created, or ended without a reply.
     Process(io::Error),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Active { channel, pid } => write!(f, "channel {channel} has a session already, process {pid}"),
+            Error::Active { channel, pid } => write!(f, "channel {channel} already has a session, process {pid}"),
             Error::NotActive { channel } => write!(f, "channel {channel} has no session"),
             Error::Dead { channel } => write!(f, "the session of channel {channel} was killed"),
             Error::Overwritten { channel } => {
                 write!(f, "the header of the memory of channel {channel}'s session was overwritten")
             }
             Error::Interactive { channel, pid } => {
-                write!(f, "the session of channel {channel} ends at its prompt, that of process {pid}")
+                write!(f, "the session of channel {channel} is interactive: it ends at the prompt of process {pid}")
             }
             Error::NoChannel { channel } => write!(f, "there is no channel {channel}"),
-            Error::NoFreeChannel => write!(f, "the channels 1 to 7 all have sessions"),
+            Error::NoFreeChannel => write!(f, "channels 1 to 7 all have sessions"),
             Error::Memory { path, source } => write!(f, "cannot use {} as shared memory: {source}", path.display()),
             Error::Log { path, source } => write!(f, "cannot write {}: {source}", path.display()),
-            Error::Process(source) => write!(f, "the session's process cannot run: {source}"),
+            Error::Process(source) => write!(f, "cannot run the session's process: {source}"),
         }
     }
 }
@@ -136,7 +136,7 @@ impl From<write::Error> for Error {
 }
 
 impl Error {
-    /// The number that stands for it in `errno`.
+    /// Error number for `errno`.
     pub fn errno(&self) -> i32 {
         match self {
             Error::Active { .. } | Error::NoFreeChannel => libc::EBUSY,
@@ -152,31 +152,31 @@ impl Error {
     }
 }
 
-/// One session, as it is at the moment.
+/// Current state of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The channel; 8 stands for QNX's trace.
+    /// Channel; 8 is QNX's trace.
     pub channel: usize,
-    /// The session's process.
+    /// Process of the session.
     pub pid: u32,
-    /// Whether it runs; else it was killed.
+    /// True if it runs, false if it was killed.
     pub is_alive: bool,
-    /// Whether hooks record.
+    /// True if hooks record.
     pub is_on: bool,
-    /// Its log; empty for a stream.
+    /// Log; empty for a stream.
     pub log: PathBuf,
-    /// The file of its shared memory.
+    /// File of its shared memory.
     pub memory: PathBuf,
-    /// Events that found no buffer, or gave way to newer ones, so far.
+    /// Events lost for lack of a buffer, or overwritten, so far.
     pub missed: u64,
-    /// Events whose bytes were cut, so far.
+    /// Events whose data was cut, so far.
     pub cut: u64,
 }
 
-/// Sessions of a channel among which one that was killed is looked for.
+/// Maximum number of older sessions searched for one that was killed.
 const MAX_LEFT: u64 = 64;
 
-/// What a session's process is asked for.
+/// Command to a session's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
     On = 1,
@@ -193,24 +193,25 @@ impl Command {
     }
 }
 
-/// Begins a session in a process of its own, and gives its channel once hooks are recorded (or not, with `-d`).
+/// Starts a session in a separate process. Returns its channel when hooks record (or, with `-d`, when they could be
+/// turned on).
 ///
 /// # Errors
-/// The channel has a session, or the log or the shared memory cannot be made.
+/// The channel has a session, or the log or the shared memory cannot be created.
 pub fn start(task: &Task) -> Result<usize, Error> {
     map()?;
     let _only = lock()?;
     let channel = free_channel(task)?;
     let (mut answer, to_caller) = io::pipe().map_err(Error::Process)?;
     match sys::fork().map_err(Error::Process)? {
-        sys::Side::Child => {
-            // The session's process is nobody's child, so that no program finds one that it did not make.
+        sys::ForkSide::Child => {
+            // The session's process is detached, so that no program finds an unexpected child.
             match sys::fork() {
-                Ok(sys::Side::Child) => keeper::run_alone(task, channel, to_caller.as_fd()),
+                Ok(sys::ForkSide::Child) => daemon::run_alone(task, channel, to_caller.as_fd()),
                 _ => sys::exit_now(0),
             }
         }
-        sys::Side::Parent(child) => {
+        sys::ForkSide::Parent(child) => {
             drop(to_caller);
             sys::reap_child(child);
             let mut text = String::new();
@@ -220,7 +221,7 @@ pub fn start(task: &Task) -> Result<usize, Error> {
     }
 }
 
-/// What the session's process said of its start: `ok`, or which file failed, with the error's number.
+/// Parses the start reply of the session's process: `ok`, or the failed file and the error number.
 fn answer_of(text: &str, channel: usize) -> Result<usize, Error> {
     if text == "ok" {
         return Ok(channel);
@@ -236,7 +237,7 @@ fn answer_of(text: &str, channel: usize) -> Result<usize, Error> {
     })
 }
 
-/// The other side of [`answer_of`].
+/// Formats the reply that [`answer_of`] parses.
 fn answer_text(started: &Result<(), Error>) -> String {
     match started {
         Ok(()) => "ok".to_owned(),
@@ -254,7 +255,7 @@ pub fn on(channel: usize) -> Result<(), Error> {
     ask(channel, Command::On)
 }
 
-/// Turns a channel's hooks off; its session goes on.
+/// Turns a channel's hooks off; the session continues.
 ///
 /// # Errors
 /// The channel has no living session.
@@ -262,11 +263,11 @@ pub fn off(channel: usize) -> Result<(), Error> {
     ask(channel, Command::Off)
 }
 
-/// Ends a session, and waits until its log is complete. `discard` drops what is still in the buffers.
+/// Stops a session and waits until its log is complete. `discard` drops the events still in buffers.
 ///
 /// # Errors
-/// The channel has no living session, or the log could not be completed: then what is in the buffers is left for
-/// [`recover`].
+/// The channel has no living session, or the log could not be completed; then the events in buffers can be recovered
+/// with [`recover`].
 pub fn stop(channel: usize, discard: bool) -> Result<(), Error> {
     ask(channel, if discard { Command::Discard } else { Command::Stop })
 }
@@ -274,12 +275,12 @@ pub fn stop(channel: usize, discard: bool) -> Result<(), Error> {
 /// All sessions, living and killed.
 ///
 /// # Errors
-/// The folder of shared memory cannot be used.
+/// The directory of shared memory cannot be used.
 pub fn sessions() -> Result<Vec<Status>, Error> {
     map()?;
     let _only = lock()?;
     let status = |channel| {
-        let Found { pool, path, is_alive, .. } = find_any(channel)?;
+        let SessionMemory { pool, path, is_alive, .. } = find_any(channel)?;
         let header = pool.header();
         let status = Status {
             channel,
@@ -297,18 +298,18 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
     Ok((0..ALL_CHANNELS).filter_map(status).collect())
 }
 
-/// Makes a log of the events that a killed session left in shared memory, to `path`: a sequential stream for AIX, a .kev log
-/// for QNX. What the session's own log holds already is not in it. The memory is given back unless `keep` says otherwise.
+/// Writes the events that a killed session left in shared memory to `path`: a sequential stream for AIX, a .kev log for
+/// QNX. Events that are already in the session's log are left out. The memory is freed unless `keep` is set.
 ///
 /// # Errors
-/// The channel has no session, or one that lives, or `path` cannot be written.
+/// The channel has no session, or a living one, or `path` cannot be written.
 pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
     map()?;
     let _only = lock()?;
     let found = find_any(channel).ok_or_else(|| absent(channel))?;
     let pid = found.pool.header().owner.load(Ordering::Relaxed);
     let recovered =
-        if found.is_alive { Err(Error::Active { channel, pid }) } else { keeper::recover(&found.pool, channel, path) };
+        if found.is_alive { Err(Error::Active { channel, pid }) } else { daemon::recover(&found.pool, channel, path) };
     release(found.pool);
     if recovered.is_ok() && !keep {
         control::set_on(channel, false);
@@ -327,7 +328,7 @@ fn map() -> Result<(), Error> {
     control::map().map_err(|source| Error::Memory { path: control::folder(), source })
 }
 
-/// Keeps others from beginning, telling and ending sessions at the same time; until it is dropped.
+/// Locks the directory, so that no other process starts, controls or stops sessions until the lock is dropped.
 fn lock() -> Result<File, Error> {
     let path = folder().join("lock");
     let memory = |source| Error::Memory { path: path.clone(), source };
@@ -344,44 +345,44 @@ fn session_file(channel: usize, session: u64) -> PathBuf {
     folder().join(control::session_name(channel, session))
 }
 
-/// A session's memory, of any process.
-struct Found {
-    pool: Pool,
+/// Memory of a session of any process.
+struct SessionMemory {
+    pool: BufferPool,
     file: File,
     path: PathBuf,
     is_alive: bool,
 }
 
-/// The last session of a channel, where it is there.
-fn find(channel: usize) -> Option<Found> {
+/// Last session of a channel, if its memory exists.
+fn find(channel: usize) -> Option<SessionMemory> {
     open(channel, control::session_of(channel))
 }
 
-/// The same, or else what a session before it left that was killed.
-fn find_any(channel: usize) -> Option<Found> {
+/// Last session of a channel, or else an older one that was killed.
+fn find_any(channel: usize) -> Option<SessionMemory> {
     let last = control::session_of(channel);
     (last.saturating_sub(MAX_LEFT)..=last).rev().find_map(|session| open(channel, session))
 }
 
-fn open(channel: usize, session: u64) -> Option<Found> {
+fn open(channel: usize, session: u64) -> Option<SessionMemory> {
     let path = session_file(channel, session);
     let file = File::options().read(true).write(true).open(&path).ok().filter(|_| session != 0)?;
     let is_alive = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
-    let pool = Pool::open(file.as_fd(), file.metadata().ok()?.len())?;
-    Some(Found { pool, file, path, is_alive })
+    let pool = BufferPool::open(file.as_fd(), file.metadata().ok()?.len())?;
+    Some(SessionMemory { pool, file, path, is_alive })
 }
 
-/// Why a channel's session is not among [`sessions`].
+/// Error for a channel whose session is not among [`sessions`].
 pub fn absent(channel: usize) -> Error {
     if overwritten(channel).is_some() { Error::Overwritten { channel } } else { Error::NotActive { channel } }
 }
 
-/// The memory of a channel's last session, if it is there and its header was overwritten; and true if the session lives.
+/// Memory of a channel's last session, if its header was overwritten; true if the session lives.
 fn overwritten(channel: usize) -> Option<(File, PathBuf, bool)> {
     let session = control::session_of(channel);
     let path = session_file(channel, session);
     let file = File::options().read(true).write(true).open(&path).ok().filter(|_| session != 0)?;
-    if let Some(pool) = Pool::open(file.as_fd(), file.metadata().ok()?.len()) {
+    if let Some(pool) = BufferPool::open(file.as_fd(), file.metadata().ok()?.len()) {
         release(pool);
         return None;
     }
@@ -390,15 +391,15 @@ fn overwritten(channel: usize) -> Option<(File, PathBuf, bool)> {
 }
 
 #[expect(unsafe_code, reason = "ends a mapping")]
-fn release(pool: Pool) {
-    // SAFETY: the caller mapped it, and gives it away.
+fn release(pool: BufferPool) {
+    // SAFETY: the caller mapped it, and does not use it again.
     unsafe { pool.unmap() };
 }
 
-/// The channel that a task may have.
+/// Free channel for a task.
 fn free_channel(task: &Task) -> Result<usize, Error> {
-    // The process of a channel's living session.
-    let keeper_of = |channel| {
+    // Process of a channel's living session.
+    let owner_of = |channel| {
         let found = find(channel)?;
         let pid = found.pool.header().owner.load(Ordering::Relaxed);
         release(found.pool);
@@ -408,7 +409,7 @@ fn free_channel(task: &Task) -> Result<usize, Error> {
     let channel = match task {
         Task::Kev(_) => QNX,
         Task::Aix(options) if options.generic => {
-            let is_free = |channel: &usize| keeper_of(*channel).is_none() && !is_overwritten(*channel);
+            let is_free = |channel: &usize| owner_of(*channel).is_none() && !is_overwritten(*channel);
             return (1..CHANNELS).find(is_free).ok_or(Error::NoFreeChannel);
         }
         Task::Aix(_) => 0,
@@ -416,10 +417,10 @@ fn free_channel(task: &Task) -> Result<usize, Error> {
     if is_overwritten(channel) {
         return Err(Error::Overwritten { channel });
     }
-    keeper_of(channel).map_or(Ok(channel), |pid| Err(Error::Active { channel, pid }))
+    owner_of(channel).map_or(Ok(channel), |pid| Err(Error::Active { channel, pid }))
 }
 
-/// Has a session's process do something, and waits until it is done.
+/// Sends a command to a session's process and waits for the reply.
 fn ask(channel: usize, command: Command) -> Result<(), Error> {
     if channel >= ALL_CHANNELS {
         return Err(Error::NoChannel { channel });
@@ -438,7 +439,7 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
     } else {
         header.command.store(command as u32, Ordering::Relaxed);
         let asked = header.asked.fetch_add(1, Ordering::Release).wrapping_add(1);
-        lane::ring(&header.bell);
+        thread_writer::wake_session(&header.wake_up);
         loop {
             let answered = header.answered.load(Ordering::Acquire);
             if answered == asked {
@@ -461,10 +462,10 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
     answer
 }
 
-/// Makes the memory of a channel's next session, and announces it. Its file is locked as long as it is open.
-fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(Pool, File, PathBuf), Error> {
+/// Creates and announces the memory of a channel's next session. Its file is locked as long as it is open.
+fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(BufferPool, File, PathBuf), Error> {
     let last = control::session_of(channel);
-    // Of what killed sessions left, the last is kept.
+    // Only the last killed session is kept.
     let left = find_any(channel).inspect(|found| release(found.pool)).map(|found| found.path);
     for old in last.saturating_sub(MAX_LEFT)..=last {
         let path = session_file(channel, old);
@@ -478,7 +479,7 @@ fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(Po
     let memory = |source| Error::Memory { path: path.clone(), source };
     let file = control::open_own(&path).map_err(memory)?;
     file.lock().map_err(memory)?;
-    let pool = Pool::create(file.as_fd(), shape_of(task)).map_err(|source| {
+    let pool = BufferPool::create(file.as_fd(), shape_of(task)).map_err(|source| {
         let _ = fs::remove_file(&path);
         memory(source)
     })?;
@@ -491,16 +492,16 @@ fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(Po
     Ok((pool, file, path))
 }
 
-fn shape_of(task: &Task) -> Shape {
+fn shape_of(task: &Task) -> PoolSize {
     match task {
-        // A 32-bit kernel's events are half as long as they lie in the buffers.
+        // Events of a 32-bit kernel take half the space that they take in the buffers.
         Task::Aix(options) => {
             let factor = if options.trace == Width::W32 { 2 } else { 1 };
             let buffers = if options.mode == Mode::Alternate { 2 } else { 1 };
-            Shape::of(options.buffer_size.saturating_mul(factor * buffers))
+            PoolSize::of(options.buffer_size.saturating_mul(factor * buffers))
         }
         Task::Kev(logger) => {
-            Shape::of((32 << 14).max(u64::from(if logger.ring { logger.buffers } else { 0 }) * (32 << 10)))
+            PoolSize::of((32 << 14).max(u64::from(if logger.ring { logger.buffers } else { 0 }) * (32 << 10)))
         }
     }
 }
@@ -526,8 +527,8 @@ fn flags_of(task: &Task, clock: crate::clock::Clock) -> u32 {
     flags
 }
 
-/// Sets a bit for each id that is recorded. The id of an event of QNX is its class and number, as in a slot's header.
-fn fill_filter(pool: &Pool, task: &Task) {
+/// Sets a bit for each recorded id. The id of a QNX event is its class and number, as in a slot's header.
+fn fill_filter(pool: &BufferPool, task: &Task) {
     let is_recorded = |id: u16| match task {
         Task::Aix(options) => options.hooks.contains(id),
         Task::Kev(logger) => !logger.except.iter().any(|events| events.contains((id >> 10) as u8, id & 1023)),
@@ -538,18 +539,18 @@ fn fill_filter(pool: &Pool, task: &Task) {
     }
 }
 
-/// Where a task's events go: a file, or standard output.
+/// Destination of a task's events: a file, or `None` for standard output.
 fn target_of(task: &Task) -> Option<PathBuf> {
     let (output, system) = match task {
-        Task::Aix(options) => (&options.output, crate::place::AIX_LOG),
-        Task::Kev(logger) => (&logger.output, crate::place::QNX_LOG),
+        Task::Aix(options) => (&options.output, crate::paths::AIX_LOG),
+        Task::Kev(logger) => (&logger.output, crate::paths::QNX_LOG),
     };
     match output {
         Output::Stdout => None,
         Output::File(path) => Some(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
         Output::Default => {
-            let path = crate::place::to_write(system);
-            // Where it cannot be made, the log cannot either, and that is told.
+            let path = crate::paths::to_write(system);
+            // If this fails, creating the log fails too, and that error is reported.
             let _ = path.parent().map(fs::create_dir_all);
             Some(path)
         }

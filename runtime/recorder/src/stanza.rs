@@ -1,22 +1,22 @@
-//! Stanzas that the compiler puts together for [`hook!`](crate::hook!).
+//! Builds the stanza of a [`hook!`](crate::hook!) at compile time.
 
-/// The most bytes of a stanza.
+/// Maximum bytes of a stanza.
 const MAX: usize = 2048;
 
-/// An argument of a hook.
+/// Argument of a hook.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name.
+    /// Name of the argument.
     pub name: &'static str,
-    /// What is printed for it, by its author.
+    /// Text from the author that prints it.
     pub text: Option<&'static str>,
-    /// The code that prints it by its type.
+    /// Format code for its type.
     pub code: &'static str,
-    /// Whether it is bytes.
+    /// True if it is bytes.
     pub is_bytes: bool,
 }
 
-/// A text that is put together at compile time.
+/// Text built at compile time.
 #[derive(Debug)]
 pub struct Text {
     bytes: [u8; MAX],
@@ -28,7 +28,7 @@ impl Text {
         Self { bytes: [0; MAX], len: 0 }
     }
 
-    /// The text.
+    /// The text as a string.
     pub const fn as_str(&self) -> &str {
         match str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
@@ -48,7 +48,7 @@ impl Text {
         self
     }
 
-    /// A blank and a string; nothing for an empty one.
+    /// Appends a blank and a string; nothing for an empty string.
     const fn string(self, text: &str) -> Self {
         if text.is_empty() { self } else { self.push(" ").quoted(text) }
     }
@@ -58,7 +58,7 @@ impl Text {
         self.push("\"").push(text).push("\"")
     }
 
-    /// Pushes hexadecimal digits.
+    /// Appends hexadecimal digits.
     const fn hex(mut self, number: u16, n_digits: u32) -> Self {
         let mut left = n_digits;
         while left > 0 {
@@ -69,7 +69,7 @@ impl Text {
         self
     }
 
-    /// A field's text with its value in it.
+    /// Appends a field's text with its value inserted.
     const fn field(self, field: &Field, number: usize) -> Self {
         let Some(text) = field.text else {
             return self.push(" \"").push(field.name).push("=\"").value(field, number, field.code);
@@ -93,13 +93,13 @@ impl Text {
     }
 }
 
-/// The 16-bit id that a number stands for: `0x010` is `0100`.
+/// Converts a hook number to its 16-bit id: `0x010` becomes `0100`.
 pub const fn id(number: u16) -> u16 {
     assert!(number >= 0x010, "ids below 010 are reserved");
     if number < 0x1000 { number << 4 } else { number }
 }
 
-/// The stanza of a hook.
+/// Builds the stanza of a hook.
 pub const fn stanza(id: u16, level: &str, label: &str, fields: &[Field], descriptor: Option<&str>) -> Text {
     check(fields);
     let n_digits = if id < 0x1000 { 3 } else { 4 };
@@ -137,7 +137,7 @@ const fn find(text: &str, byte: u8) -> Option<usize> {
     None
 }
 
-/// The length of the format code that a text begins with: a letter and a size.
+/// Length of the format code at the start of a text: a letter and a size.
 const fn code_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     assert!(!bytes.is_empty(), "behind `%` stands a format code, such as `%U4`");

@@ -1,14 +1,14 @@
-//! The functions of a traced program, and where they lie in its memory (`trace -n`).
+//! Functions of a traced program and their addresses (`trace -n`).
 
 use object::read::{ReadCache, ReadRef};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::fs::{self, File};
 
-/// Functions of one program that a log names.
+/// Maximum number of functions of one program in a log.
 const MAX_SYMBOLS: usize = 1 << 14;
 
-/// Addresses and names of the functions in a process's own program, in the order of its symbol table. Empty where the process
-/// has gone, or its program has no symbols.
+/// Addresses and names of the functions of a process's program, in the order of its symbol table. Empty if the process
+/// has ended, or if its program has no symbols.
 pub(crate) fn of_process(pid: u32) -> Vec<(u64, Vec<u8>)> {
     let exe = format!("/proc/{pid}/exe");
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn of_process(pid: u32) -> Vec<(u64, Vec<u8>)> {
     }
 }
 
-/// Where the beginning of a file is mapped: a line is `start-end rights offset device inode path`.
+/// Address at which the start of a file is mapped. A line has the form `start-end rights offset device inode path`.
 fn start_of(maps: &str, path: &str) -> Option<u64> {
     maps.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -31,7 +31,7 @@ fn start_of(maps: &str, path: &str) -> Option<u64> {
 
 fn of_program<'d>(data: impl ReadRef<'d>, start: u64) -> Vec<(u64, Vec<u8>)> {
     let Ok(program) = object::File::parse(data) else { return Vec::new() };
-    // Programs that may lie anywhere begin at 0.
+    // Position-independent programs begin at 0.
     let lowest = program.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let moved = start.wrapping_sub(lowest & !0xFFF);
     let function = |symbol: object::Symbol<'d, '_, _>| {

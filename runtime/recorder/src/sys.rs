@@ -1,6 +1,6 @@
-//! The system calls of a recorder, as safe functions.
+//! Safe wrappers for the recorder's system calls.
 //!
-//! None of them allocates, so that all may be called from a hook in a signal handler.
+//! None of them allocates, so that hooks in signal handlers can call them.
 
 #![expect(unsafe_code, reason = "the C library's functions are foreign ones")]
 
@@ -10,52 +10,52 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// The number of the error that the last failed call left.
+/// Error number of the last failed call.
 pub fn errno() -> i32 {
-    // SAFETY: the C library hands out a valid pointer to the thread's own `errno`.
+    // SAFETY: the C library returns a valid pointer to the thread's own `errno`.
     unsafe { *libc::__errno_location() }
 }
 
 /// Sets the thread's `errno`.
 pub fn set_errno(value: i32) {
-    // SAFETY: as in `errno`.
+    // SAFETY: the C library returns a valid pointer to the thread's own `errno`.
     unsafe { *libc::__errno_location() = value }
 }
 
-/// The process id.
+/// Process id.
 pub fn pid() -> u32 {
     std::process::id()
 }
 
-/// The parent's process id.
+/// Process id of the parent.
 pub fn parent() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// The thread id of the calling thread.
+/// Id of the calling thread.
 pub fn tid() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no arguments and cannot fail.
     unsafe { libc::gettid() as u32 }
 }
 
-/// The user whose rights the process has.
+/// Effective user id.
 pub fn user() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no arguments and cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The CPU on which the caller runs.
+/// CPU of the calling thread.
 pub fn cpu() -> u16 {
-    // SAFETY: takes nothing; -1 where the kernel does not tell.
+    // SAFETY: takes no arguments; returns -1 if the kernel does not know.
     unsafe { libc::sched_getcpu() }.max(0) as u16
 }
 
-/// Keeps signal handlers off the calling thread until it is dropped. Signals that come meanwhile are handled then.
+/// Blocks signals for the calling thread until dropped. Signals that arrive meanwhile are delivered then.
 pub struct BlockedSignals(libc::sigset_t);
 
 impl BlockedSignals {
     pub fn new() -> Self {
-        // SAFETY: all bytes 0 are a valid set, and both sets are valid for writing.
+        // SAFETY: an all-zero set is valid, and both sets are valid for writes.
         unsafe {
             let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
             libc::sigfillset(&raw mut all);
@@ -67,15 +67,15 @@ impl BlockedSignals {
 
 impl Drop for BlockedSignals {
     fn drop(&mut self) {
-        // SAFETY: the set is the one that held before.
+        // SAFETY: the set was returned by the call that blocked the signals.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }
 
-/// Nanoseconds of a clock of the C library.
+/// Reads a clock of the C library, in nanoseconds.
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing.
+    // SAFETY: `time` is valid for writes.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -85,81 +85,79 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Whether a thread of a process is there; a process that may not be asked counts as there.
+/// True if a thread of a process exists. A process that may not be signalled counts as existing.
 pub fn is_alive(pid: u32, tid: u32) -> bool {
-    // SAFETY: signal 0 is not sent, it only asks.
+    // SAFETY: signal 0 is not sent; the call only checks the target.
     let answer = unsafe { libc::syscall(libc::SYS_tgkill, pid as i32, tid as i32, 0) };
     answer == 0 || errno() != libc::ESRCH
 }
 
 /// Sends a signal to a process.
 pub fn signal(pid: u32, signal: libc::c_int) -> std::io::Result<()> {
-    // SAFETY: takes numbers alone.
+    // SAFETY: takes only numbers.
     let sent = unsafe { libc::kill(pid as libc::pid_t, signal) };
     if sent == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Maps a whole file of at least `len` bytes for reading and writing, shared with all that map it.
+/// Maps a file of at least `len` bytes for reading and writing, shared with all other mappings of it.
 pub fn map_shared(file: BorrowedFd<'_>, len: usize) -> Option<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
+    // SAFETY: a new mapping at an address chosen by the kernel touches no existing memory.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }
 
-/// Maps a file over memory that is there.
+/// Maps a file over existing memory.
 ///
 /// # Safety
-/// `at` is the start of `len` bytes, a multiple of the page size at a page's start, that nothing but atomics lives in, for
-/// which any value is a valid one.
+/// `at` is page-aligned and starts `len` bytes, a multiple of the page size, that contain only atomics, for which any
+/// value is valid.
 pub unsafe fn map_over(at: *mut u8, file: BorrowedFd<'_>, len: usize) -> bool {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-    // SAFETY: by the caller's promise the memory may change to any other bytes.
+    // SAFETY: by the caller's promise, the memory may change to any bytes.
     let base = unsafe { libc::mmap(at.cast(), len, protection, flags, file.as_raw_fd(), 0) };
     base != libc::MAP_FAILED
 }
 
-/// How memory is made ready.
+/// Kind of preparation for [`make_ready`].
 #[derive(Clone, Copy)]
 pub enum Ready {
-    /// It is there already, and takes its place in this process.
+    /// The memory exists and is mapped into this process.
     Mapped = 22,
-    /// It is made and cleared.
+    /// The memory is allocated and cleared.
     Made = 23,
 }
 
-/// Makes a part of a mapping ready, so that writing to it is not held up page by page. Where the kernel cannot do that,
-/// nothing happens.
+/// Prefaults part of a mapping, so that writes cause no page faults. Does nothing if the kernel does not support it.
 pub fn make_ready(at: *mut u8, len: usize, how: Ready) {
-    // SAFETY: the call (MADV_POPULATE_READ or MADV_POPULATE_WRITE) changes no bytes, and fails for an address that is not
-    // mapped.
+    // SAFETY: MADV_POPULATE_READ and MADV_POPULATE_WRITE change no bytes, and fail for unmapped addresses.
     unsafe { libc::madvise(at.cast(), len, how as libc::c_int) };
 }
 
 /// Ends a mapping.
 ///
 /// # Safety
-/// The mapping is one of [`map_shared`] with that length, and nothing refers to it any more.
+/// The mapping came from [`map_shared`] with this length, and nothing refers to it any more.
 pub unsafe fn unmap(base: NonNull<u8>, len: usize) {
     // SAFETY: by the caller's promise.
     unsafe { libc::munmap(base.as_ptr().cast(), len) };
 }
 
-/// Gives a file its length with all its memory, so that no later access fails for want of it.
+/// Allocates all memory of a file, so that no later access fails for lack of it.
 pub fn reserve(file: BorrowedFd<'_>, len: usize) -> std::io::Result<()> {
-    // SAFETY: takes numbers alone.
+    // SAFETY: takes only numbers.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, len as libc::off_t) } {
         0 => Ok(()),
         error => Err(std::io::Error::from_raw_os_error(error)),
     }
 }
 
-/// An open file that is closed at the end; opened without allocation.
+/// Open file that is closed on drop; opened without allocation.
 pub struct Opened(libc::c_int);
 
 impl Opened {
-    /// Opens an existing regular file of the user's own for reading and writing.
+    /// Opens an existing regular file that belongs to the user, for reading and writing.
     pub fn own(path: &CStr) -> Option<(Self, u64)> {
         let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: `path` ends with a NUL.
@@ -168,9 +166,9 @@ impl Opened {
             return None;
         }
         let opened = Opened(fd);
-        // SAFETY: all bytes 0 are a valid `stat`.
+        // SAFETY: an all-zero `stat` is valid.
         let mut about: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `about` is valid for writing, and `fd` is open.
+        // SAFETY: `about` is valid for writes, and `fd` is open.
         if unsafe { libc::fstat(fd, &raw mut about) } != 0 {
             return None;
         }
@@ -178,7 +176,7 @@ impl Opened {
         is_own.then_some((opened, about.st_size as u64))
     }
 
-    /// The file.
+    /// The file descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: it is open as long as `self` lives.
         unsafe { BorrowedFd::borrow_raw(self.0) }
@@ -187,74 +185,75 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is this value's own.
+        // SAFETY: the descriptor belongs to this value.
         unsafe { libc::close(self.0) };
     }
 }
 
-/// Sleeps until another thread or process calls [`wake`], at once where `word` is not `seen`, at most as long as told.
+/// Sleeps until another thread or process calls [`wake`], or for at most `at_most`. Returns at once if `word` differs
+/// from `seen`.
 pub fn wait(word: &AtomicU32, seen: u32, at_most: Duration) {
     let timeout = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: i64::from(at_most.subsec_nanos()) };
-    // SAFETY: `word` is a valid aligned word, `timeout` is valid for reading; the kernel keeps neither.
+    // SAFETY: `word` is a valid aligned word and `timeout` is valid for reads; the kernel keeps neither.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const timeout) };
 }
 
-/// Wakes all that wait for a word.
+/// Wakes all threads that wait for a word.
 pub fn wake(word: &AtomicU32) {
     // SAFETY: `word` is a valid aligned word.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
-/// Reads where a link leads into `path`, and gives the number of bytes.
+/// Reads the target of a link into `path`, and returns its length.
 pub fn read_link(link: &CStr, path: &mut [u8]) -> usize {
-    // SAFETY: `link` ends with a NUL, and `path` is valid for writing its length.
+    // SAFETY: `link` ends with a NUL, and `path` is valid for writes of its length.
     let n = unsafe { libc::readlink(link.as_ptr(), path.as_mut_ptr().cast(), path.len()) };
     usize::try_from(n).unwrap_or(0)
 }
 
-/// Has `child` called in the child of each `fork`.
+/// Registers a function that runs in the child of each `fork`.
 pub fn at_fork_in_child(child: extern "C" fn()) {
-    // SAFETY: `child` is a function for the whole run of the program.
+    // SAFETY: `child` is valid for the whole run of the program.
     unsafe { libc::pthread_atfork(None, None, Some(child)) };
 }
 
-/// What [`fork`] is in the two processes that come out of it.
-pub enum Side {
-    /// The one that called, with the other's id.
+/// Result of [`fork`] in each of the two processes.
+pub enum ForkSide {
+    /// The calling process, with the child's id.
     Parent(u32),
-    /// The new one.
+    /// The child.
     Child,
 }
 
-/// Makes a second process. The new one has one thread, the caller's.
-pub fn fork() -> std::io::Result<Side> {
-    // SAFETY: the C library's fork keeps its own state, memory allocation included, fit for the child.
+/// Creates a child process, which has only the calling thread.
+pub fn fork() -> std::io::Result<ForkSide> {
+    // SAFETY: the C library's fork keeps its own state, including the allocator, usable in the child.
     match unsafe { libc::fork() } {
-        0 => Ok(Side::Child),
-        pid if pid > 0 => Ok(Side::Parent(pid as u32)),
+        0 => Ok(ForkSide::Child),
+        pid if pid > 0 => Ok(ForkSide::Parent(pid as u32)),
         _ => Err(std::io::Error::last_os_error()),
     }
 }
 
-/// Waits for a child's end.
+/// Waits for a child to end.
 pub fn reap_child(pid: u32) {
     let mut status = 0;
-    // SAFETY: `status` is valid for writing.
+    // SAFETY: `status` is valid for writes.
     while unsafe { libc::waitpid(pid as i32, &raw mut status, 0) } < 0 && errno() == libc::EINTR {}
 }
 
-/// Ends the process at once: what its program wanted to be done at its end is not.
+/// Ends the process at once, without running exit handlers.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// Makes the process one of its own: no terminal, no signals but those that end it, no open files but standard output,
-/// where it is to be kept, and `kept`, which is given its new number.
+/// Detaches the process: no terminal, no signals except those that end it, and no open files except `kept` (renumbered;
+/// the new descriptor is returned) and standard output if `keeps_output`.
 pub fn stand_alone(kept: BorrowedFd<'_>, keeps_output: bool) -> std::os::fd::OwnedFd {
     use std::os::fd::{FromRawFd, OwnedFd};
-    // SAFETY: all of these take numbers, or strings that end with a NUL; the descriptors that are closed belong to a
-    // program that this process does not run any more.
+    // SAFETY: these calls take numbers, or strings that end with a NUL. The closed descriptors belong to a program that
+    // this process no longer runs.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, c"trace".as_ptr());
@@ -284,11 +283,12 @@ extern "C" fn end(_: libc::c_int) {
     ENDING.store(true, std::sync::atomic::Ordering::Release);
 }
 
-/// Has the signals that ask a process to end noted instead.
+/// Makes the signals that ask a process to end set a flag instead.
 pub fn note_ending_signals() {
     ENDING.store(false, std::sync::atomic::Ordering::Release);
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler stores to an atomic and does nothing else. Without SA_RESTART, waits end when it came.
+        // SAFETY: the handler only stores to an atomic. Without SA_RESTART, blocking calls return when the signal
+        // arrives.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = end as extern "C" fn(libc::c_int) as usize;
@@ -297,7 +297,7 @@ pub fn note_ending_signals() {
     }
 }
 
-/// Whether a signal asked the process to end since [`note_ending_signals`].
+/// True if such a signal has arrived since [`note_ending_signals`].
 pub fn is_ending() -> bool {
     ENDING.load(std::sync::atomic::Ordering::Acquire)
 }

@@ -1,4 +1,4 @@
-//! The rules of `trace`'s flags: what they become, and each message with its number.
+//! Rules of `trace`'s flags: resulting options, and each message with its number.
 
 use tfbc_recorder::flags::{Flags, MAX_BUFFER, MIN_BUFFER, Notice, Program, REFUSED, words};
 use tfbc_recorder::options::{Hooks, Mode, Options, Output};
@@ -49,9 +49,9 @@ fn what_is_no_flag_is_named() {
         ("-aq", "`-q`"),
         ("--frob", "`--frob`"),
         ("--bitsy", "`--bitsy`"),
-        ("-o", "-o: a value is missing"),
-        ("-j", "-j: a value is missing"),
-        ("--bits", "--bits: a value is missing"),
+        ("-o", "-o: the value is missing"),
+        ("-j", "-j: the value is missing"),
+        ("--bits", "--bits: the value is missing"),
         ("--bits 31", "`31`"),
         ("file", "`file`"),
         ("-a -- file", "`file`"),
@@ -62,7 +62,7 @@ fn what_is_no_flag_is_named() {
         assert_eq!(error.number, 900, "{text}");
         assert!(error.text.contains(named), "{text}: {error}");
     }
-    assert!(words("-m 'no end").unwrap_err().text.contains("' has no end"));
+    assert!(words("-m 'no end").unwrap_err().text.contains("is not closed"));
     assert_eq!(words("a\\").unwrap(), ["a"]);
     assert_eq!(words("  '' \"\"x ").unwrap(), ["", "x"]);
 }
@@ -103,7 +103,7 @@ fn sizes_fit_each_other() {
     assert_eq!(sizes("-L 200000 -T 100000"), (200_000, 100_000, Mode::Alternate));
     assert_eq!(sizes("-f -L 100000 -T 100000"), (100_000, 100_000, Mode::Single));
     assert_eq!(sizes("-l -L 100000 -T 100000"), (100_000, 100_000, Mode::Circular));
-    // One size alone takes the other one along.
+    // If only one size is given, the other is adjusted.
     assert_eq!(sizes("-T 10000000"), (20_000_000, 10_000_000, Mode::Alternate));
     assert_eq!(sizes("-l -T 10000000"), (10_000_000, 10_000_000, Mode::Circular));
     assert_eq!(sizes("-L 100000"), (100_000, 50_000, Mode::Alternate));

@@ -1,15 +1,15 @@
-//! The corpus's files about event definitions.
+//! Corpus cases for event definitions.
 //!
-//! A case begins with comments that say what it shows, then come sections, each behind a `==== ` line:
+//! A case begins with comments that say what it shows. Sections follow, each after a `==== ` line:
 //!
-//! - `xml` a definition file, several in their order; `xml crlf` with the other line ends, `xml bom` with a byte order
-//!   mark.
-//! - `event CLASS ID` the data of one record in hex, with texts in quotes between; `wide` for a combine event, `big` for
-//!   a big-endian log.
-//! - `expect` one line for each event, written by hand from the specification: its text, or `(none)` for an event that
-//!   no datakey names; `marked` when every line is closed by `|`, so that blanks at its end show.
-//! - `diagnostics` the tags with errors, all of them, and those with warnings, at least these: `error 3:5`, or `error`
-//!   alone for one anywhere in the files; `diagnostics none` allows no warning either. An error outside of them fails.
+//! - `xml`: a definition file, in order. `xml crlf` has the other line ends, `xml bom` a byte order mark.
+//! - `event CLASS ID`: the data of one record in hex, mixed with quoted texts; `wide` for a combine record, `big` for a
+//!   big-endian log.
+//! - `expect`: one line per event, written by hand from the specification: its text, or `(none)` if no datakey names
+//!   the event. With `marked`, every line ends with `|`, so that trailing blanks are visible.
+//! - `diagnostics`: all tags with errors, and at least these tags with warnings: `error 3:5`, or `error` alone for one
+//!   anywhere in the files. `diagnostics none` allows no warnings either. Without this section, any error fails the
+//!   case.
 
 use std::path::Path;
 
@@ -19,22 +19,22 @@ use super::xml::Place;
 use super::{Definitions, Finding, Record, Severity};
 use crate::case::{bytes, number};
 
-/// One file of the corpus.
+/// One corpus file.
 #[derive(Debug, Clone, Default)]
 pub struct Case {
-    /// Its name without the ending.
+    /// File name without suffix.
     pub name: String,
-    /// What it shows.
+    /// Comments at the start of the case.
     pub comment: String,
     /// The definition files.
     pub files: Vec<Vec<u8>>,
     /// The records in order.
     pub events: Vec<CaseEvent>,
-    /// The text of each; `None` for one that no datakey names.
+    /// Expected text of each record; `None` if no datakey names it.
     pub expect: Vec<Option<Vec<u8>>>,
-    /// What is told about the files.
+    /// Expected diagnostics.
     pub diagnostics: Vec<(Severity, Option<Place>)>,
-    /// Whether nothing else may be told, not even a warning.
+    /// True if no other diagnostics are allowed, not even warnings.
     pub quiet: bool,
 }
 
@@ -67,10 +67,10 @@ impl CaseEvent {
 }
 
 impl Case {
-    /// Reads a file of the corpus.
+    /// Reads a corpus file.
     ///
     /// # Panics
-    /// When the file is not of the form that the module describes.
+    /// If the file does not have the form described at the top of the module.
     pub fn read(path: &Path) -> Case {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -107,7 +107,7 @@ impl Case {
         sources
     }
 
-    /// Says how the records' texts differ from those that the case asks for, by what shows one of them.
+    /// Compares the records' texts with those that the case expects. `show` formats one record.
     ///
     /// # Errors
     /// All differences.
@@ -127,8 +127,8 @@ impl Case {
         if differences.is_empty() { Ok(()) } else { Err(format!("{}: {differences}", self.name)) }
     }
 
-    /// Says how what is told about the files differs from what the case asks for. `found` has the places that each
-    /// finding may be said to be at.
+    /// Compares diagnostics with those that the case expects. Each element of `found` has the positions that are
+    /// acceptable for it.
     ///
     /// # Errors
     /// The first difference.
@@ -147,7 +147,7 @@ impl Case {
         }
     }
 
-    /// The same for the reference's findings.
+    /// Compares the reference's findings with those that the case expects.
     ///
     /// # Errors
     /// The first difference.

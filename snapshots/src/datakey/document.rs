@@ -1,44 +1,44 @@
-//! What the files say, with all that is refused in them.
+//! Reads event definitions from XML, and reports everything that is invalid in them.
 
 use super::format::{self, Field, Kind, label};
 use super::names;
 use super::number::{self, Literal};
 use super::xml::{Document, Element, Place};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It refuses something.
+    /// The element is refused.
     Error,
-    /// It does not.
+    /// The element stays in use.
     Warning,
 }
 
-/// Something to be told about a file.
+/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The file, from 0.
+    /// Index of the file.
     pub file: usize,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The tag that it is about.
+    /// Position of the tag.
     pub place: Place,
-    /// What it says.
+    /// Text of the problem.
     pub says: &'static str,
 }
 
 /// A datakey, or an event of an eventclass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its file, from 0.
+    /// Index of the file.
     pub file: usize,
-    /// Its tag.
+    /// Position of the tag.
     pub place: Place,
-    /// Whether it is refused.
+    /// True if it is refused.
     pub refused: bool,
-    /// The events that it names rightly: class and id, none twice.
+    /// Class and id of each valid event, without duplicates.
     pub events: Vec<(u8, u16)>,
-    /// Its fields; none when its format is bad.
+    /// Fields; empty if the format is invalid.
     pub fields: Vec<KeyField>,
     /// `offset`
     pub offset: u64,
@@ -46,61 +46,61 @@ pub struct Key {
     pub wide_offset: Option<u64>,
     /// `show_masked_value`
     pub show_masked_value: bool,
-    /// Its conditions, but for those on its own labels.
+    /// Conditions, except those on its own labels.
     pub conditions: Vec<Condition>,
 }
 
-/// A field with what belongs to it.
+/// A field with its bitmasks and enums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyField {
-    /// What the format says.
+    /// Field from the format.
     pub field: Field,
-    /// The values of its bitmasks.
+    /// Values of its bitmasks.
     pub masks: Vec<u64>,
-    /// Its enums but for defaults, in order.
+    /// Enums except defaults, in order.
     pub enums: Vec<Enum>,
-    /// Its first default.
+    /// First default.
     pub default: Option<String>,
 }
 
-/// An enum with a value or a mask.
+/// Enum with a value or a mask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enum {
-    /// Whether it has a mask.
+    /// True if it has a mask.
     pub is_mask: bool,
-    /// The value or mask.
+    /// Value or mask.
     pub literal: Literal,
-    /// What it shows.
+    /// Text to show.
     pub string: String,
 }
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The label that it is about.
+    /// Label that is tested.
     pub label: String,
     /// `value`
     pub value: Option<Literal>,
     /// `mask`
     pub mask: Option<Literal>,
-    /// Its tag.
+    /// Position of the tag.
     pub place: Place,
 }
 
-/// All that the files say.
+/// Contents of all files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// In the order of declaration.
+    /// In order of declaration.
     pub keys: Vec<Key>,
     /// In no particular order.
     pub findings: Vec<Finding>,
 }
 
-/// A reader of one file.
+/// Reader of one file.
 pub struct Reader<'c> {
-    /// The file, from 0.
+    /// Index of the file.
     pub file: usize,
-    /// Where its contents go.
+    /// Destination of the contents.
     pub contents: &'c mut Contents,
 }
 
@@ -109,12 +109,12 @@ impl Reader<'_> {
         self.contents.findings.push(Finding { file: self.file, severity: Severity::Warning, place, says });
     }
 
-    /// Tells an error.
+    /// Adds an error.
     pub fn error(&mut self, place: Place, says: &'static str) {
         self.contents.findings.push(Finding { file: self.file, severity: Severity::Error, place, says });
     }
 
-    /// Reads a document; `false` when it is none of event definitions.
+    /// Reads a document; false if it does not contain event definitions.
     pub fn document(&mut self, document: &Document) -> bool {
         if let Some(place) = document.doctype {
             self.warn(place, "DOCTYPE is ignored");
@@ -135,7 +135,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Warns about what an element does not know.
+    /// Warns about unknown attributes and children.
     fn look_around(&mut self, element: &Element, attributes: &[&str], children: &[&str]) {
         for (name, _) in &element.attributes {
             if !attributes.contains(&name.as_str()) {
@@ -152,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a number, warning about leading zeros; an error about what is none.
+    /// Reads a number. Leading zeros cause a warning, invalid text an error.
     fn number(&mut self, element: &Element, name: &str) -> Option<i128> {
         let read = number::number(element.attribute(name)?);
         let Some((value, zeros)) = read else {
@@ -165,7 +165,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    /// The same for a number behind which `!` may stand.
+    /// Reads a number that may have a `!`.
     fn literal(&mut self, element: &Element, name: &str) -> Option<Literal> {
         let Some((literal, zeros)) = Literal::read(element.attribute(name)?) else {
             self.error(element.place, "no number");
@@ -248,7 +248,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The fields of `format` or else `sformat`; none where that is bad.
+    /// Fields of `format` or `sformat`; empty if the format is invalid.
     fn fields(&mut self, element: &Element) -> Vec<KeyField> {
         let (text, arrays) = match (element.attribute("format"), element.attribute("sformat")) {
             (Some(text), _) => (text, false),
@@ -342,7 +342,7 @@ impl Reader<'_> {
         key.events.push(event);
     }
 
-    /// The label that an element is about.
+    /// Label that an element refers to.
     fn label(&mut self, element: &Element) -> Option<String> {
         let [name, key] = ["name", "key"].map(|attribute| element.attribute(attribute));
         if name.is_some() && key.is_some() {
@@ -351,7 +351,7 @@ impl Reader<'_> {
         name.or(key).map(label)
     }
 
-    /// The number field that a bitmask or an enum is about.
+    /// Number field that a bitmask or enum refers to.
     fn target<'k>(&mut self, element: &Element, key: &'k mut Key) -> Option<&'k mut KeyField> {
         let label = self.label(element);
         if key.fields.is_empty() {
@@ -455,7 +455,7 @@ impl Reader<'_> {
 }
 
 impl Enum {
-    /// Whether a later value is never asked for because of this enum.
+    /// True if a later value can never match because of this enum.
     fn takes(&self, later: Literal, size: u32) -> bool {
         let (Some(own), Some(other)) = (self.literal.pattern(size), later.pattern(size)) else { return false };
         !self.is_mask && !later.not && (own == other) != self.literal.not

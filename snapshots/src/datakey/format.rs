@@ -9,15 +9,15 @@ pub struct Field {
     pub label: String,
     /// Bytes of an item: 1, 2, 4 or 8.
     pub size: u32,
-    /// Whether decimal shows a sign.
+    /// True if decimal output has a sign.
     pub signed: bool,
-    /// What it reads.
+    /// Kind of data.
     pub kind: Kind,
     /// How a number is shown.
     pub show: Show,
 }
 
-/// What a field reads.
+/// Kind of data in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// One number.
@@ -48,10 +48,10 @@ pub fn label(text: &str) -> String {
     text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a format; with whether something in it needs a hint. `arrays` says whether counts above 1 are allowed.
+/// Reads a format; true if it needs a hint. `arrays` allows counts above 1.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the format is invalid.
 pub fn read(text: &str, arrays: bool) -> Result<(Vec<Field>, bool), &'static str> {
     let mut parts = text.split('%');
     if !trim(parts.next().unwrap_or_default()).is_empty() {

@@ -1,4 +1,4 @@
-//! The reference for event definitions: files in, the text of one record out, every rule written the naive way.
+//! Reference implementation of event definitions: formats one record, with every rule written in the simplest way.
 
 pub mod case;
 mod document;
@@ -24,13 +24,13 @@ use xml::{Element, Malformed};
 /// One record of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'r> {
-    /// The class of the record's header.
+    /// Class in the record's header.
     pub class: u8,
-    /// The event number.
+    /// Event number.
     pub id: u16,
-    /// Whether it is a combine event.
+    /// True for a combine record.
     pub wide: bool,
-    /// Whether its numbers are big-endian.
+    /// True if its numbers are big-endian.
     pub big_endian: bool,
     /// Its data.
     pub payload: &'r [u8],
@@ -41,17 +41,17 @@ pub struct Record<'r> {
 pub struct Definitions {
     keys: Vec<Key>,
     links: Links,
-    /// Everything that is told about the files.
+    /// All problems in the files.
     pub findings: Vec<Finding>,
     tags: Vec<Vec<Tag>>,
     refused: bool,
 }
 
-/// A start tag: its bytes and its place.
+/// Byte range and position of a start tag.
 type Tag = (std::ops::Range<usize>, xml::Place);
 
 impl Definitions {
-    /// Reads files, in the order in which they are given.
+    /// Reads files in order.
     pub fn read(files: &[impl AsRef<[u8]>]) -> Self {
         let mut contents = Contents::default();
         let mut tags = Vec::new();
@@ -71,7 +71,7 @@ impl Definitions {
             }
             tags.push(of_file);
         }
-        // No report is made without a whole file that it was asked to use.
+        // If a whole file is refused, nothing is formatted.
         if refused {
             contents.keys.clear();
         }
@@ -79,17 +79,17 @@ impl Definitions {
         Definitions { keys: contents.keys, links, findings: contents.findings, tags, refused }
     }
 
-    /// The datakeys and eventclass entries in the order of declaration, refused ones too.
+    /// Datakeys and eventclass entries in order of declaration, including refused ones.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// Whether a whole file is refused, so that there is nothing to show by any.
+    /// True if a whole file is refused, so that no record can be formatted.
     pub fn refused_a_file(&self) -> bool {
         self.refused
     }
 
-    /// The events that some entry names that is not refused.
+    /// Events named by at least one valid entry.
     pub fn events(&self) -> Vec<(u8, u16)> {
         let all = self.keys.iter().filter(|key| !key.refused).flat_map(|key| key.events.iter().copied());
         let mut events: Vec<_> = all.collect();
@@ -98,19 +98,19 @@ impl Definitions {
         events
     }
 
-    /// Shows a record; nothing when no datakey names it, or all that do fail their conditions.
+    /// Formats a record; `None` if no datakey names it, or all conditions fail.
     pub fn show(&self, record: &Record) -> Option<Shown> {
         Sight::new(&self.keys, &self.links, record).show()
     }
 
-    /// The start tag of a file that holds a byte.
+    /// Start tag that contains a byte of a file.
     pub fn tag_at(&self, file: usize, byte: usize) -> Option<xml::Place> {
         self.tags.get(file)?.iter().find(|(tag, _)| tag.contains(&byte)).map(|(_, place)| *place)
     }
 }
 
-/// What the compiler tells about sources, in the form of [`case::Case::check_diagnostics`]: its severity, and the place
-/// where it shows with that of the start tag around it.
+/// Compiler diagnostics in the form of [`case::Case::check_diagnostics`]: severity, with the position of the problem
+/// and that of the start tag around it.
 pub fn told(
     definitions: &Definitions,
     sources: &Sources,

@@ -1,9 +1,9 @@
-//! The few symbolic names that the cases use.
+//! Symbolic names that the cases use.
 
 const CLASSES: [&str; 12] =
     ["EMPTY", "CONTROL", "KER_CALL", "INT", "PR_TH", "SYSTEM", "USER", "COMM", "QUIP", "SEC", "QVM", "PMU"];
 
-/// Some further names of classes.
+/// Additional class names.
 const MORE_CLASSES: [(&str, u8); 10] = [
     ("THREAD", 4),
     ("VTHREAD", 4),
@@ -17,7 +17,7 @@ const MORE_CLASSES: [(&str, u8); 10] = [
     ("CONTAINER", 5),
 ];
 
-/// Class, name and number of some events; kernel calls as they are entered.
+/// Class, name and number of some events; kernel calls have the number of their entry.
 const EVENTS: [(u8, &str, u16); 10] = [
     (1, "CONTROLTIME", 1),
     (1, "TIME", 1),
@@ -31,26 +31,26 @@ const EVENTS: [(u8, &str, u16); 10] = [
     (7, "COMM_RPULSE", 3),
 ];
 
-/// A name in upper case, without the beginning of QNX's constants.
+/// Name in upper case, without the prefix of QNX's constants.
 fn plain(name: &str) -> String {
     let name = name.to_uppercase();
     name.strip_prefix("_NTO_TRACE_").or(name.strip_prefix("__KER_")).unwrap_or(&name).to_owned()
 }
 
-/// The number of a class.
+/// Number of a class.
 pub fn class(name: &str) -> Option<u8> {
     let name = plain(name);
     let more = MORE_CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class);
     CLASSES.iter().position(|class| *class == name).map(|at| at as u8).or(more)
 }
 
-/// The name of a class, as reports show it.
+/// Name of a class in reports.
 pub fn class_name(class: u8) -> String {
     let shown = if class == 13 { 5 } else { class };
     CLASSES.get(usize::from(shown)).map_or_else(|| class.to_string(), |name| (*name).to_string())
 }
 
-/// The number of an event.
+/// Number of an event.
 pub fn event(class: u8, name: &str) -> Option<u16> {
     let (name, kind) = name.split_once(':').unwrap_or((name, "enter"));
     let more = match kind.to_lowercase().as_str() {

@@ -1,23 +1,23 @@
 //! Numbers of attributes.
 
-/// A number behind which `!` may stand.
+/// Number with an optional `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Literal {
-    /// Whether `!` stands before it.
+    /// True if there is a `!`.
     pub not: bool,
     /// The number.
     pub value: i128,
 }
 
 impl Literal {
-    /// Reads `[!] number`; with whether it has leading zeros.
+    /// Reads `[!] number`; true if it has leading zeros.
     pub fn read(text: &str) -> Option<(Literal, bool)> {
         let text = trim(text);
         let (not, digits) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         number(digits).map(|(value, zeros)| (Literal { not, value }, zeros))
     }
 
-    /// The bit pattern of a field's width; `None` for a number that such a field never holds.
+    /// Bit pattern in a field of `bytes` bytes; `None` if the number does not fit.
     pub fn pattern(self, bytes: u32) -> Option<u64> {
         let bits = 8 * bytes;
         let fits = -(1i128 << (bits - 1)) <= self.value && self.value < 1i128 << bits;
@@ -25,17 +25,18 @@ impl Literal {
     }
 }
 
-/// The ones of a width.
+/// Mask with all bits of a width set.
 pub fn mask(bytes: u32) -> u64 {
     u64::MAX >> (64 - 8 * bytes)
 }
 
-/// Without the white space around.
+/// Removes white space at both ends.
 pub fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
-/// Reads decimal or `0x` hex of 64 bits, with `-` and blanks around; with whether it is decimal with leading zeros.
+/// Reads a decimal or `0x` hex number of 64 bits, with an optional `-` and blanks around it. Returns true if it is
+/// decimal with leading zeros.
 pub fn number(text: &str) -> Option<(i128, bool)> {
     let text = trim(text);
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));

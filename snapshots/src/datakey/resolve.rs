@@ -1,29 +1,29 @@
-//! Which field a condition reads, for each event.
+//! Finds the field that each condition reads, for each event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Contents, Finding, Key, Severity};
 use super::format::Kind;
 
-/// An event: class and id.
+/// Class and id of an event.
 type Event = (u8, u16);
 
-/// A field: the key's index and the field's index in it.
+/// Index of a key, and index of a field in it.
 pub type FieldOf = (usize, usize);
 
-/// What each condition reads.
+/// Fields that the conditions read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Links {
-    /// By event, key and condition; a condition that is not here is ignored for that event.
+    /// By event, key and condition. A condition without an entry is ignored for that event.
     pub reads: BTreeMap<(Event, usize, usize), FieldOf>,
 }
 
-/// The keys that name an event, refused ones too.
+/// Indices of the keys that name an event, including refused ones.
 fn named(keys: &[Key], event: Event) -> Vec<usize> {
     (0..keys.len()).filter(|at| keys[*at].events.contains(&event)).collect()
 }
 
-/// Finds what all conditions read, and refuses what cannot be.
+/// Resolves all conditions, and refuses keys with invalid ones.
 pub fn resolve(contents: &mut Contents) -> Links {
     let mut links = Links::default();
     let mut told = BTreeSet::new();
@@ -50,7 +50,7 @@ pub fn resolve(contents: &mut Contents) -> Links {
                 if literals.any(|literal| literal.pattern(field.size).is_none()) {
                     told.insert((place, Severity::Warning, "never equal"));
                 }
-                // One mistake, one report: what is refused already stays quiet.
+                // A key that is already refused gets no second report.
                 if field.kind != Kind::Number && !key.refused {
                     told.insert((place, Severity::Error, "a condition on a string or an array"));
                     on_text.insert(at);
@@ -71,7 +71,7 @@ pub fn resolve(contents: &mut Contents) -> Links {
     links
 }
 
-/// The keys from which conditions lead back to themselves, for some event, over keys that are not refused.
+/// Keys whose conditions lead back to themselves for some event, through keys that are not refused.
 fn on_cycles(keys: &[Key], links: &Links) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for (start, key) in keys.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The text of one record.
+//! Formats one record.
 
 use super::Record;
 use super::document::{Condition, Key, KeyField};
@@ -7,33 +7,33 @@ use super::number::{Literal, mask};
 use super::resolve::Links;
 use super::xml::Place;
 
-/// How a record is shown.
+/// A formatted record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown {
     /// The text, without a line end.
     pub text: Vec<u8>,
-    /// Whether a field ran past the payload.
+    /// True if a field extends past the payload.
     pub truncated: bool,
-    /// The fields in order.
+    /// Fields in order.
     pub fields: Vec<ShownField>,
-    /// The files and places of the datakeys that are shown.
+    /// File and position of each datakey used.
     pub keys: Vec<(usize, Place)>,
 }
 
 /// One field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownField {
-    /// Its label.
+    /// Label of the field.
     pub label: String,
-    /// What it holds, after bitmasks.
+    /// Value after bitmasks.
     pub value: Value,
-    /// What stands behind `label:`.
+    /// Text after `label:`.
     pub text: Vec<u8>,
-    /// The strings of enums, or of the default, in it.
+    /// Matching enum strings, or the default.
     pub strings: Vec<Vec<u8>>,
 }
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// A number.
@@ -42,13 +42,12 @@ pub enum Value {
     Numbers(Vec<i128>),
     /// The bytes of a text.
     Text(Vec<u8>),
-    /// It runs past the payload.
+    /// Extends past the payload.
     Cut,
 }
 
 impl Value {
-    /// The value as the list of fields spells it: a decimal number, `[1, 2]`, a quote for a text, nothing for a field that
-    /// is cut.
+    /// Value as in the list of fields: a decimal number, `[1, 2]`, a quote for a text, nothing for a cut field.
     pub fn spelt(&self) -> String {
         match self {
             Value::Number(value) => value.to_string(),
@@ -59,7 +58,7 @@ impl Value {
     }
 }
 
-/// A record as the keys see it.
+/// A record with the keys that may format it.
 pub struct Sight<'s> {
     keys: &'s [Key],
     links: &'s Links,
@@ -67,7 +66,7 @@ pub struct Sight<'s> {
     event: (u8, u16),
 }
 
-/// A field read: its bits, with the array's items, or its bytes.
+/// Raw value of a field: bits, items of an array, or bytes.
 enum Read {
     Number(u64),
     Numbers(Vec<u64>),
@@ -76,13 +75,13 @@ enum Read {
 }
 
 impl<'s> Sight<'s> {
-    /// The sight of a record.
+    /// Pairs a record with the keys.
     pub fn new(keys: &'s [Key], links: &'s Links, record: &'s Record<'s>) -> Self {
         let class = if record.class == 13 { 5 } else { record.class };
         Sight { keys, links, record, event: (class, record.id) }
     }
 
-    /// What is shown of the record.
+    /// Formats the record.
     pub fn show(&self) -> Option<Shown> {
         let mut shown: Option<Shown> = None;
         for key in (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event)) {
@@ -108,7 +107,7 @@ impl<'s> Sight<'s> {
         shown
     }
 
-    /// Whether a key is good and its conditions hold.
+    /// True if a key is valid and its conditions are met.
     fn applies(&self, at: usize) -> bool {
         let key = &self.keys[at];
         let holds = |(number, condition): (usize, &Condition)| {
@@ -125,7 +124,7 @@ impl<'s> Sight<'s> {
         !key.refused && key.conditions.iter().enumerate().all(holds)
     }
 
-    /// Where a key begins to read.
+    /// Offset of a key's first field.
     fn offset(&self, key: &Key) -> u64 {
         if !self.record.wide {
             return key.offset;
@@ -137,7 +136,7 @@ impl<'s> Sight<'s> {
         }
     }
 
-    /// Reads a key's fields up to the first that is cut, which is the last.
+    /// Reads a key's fields. The first cut field is the last.
     fn read(&self, key: &Key) -> Vec<Read> {
         let payload = self.record.payload;
         let mut at = usize::try_from(self.offset(key)).unwrap_or(usize::MAX);
@@ -155,7 +154,7 @@ impl<'s> Sight<'s> {
         fields
     }
 
-    /// Reads one field from the rest of the payload; with the bytes that it takes.
+    /// Reads one field from the rest of the payload, and returns the bytes it takes.
     fn read_field(&self, field: &Field, rest: &[u8]) -> (Read, usize) {
         let items = match field.kind {
             Kind::Text if rest.is_empty() => return (Read::Cut, 0),
@@ -189,7 +188,7 @@ impl<'s> Sight<'s> {
     }
 }
 
-/// A field's bits behind its bitmasks.
+/// Bits of a field after its bitmasks.
 fn masked(field: &KeyField, bits: u64) -> u64 {
     match field.masks.iter().copied().reduce(|left, right| left & right) {
         None => bits,
@@ -210,7 +209,7 @@ fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
     holds != (nots == 1)
 }
 
-/// The value of a field, and what stands behind its label.
+/// Value of a field, and the text after its label.
 fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
     let spec = &field.field;
     match read {
@@ -238,13 +237,13 @@ fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
     }
 }
 
-/// The strings of the enums that match what was read, as they are shown.
+/// Strings of the matching enums, as printed.
 fn strings_of(field: &KeyField, read: &Read) -> Vec<Vec<u8>> {
     let Read::Number(bits) = read else { return Vec::new() };
     matches(field, masked(field, *bits)).iter().map(|string| escaped(string.as_bytes())).collect()
 }
 
-/// The strings of the enums that match.
+/// Strings of the matching enums.
 fn matches(field: &KeyField, bits: u64) -> Vec<&str> {
     let mut strings = Vec::new();
     for entry in &field.enums {
@@ -266,13 +265,13 @@ fn matches(field: &KeyField, bits: u64) -> Vec<&str> {
     strings
 }
 
-/// A number's value, with its sign.
+/// Value of a number, with its sign.
 fn value(field: &Field, bits: u64, signed: bool) -> i128 {
     let negative = signed && bits >> (8 * field.size - 1) == 1;
     i128::from(bits) - if negative { i128::from(mask(field.size)) + 1 } else { 0 }
 }
 
-/// A number as its field shows it.
+/// Number as the field prints it.
 fn number(field: &Field, bits: u64, signed: bool) -> String {
     match field.show {
         Show::Decimal => value(field, bits, signed).to_string(),
@@ -283,7 +282,7 @@ fn number(field: &Field, bits: u64, signed: bool) -> String {
     }
 }
 
-/// A text with its control bytes spelt.
+/// Text with its control bytes escaped.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::new();
     for byte in text {

@@ -1,61 +1,61 @@
-//! XML as far as definition files need it: elements with attributes, and whether the file is well-formed.
+//! Minimal XML reader for definition files: elements, attributes, and a check for well-formedness.
 
-/// One element with all in it.
+/// One element with its contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Element {
-    /// Its name.
+    /// Name of the element.
     pub name: String,
-    /// Attributes in order, decoded: references resolved, white space of the file as blanks.
+    /// Attributes in order, decoded: references are resolved, and literal white space becomes blanks.
     pub attributes: Vec<(String, String)>,
-    /// The elements in it.
+    /// Child elements.
     pub children: Vec<Element>,
-    /// Where text other than white space stands first between them.
+    /// Position of the first text other than white space.
     pub text: Option<Place>,
-    /// Where its `<` stands: line and column in bytes, both from 1.
+    /// Position of its `<`.
     pub place: Place,
-    /// The bytes of its start tag.
+    /// Byte range of its start tag.
     pub tag: std::ops::Range<usize>,
 }
 
-/// Line and column, both from 1, columns in bytes.
+/// Line and column, both from 1; columns count bytes.
 pub type Place = (u32, u32);
 
 impl Element {
-    /// The value of an attribute.
+    /// Value of an attribute.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A document that is well-formed.
+/// A well-formed document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// The element around all others.
+    /// The root element.
     pub root: Element,
-    /// Where a `DOCTYPE` stands.
+    /// Position of a `DOCTYPE`.
     pub doctype: Option<Place>,
 }
 
-/// Why a file is no document that can be used, and where that shows.
+/// Reason why a file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// Where reading ended.
+    /// Position of the problem.
     pub place: Place,
     /// The reason.
     pub reason: &'static str,
 }
 
-/// The longest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// The deepest element; the root is at depth 1.
+/// Maximum depth; the root has depth 1.
 pub const MAX_DEPTH: usize = 64;
-/// The most attributes of an element.
+/// Maximum number of attributes per element.
 pub const MAX_ATTRIBUTES: usize = 64;
 
 /// Reads a file.
 ///
 /// # Errors
-/// What is not well-formed, in no known encoding, beyond a limit, or declares entities.
+/// The file is malformed, in an unknown encoding, beyond a limit, or declares entities.
 pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
     let whole = |reason| Malformed { place: (1, 1), reason };
     if bytes.len() > MAX_BYTES {
@@ -90,13 +90,13 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
     if reader.rest().is_empty() { Ok(document) } else { reader.fail("something behind the root") }
 }
 
-/// The characters of windows-1252 from 0x80 to 0x9f; `\0` for none.
+/// Characters 0x80 to 0x9f of windows-1252; `\0` for undefined ones.
 const WINDOWS_1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
-/// The text of a file, in whatever encoding.
+/// Decodes a file.
 fn decoded(bytes: &[u8]) -> Result<String, &'static str> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes[2..].as_chunks();
@@ -135,7 +135,7 @@ fn decoded(bytes: &[u8]) -> Result<String, &'static str> {
     }
 }
 
-/// The encoding that a declaration names.
+/// Encoding named in the XML declaration.
 fn declared_encoding(text: &str) -> Option<&str> {
     let (declaration, _) = text.strip_prefix("<?xml")?.split_once("?>")?;
     let (before, value) = declaration.split_once("encoding")?;
@@ -144,7 +144,7 @@ fn declared_encoding(text: &str) -> Option<&str> {
     value[1..].split_once(quote).map(|(name, _)| name).filter(|_| before.ends_with(is_blank))
 }
 
-/// A character that XML allows.
+/// True for a character that XML allows.
 fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && c != '\u{fffe}' && c != '\u{ffff}')
 }
@@ -171,9 +171,9 @@ fn is_blank(c: char) -> bool {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// Where each line begins.
+    /// Start offset of each line.
     lines: Vec<usize>,
-    /// The prefixes that open elements bind.
+    /// Namespace prefixes bound by open elements.
     prefixes: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ impl<'t> Reader<'t> {
         self.rest().len() < rest.len()
     }
 
-    /// Up to `end` and over it.
+    /// Text up to `end`, which is skipped.
     fn until(&mut self, end: &'static str) -> Result<&'t str, Malformed> {
         let rest = self.rest();
         let Some(length) = rest.find(end) else { return self.fail("no end") };
@@ -258,7 +258,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes one comment or processing instruction.
+    /// Skips one comment or processing instruction.
     fn comment_or_instruction(&mut self) -> Result<bool, Malformed> {
         if self.take("<!--") {
             let inner = self.until("--")?;
@@ -279,7 +279,7 @@ impl<'t> Reader<'t> {
         Ok(false)
     }
 
-    /// `<!DOCTYPE name …>`; an internal subset may declare anything but entities, and refers to none.
+    /// Skips `<!DOCTYPE name …>`. An internal subset must not declare or use entities.
     fn doctype(&mut self) -> Result<(), Malformed> {
         self.need("<!DOCTYPE")?;
         if !self.blanks() {
@@ -307,7 +307,7 @@ impl<'t> Reader<'t> {
         self.need(">")
     }
 
-    /// Blanks and a quoted text.
+    /// Skips blanks and a quoted text.
     fn literal(&mut self) -> Result<(), Malformed> {
         if !self.blanks() {
             return self.fail("no blank before a literal");
@@ -315,7 +315,7 @@ impl<'t> Reader<'t> {
         self.quoted()
     }
 
-    /// A quoted text.
+    /// Skips a quoted text.
     fn quoted(&mut self) -> Result<(), Malformed> {
         let end = if self.take("'") { "'" } else { "\"" };
         if end == "\"" {
@@ -324,7 +324,7 @@ impl<'t> Reader<'t> {
         self.until(end).map(drop)
     }
 
-    /// `<!ELEMENT …>`, which has no literals, `<!ATTLIST …>` and `<!NOTATION …>`, which may.
+    /// Skips `<!ELEMENT …>`, which has no literals, or `<!ATTLIST …>` and `<!NOTATION …>`, which can have some.
     fn declaration_of_type(&mut self) -> Result<(), Malformed> {
         let has_literals = self.take("<!ATTLIST") || self.take("<!NOTATION");
         if !has_literals {
@@ -389,7 +389,7 @@ impl<'t> Reader<'t> {
         Ok(element)
     }
 
-    /// Takes prefixes off an element's names, and drops its attributes about namespaces.
+    /// Removes prefixes from an element's names, and drops namespace attributes.
     fn resolve_prefixes(&mut self, element: &mut Element) -> Result<(), Malformed> {
         let prefix = |name: &str| name.split_once(':').map(|(prefix, _)| prefix.to_owned());
         let mut attributes: Vec<(String, String)> = Vec::new();
@@ -417,7 +417,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// What stands in an element, and its end tag, with the name as it is written.
+    /// Reads the contents of an element up to its end tag. `written` is the name as written.
     fn content(&mut self, element: &mut Element, written: &str, depth: usize) -> Result<(), Malformed> {
         loop {
             let rest = self.rest();
@@ -449,7 +449,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Notes a text between elements that begins at a byte.
+    /// Notes text between elements.
     fn note_text(&self, element: &mut Element, at: usize, text: String) {
         let blanks = text.len() - text.trim_start_matches(is_blank).len();
         if blanks < text.len() {
@@ -472,7 +472,7 @@ impl<'t> Reader<'t> {
         if value.contains('<') {
             return self.fail("a < in a value");
         }
-        // The file's own white space counts as blanks, references to it do not; CR LF is one line end.
+        // Literal white space becomes blanks, references to white space do not. CR LF is one line end.
         let value = value.replace("\r\n", " ").replace(['\t', '\n', '\r'], " ");
         Ok((name.into(), self.decode(&value)?))
     }

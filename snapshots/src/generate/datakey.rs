@@ -1,26 +1,26 @@
-//! Random event definitions, and records that meet their fields, enums and conditions.
+//! Random event definitions, and records that reach their fields, enums and conditions.
 
 use std::fmt::Write;
 
 use super::Rng;
 
-/// Some definition files and what records should hold to reach what is in them.
+/// Definition files, with the values that records need to reach their parts.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratedDefinitions {
     /// The files in order.
     pub files: Vec<String>,
-    /// What they say, as far as records need it.
+    /// Fields and values of the definitions.
     keys: Vec<KeyModel>,
 }
 
-/// A record for them.
+/// A generated record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedRecord {
-    /// The class in its header.
+    /// Class in its header.
     pub class: u8,
-    /// The event number.
+    /// Event number.
     pub id: u16,
-    /// Whether it is a combine event.
+    /// True for a combine record.
     pub wide: bool,
     /// Its data.
     pub payload: Vec<u8>,
@@ -35,7 +35,7 @@ struct KeyModel {
     fields: Vec<FieldModel>,
 }
 
-/// A field, with the values that something asks for.
+/// A field with values that its enums, masks and conditions test.
 #[derive(Debug, Clone, Default)]
 struct FieldModel {
     label: &'static str,
@@ -67,10 +67,10 @@ const STRINGS: [&str; 16] = [
     "\r\u{7f}",
 ];
 
-/// Ids of events; few, so that datakeys meet.
+/// Event ids; only a few, so that datakeys share events.
 const EVENTS: [(u8, u16); 8] = [(6, 65), (6, 65), (6, 1), (7, 65), (5, 3), (2, 523), (10, 1023), (31, 0)];
 
-/// Numbers at the edges of something.
+/// Numbers at boundaries.
 const EDGES: [i128; 40] = [
     0,
     0,
@@ -114,7 +114,7 @@ const EDGES: [i128; 40] = [
     -0x8000_0000_0000_0000,
 ];
 
-/// Files that hold every feature sooner or later.
+/// Files that contain every feature sooner or later.
 pub fn definitions(rng: &mut Rng) -> GeneratedDefinitions {
     let mut all = GeneratedDefinitions::default();
     let files = 1 + usize::from(rng.chance(30)) + usize::from(rng.chance(10));
@@ -125,7 +125,7 @@ pub fn definitions(rng: &mut Rng) -> GeneratedDefinitions {
     all
 }
 
-/// A record, most times of an event that is named.
+/// A record, mostly of an event that is named.
 pub fn record(rng: &mut Rng, definitions: &GeneratedDefinitions, big_endian: bool) -> GeneratedRecord {
     let keys = &definitions.keys;
     let key = keys.get(rng.below(keys.len()));
@@ -158,7 +158,7 @@ fn byte(rng: &mut Rng) -> u8 {
     }
 }
 
-/// Data as one key reads it, with values that its own enums and masks ask for.
+/// Payload for one key, with values that its enums and masks test.
 fn payload(rng: &mut Rng, key: &KeyModel, wide: bool, big_endian: bool) -> Vec<u8> {
     let offset = if wide { key.wide_offset } else { key.offset };
     let mut bytes: Vec<u8> = (0..offset.min(32)).map(|_| byte(rng)).collect();
@@ -187,11 +187,11 @@ fn payload(rng: &mut Rng, key: &KeyModel, wide: bool, big_endian: bool) -> Vec<u
 struct Writer<'w> {
     rng: &'w mut Rng,
     keys: &'w mut Vec<KeyModel>,
-    /// Whether the child of the root that is written may be wrong.
+    /// True if the current child of the root may be invalid.
     faulty: bool,
 }
 
-/// An attribute: its name and its value, not yet escaped.
+/// Name and unescaped value of an attribute.
 type Attribute = (&'static str, String);
 
 impl Writer<'_> {
@@ -213,7 +213,7 @@ impl Writer<'_> {
         if self.rng.chance(5) { text.replace('\n', "\r\n") } else { text }
     }
 
-    /// A start tag with attributes in any order.
+    /// Start tag with its attributes in random order.
     fn tag(&mut self, name: &str, mut attributes: Vec<Attribute>) -> String {
         if self.rng.chance(2) {
             attributes.push((*self.rng.pick(&["unit", "Name", "strings"]), "x".into()));
@@ -238,14 +238,14 @@ impl Writer<'_> {
         text
     }
 
-    /// A tag without contents.
+    /// Empty element.
     fn empty(&mut self, name: &str, attributes: Vec<Attribute>) -> String {
         let tag = self.tag(name, attributes);
         let end = *self.rng.pick(&["/>\n", " />\n", "/>"]);
         if self.rng.chance(3) { format!("{tag}></{name}>\n") } else { format!("{tag}{end}") }
     }
 
-    /// A number in one of its spellings.
+    /// Number in a random spelling.
     fn number(&mut self, value: i128) -> String {
         let (sign, size) = if value < 0 { ("-", -value) } else { ("", value) };
         let digits = match self.rng.below(8) {
@@ -257,14 +257,14 @@ impl Writer<'_> {
         if self.rng.chance(15) { format!(" {digits} ") } else { digits }
     }
 
-    /// A number that may have `!`.
+    /// Number with an optional `!`.
     fn literal(&mut self, value: i128, not: usize) -> String {
         let number = self.number(value);
         let not = if self.rng.chance(not) { *self.rng.pick(&["!", " !", "! "]) } else { "" };
         format!("{not}{number}")
     }
 
-    /// A number for a field of a width.
+    /// Number for a field of `size` bytes.
     fn value(&mut self, size: u32) -> i128 {
         match self.rng.below(12) {
             0 => i128::from(self.rng.bits()),
@@ -286,7 +286,7 @@ impl Writer<'_> {
         if name.is_empty() || self.rng.chance(80) { self.number(class.into()) } else { name.into() }
     }
 
-    /// Whether something is to be wrong.
+    /// True if something should be invalid.
     fn fault(&mut self) -> bool {
         self.faulty && self.rng.chance(6)
     }
@@ -296,7 +296,7 @@ impl Writer<'_> {
         label.replace(' ', blank)
     }
 
-    /// A format with its fields.
+    /// Format with its fields.
     fn format(&mut self, arrays: bool) -> (String, Vec<FieldModel>) {
         let mut text = String::from(if self.rng.chance(20) { " " } else { "" });
         let mut labels = LABELS.to_vec();
@@ -320,7 +320,7 @@ impl Writer<'_> {
         (text, fields)
     }
 
-    /// Size, sign, count and fmt of one field, with the bytes of an item and their number.
+    /// Size, sign, count and fmt of one field; the bytes of an item, and the number of items.
     fn spec(&mut self, arrays: bool) -> (String, u32, usize) {
         if self.rng.chance(12) {
             return ((*self.rng.pick(&["1s0", "1u0", "1s0", "10", "s"])).into(), 0, 1);
@@ -333,7 +333,7 @@ impl Writer<'_> {
             let most = if self.rng.chance(10) { 30 } else { 4 };
             let count = 2 + self.rng.below(most);
             let count = if self.rng.chance(2) { 1 << (7 + self.rng.below(20)) } else { count };
-            // Without size and sign, a first digit that is a size would be taken for it.
+            // Without size and sign, a first digit could be read as the size.
             let sign = if size.is_empty() && sign.is_empty() { "u" } else { sign };
             return (format!("{size}{sign}{count}{fmt}"), bytes, count);
         }
@@ -410,7 +410,7 @@ impl Writer<'_> {
         }
         let alone = key.fields.len() == 1;
         for field in &mut key.fields {
-            // What is for numbers alone goes to strings and arrays as a fault only.
+            // Elements for numbers are used on strings and arrays only as a fault.
             if (field.size == 0 || field.count > 1) && !self.fault() {
                 continue;
             }
@@ -432,7 +432,7 @@ impl Writer<'_> {
         text
     }
 
-    /// The attribute that names a field.
+    /// Attribute that names a field.
     fn name(&mut self, label: &str, alone: bool) -> Vec<Attribute> {
         if alone && self.rng.chance(30) {
             return Vec::new();
@@ -478,7 +478,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The masks and values of a field's enums.
+    /// Masks and values of a field's enums.
     fn values(&mut self, size: u32) -> Vec<(bool, i128)> {
         let most = (1i128 << (8 * size)) - 1;
         match self.rng.below(24) {
@@ -518,7 +518,7 @@ impl Writer<'_> {
                 attributes.push((name, self.literal(value, 50)));
             }
         }
-        // Without a name, a condition is good only if the format has one label.
+        // A condition without a name is valid only if the format has one label.
         let may_lack_name = key.fields.len() == 1 && self.rng.chance(10);
         if may_lack_name || self.fault() {
             attributes.swap_remove(0);

@@ -2,12 +2,12 @@ use tfbc_vm::{Context, ProcessNames};
 
 use super::Rng;
 
-/// One presented event with its place and time.
+/// One event with its position and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedEvent {
-    /// The presented buffer.
+    /// Hook word and data.
     pub bytes: Vec<u8>,
-    /// Whether it is a 64-bit hook.
+    /// True for a 64-bit hook.
     pub wide: bool,
     /// Time in ns.
     pub time_ns: u64,
@@ -15,7 +15,7 @@ pub struct GeneratedEvent {
     pub offset: u64,
 }
 
-/// What a context borrows from.
+/// Data that a context borrows.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     numbers: [u64; 10],
@@ -26,7 +26,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The context of an event.
+    /// Context of an event.
     pub fn context(&self) -> Context<'_> {
         let [env, total, traced, reported, large, buffering, address, pid, tid, priority] = self.numbers;
         Context {
@@ -61,7 +61,7 @@ pub fn facts(rng: &mut Rng) -> Facts {
     Facts { numbers, svc: word(rng), exec_path: word(rng), log_file: b"trace.raw".to_vec(), processes }
 }
 
-/// A number of the kind that templates meet: small, an edge, or anything.
+/// Typical number for templates: small, at a boundary, or random.
 pub fn interesting(rng: &mut Rng) -> u64 {
     match rng.below(6) {
         0 => 0,
@@ -73,7 +73,7 @@ pub fn interesting(rng: &mut Rng) -> u64 {
     }
 }
 
-/// A random event of a hook; one in eight is cut short.
+/// Random event of a hook; one in eight is cut short.
 pub fn event(rng: &mut Rng, hook: u16) -> GeneratedEvent {
     let wide = !hook.is_multiple_of(16) || rng.chance(50);
     let generic = rng.chance(40);
@@ -128,7 +128,7 @@ fn length(rng: &mut Rng) -> usize {
     }
 }
 
-/// Bytes that hold what the codes look for: small numbers of every width, texts, floats.
+/// Bytes that suit the codes: small numbers of every width, texts, floats.
 fn payload(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while bytes.len() < len {

@@ -1,9 +1,9 @@
-//! Random QNX logs: headers in any order, both byte orders, combine events that interleave, slots that are lost.
+//! Random QNX logs: random header order, both byte orders, interleaved combine records, lost slots.
 
 use super::Rng;
 use super::datakey::GeneratedRecord;
 
-/// A log that holds records, with clock and buffer records between them.
+/// Log with the given records, and clock and buffer records between them.
 pub fn log(rng: &mut Rng, records: &[GeneratedRecord], big_endian: bool) -> Vec<u8> {
     let mut file = header(rng, big_endian);
     let damaged = rng.chance(50);
@@ -34,7 +34,7 @@ pub fn log(rng: &mut Rng, records: &[GeneratedRecord], big_endian: bool) -> Vec<
         if !(damaged && rng.chance(6)) {
             let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
             file.extend([header, stamp].into_iter().flat_map(word));
-            // Data is bytes already.
+            // The data consists of bytes already.
             file.extend(data.into_iter().flat_map(u32::to_le_bytes));
         }
     }
@@ -44,7 +44,7 @@ pub fn log(rng: &mut Rng, records: &[GeneratedRecord], big_endian: bool) -> Vec<
     file
 }
 
-/// One CPU and the slots that it is still to write.
+/// One CPU, and the slots that it has still to write.
 struct Cpu {
     number: u8,
     stamp: u32,
@@ -54,11 +54,11 @@ struct Cpu {
 
 impl Cpu {
     fn new(rng: &mut Rng, number: u8) -> Self {
-        // All CPUs begin alike: equal stamps on several of them must not be mixed up.
+        // All CPUs start with the same stamp, so that a reader that confuses them fails.
         Cpu { number, stamp: 0xffff_fff0, high: rng.below(3) as u32, waiting: Vec::new() }
     }
 
-    /// Cuts a record into slots.
+    /// Splits a record into slots.
     fn record(&mut self, rng: &mut Rng, record: &GeneratedRecord) {
         self.stamp = self.stamp.wrapping_add(if rng.chance(5) { 0 } else { 1 + rng.below(3) as u32 });
         let mut payload = record.payload.clone();
@@ -124,7 +124,7 @@ fn header(rng: &mut Rng, big_endian: bool) -> Vec<u8> {
     file
 }
 
-/// A syspage of which only size, type and qtime say something. Some are versioned, as 8.0 writes them.
+/// System page with only size, type and qtime filled in. Some have a version, as 8.0 writes them.
 fn syspage(rng: &mut Rng, big_endian: bool) -> Vec<u8> {
     let mut page = vec![0; 260];
     let mut put = |at: usize, half: u16| {

@@ -1,6 +1,6 @@
 //! Random templates and events for comparing the machine with the reference.
 //!
-//! A seed gives the same template and events forever, so a mismatch can be repeated from its number.
+//! A seed always gives the same template and events, so a mismatch can be reproduced from its number.
 
 pub mod datakey;
 mod event;
@@ -12,7 +12,7 @@ pub use event::{Facts, GeneratedEvent, event, facts};
 pub use rng::Rng;
 pub use template::{Template, template};
 
-/// The seeds of a run: `TFBC_SEED` alone, or as many as `TFBC_CASES` says, or else an ordinary run's.
+/// Seeds of a run: only `TFBC_SEED`, or `TFBC_CASES` many, or the default number.
 pub fn seeds(ordinary: u64) -> std::ops::Range<u64> {
     let env = |name: &str| std::env::var(name).ok()?.parse().ok();
     match env("TFBC_SEED") {

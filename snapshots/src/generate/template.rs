@@ -1,12 +1,12 @@
 use super::Rng;
 use super::event::interesting;
 
-/// A random format file that compiles without errors.
+/// Random format file that compiles without errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// The file.
     pub source: String,
-    /// The hooks that it formats.
+    /// Hooks that it formats.
     pub hooks: Vec<u16>,
 }
 
@@ -43,7 +43,7 @@ const WORDS: &[&str] = &[
 const MATCHED_TEXTS: &[&str] = &["hello", "a", "/bin/ksh", "xyz", "kwritev", "ABC", "trace.raw", "8001"];
 const IN_BACKQUOTES: &[&str] = &["text", "X2/X2", "X17", "two ", "(", ",", "=", "#", "O", "x=,"];
 
-/// What a code, cast or macro gives when it is compared.
+/// Type of a code's, cast's or macro's value in comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number { base: u32, bits: u32 },
@@ -55,10 +55,10 @@ enum Kind {
 const HEX_64: Kind = Kind::Number { base: 16, bits: 64 };
 const DECIMAL_64: Kind = Kind::Number { base: 10, bits: 64 };
 
-/// What a body may use.
+/// Names that a body may use.
 #[derive(Clone)]
 struct Scope {
-    /// Bodies call bodies of a higher rank only, so there are no cycles.
+    /// Bodies call only bodies of a higher rank, so there are no cycles.
     rank: usize,
     params: Vec<&'static str>,
     in_function: bool,
@@ -74,12 +74,12 @@ enum Callable {
 struct Generator<'r> {
     rng: &'r mut Rng,
     out: String,
-    /// Items that the file may still have.
+    /// Number of items that the file may still get.
     budget: usize,
     callables: Vec<Callable>,
 }
 
-/// A random template of about `size` items.
+/// Creates a random template of about `size` items.
 pub fn template(rng: &mut Rng, size: usize) -> Template {
     let mut hooks: Vec<u16> = HOOKS.to_vec();
     for at in (1..hooks.len()).rev() {
@@ -154,9 +154,9 @@ impl Generator<'_> {
         self.budget = kept;
     }
 
-    // Words and what stands between them.
+    // Words and separators
 
-    /// Appends a token behind a separator; sometimes directly, where its first byte or the last token's end delimits.
+    /// Appends a token after a separator; sometimes without one, if the tokens are delimited anyway.
     fn token(&mut self, token: &str) {
         let opens = token.starts_with(['"', '`', '$', '{', '}', ',', '\\']);
         let closed = self.out.ends_with(['"', '`', '{', '}', ',', ')']);
@@ -183,7 +183,7 @@ impl Generator<'_> {
         if self.rng.chance(75) { self.text() } else { self.rng.pick(WORDS).to_string() }
     }
 
-    // Items.
+    // Items
 
     fn item(&mut self, scope: &Scope, depth: usize) {
         self.budget = self.budget.saturating_sub(1);
@@ -267,7 +267,7 @@ impl Generator<'_> {
         *self.rng.pick(&[("4", 32), ("8", 64), ("W", 32)])
     }
 
-    /// A printing code, as text and kind.
+    /// Printing code, as text and kind.
     fn code(&mut self) -> (String, Kind) {
         match self.rng.below(20) {
             0 => ("HB".into(), DECIMAL_64),
@@ -276,7 +276,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A code that may be a cast, too.
+    /// Code that may also be a cast.
     fn sized_code(&mut self) -> (String, Kind) {
         let number =
             |letter: &str, (size, bits): (&str, u32), base| (format!("{letter}{size}"), Kind::Number { base, bits });
@@ -313,7 +313,7 @@ impl Generator<'_> {
         (text, Kind::Number { base: 2, bits })
     }
 
-    /// A macro that has a value, as text and kind; text macros only when asked for.
+    /// Macro with a value, as text and kind; text macros only if `with_text`.
     fn macro_name(&mut self, scope: &Scope, with_text: bool) -> (String, Kind) {
         let (name, kind) = match self.rng.below(20) {
             0..=7 => (*self.rng.pick(NAMES), HEX_64),
@@ -329,7 +329,7 @@ impl Generator<'_> {
         (format!("${name}"), kind)
     }
 
-    /// A macro with or without a cast.
+    /// Macro with or without a cast.
     fn macro_value(&mut self, scope: &Scope, with_text: bool) -> (String, Kind) {
         let (name, kind) = self.macro_name(scope, with_text);
         if kind == Kind::Text || self.rng.chance(55) {
@@ -350,7 +350,7 @@ impl Generator<'_> {
         self.macro_value(scope, true).0
     }
 
-    /// A code or macro whose kind is wanted.
+    /// Code or macro of the wanted kind.
     fn selector(&mut self, scope: &Scope, wanted: fn(Kind) -> bool) -> (String, Kind) {
         loop {
             let found = if self.rng.chance(50) { self.code() } else { self.macro_value(scope, true) };
@@ -364,7 +364,7 @@ impl Generator<'_> {
         self.selector(scope, |kind| matches!(kind, Kind::Number { .. } | Kind::Errno { .. })).0
     }
 
-    // Expressions.
+    // Expressions
 
     fn constant(&mut self) -> String {
         let value = interesting(self.rng);
@@ -415,7 +415,7 @@ impl Generator<'_> {
         format!("{}({first},{second})", self.rng.pick(&["starttimer", "endtimer"]))
     }
 
-    /// A call of a function or subroutine of a higher rank, where there is one.
+    /// Call of a function or subroutine of a higher rank, if there is one.
     fn call(&mut self, scope: &Scope) {
         let higher: Vec<Callable> = self.callables.get(scope.rank + 1..).unwrap_or(&[]).to_vec();
         let callable = if higher.is_empty() { return } else { *self.rng.pick(&higher) };
@@ -432,9 +432,9 @@ impl Generator<'_> {
         self.token(&token);
     }
 
-    // Switches, loops, flags.
+    // Switches, loops, flags
 
-    /// A number as a match value or flag in a base, with or without prefix.
+    /// Number as a match value or flag in a base, with or without prefix.
     fn literal(&mut self, base: u32, bits: u32) -> String {
         let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
         let mut value = interesting(self.rng);
@@ -565,7 +565,7 @@ impl Generator<'_> {
                 }
             }
         }
-        // A text here would be the last flag's false text, and a word that begins with a digit another flag.
+        // A text here would become the last flag's false text, and a word that begins with a digit another flag.
         if scope.in_function || self.rng.chance(80) {
             let name = *self.rng.pick(NAMES);
             self.token(&format!("${name}"));

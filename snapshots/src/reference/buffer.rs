@@ -1,18 +1,18 @@
-//! The event's buffer: what its hook word says, and reads at a place given in bits.
+//! Bytes of the event: fields of the hook word, and reads at bit addresses.
 
 use tfbc_vm::Event;
 
-/// The presented buffer of one event.
+/// Hook word and data of one event.
 #[derive(Clone, Copy)]
 pub(super) struct Buffer<'e> {
     bytes: &'e [u8],
     wide: bool,
 }
 
-/// What a read found.
+/// Result of a read.
 pub(super) struct Read<T> {
     pub(super) found: T,
-    /// Whether a byte that was needed lies outside the event.
+    /// True if a byte outside the event was needed.
     pub(super) past_end: bool,
 }
 
@@ -21,7 +21,7 @@ impl<'e> Buffer<'e> {
         Buffer { bytes: event.bytes, wide: event.wide }
     }
 
-    /// Whether this is a 64-bit hook.
+    /// True for a 64-bit hook.
     pub(super) fn wide(&self) -> bool {
         self.wide
     }
@@ -35,7 +35,7 @@ impl<'e> Buffer<'e> {
         (0..self.word()).fold(0, |value, at| value << 8 | u64::from(self.bytes.get(at).copied().unwrap_or(0)))
     }
 
-    /// The flags of a 64-bit hook, the type nibble of a 32-bit one.
+    /// Flags of a 64-bit hook, or the type nibble of a 32-bit one.
     pub(super) fn hook_type(&self) -> u64 {
         if self.wide { self.header() >> 48 } else { self.header() >> 16 & 0xF }
     }
@@ -44,7 +44,7 @@ impl<'e> Buffer<'e> {
         if self.wide { self.hook_type() & 0x4000 != 0 } else { self.hook_type() & 7 == 0 }
     }
 
-    /// The hook id with 16 bits.
+    /// 16-bit hook id.
     pub(super) fn id(&self) -> u16 {
         if self.wide { (self.header() >> 16) as u16 } else { (self.header() >> 20 << 4) as u16 }
     }
@@ -65,7 +65,7 @@ impl<'e> Buffer<'e> {
         }
     }
 
-    /// Data word `n` from 1; 0 where the event has none whole.
+    /// Data word `n`, from 1; 0 if the event does not contain all of it.
     pub(super) fn data_word(&self, n: usize) -> u64 {
         if self.generic() && n > 1 {
             return 0;
@@ -76,13 +76,13 @@ impl<'e> Buffer<'e> {
         }
     }
 
-    /// The byte at an address; `None` outside the event.
+    /// Byte at an address; `None` outside the event.
     fn byte(&self, at: i128) -> Option<u8> {
         usize::try_from(at).ok().and_then(|at| self.bytes.get(at)).copied()
     }
 
-    /// The number in `n` bits from a bit address; bytes outside the event are 0, and all are when it begins before
-    /// the event.
+    /// Number in `n` bits from a bit address. Bytes outside the event are 0, and so are all if it begins before the
+    /// event.
     pub(super) fn bits(&self, from: i128, n: u32) -> Read<u128> {
         let mut read = Read { found: 0, past_end: false };
         for bit in from..from + i128::from(n) {
@@ -94,7 +94,7 @@ impl<'e> Buffer<'e> {
         read
     }
 
-    /// The text in up to `len` bytes from a byte address, without its NUL.
+    /// Text of up to `len` bytes from a byte address, without its NUL.
     pub(super) fn text(&self, from: i128, len: u64) -> Read<Vec<u8>> {
         let mut found = Vec::new();
         for at in from..from + i128::from(len) {

@@ -1,6 +1,6 @@
-//! Numbers in value position: match values, masks and flags.
+//! Numbers in match values, masks and flags.
 
-/// The base of a number that has no prefix.
+/// Base of a number without prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     Binary,
@@ -20,8 +20,8 @@ impl Base {
     }
 }
 
-/// The number that a word means: `0x` hex, a leading `o` octal, else in the given base; a binary base falls back to
-/// decimal; a decimal one accepts a minus. `None` for what is no number of less than 128 bits.
+/// Parses a number: `0x` for hex, a leading `o` for octal, otherwise the given base. A binary base falls back to
+/// decimal, and a decimal one accepts a minus. `None` if the word is not a number of less than 128 bits.
 pub(super) fn number(word: &[u8], base: Base) -> Option<i128> {
     let word = std::str::from_utf8(word).ok()?;
     if let Some(digits) = word.strip_prefix("0x").or(word.strip_prefix("0X")) {
@@ -47,7 +47,7 @@ fn digits_in(digits: &str, base: Base) -> Option<i128> {
     i128::from_str_radix(digits, base.radix()).ok()
 }
 
-/// The bit pattern of a number in a width of up to 64 bits; `None` when it fits neither signed nor unsigned.
+/// Bit pattern of a number in up to 64 bits; `None` if it fits neither signed nor unsigned.
 pub(super) fn pattern(value: i128, bits: u32) -> Option<u64> {
     let modulus = 1i128 << bits;
     (-modulus / 2..modulus).contains(&value).then(|| value.rem_euclid(modulus) as u64)

@@ -1,4 +1,4 @@
-//! The reference interpreter: what a template prints for an event, straight from the syntax tree.
+//! Reference interpreter: prints an event directly from the syntax tree of its template.
 
 mod buffer;
 mod literal;
@@ -15,10 +15,10 @@ use tfbc_vm::{Context, Event, Layout, Limits};
 
 use buffer::Buffer;
 
-/// Macros of one template, and slots of an event.
+/// Maximum number of macros in a template, and slots in an event.
 const MAX_MACROS: usize = 255;
 
-/// The stanzas of the reserved hooks, for hooks that no file defines.
+/// Stanzas of the reserved hooks, used if no file defines them.
 pub const BUILTIN: &str = r#"
 001 1.0 L=KERN "TRACE ON" "channel " $HD%U2
 002 1.0 L=KERN "TRACE OFF" "channel " $HD%U2
@@ -33,7 +33,7 @@ pub const BUILTIN: &str = r#"
     \* { "subhook=" $HD "data=" W1 LOOP $HL { X0 } }
 "#;
 
-/// The running timers of a report.
+/// Running timers of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Timers {
     started: HashMap<(u64, u64), u64>,
@@ -49,44 +49,44 @@ impl Timers {
     }
 }
 
-/// Where and how long an event's text may be.
+/// Columns, layout and limits of an event's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'c> {
-    /// What stands before the text.
+    /// Columns before the text.
     pub columns: &'c [u8],
-    /// The blanks before the text of each line.
+    /// Blanks before the text of each line.
     pub layout: Layout,
-    /// What the event may cost.
+    /// Limits of the event.
     pub limits: Limits,
 }
 
-/// What one event printed and did.
+/// Printed text and outcome of one event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Printed {
-    /// Columns and text with the newline at its end; empty for a skipped event.
+    /// Columns and text with the final newline; empty for a skipped event.
     pub text: Vec<u8>,
     /// `$SKIP`
     pub skipped: bool,
     /// `$STOP`
     pub stop: bool,
-    /// A read went past the event's end.
+    /// True if a read went past the event's end.
     pub truncated: bool,
-    /// A limit was reached.
+    /// True if a limit was reached.
     pub limited: bool,
-    /// A division by zero gave 0.
+    /// True if a division by zero gave 0.
     pub divided_by_zero: bool,
 }
 
-/// The stanzas and functions of a set of files that compile without errors.
+/// Stanzas and functions of files that compile without errors.
 pub struct Reference<'ast> {
     stanzas: HashMap<u16, Stanza<'ast>>,
     functions: HashMap<&'ast [u8], &'ast Function<'ast>>,
-    /// The stanzas that no file defines.
+    /// Stanzas that no file defines.
     builtin: HashSet<u16>,
 }
 
 impl<'ast> Reference<'ast> {
-    /// Takes the stanzas of files; a later one wins, as do later functions.
+    /// Collects the stanzas and functions of files; later ones win.
     pub fn new(files: &[File<'ast>]) -> Self {
         let mut reference = Reference { stanzas: HashMap::new(), functions: HashMap::new(), builtin: HashSet::new() };
         for stanza in files.iter().flat_map(|file| file.stanzas) {
@@ -100,10 +100,10 @@ impl<'ast> Reference<'ast> {
         reference
     }
 
-    /// Parses the built-in stanzas and the sources behind them.
+    /// Parses the built-in stanzas, followed by the sources.
     ///
     /// # Errors
-    /// The parser's diagnostics when there is an error among them.
+    /// All diagnostics of the parser, if there is an error among them.
     pub fn parse(arena: &'ast Arena, sources: &Sources) -> Result<Self, Vec<Diagnostic>> {
         let builtin = Source::new("built-in", BUILTIN);
         let outside = SourceId(u16::MAX);
@@ -128,13 +128,13 @@ impl<'ast> Reference<'ast> {
         }
     }
 
-    /// The stanza that formats a hook: its own, 004 for hook 000, else 007.
+    /// Stanza for a hook: its own, 004 for hook 000, otherwise 007.
     pub fn stanza(&self, hook: u16) -> Option<&Stanza<'ast>> {
         let id = if hook == 0 { 0x0040 } else { hook };
         self.stanzas.get(&id).or_else(|| self.stanzas.get(&0x0070))
     }
 
-    /// The stanza whose `$name` this is: 3 hex digits, or 4 where there is such a stanza.
+    /// Stanza that `$name` refers to: 3 hex digits, or 4 if such a stanza exists.
     fn subroutine(&self, name: &[u8]) -> Option<u16> {
         let digits = std::str::from_utf8(name).ok()?;
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -148,7 +148,7 @@ impl<'ast> Reference<'ast> {
         }
     }
 
-    /// Prints one event by a stanza.
+    /// Prints one event with a stanza.
     pub fn format(
         &self,
         stanza: &Stanza<'ast>,
@@ -160,8 +160,8 @@ impl<'ast> Reference<'ast> {
         self.reach(stanza, event, context, timers, line).0
     }
 
-    /// Prints one event by a stanza, and tells which parts of the files were reached: stanzas, functions, cases, bodies of
-    /// loops, flags with the text that they print, by their places, each as often as it was.
+    /// Prints one event with a stanza, and records each part reached, once per time: stanzas, functions, cases, loop
+    /// bodies, and flags with their printed text.
     pub fn reach(
         &self,
         stanza: &Stanza<'ast>,
@@ -206,12 +206,12 @@ impl<'ast> Reference<'ast> {
     }
 }
 
-/// A hook id as reports show it: upper-case hex, `hhh` for `hhh0`.
+/// Hook id as in reports: upper-case hex, `hhh` for `hhh0`.
 pub fn shown_id(id: u16) -> String {
     if id.is_multiple_of(16) { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
 }
 
-/// The blanks before the text of a stanza's lines when no columns are printed.
+/// Blanks before the text of a stanza's lines if no columns are printed.
 pub fn layout_without_columns(level: Option<Level>) -> Layout {
     let margin = |column: u16| 3 + 8 * column;
     let blanks = match level {
@@ -224,7 +224,7 @@ pub fn layout_without_columns(level: Option<Level>) -> Layout {
     Layout { first: blanks, further: blanks }
 }
 
-/// The names that a stanza assigns or declares, in order of first appearance; function bodies do not count.
+/// Names that a stanza assigns or declares, in order of first appearance, without function bodies.
 fn macros_in_order<'ast>(body: Descriptor<'ast>) -> Vec<&'ast [u8]> {
     let mut names: Vec<&[u8]> = Vec::new();
     visit(body, &mut |item| {
@@ -240,7 +240,7 @@ fn macros_in_order<'ast>(body: Descriptor<'ast>) -> Vec<&'ast [u8]> {
     names
 }
 
-/// Shows every item of a descriptor in source order, those in groups included, those in function bodies not.
+/// Visits every item of a descriptor in source order, including groups but not function bodies.
 fn visit<'ast>(items: Descriptor<'ast>, see: &mut impl FnMut(&Item<'ast>)) {
     for item in items {
         see(item);

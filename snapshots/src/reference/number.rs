@@ -1,11 +1,11 @@
-//! How values look in the report.
+//! Number and text formatting of the reference.
 
 /// `digits` upper-case hex digits, zero-padded.
 pub(super) fn hex(value: u128, digits: usize) -> Vec<u8> {
     format!("{value:0digits$X}").into_bytes()
 }
 
-/// Hex as X2 prints it: 4 digits, 8 or 16 where the value needs them.
+/// Hex as X2 prints it: 4 digits, or 8 or 16 if the value needs them.
 pub(super) fn hex_at_least_4(value: u64) -> Vec<u8> {
     let digits = match value {
         0..=0xFFFF => 4,
@@ -15,24 +15,24 @@ pub(super) fn hex_at_least_4(value: u64) -> Vec<u8> {
     hex(value.into(), digits)
 }
 
-/// The low `bits` bits as binary digits.
+/// Low `bits` bits as binary digits.
 pub(super) fn binary(value: u128, bits: u32) -> Vec<u8> {
     (0..bits).rev().map(|bit| if value >> bit & 1 == 1 { b'1' } else { b'0' }).collect()
 }
 
-/// The low `bits` bits of a value, as two's complement.
+/// Low `bits` bits as a two's complement number.
 pub(super) fn sign_extend(value: u128, bits: u32) -> i64 {
     let unused = 64 - bits.clamp(1, 64);
     (value as u64 as i64) << unused >> unused
 }
 
-/// Text as the `A` code shows it: up to the first NUL, unprintable bytes as `.`.
+/// Text as the `A` code prints it: up to the first NUL, with `.` for unprintable bytes.
 pub(super) fn ascii(bytes: &[u8]) -> Vec<u8> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     bytes[..end].iter().map(|byte| if (0x20..=0x7e).contains(byte) { *byte } else { b'.' }).collect()
 }
 
-/// Seconds since the epoch as ctime writes them in GMT: `Thu Oct 28 13:34:05 1999`.
+/// Seconds since 1970 in the format of ctime, in GMT: `Thu Oct 28 13:34:05 1999`.
 pub(super) fn ctime(seconds: u32) -> Vec<u8> {
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [(&str, u32); 12] = [
@@ -67,7 +67,7 @@ pub(super) fn ctime(seconds: u32) -> Vec<u8> {
     format!("{weekday} {} {:2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month].0, day + 1).into_bytes()
 }
 
-/// A number as C's `%.4E` prints it, from its exact decimal expansion.
+/// Number in C's `%.4E` format, from its exact decimal expansion.
 pub(super) fn scientific(value: f64) -> Vec<u8> {
     let sign = if value.is_sign_negative() { "-" } else { "" };
     if value.is_nan() {
@@ -87,7 +87,7 @@ pub(super) fn scientific(value: f64) -> Vec<u8> {
     format!("{sign}{first}.{rest}E{exponent_sign}{:02}", exponent.abs()).into_bytes()
 }
 
-/// All decimal digits of a finite value, the first one not 0 (none for 0), and the power of ten of the first.
+/// Decimal digits of a finite value without leading zeros (empty for 0), and the power of ten of the first digit.
 fn decimal_expansion(value: f64) -> (Vec<u8>, i32) {
     let bits = value.to_bits();
     let (biased, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
@@ -121,7 +121,7 @@ fn multiply(digits: &mut Vec<u8>, factor: u8) {
     }
 }
 
-/// Whether digits that are followed by `rest` are rounded up: to nearest, halves to even.
+/// True if digits followed by `rest` are rounded up: to nearest, halves to even.
 fn rounds_up(digits: &[u8], rest: &[u8]) -> bool {
     let Some((first, others)) = rest.split_first() else { return false };
     let half_and_nothing_else = *first == 5 && others.iter().all(|digit| *digit == 0);
@@ -131,7 +131,7 @@ fn rounds_up(digits: &[u8], rest: &[u8]) -> bool {
     }
 }
 
-/// Adds one in the last place; 1 when that made 99999 into 10000 of the next power.
+/// Adds one to the last digit. Returns 1 if 99999 became 10000 of the next power, else 0.
 fn add_one(digits: &mut [u8]) -> i32 {
     for digit in digits.iter_mut().rev() {
         if *digit < 9 {

@@ -1,33 +1,33 @@
-//! The text of one event: margins, soft blanks, tabs and the limit on its size.
+//! Text of one event: margins, soft blanks, tabs and the limit on its size.
 
 use tfbc_vm::Layout;
 
-/// Blanks between two tab stops.
+/// Distance between tab stops.
 const TAB: usize = 8;
 
-/// The place of the first tab stop of an `L=0` stanza.
+/// Column of the first tab stop in an `L=0` stanza.
 const FIRST_TAB_OF_LEVEL_0: usize = 3;
 
-/// What an event has printed so far.
+/// Printed text of an event.
 ///
-/// Margins are printed when the first byte of text arrives on a line, so lines without text hold nothing.
+/// The margin is printed with the first byte of text on a line, so lines without text are empty.
 pub(super) struct Page {
     text: Vec<u8>,
     layout: Layout,
     level_0: bool,
-    /// Bytes of text on the current line, margin not counted.
+    /// Bytes of text on the current line, without margin.
     column: usize,
-    /// Whether the current line holds text (its margin is printed).
+    /// True if the current line contains text, and so a margin.
     started: bool,
-    /// A soft blank waits for something to follow.
+    /// True if a soft blank is pending.
     pending: bool,
     /// Number of the current line, from 1.
     line: u64,
-    /// The most bytes of text, margins not counted.
+    /// Maximum bytes of text, without margins.
     limit: usize,
-    /// Bytes of text so far, margins not counted.
+    /// Bytes of text so far, without margins.
     n_bytes: usize,
-    /// The text limit was passed; whatever comes is dropped.
+    /// True if the text limit was exceeded; further text is dropped.
     full: bool,
 }
 
@@ -52,12 +52,12 @@ impl Page {
         self.line
     }
 
-    /// Whether the text limit was passed.
+    /// True if the text limit was exceeded.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Prints bytes that come from the event or its context: a waiting soft blank is printed before them.
+    /// Prints bytes from the event or its context. A pending soft blank is printed first.
     pub(super) fn value(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -69,7 +69,7 @@ impl Page {
         self.put(bytes);
     }
 
-    /// Prints text of the template's own: a waiting soft blank is dropped when the text itself begins with a blank.
+    /// Prints text of the template. A pending soft blank is dropped if the text begins with a blank.
     pub(super) fn own_text(&mut self, bytes: &[u8]) {
         if bytes.starts_with(b" ") || bytes.starts_with(b"\t") {
             self.pending = false;
@@ -77,7 +77,7 @@ impl Page {
         self.value(bytes);
     }
 
-    /// A soft blank follows what was printed last.
+    /// Adds a soft blank after the last output.
     pub(super) fn soft_blank(&mut self) {
         self.pending = true;
     }
@@ -107,7 +107,7 @@ impl Page {
         self.put(&vec![b' '; stop - self.column]);
     }
 
-    /// The mark of an event that reached a limit.
+    /// Prints the mark of an event that reached a limit.
     pub(super) fn limit_mark(&mut self) {
         self.pending = false;
         self.limit = usize::MAX;
@@ -116,8 +116,8 @@ impl Page {
         self.put(b" [limit]");
     }
 
-    /// The finished text behind `columns`, with a newline at its end. A first line without text loses the blanks at
-    /// the columns' end.
+    /// Finished text after `columns`, with a final newline. If the first line has no text, the blanks at the end of the
+    /// columns are removed.
     pub(super) fn finish(self, columns: &[u8]) -> Vec<u8> {
         let columns = match self.text.first() {
             None | Some(b'\n') => columns.trim_ascii_end(),

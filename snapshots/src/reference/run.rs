@@ -1,4 +1,4 @@
-//! One event's walk over the tree.
+//! Runs one event over the syntax tree.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use super::number;
 use super::page::Page;
 use super::{MAX_MACROS, Reference, Timers};
 
-/// The data pointer saturates here, in bits.
+/// Maximum of the data pointer, in bits; it saturates.
 const POINTER_MAX: i128 = 8 << 31;
 
-/// What happens behind an item.
+/// Control flow after an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
-    /// The next item.
+    /// Continue with the next item.
     Next,
-    /// `$ERROR`: the items up to the end of the brace group, then the event ends.
+    /// `$ERROR`: continue to the end of the brace group, then end the event.
     FinishGroup,
-    /// The event ends.
+    /// End the event.
     End,
 }
 
-/// Whose macros a name means.
+/// Scope of macro names.
 enum Scope<'ast> {
-    /// A stanza's: its macros in order of first appearance, each the slot of that number.
+    /// A stanza: macros in order of first appearance, which is also their slot number.
     Stanza(Vec<&'ast [u8]>),
-    /// A function call's: parameters and local macros.
+    /// A function call: parameters and local macros.
     Call(HashMap<&'ast [u8], u64>),
 }
 
-/// What a code or cast found.
+/// Value read by a code or cast.
 enum Datum {
-    /// A number in the low `bits` bits.
+    /// Number in the low `bits` bits.
     Number { raw: u128, bits: u32 },
-    /// Text, unpadded.
+    /// Text without padding.
     Text(Vec<u8>),
 }
 
-/// A macro's value and how it prints without a cast.
+/// Value of a macro, with its format if it has no cast.
 enum MacroValue {
     Number { value: u64, shown: Shown },
     Text(Vec<u8>),
@@ -50,9 +50,9 @@ enum MacroValue {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// So many hex digits.
+    /// This many hex digits.
     HexDigits(usize),
-    /// Hex as X2: at least 4 digits.
+    /// Hex as with X2: at least 4 digits.
     HexAtLeast4,
     /// Unsigned decimal.
     Decimal,
@@ -60,7 +60,7 @@ enum Shown {
     SignedDecimal,
 }
 
-/// What a name refers to, with `$` before it.
+/// Meaning of a `$name`.
 enum Meaning {
     Value(MacroValue),
     Subroutine(u16),
@@ -70,7 +70,7 @@ enum Meaning {
     Skip,
 }
 
-/// What a selector gives for comparison.
+/// Value of a selector, for comparison.
 enum Selected {
     Number { value: u64, bits: u32, base: Base, errno: bool },
     Text(Vec<u8>),
@@ -90,7 +90,7 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) base: i64,
     pub(super) slots: [u64; MAX_MACROS],
     pub(super) turns: u32,
-    /// The parts of the files' own templates that were reached, each as often as it was.
+    /// Reached parts of the user's templates, once per time.
     pub(super) reached: Vec<Span>,
     pub(super) truncated: bool,
     pub(super) stop: bool,
@@ -100,7 +100,7 @@ pub(super) struct Run<'r, 'ast> {
 }
 
 impl<'ast> Run<'_, 'ast> {
-    /// Prints a whole stanza: the event's own.
+    /// Prints the event with its stanza.
     pub(super) fn event(&mut self, stanza: &Stanza<'ast>) {
         self.stanza(stanza);
         self.limited |= self.page.is_full();
@@ -111,7 +111,7 @@ impl<'ast> Run<'_, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> Flow {
         if self.reference.builtin.contains(&stanza.id.node.0) {
-            // They call nothing, so what they reach stands at the end.
+            // They call nothing, so the parts that they reach are at the end.
             let n_before = self.reached.len();
             let flow = self.items(stanza);
             self.reached.truncate(n_before);
@@ -136,7 +136,7 @@ impl<'ast> Run<'_, 'ast> {
         self.group(stanza.body, &mut scope)
     }
 
-    /// The items of a brace group, a function body or a stanza.
+    /// Runs the items of a brace group, function body or stanza.
     fn group(&mut self, items: &[Item<'ast>], scope: &mut Scope<'ast>) -> Flow {
         let mut end = Flow::Next;
         for item in items {
@@ -206,7 +206,7 @@ impl<'ast> Run<'_, 'ast> {
         end
     }
 
-    // The data pointer.
+    // Data pointer
 
     fn set_pointer(&mut self, bits: i128) {
         self.pointer = bits.clamp(0, POINTER_MAX);
@@ -220,7 +220,7 @@ impl<'ast> Run<'_, 'ast> {
         self.set_pointer((self.pointer + 7) / 8 * 8);
     }
 
-    /// The bit address that is read next.
+    /// Bit address of the next read.
     fn address(&self) -> i128 {
         self.pointer + i128::from(self.base) * 8
     }
@@ -266,9 +266,9 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    // Codes and casts.
+    // Codes and casts
 
-    /// Reads what a code asks for at the data pointer, and moves it.
+    /// Reads the value for a code at the data pointer, and moves the pointer.
     fn read(&mut self, code: Code) -> Datum {
         match code {
             Code::Ascii { len, .. } => self.take_text(u64::from(len)),
@@ -291,7 +291,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// Reads what a cast asks for in a value; `%S` reads text at the data pointer.
+    /// Converts a value with a cast; `%S` reads text at the data pointer.
     fn cast(&mut self, code: Code, value: u64) -> Datum {
         let low = |bits: u32| Datum::Number { raw: u128::from(value) & ((1 << bits) - 1), bits };
         match code {
@@ -318,7 +318,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// The text of what a code or cast found, without padding.
+    /// Text of a value, without padding.
     fn shown(&self, code: Code, datum: &Datum) -> Vec<u8> {
         let (raw, bits) = match datum {
             Datum::Text(text) => return text.clone(),
@@ -346,7 +346,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// Prints what a code or cast found; `soft` is false in backquotes.
+    /// Prints the value of a code or cast; `soft` is false in backquotes.
     fn print(&mut self, code: Code, datum: &Datum, soft: bool) {
         let mut text = self.shown(code, datum);
         if let Code::Ascii { width, .. } = code {
@@ -364,7 +364,7 @@ impl<'ast> Run<'_, 'ast> {
         self.print(code, &datum, soft);
     }
 
-    // Macros.
+    // Macros
 
     fn print_macro(&mut self, node: &MacroRef<'ast>, scope: &mut Scope<'ast>, soft: bool) -> Flow {
         match self.meaning(node.name, scope) {
@@ -439,7 +439,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// A user macro's value; 0 for one that was never assigned.
+    /// Value of a user macro; 0 if it was never assigned.
     fn user(&self, name: &[u8], scope: &Scope<'ast>) -> u64 {
         match scope {
             Scope::Stanza(names) => {
@@ -503,7 +503,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    // Values in expressions, counts, selectors and arguments.
+    // Values in expressions, counts, selectors and arguments
 
     fn value(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> u64 {
         match expr {
@@ -532,7 +532,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// A selector's value as 64-bit two's complement.
+    /// Value of a selector as a 64-bit two's complement number.
     fn selector_value(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> u64 {
         let (code, datum) = match self.selected(selector, scope) {
             (Some(code), datum) => (code, datum),
@@ -546,7 +546,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// What a selector finds, with the code or cast that says how to take it.
+    /// Value of a selector, with the code or cast that determines the comparison.
     fn selected(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> (Option<Code>, Datum) {
         let node = match selector {
             Selector::Code(code) => return (Some(code.node), self.read(code.node)),
@@ -564,7 +564,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    // Switches.
+    // Switches
 
     fn switch(&mut self, node: &Switch<'ast>, scope: &mut Scope<'ast>) -> Flow {
         let selected = self.select(&node.selector, scope);
@@ -615,7 +615,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    /// The base of unprefixed match values.
+    /// Number base of match values without a prefix.
     fn base_of(&mut self, selector: &Selector<'ast>, scope: &Scope<'ast>) -> Base {
         let node = match selector {
             Selector::Code(code) => return base_of_code(code.node),
@@ -633,9 +633,9 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    // Loops, flags, calls, timers.
+    // Loops, flags, calls, timers
 
-    /// Counts a loop turn or a call; `false` when that was one too many.
+    /// Counts a loop iteration or call; false if the limit was exceeded.
     fn count_turn(&mut self) -> bool {
         if self.turns == self.limits.turns {
             self.limited = true;
@@ -673,8 +673,7 @@ impl<'ast> Run<'_, 'ast> {
             _ => Base::Hex,
         };
         let value = self.selector_value(&node.selector, scope);
-        // A number beyond 64 bits is never equal to a value's bits.
-        // One that is not octal where the cast asks for that is hex.
+        // A number beyond 64 bits never matches. A word that is not octal where the cast expects octal is read as hex.
         let number = |word: &Value| match literal::number(word.node, base) {
             None if base == Base::Octal => literal::number(word.node, Base::Hex),
             number => number,
@@ -738,7 +737,7 @@ impl<'ast> Run<'_, 'ast> {
     }
 }
 
-/// Whether a soft blank follows what a code or cast prints.
+/// True if a soft blank follows the output of a code or cast.
 fn soft_blank_follows(code: Code) -> bool {
     match code {
         Code::Ascii { .. } | Code::Counted(_) | Code::Time(_) | Code::Errno(_) | Code::Path(_) | Code::HexByte => false,
@@ -767,7 +766,7 @@ fn bits_of(value: u64, low: u8, high: u8) -> u64 {
     (u128::from(value) >> low & ((1 << (high - low + 1)) - 1)) as u64
 }
 
-/// Whether a case's value is the selected one.
+/// True if a case's value matches the selected one.
 fn matches(selected: &Selected, value: &MatchValue) -> bool {
     match (selected, value) {
         (_, MatchValue::Any(_)) => true,

@@ -1,4 +1,4 @@
-//! User events as QNX's programs write them.
+//! User events as QNX programs write them.
 //!
 //! ```text
 //! qnx && traceprinter -f qnx.kev
@@ -11,7 +11,7 @@ use tfbc_recorder::options::Output;
 use tfbc_recorder::qnx;
 use tfbc_recorder::session::{self, Task};
 
-/// What this program's events are.
+/// Event number of this program.
 const TEMPERATURE: u32 = 1;
 const READINGS: u32 = 2;
 const NOTE: u32 = 3;

@@ -1,4 +1,4 @@
-//! Ten turns of a loop, an event each: the sample program of AIX's documentation.
+//! A loop of ten iterations with one event each: the sample program from AIX's documentation.
 //!
 //! ```text
 //! sample && trcrpt -d 010 -t sample.trcfmt -O exec=on sample.trc
@@ -11,7 +11,7 @@ use tfbc_recorder::options::{Options, Output};
 use tfbc_recorder::session::{self, Task};
 
 tfbc_recorder::hook! {
-    /// A turn of the loop.
+    /// An iteration of the loop.
     fn user_event(turn: u32) = 0x010 "USER EVENT - HKWD_USER1" {
         r#"\n "The # of loop iterations =" $D1%U4 \n "The elapsed time of the last loop = " endtimer(0x010,0x010) starttimer(0x010,0x010)"#
     };
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let channel = session::start(&Task::Aix(options))?;
     println!("turning trace on");
     session::on(channel)?;
-    // Here is the code that is traced.
+    // The traced code goes here.
     for turn in 1..=10 {
         user_event(turn);
     }

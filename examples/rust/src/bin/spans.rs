@@ -1,4 +1,4 @@
-//! A program that traces by `tracing`, and knows nothing of hooks.
+//! Program that uses `tracing` and knows nothing about hooks.
 //!
 //! ```text
 //! spans && trcrpt -d 0f0 -t spans.trcfmt spans.trc
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (log, formats) = tfbc_examples::names("spans");
     let recorder = Recorder::default();
     tracing_subscriber::registry().with(recorder.layer()).init();
-    // The program's own; `trace -a` and `trcstop` in a shell do the same for any program.
+    // Starts its own trace; `trace -a` and `trcstop` in a shell do this for any program.
     let options = Options { output: Output::File(log), ..Options::parse("-a")? };
     let channel = session::start(&Task::Aix(options))?;
     for peer in ["10.0.0.7", "10.0.0.8"] {

@@ -1,4 +1,4 @@
-//! Threads that take pieces of work from a queue; the report tells how long each took.
+//! Threads that take work from a queue; the report shows the time of each item.
 //!
 //! ```text
 //! threads && trcrpt -d 020,021 -t threads.trcfmt -O tid=on threads.trc
@@ -12,9 +12,9 @@ use tfbc_recorder::options::{Options, Output};
 use tfbc_recorder::session::{self, Task};
 
 tfbc_recorder::hook! {
-    /// A thread begins with a piece.
+    /// A thread starts an item.
     fn begin(piece: u32) = 0x020 "BEGIN" { r#""piece " $D1%U4 starttimer(0x020,$D1)"# };
-    /// A thread has done a piece.
+    /// A thread has finished an item.
     fn end(piece: u32, sum: u64) = 0x021 "END" { r#""piece " $D1%U4 "sum " $D2%U8 endtimer(0x020,$D1)"# };
 }
 

@@ -1,14 +1,14 @@
-//! What may be wrong with a case file.
+//! Diagnostic codes of case files.
 
 tfbc_grammar::declare_codes! {
-    /// A case file is TOML. The message says what cannot be read, and where.
+    /// The file is not valid TOML. The message names the syntax error and its position.
     ///
     /// ```text
     /// formats = ["my.trcfmt"
     /// ```
     NO_TOML = "K01", error, "case file is no TOML";
-    /// A case file has this key nowhere. The keys of a case file are `formats`, `dialect` and `event`; those of an event
-    /// are listed by `docs/test.md`, and may stand at the top of the file too, for every event.
+    /// The key does not exist. A case file has the keys `formats`, `dialect` and `event`. The keys of an event are
+    /// listed in `docs/test.md`; at the top of the file they apply to every event.
     ///
     /// ```text
     /// formats = ["my.trcfmt"]
@@ -16,7 +16,7 @@ tfbc_grammar::declare_codes! {
     /// hexa = "010a0000"
     /// ```
     UNKNOWN_KEY = "K02", error, "unknown key in a case file";
-    /// The key exists, and its value is of another kind, or out of range.
+    /// The key exists, but its value has the wrong type or is out of range.
     ///
     /// ```text
     /// [[event]]
@@ -24,15 +24,15 @@ tfbc_grammar::declare_codes! {
     /// env = 16
     /// ```
     BAD_VALUE = "K03", error, "bad value in a case file";
-    /// An event is given in hex, or is a part of a trace: one of the keys `hex` and `trace` says which.
+    /// An event needs either `hex`, its bytes, or `trace`, the file to read it from.
     ///
     /// ```text
     /// [[event]]
     /// name = "nothing at all"
     /// ```
     NO_EVENT = "K04", error, "event of a case file without bytes";
-    /// The key means something for events given otherwise: `first` counts events of a trace, `class` is QNX's, `env` is
-    /// AIX's.
+    /// The key belongs to another kind of event: `first` counts the events of a trace, `class` is for QNX, and `env` is
+    /// for AIX.
     ///
     /// ```text
     /// [[event]]
@@ -40,7 +40,7 @@ tfbc_grammar::declare_codes! {
     /// first = 20
     /// ```
     KEY_OF_OTHERS = "K05", error, "key that means nothing for this event";
-    /// A dialect setting that does not exist, or a value that it does not have. `tfbc check --dialect help` lists them.
+    /// The dialect setting does not exist, or does not have this value. `tfbc check --dialect help` lists all settings.
     ///
     /// ```text
     /// formats = ["my.trcfmt"]

@@ -1,4 +1,4 @@
-//! What differs between two texts, as people read it.
+//! Unified diff of two texts.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
@@ -10,9 +10,16 @@ const AROUND: usize = 3;
 /// Lines above which two texts are not compared line by line.
 const MAX_LINES: usize = 200_000;
 
-/// A unified diff from `old` to `new`, both without line end behind the last line.
-pub fn unified(old: (&str, &str), new: (&str, &str), colour: bool) -> String {
-    let (old_text, new_text) = (ended(old.1), ended(new.1));
+/// A text with the name that the diff shows for it.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedText<'t> {
+    pub name: &'t str,
+    pub text: &'t str,
+}
+
+/// Unified diff from `old` to `new`, which have no line end after the last line.
+pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
+    let (old_text, new_text) = (ended(old.text), ended(new.text));
     let mut out = String::new();
     // Snapshots and case files are strangers' as traces are.
     let paint = |out: &mut String, style: Style, line: &str| {
@@ -20,8 +27,8 @@ pub fn unified(old: (&str, &str), new: (&str, &str), colour: bool) -> String {
         let _ = if colour { writeln!(out, "{style}{line}{style:#}") } else { writeln!(out, "{line}") };
     };
     let bold = Style::new().bold();
-    paint(&mut out, bold, &format!("--- {}", old.0));
-    paint(&mut out, bold, &format!("+++ {}", new.0));
+    paint(&mut out, bold, &format!("--- {}", old.name));
+    paint(&mut out, bold, &format!("+++ {}", new.name));
     if old_text.lines().count().max(new_text.lines().count()) > MAX_LINES {
         out.push_str("(too long to compare line by line)\n");
         return out;
@@ -53,8 +60,11 @@ mod tests {
 
     #[test]
     fn lines_are_told_apart() {
-        let text = unified(("a", "x\ny"), ("b", "x\nz"), false);
+        let text = unified(NamedText { name: "a", text: "x\ny" }, NamedText { name: "b", text: "x\nz" }, false);
         assert_eq!(text, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n");
-        assert!(unified(("a", ""), ("b", "x"), true).contains("\u{1b}[32m+x"));
+        assert!(
+            unified(NamedText { name: "a", text: "" }, NamedText { name: "b", text: "x" }, true)
+                .contains("\u{1b}[32m+x")
+        );
     }
 }

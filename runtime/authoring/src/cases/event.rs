@@ -1,7 +1,7 @@
-//! The events of a case file: a hook of AIX or a record of QNX in hex, or a part of a trace.
+//! Events of a case file: an AIX hook or QNX record in hex, or part of a trace.
 
 use super::codes::{BAD_VALUE, NO_EVENT};
-use super::fields::{At, Fields, Found};
+use super::fields::{Diagnostics, Fields, Located};
 use super::file::{beside, of_others};
 use std::path::{Path, PathBuf};
 use tfbc::filter::seconds;
@@ -10,44 +10,44 @@ use tfbc::screen::visible;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 
-/// One `[[event]]`.
+/// One `[[event]]` table.
 #[derive(Debug)]
 pub struct CaseEvent {
-    /// What it is called in reports and headings.
+    /// Name in reports and headings.
     pub name: String,
-    /// What is formatted.
-    pub what: What,
+    /// Bytes or trace that the event comes from.
+    pub source: EventSource,
 }
 
-/// What an event's text is made of.
+/// Source of an event's bytes.
 #[derive(Debug)]
-pub enum What {
-    /// A hook of AIX, given in hex.
+pub enum EventSource {
+    /// AIX hook in hex.
     Hook(Box<HookEvent>),
-    /// A record of QNX, given in hex.
+    /// QNX record in hex.
     Record(RecordEvent),
-    /// Events of a trace.
+    /// Part of a trace.
     Slice(Box<Slice>),
 }
 
-/// A hook of AIX.
+/// AIX hook.
 #[derive(Debug, Default)]
 pub struct HookEvent {
-    /// The presented buffer: hook word and data.
+    /// Hook word and data, as a template sees them.
     pub bytes: Vec<u8>,
-    /// Whether it is a 64-bit hook.
+    /// True for a 64-bit hook.
     pub wide: bool,
-    /// Nanoseconds on the trace's clock.
+    /// Time on the trace's clock, in nanoseconds.
     pub time_ns: u64,
-    /// Offset in the file.
+    /// Offset of the event in the trace file.
     pub offset: u64,
     /// Blanks before each line of text.
     pub margin: u16,
-    /// What is known of the system and of where the event happened.
+    /// System, process, thread and CPU of the event.
     pub context: HookContext,
 }
 
-/// [`tfbc_vm::Context`], owned.
+/// Owned form of [`tfbc_vm::Context`].
 #[derive(Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `tfbc_vm::Context`")]
 pub struct HookContext {
@@ -68,22 +68,22 @@ pub struct HookContext {
     pub processes: ProcessNames,
 }
 
-/// A record of QNX.
+/// QNX record.
 #[derive(Debug, Default)]
 pub struct RecordEvent {
-    /// The payload.
+    /// Payload of the record.
     pub bytes: Vec<u8>,
-    /// Class, 5 for 13.
+    /// Class number; class 13 is stored as 5.
     pub class: u8,
-    /// Event in its class.
+    /// Event number in its class.
     pub event: u16,
-    /// Whether it is a combine.
+    /// True for a combine record.
     pub wide: bool,
-    /// Whether its numbers are big-endian.
+    /// True if its numbers are big-endian.
     pub big_endian: bool,
 }
 
-/// Some events of a trace. Lists are as the flags of `tfbc report` take them.
+/// Part of a trace. Lists have the syntax of the flags of `tfbc report`.
 #[derive(Debug, Default, Clone)]
 #[expect(missing_docs, reason = "each is the flag of its name, or counts events")]
 pub struct Slice {
@@ -103,9 +103,9 @@ pub struct Slice {
     pub first: Option<u64>,
 }
 
-/// Keys that every event has by itself.
+/// Keys that are valid in a single event only, not for the whole file.
 pub const OWN: &[&str] = &["name", "hex"];
-/// Keys of hooks alone.
+/// Keys that only hooks have.
 const OF_HOOKS: &[&str] = &[
     "env",
     "trace-env",
@@ -123,26 +123,26 @@ const OF_HOOKS: &[&str] = &[
     "ip-address",
     "processes",
 ];
-/// Keys of hooks that choose events of a trace, too.
+/// Keys of hooks that also filter the events of a trace.
 const OF_PLACES: &[&str] = &["pid", "tid", "cpu", "exec"];
-/// Keys of records alone.
+/// Keys that only records have.
 const OF_RECORDS: &[&str] = &["class", "id", "wide", "big-endian"];
-/// Keys of parts of traces alone.
+/// Keys that only parts of traces have.
 const OF_SLICES: &[&str] =
     &["trace", "only", "except", "from", "to", "defined", "columns", "timestamp", "skip", "first"];
-/// Keys of an event.
+/// All keys of an event.
 pub fn keys() -> Vec<&'static str> {
     [OWN, OF_HOOKS, OF_PLACES, OF_RECORDS, OF_SLICES].concat()
 }
 
-/// An event's own keys, and those that the file has for every event.
+/// Keys of one event, and defaults from the top of the file.
 struct Given<'f, 't> {
     own: &'f Fields<'t>,
     top: &'f Fields<'t>,
 }
 
 impl<'t> Given<'_, 't> {
-    /// The table that has a key, the event's own first.
+    /// Table that contains the key. The event's own table wins.
     fn table(&self, name: &str) -> &Fields<'t> {
         if self.own.key(name).is_some() { self.own } else { self.top }
     }
@@ -151,27 +151,27 @@ impl<'t> Given<'_, 't> {
         self.table(name).key(name).is_some()
     }
 
-    fn number(&self, name: &str, max: u64, found: &mut Found) -> u64 {
+    fn number(&self, name: &str, max: u64, found: &mut Diagnostics) -> u64 {
         self.table(name).number(name, max, found).unwrap_or(0)
     }
 
-    fn flag(&self, name: &str, found: &mut Found) -> bool {
+    fn flag(&self, name: &str, found: &mut Diagnostics) -> bool {
         self.table(name).flag(name, found).unwrap_or(false)
     }
 
-    fn bytes(&self, name: &str, found: &mut Found) -> Vec<u8> {
+    fn bytes(&self, name: &str, found: &mut Diagnostics) -> Vec<u8> {
         self.table(name).text(name, found).map_or_else(Vec::new, |text| text.value.as_bytes().to_vec())
     }
 
-    fn word(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    fn word(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         self.table(name).word(name, found)
     }
 
-    fn list(&self, name: &str, found: &mut Found) -> Option<String> {
+    fn list(&self, name: &str, found: &mut Diagnostics) -> Option<String> {
         self.word(name, found).map(|word| word.value.to_owned())
     }
 
-    fn time_ns(&self, name: &str, found: &mut Found) -> Option<u64> {
+    fn time_ns(&self, name: &str, found: &mut Diagnostics) -> Option<u64> {
         let word = self.word(name, found)?;
         let ns = seconds(word.value);
         if let Err(text) = &ns {
@@ -182,17 +182,17 @@ impl<'t> Given<'_, 't> {
 }
 
 impl CaseEvent {
-    /// Reads the event with number `number`, counted from 1; `top` has what holds for every event.
+    /// Reads event `number`, counted from 1. `top` contains the defaults of the file.
     pub fn read(
         own: &Fields<'_>,
         top: &Fields<'_>,
         directory: &Path,
         number: usize,
-        found: &mut Found,
+        found: &mut Diagnostics,
     ) -> Option<Self> {
         let given = Given { own, top };
         let name = own.text("name", found).map(|name| title(name.value));
-        let what = match (own.key("hex"), own.key("trace")) {
+        let source = match (own.key("hex"), own.key("trace")) {
             (Some(_), Some(trace)) => {
                 let text = "an event has `hex` or `trace`, not both";
                 own.refuse(&NO_EVENT, trace, text, found);
@@ -201,7 +201,7 @@ impl CaseEvent {
             (Some(_), None) => given.of_hex(found)?,
             (None, _) if given.has("trace") => given.slice(directory, found)?,
             _ => {
-                // A key that does not exist was most likely meant for one of them.
+                // The author may have misspelled any of these, so all of them are suggested.
                 let known = keys();
                 if own.table.keys().all(|key| known.contains(&&**key.get_ref())) {
                     let text = "this event has neither `hex` nor `trace`";
@@ -211,17 +211,17 @@ impl CaseEvent {
             }
         };
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("event {number}"));
-        Some(CaseEvent { name, what })
+        Some(CaseEvent { name, source })
     }
 }
 
 impl Given<'_, '_> {
-    fn of_hex(&self, found: &mut Found) -> Option<What> {
+    fn of_hex(&self, found: &mut Diagnostics) -> Option<EventSource> {
         let hex = self.own.text("hex", found)?;
         let bytes = match parse_hex(hex.value) {
             Ok(bytes) => bytes,
             Err((at, text)) => {
-                // The text begins behind its quote.
+                // Skips the opening quote.
                 let start = hex.span.start + 1 + at;
                 let span = if at == 0 { hex.span } else { Span::new(start, start + 1) };
                 self.own.refuse(&BAD_VALUE, span, text, found);
@@ -232,13 +232,13 @@ impl Given<'_, '_> {
         if self.has("class") && self.own.key("env").is_none() {
             of_others(self.own, OF_HOOKS, "for hooks of AIX, and this is a record of QNX", found);
             of_others(self.own, OF_PLACES, "for hooks of AIX, and this is a record of QNX", found);
-            return self.record(bytes, found).map(What::Record);
+            return self.record(bytes, found).map(EventSource::Record);
         }
         of_others(self.own, OF_RECORDS, "for records of QNX, and this is a hook of AIX (no `class`)", found);
-        self.hook(bytes, hex.span, found).map(|hook| What::Hook(Box::new(hook)))
+        self.hook(bytes, hex.span, found).map(|hook| EventSource::Hook(Box::new(hook)))
     }
 
-    fn hook(&self, bytes: Vec<u8>, span: Span, found: &mut Found) -> Option<HookEvent> {
+    fn hook(&self, bytes: Vec<u8>, span: Span, found: &mut Diagnostics) -> Option<HookEvent> {
         let env = if self.has("env") { self.number("env", 64, found) } else { 64 };
         if !matches!(env, 32 | 64) {
             let fields = self.table("env");
@@ -279,7 +279,7 @@ impl Given<'_, '_> {
         })
     }
 
-    fn processes(&self, found: &mut Found) -> ProcessNames {
+    fn processes(&self, found: &mut Diagnostics) -> ProcessNames {
         let mut names = ProcessNames::new();
         let Some(table) = self.table("processes").inner("processes", found) else { return names };
         for key in table.table.keys() {
@@ -287,7 +287,7 @@ impl Given<'_, '_> {
             match (name.parse(), table.text(name, found)) {
                 (Ok(pid), Some(path)) => drop(names.insert(pid, path.value.as_bytes().to_vec())),
                 (Err(_), _) => {
-                    let text = format!("`{name}` is no process id: expected a number");
+                    let text = format!("`{name}` is not a process id: expected a number");
                     table.refuse(&BAD_VALUE, super::fields::span_of(key.span()), text, found);
                 }
                 _ => {}
@@ -296,7 +296,7 @@ impl Given<'_, '_> {
         names
     }
 
-    fn record(&self, bytes: Vec<u8>, found: &mut Found) -> Option<RecordEvent> {
+    fn record(&self, bytes: Vec<u8>, found: &mut Diagnostics) -> Option<RecordEvent> {
         let class = self.word("class", found)?;
         let Some(id) = self.word("id", found) else {
             let text = "a record of QNX has `class` and `id`, and this has no `id`";
@@ -315,11 +315,11 @@ impl Given<'_, '_> {
         }
     }
 
-    fn slice(&self, directory: &Path, found: &mut Found) -> Option<What> {
+    fn slice(&self, directory: &Path, found: &mut Diagnostics) -> Option<EventSource> {
         of_others(self.own, OF_HOOKS, "for hooks given in hex, and this event is a part of a trace", found);
         of_others(self.own, OF_RECORDS, "for records given in hex, and this event is a part of a trace", found);
         let trace = self.table("trace").text("trace", found)?;
-        Some(What::Slice(Box::new(Slice {
+        Some(EventSource::Slice(Box::new(Slice {
             trace: beside(directory, trace.value),
             only: self.list("only", found),
             except: self.list("except", found),
@@ -338,27 +338,27 @@ impl Given<'_, '_> {
     }
 }
 
-/// A name as it stands in a heading: on one line, without blanks around it.
+/// Name as a heading shows it: on one line and trimmed.
 fn title(name: &str) -> String {
     visible(&name.lines().collect::<Vec<_>>().join(" ")).trim().to_owned()
 }
 
-/// The head of a table: its span may take in all that follows.
+/// First line of a table's span, which may otherwise cover everything that follows.
 fn first_line(span: Span) -> Span {
     Span::new(span.start, span.end.min(span.start.saturating_add(9)))
 }
 
-/// Bytes in hex, blanks and a `0x` at the beginning aside.
+/// Parses bytes in hex. Blanks and a leading `0x` are ignored.
 ///
 /// # Errors
-/// The offset in the text of what is wrong (0 for the whole), and what it is.
+/// The offset of the problem in the text (0 for the whole text), and its description.
 pub fn parse_hex(text: &str) -> Result<Vec<u8>, (u32, String)> {
     let start = if text.starts_with("0x") { 2 } else { 0 };
     let mut digits = Vec::with_capacity(text.len());
     for (at, char) in text.char_indices().skip(start).filter(|(_, char)| !char.is_whitespace()) {
         match char.to_digit(16) {
             Some(digit) => digits.push(digit as u8),
-            None => return Err((at as u32, format!("`{char}` is no hex digit"))),
+            None => return Err((at as u32, format!("`{char}` is not a hex digit"))),
         }
     }
     if !digits.len().is_multiple_of(2) {

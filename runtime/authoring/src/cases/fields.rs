@@ -1,5 +1,5 @@
-//! The keys of one table of a case file, each taken by the type that it should have; what is wrong with them is noted
-//! with its place.
+//! Typed access to the keys of one table of a case file. A value of the wrong type becomes a diagnostic at its
+//! position.
 
 use super::codes::{BAD_VALUE, UNKNOWN_KEY};
 use std::ops::Range;
@@ -8,39 +8,39 @@ use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A table, and where complaints about it go.
+/// A table of a case file.
 pub struct Fields<'t> {
     pub table: &'t DeTable<'t>,
     pub source: SourceId,
-    /// The table's own place.
+    /// Span of the table.
     pub span: Span,
 }
 
-/// A value with its place.
+/// A value with its span.
 #[derive(Debug, Clone, Copy)]
-pub struct At<T> {
+pub struct Located<T> {
     pub value: T,
     pub span: Span,
 }
 
-/// What was found.
-pub type Found = Vec<Diagnostic>;
+/// Diagnostics found so far.
+pub type Diagnostics = Vec<Diagnostic>;
 
-/// A range of bytes as a span.
+/// Converts a byte range to a span.
 pub fn span_of(range: Range<usize>) -> Span {
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     Span::new(offset(range.start), offset(range.end))
 }
 
 impl<'t> Fields<'t> {
-    /// Notes every key that is not one of `known`.
-    pub fn only(&self, known: &[&str], found: &mut Found) {
+    /// Reports every key that is not in `known`.
+    pub fn only(&self, known: &[&str], found: &mut Diagnostics) {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
             if known.contains(&name) {
                 continue;
             }
-            let text = format!("there is no key `{name}` here");
+            let text = format!("unknown key `{name}`");
             let mut error = Diagnostic::error(&UNKNOWN_KEY, self.source, span_of(key.span()), text);
             error.help = Some(match closest(name, known) {
                 Some(close) => format!("did you mean `{close}`?"),
@@ -50,31 +50,31 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Whether a key stands in the table, and where.
+    /// Span of a key; `None` if the table does not contain it.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.table.keys().find(|key| key.get_ref() == name).map(|key| span_of(key.span()))
     }
 
-    /// A value of any type.
+    /// Value of any type.
     pub fn value(&self, name: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(name)
     }
 
-    /// Notes what is wrong with a value.
-    pub fn refuse(&self, code: &'static CodeInfo, span: Span, text: impl Into<String>, found: &mut Found) {
+    /// Reports a problem with a value.
+    pub fn refuse(&self, code: &'static CodeInfo, span: Span, text: impl Into<String>, found: &mut Diagnostics) {
         found.push(Diagnostic::error(code, self.source, span, text));
     }
 
-    fn other_type(&self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str, found: &mut Found) {
+    fn other_type(&self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str, found: &mut Diagnostics) {
         let text = format!("`{name}` is {expected}, found {}", article(value.get_ref().type_str()));
         self.refuse(&BAD_VALUE, span_of(value.span()), text, found);
     }
 
-    /// A text.
-    pub fn text(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    /// String value.
+    pub fn text(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         match value.get_ref().as_str() {
-            Some(text) => Some(At { value: text, span: span_of(value.span()) }),
+            Some(text) => Some(Located { value: text, span: span_of(value.span()) }),
             None => {
                 self.other_type(name, value, "a text in quotes", found);
                 None
@@ -82,8 +82,8 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// A text, or a number as it is written: `only = 106` and `only = "106,15b"`.
-    pub fn word(&self, name: &str, found: &mut Found) -> Option<At<&'t str>> {
+    /// String value, or a number in the author's spelling: `only = 106` and `only = "106,15b"`.
+    pub fn word(&self, name: &str, found: &mut Diagnostics) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         let text = match value.get_ref() {
             DeValue::String(text) => text,
@@ -94,11 +94,11 @@ impl<'t> Fields<'t> {
                 return None;
             }
         };
-        Some(At { value: text, span: span_of(value.span()) })
+        Some(Located { value: text, span: span_of(value.span()) })
     }
 
-    /// A number from 0 to `max`.
-    pub fn number(&self, name: &str, max: u64, found: &mut Found) -> Option<u64> {
+    /// Number from 0 to `max`.
+    pub fn number(&self, name: &str, max: u64, found: &mut Diagnostics) -> Option<u64> {
         let value = self.value(name)?;
         let Some(number) = value.get_ref().as_integer() else {
             self.other_type(name, value, "a number", found);
@@ -112,8 +112,8 @@ impl<'t> Fields<'t> {
         parsed
     }
 
-    /// `true` or `false`.
-    pub fn flag(&self, name: &str, found: &mut Found) -> Option<bool> {
+    /// Boolean value.
+    pub fn flag(&self, name: &str, found: &mut Diagnostics) -> Option<bool> {
         let value = self.value(name)?;
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
@@ -122,22 +122,22 @@ impl<'t> Fields<'t> {
         flag
     }
 
-    /// One text, or a list of them.
-    pub fn texts(&self, name: &str, found: &mut Found) -> Vec<At<&'t str>> {
+    /// One string, or a list of strings.
+    pub fn texts(&self, name: &str, found: &mut Diagnostics) -> Vec<Located<&'t str>> {
         let Some(value) = self.value(name) else { return Vec::new() };
         let Some(list) = value.get_ref().as_array() else { return self.text(name, found).into_iter().collect() };
         let mut texts = Vec::new();
         for item in list.iter() {
             match item.get_ref().as_str() {
-                Some(text) => texts.push(At { value: text, span: span_of(item.span()) }),
+                Some(text) => texts.push(Located { value: text, span: span_of(item.span()) }),
                 None => self.other_type(name, item, "a list of texts in quotes", found),
             }
         }
         texts
     }
 
-    /// A table inside this one.
-    pub fn inner(&self, name: &str, found: &mut Found) -> Option<Fields<'t>> {
+    /// Table inside this table.
+    pub fn inner(&self, name: &str, found: &mut Diagnostics) -> Option<Fields<'t>> {
         let value = self.value(name)?;
         match value.get_ref().as_table() {
             Some(table) => Some(Fields { table, source: self.source, span: span_of(value.span()) }),

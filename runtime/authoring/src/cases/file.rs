@@ -1,4 +1,4 @@
-//! Case files: what a test prints, and by which format files.
+//! Case files: the events of a test, and the format files that print them.
 //!
 //! ```text
 //! formats = ["sensor.trcfmt"]        # beside this file
@@ -16,52 +16,52 @@
 
 use super::codes::{BAD_SETTING, BAD_VALUE, KEY_OF_OTHERS, NO_EVENT, NO_TOML};
 use super::event::{self, CaseEvent};
-use super::fields::{Fields, Found, span_of};
+use super::fields::{Diagnostics, Fields, span_of};
 use std::path::{Component, Path, PathBuf};
 use tfbc::catalog::BUILT_IN;
 use tfbc_compiler::Dialect;
 use tfbc_grammar::{Diagnostic, Source, Sources};
 use toml::de::DeTable;
 
-/// What a case file's name ends with.
+/// Suffix of every case file.
 pub const SUFFIX: &str = ".case.toml";
-/// The largest case file, in bytes.
+/// Maximum size of a case file, in bytes.
 pub const MAX_CASE_FILE: u64 = 16 << 20;
 
-/// One case file.
+/// A parsed case file.
 #[derive(Debug, Default)]
 pub struct CaseFile {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The format files, by paths as commands take them; none for the built-in one.
+    /// Paths of the format files, relative to the working directory; empty means the built-in format file.
     pub formats: Vec<PathBuf>,
     /// Names and values of dialect settings.
     pub dialect: Vec<(String, String)>,
-    /// The events, in order.
+    /// Events, in order.
     pub events: Vec<CaseEvent>,
 }
 
-/// What is wrong with a case file, with its text.
+/// Diagnostics of a case file, with its text.
 #[derive(Debug, Clone)]
 pub struct BadCaseFile {
-    /// The case file alone.
+    /// The text of the case file.
     pub sources: Sources,
-    /// All that is wrong with it.
+    /// All problems found in it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Keys of the file's own.
+/// Keys that belong to the file, not to an event.
 const OF_FILE: [&str; 3] = ["formats", "dialect", "event"];
 
 impl CaseFile {
-    /// Reads the text of a case file; the paths in it are relative to the directory that `path` is in.
+    /// Parses the text of a case file. Paths in it are relative to the directory of `path`.
     ///
     /// # Errors
-    /// All that is wrong with the text.
+    /// All problems in the text.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Box<BadCaseFile>> {
         let mut sources = Sources::new();
         let source = sources.add(Source::new(path.to_string_lossy(), text.as_bytes()));
-        let mut found = Found::new();
+        let mut found = Diagnostics::new();
         let mut file = CaseFile { path: path.to_owned(), ..CaseFile::default() };
         match DeTable::parse(text) {
             Ok(table) => {
@@ -80,7 +80,7 @@ impl CaseFile {
         Err(Box::new(BadCaseFile { sources, diagnostics: found }))
     }
 
-    fn read(&mut self, top: &Fields<'_>, found: &mut Found) {
+    fn read(&mut self, top: &Fields<'_>, found: &mut Diagnostics) {
         let keys = event::keys();
         let known: Vec<&str> = OF_FILE.iter().chain(&keys).copied().filter(|key| !event::OWN.contains(key)).collect();
         top.only(&known, found);
@@ -114,7 +114,7 @@ impl CaseFile {
         }
     }
 
-    fn settings(&mut self, settings: &Fields<'_>, found: &mut Found) {
+    fn settings(&mut self, settings: &Fields<'_>, found: &mut Diagnostics) {
         let mut dialect = Dialect::default();
         for key in settings.table.keys() {
             let name: &str = key.get_ref();
@@ -131,19 +131,19 @@ impl CaseFile {
         }
     }
 
-    /// The directory that the file is in.
+    /// Directory that contains the file.
     pub fn directory(&self) -> PathBuf {
         self.path.parent().map_or_else(PathBuf::new, Path::to_owned)
     }
 
-    /// The file's name without what case files end with.
+    /// File name without the suffix of case files.
     pub fn name(&self) -> String {
         let name = self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         name.strip_suffix(SUFFIX).map_or(name.clone(), str::to_owned)
     }
 }
 
-/// A path of a case file; the built-in format file keeps its name.
+/// Resolves a path relative to the case file; the name of the built-in format file stays as it is.
 pub fn beside(directory: &Path, path: &str) -> PathBuf {
     if path == BUILT_IN {
         return PathBuf::from(path);
@@ -151,7 +151,7 @@ pub fn beside(directory: &Path, path: &str) -> PathBuf {
     let mut joined = directory.to_owned();
     for part in Path::new(path).components() {
         match part {
-            // As people write it; behind a link, `..` is another directory.
+            // `..` stays in the path: if the directory is a link, its parent is elsewhere.
             Component::ParentDir
                 if matches!(joined.components().next_back(), Some(Component::Normal(_))) && !joined.is_symlink() =>
             {
@@ -168,8 +168,8 @@ fn one_line(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
 }
 
-/// Complains of keys that are for events of another kind.
-pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Found) {
+/// Reports keys that belong to another kind of event.
+pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnostics) {
     for (key, span) in keys.iter().filter_map(|key| Some((key, own.key(key)?))) {
         own.refuse(&KEY_OF_OTHERS, span, format!("`{key}` is {why}"), found);
     }

@@ -1,4 +1,4 @@
-//! Where case files are, and snapshots that no case file has any more.
+//! Search for case files, and for snapshots whose case file no longer exists.
 
 use super::file::SUFFIX;
 use super::snapshot::{PENDING_SUFFIX, SUFFIX as SNAPSHOT_SUFFIX};
@@ -7,23 +7,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directories below a named one that are searched; links to directories are not followed.
+/// Limit of nested directories. Links to directories are not followed.
 const MAX_DEPTH: usize = 64;
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Case files, by path.
+pub struct CaseFiles {
+    /// Case files, sorted by path.
     pub cases: Vec<PathBuf>,
-    /// Snapshots without a case file beside them, by path.
+    /// Snapshots without a case file beside them, sorted by path.
     pub orphans: Vec<PathBuf>,
 }
 
-/// Searches files and directories, these recursively; hidden directories are left out.
+/// Searches files and, recursively, directories; hidden directories are skipped.
 ///
 /// # Errors
-/// The path that is not there or cannot be read, or a file that is no case file, and why.
-pub fn find(paths: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
+/// The path that is missing or unreadable, or a named file that is not a case file, with the reason.
+pub fn find(paths: &[PathBuf]) -> Result<CaseFiles, (PathBuf, io::Error)> {
     let mut names = BTreeSet::new();
     for path in paths {
         if path.is_dir() {
@@ -36,7 +36,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
             names.insert(path.clone());
         }
     }
-    let mut found = Found::default();
+    let mut found = CaseFiles::default();
     for path in &names {
         if ends_with(path, SUFFIX) {
             found.cases.push(path.clone());
@@ -54,7 +54,7 @@ fn search(directory: &Path, depth: usize, names: &mut BTreeSet<PathBuf>) -> Resu
         let name = entry.file_name();
         let hidden = name.to_string_lossy().starts_with('.');
         let kind = entry.file_type().map_err(failed)?;
-        // What stands in the current directory is named as people name it.
+        // Paths in the current directory are shown without a leading `./`.
         let path = if directory == Path::new(".") { PathBuf::from(&name) } else { entry.path() };
         if kind.is_dir() && !hidden && depth < MAX_DEPTH {
             search(&path, depth + 1, names)?;
@@ -69,7 +69,7 @@ fn ends_with(path: &Path, end: &str) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(end.as_bytes()))
 }
 
-/// The case file that a snapshot is of.
+/// Path of the case file that belongs to a snapshot.
 fn case_of(snapshot: &Path) -> PathBuf {
     let name = snapshot.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let stem = name.strip_suffix(PENDING_SUFFIX).or(name.strip_suffix(SNAPSHOT_SUFFIX)).unwrap_or(&name);

@@ -1,7 +1,7 @@
-//! Snapshot tests of format files: what `tfbc test` runs.
+//! Snapshot tests of format files, as `tfbc test` runs them.
 //!
-//! A case file ([`CaseFile`]) names format files and events. What these print is one text, compared with the one that was
-//! accepted. Whoever changes a template sees what becomes of every event, and decides.
+//! A case file ([`CaseFile`]) names format files and events. The text of these events is compared with the accepted
+//! text, so that the author of a template sees every event that a change affects.
 //!
 //! ```text
 //! *.case.toml ─CaseFile::parse─┐
@@ -9,13 +9,13 @@
 //! *.case.snap ─────────────────┘
 //! ```
 
-pub mod begin;
 mod codes;
 mod diff;
 mod event;
 mod fields;
 mod file;
 mod find;
+pub mod first_case;
 mod observe;
 mod pick;
 mod record;
@@ -25,17 +25,17 @@ mod show;
 mod slice;
 mod snapshot;
 
-pub use event::{CaseEvent, HookContext, HookEvent, RecordEvent, Slice, What};
+pub use event::{CaseEvent, EventSource, HookContext, HookEvent, RecordEvent, Slice};
 pub use file::{BadCaseFile, CaseFile, SUFFIX};
-pub use find::{Found, find};
+pub use find::{CaseFiles, find};
 pub use observe::watch as slice_watch;
 pub use record::{json, junit, reason};
-pub use review::{Look, Reviewed, review};
-pub use run::{Broken, CaseResult, EventResult, FormatsOf, Results, RunOptions, SetOfFormats, Suite, Verdict};
+pub use review::{ReviewStyle, Reviewed, review};
+pub use run::{CaseError, CaseResult, EventResult, FormatsOf, Results, RunOptions, SetOfFormats, Suite, Verdict};
 pub(crate) use run::{side_by_side, watch_case};
-pub use show::Watch;
+pub use show::ProgramObserver;
 pub use slice::{SliceOptions, text as slice_text};
-pub use snapshot::Places;
+pub use snapshot::SnapshotPaths;
 
-/// Every code of case files' diagnostics, in order.
+/// All diagnostic codes of case files, in order.
 pub static CODES: &[&tfbc_grammar::CodeInfo] = codes::ALL;

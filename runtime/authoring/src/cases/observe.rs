@@ -1,7 +1,7 @@
-//! The templates of the events of a trace, run under an observer.
+//! Runs the templates of a trace's events under an observer.
 
 use super::event::Slice;
-use super::show::{Unwatched, Watch, watched};
+use super::show::{NoObserver, ProgramObserver, watched};
 use super::slice::{SliceOptions, aix_options, kev_options};
 use std::io;
 use std::ops::Range;
@@ -17,15 +17,15 @@ use tfbc::selection;
 use tfbc::work::Meter;
 use tfbc_vm::{Event, Layout, Machine, Space, TextBuf, Timers, Unobserved};
 
-/// Runs the templates of the same events, watched.
+/// Runs the templates of a slice's events under an observer.
 ///
 /// # Errors
-/// The trace cannot be read, or the choice of events is in error.
+/// The trace cannot be read, or the filter is invalid.
 pub fn watch(
     slice: &Slice,
     catalog: &Catalog<'_>,
     options: &SliceOptions,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Result<(), String> {
     let range = slice.skip..slice.first.map_or(u64::MAX, |first| slice.skip.saturating_add(first));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
@@ -41,13 +41,13 @@ pub fn watch(
     }
 }
 
-/// An event whose template drops it is none of those that are counted.
+/// Events that their template drops do not count toward `first`, as in a report.
 fn watch_hooks(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
     wanted: &ReportOptions,
     range: Range<u64>,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Result<(), ReportError> {
     let mut state = TraceState::default();
     let mut context = ContextState::new(Arc::clone(&wanted.context), Arc::clone(&wanted.names));
@@ -97,12 +97,12 @@ fn watch_records(
     catalog: &Catalog<'_>,
     wanted: &RecordOptions,
     range: Range<u64>,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> io::Result<()> {
     let (release, big_endian) = (log.header().release, log.header().big_endian);
     let header = log.header().clone();
     let mut printer = RecordPrinter::new(catalog, big_endian, release, wanted.limits).with_max_work(wanted.max_work);
-    let mut unwatched = Unwatched;
+    let mut unwatched = NoObserver;
     let mut text = TextBuf::new();
     let mut n_met = 0;
     while n_met < range.end

@@ -1,7 +1,7 @@
-//! Events taken from a trace, for case files.
+//! Copies events from a trace into case files.
 
-use super::begin::quoted;
 use super::event::Slice;
+use super::first_case::quoted;
 use super::show::printable;
 use super::slice::{SliceOptions, aix_options, kev_options};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,23 +17,23 @@ use tfbc::reader::kev::{KevItem, KevLog, classes};
 use tfbc::records::RecordOptions;
 use tfbc::report::ReportOptions;
 
-/// One event of a trace, as a case file gives it.
+/// One event of a trace in the form that a case file uses.
 #[derive(Debug, Default)]
 pub struct Picked {
-    /// What it is called: its id and label.
+    /// Name made of the event's id and label.
     pub name: String,
-    /// Keys and values that it has beside its bytes.
+    /// Keys and values besides the bytes.
     pub keys: Vec<(&'static str, String)>,
-    /// Its bytes.
+    /// Bytes of the event.
     pub bytes: Vec<u8>,
-    /// Bytes of a word.
+    /// Bytes per group in the hex dump.
     pub group: usize,
 }
 
-/// The first events that are chosen, at most `max`; of each kind the first where `distinct`.
+/// First `max` events that the filter selects; with `distinct`, only the first of each kind.
 ///
 /// # Errors
-/// The trace cannot be read, or the choice is in error.
+/// The trace cannot be read, or the filter is invalid.
 pub fn pick(
     slice: &Slice,
     catalog: &Catalog<'_>,
@@ -106,7 +106,7 @@ fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: 
             continue;
         }
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
-        // Every user event has the same label.
+        // Every user event has the same label, so it says nothing.
         let label = events.label(class, event).filter(|_| class != classes::USER);
         let label = label.map_or(String::new(), |label| format!(" {label}"));
         let mut keys = vec![("class", quoted(&name)), ("id", event.to_string())];
@@ -118,14 +118,14 @@ fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: 
     Ok(picked)
 }
 
-/// A name that no event before has.
+/// Makes a name unique by adding a number to it.
 fn unique(name: String, names: &mut BTreeMap<String, u64>) -> String {
     let n = names.entry(name.clone()).or_insert(0);
     *n += 1;
     if *n == 1 { name } else { format!("{name} ({n})") }
 }
 
-/// A number that TOML's may be too small for.
+/// Number as TOML text; numbers above TOML's range become strings.
 fn number(number: u64) -> String {
     i64::try_from(number).map_or_else(|_| format!("{number:#x}"), |number| number.to_string())
 }

@@ -1,21 +1,21 @@
-//! Results for programs: JUnit's XML, which build servers read, and JSON.
+//! Test results for other programs: JUnit XML for build servers, and JSON.
 
-use super::run::{Broken, CaseResult, EventResult, Results, Verdict};
+use super::run::{CaseError, CaseResult, EventResult, Results, Verdict};
 use crate::render;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use serde_json::{Value, json};
 use std::io;
 
-/// What is wrong with a broken case, as plain text.
+/// Reason why a case is broken, as plain text.
 pub fn reason(case: &CaseResult, results: &Results) -> String {
     match &case.broken {
         None => String::new(),
-        Some(Broken::Other(lines)) => lines.join("\n"),
-        Some(Broken::Case(bad)) => {
+        Some(CaseError::Other(lines)) => lines.join("\n"),
+        Some(CaseError::Case(bad)) => {
             bad.diagnostics.iter().map(|found| render::human(&bad.sources, found, false)).collect::<Vec<_>>().join("\n")
         }
-        Some(Broken::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
+        Some(CaseError::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
             Some(Err(tfbc::catalog::LoadError::Source(findings))) => {
                 let shown = findings.diagnostics.iter().map(|found| render::human(&findings.sources, found, false));
                 shown.collect::<Vec<_>>().join("\n")
@@ -26,7 +26,7 @@ pub fn reason(case: &CaseResult, results: &Results) -> String {
     }
 }
 
-/// One JSON object: a summary, and each case with its events.
+/// Results as one JSON object: a summary, then each case with its events.
 pub fn json(results: &Results) -> String {
     let event = |event: &EventResult| {
         json!({
@@ -58,10 +58,10 @@ pub fn json(results: &Results) -> String {
     format!("{object:#}\n")
 }
 
-/// JUnit's XML: a suite for each case file, a test for each of its events.
+/// Results as JUnit XML: one suite per case file, one test per event.
 ///
 /// # Errors
-/// None that is met in memory.
+/// Never fails in practice, because it writes to memory.
 pub fn junit(results: &Results) -> io::Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -89,7 +89,7 @@ pub fn junit(results: &Results) -> io::Result<String> {
     Ok(text)
 }
 
-/// Tests, failures and errors of a case: one test where it has no events.
+/// Number of tests, failures and errors of a case. A case without events counts as one test.
 fn counts(case: &CaseResult) -> (usize, usize, usize) {
     let n = |verdicts: &[Verdict]| case.events.iter().filter(|event| verdicts.contains(&event.verdict)).count();
     if case.events.is_empty() || case.verdict == Verdict::Broken {
@@ -98,7 +98,7 @@ fn counts(case: &CaseResult) -> (usize, usize, usize) {
     (case.events.len() + usize::from(whole(case)), n(&[Verdict::Changed, Verdict::New]) + usize::from(whole(case)), 0)
 }
 
-/// Whether a case changed, and no event of it did: one was taken away, or only their order changed.
+/// True if the case changed but no single event did: events were removed or reordered.
 fn whole(case: &CaseResult) -> bool {
     case.verdict == Verdict::Changed && case.events.iter().all(|event| event.verdict == Verdict::Passed)
 }
@@ -146,7 +146,7 @@ fn test(writer: &mut Writer<Vec<u8>>, path: &str, name: &str, problem: Option<(&
     writer.write_event(Event::End(BytesEnd::new("testcase")))
 }
 
-/// Text without the characters that XML cannot hold.
+/// Removes the characters that XML does not allow.
 fn xml(text: &str) -> String {
     let fits = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
     text.chars().map(|char| if fits(char) { char } else { '\u{fffd}' }).collect()

@@ -1,11 +1,11 @@
-//! Review: each text that is not accepted is shown with what was, and someone decides.
+//! Interactive review: shows each text that is not accepted beside the accepted one, and asks for a decision.
 
 use super::run::{CaseResult, Results, Verdict};
 use super::snapshot;
 use std::io::{self, BufRead, Write};
 use tfbc::screen::visible;
 
-/// What someone decided.
+/// The reviewer's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Accept,
@@ -14,35 +14,35 @@ enum Answer {
     Quit,
 }
 
-/// How a review went, in cases.
+/// Number of cases per decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reviewed {
-    /// Texts that are accepted.
+    /// Accepted texts.
     pub accepted: usize,
-    /// Texts that are not, and do not wait any more.
+    /// Rejected texts; their pending snapshots are removed.
     pub rejected: usize,
-    /// Texts that wait on.
+    /// Texts without a decision; they stay pending.
     pub skipped: usize,
 }
 
-/// How a review looks.
+/// Output style of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
-    /// Whether there is colour.
+pub struct ReviewStyle {
+    /// True if the output has colours.
     pub colour: bool,
-    /// Whether answers are repeated: they come from a file or pipe, and are seen nowhere else.
+    /// True if answers are printed: they come from a file or pipe, so the terminal does not show them.
     pub echo: bool,
 }
 
-/// Asks about every case whose text is not accepted. The end of `answers` leaves the rest undecided.
+/// Asks about every case whose text is not accepted. If `answers` ends, the remaining cases stay pending.
 ///
 /// # Errors
-/// A snapshot cannot be written, or nobody is there to ask.
+/// A snapshot cannot be written, or the answers cannot be read.
 pub fn review(
     results: &mut Results,
     answers: &mut impl BufRead,
     out: &mut impl Write,
-    look: Look,
+    look: ReviewStyle,
 ) -> io::Result<Reviewed> {
     let mut reviewed = Reviewed::default();
     let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
@@ -71,7 +71,7 @@ pub fn review(
                 reviewed.rejected += 1;
             }
             Answer::Skip => {
-                case.put_aside()?;
+                case.write_pending()?;
                 reviewed.skipped += 1;
             }
             Answer::Quit => {
@@ -83,13 +83,13 @@ pub fn review(
     Ok(reviewed)
 }
 
-/// Asks until there is an answer.
-fn ask(answers: &mut impl BufRead, out: &mut impl Write, look: Look) -> io::Result<Answer> {
+/// Asks until the answer is valid.
+fn ask(answers: &mut impl BufRead, out: &mut impl Write, look: ReviewStyle) -> io::Result<Answer> {
     loop {
         write!(out, "(a)ccept, (r)eject, (s)kip or (q)uit? ")?;
         out.flush()?;
         let mut line = String::new();
-        // Nobody answers with more.
+        // Limits the memory that one answer can take.
         let n = io::Read::take(&mut *answers, 1 << 16).read_line(&mut line)?;
         if n == 0 {
             writeln!(out)?;

@@ -1,13 +1,13 @@
-//! A run over case files: read side by side, each distinct set of format files compiled once, formatted side by side,
-//! compared with what is kept.
+//! Runs case files. They are read in parallel, each distinct set of format files is compiled once, and the cases are
+//! formatted in parallel and compared with their snapshots.
 
-use super::diff;
-use super::event::What;
+use super::diff::{self, NamedText};
+use super::event::EventSource;
 use super::file::{BadCaseFile, CaseFile, MAX_CASE_FILE, SUFFIX};
 use super::observe;
-use super::show::{Printer, Shown, Unwatched, Watch};
+use super::show::{EventPrinter, EventText, NoObserver, ProgramObserver};
 use super::slice::{self, SliceOptions};
-use super::snapshot::{self, Places, Section};
+use super::snapshot::{self, Section, SnapshotPaths};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
@@ -17,35 +17,35 @@ use std::sync::{Mutex, PoisonError};
 use tfbc::catalog::{BUILT_IN, Catalog, FormatSet, LoadError, LoadOptions};
 use tfbc::reader::Input;
 
-/// How cases are run.
+/// Options of a test run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// How format files are loaded; a case file's own dialect settings come on top.
+    /// How format files are loaded. The dialect settings of a case file are added to these.
     pub load: LoadOptions,
-    /// What parts of traces need.
+    /// Options for parts of traces.
     pub slices: SliceOptions,
-    /// Threads; `None` for as many as there are processors. The result is the same for any number.
+    /// Number of threads; `None` for one per processor. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
 
-/// How a case ended.
+/// Result of comparing a case with its snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It prints what was accepted.
+    /// The text is the accepted text.
     Passed,
-    /// It prints something else.
+    /// The text differs from the accepted text.
     Changed,
-    /// Nothing was accepted yet.
+    /// No text has been accepted yet.
     New,
-    /// There is nothing to compare: the case file, a format file or a trace is in error.
+    /// Nothing to compare, because the case file, a format file or a trace has an error.
     Broken,
 }
 
 impl Verdict {
-    /// Every verdict, in the order of summaries.
+    /// All verdicts, in the order of the summary.
     pub const ALL: [Verdict; 4] = [Verdict::Passed, Verdict::Changed, Verdict::New, Verdict::Broken];
 
-    /// The word for it.
+    /// Name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Passed => "passed",
@@ -56,65 +56,68 @@ impl Verdict {
     }
 }
 
-/// One case file's result.
+/// Result of one case file.
 #[derive(Debug)]
 pub struct CaseResult {
-    /// The case file.
+    /// Path of the case file.
     pub path: PathBuf,
-    /// Where its texts are kept.
-    pub places: Places,
-    /// How it ended.
+    /// Paths of its snapshots.
+    pub places: SnapshotPaths,
+    /// Verdict of the whole case.
     pub verdict: Verdict,
-    /// What it prints; empty where it is broken.
+    /// Printed text; empty if the case is broken.
     pub text: String,
-    /// What was accepted.
+    /// Accepted text.
     pub accepted: Option<String>,
-    /// What was shown before, and waits.
+    /// Pending text from an earlier run.
     pub pending: Option<String>,
-    /// Its events.
+    /// Results of its events.
     pub events: Vec<EventResult>,
-    /// What snapshots tell of where they come from.
+    /// Format files, for the header of the snapshot.
     pub expression: String,
-    /// Why it is broken.
-    pub broken: Option<Broken>,
+    /// Reason for the verdict "broken".
+    pub broken: Option<CaseError>,
 }
 
-/// Why there is nothing to compare.
+/// Reason why a case cannot run.
 #[derive(Debug, Clone)]
-pub enum Broken {
-    /// The case file is in error.
+pub enum CaseError {
+    /// The case file has errors.
     Case(Box<BadCaseFile>),
-    /// Its format files are in error: an index of [`Results::sets`].
+    /// The format files have errors. The value is an index of [`Results::sets`].
     Formats(usize),
     /// A file cannot be read, or an event cannot be formatted.
     Other(Vec<String>),
 }
 
-/// One event's result.
+/// Result of one event.
 #[derive(Debug)]
 pub struct EventResult {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
-    /// What it prints, with notes.
+    /// Printed text, followed by notes.
     pub text: String,
-    /// Whether it reached a limit.
+    /// True if a limit stopped the event.
     pub limited: bool,
-    /// Why it could not be formatted.
+    /// Reason why the event could not be formatted.
     pub failure: Option<String>,
-    /// How it ended.
+    /// Verdict of this event.
     pub verdict: Verdict,
 }
 
 impl CaseResult {
-    /// What differs from what was accepted.
+    /// Diff from the accepted text to the printed one.
     pub fn diff(&self, colour: bool) -> String {
-        let old = self.places.accepted.to_string_lossy();
-        let old =
-            if self.accepted.is_some() { (&*old, self.accepted.as_deref().unwrap_or("")) } else { ("/dev/null", "") };
-        diff::unified(old, ("what is printed", &snapshot::normal(&self.text)), colour)
+        let path = self.places.accepted.to_string_lossy();
+        let old = match self.accepted.as_deref() {
+            Some(text) => NamedText { name: &path, text },
+            None => NamedText { name: "/dev/null", text: "" },
+        };
+        let text = snapshot::normal(&self.text);
+        diff::unified(old, NamedText { name: "printed now", text: &text }, colour)
     }
 
-    /// Makes what is printed the accepted text, and nothing waits any more.
+    /// Accepts the printed text and removes the pending snapshot.
     ///
     /// # Errors
     /// The snapshot cannot be written.
@@ -126,19 +129,19 @@ impl CaseResult {
         Ok(())
     }
 
-    /// Writes what is printed beside the accepted text, to wait for a decision.
+    /// Writes the printed text as a pending snapshot.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn put_aside(&self) -> io::Result<()> {
+    pub fn write_pending(&self) -> io::Result<()> {
         self.keep(false)
     }
 
-    /// Takes away what waits.
+    /// Removes the pending snapshot.
     ///
     /// # Errors
-    /// The file stays.
-    pub fn withdraw(&self) -> io::Result<()> {
+    /// The file cannot be removed.
+    pub fn remove_pending(&self) -> io::Result<()> {
         snapshot::remove(&self.places.pending)
     }
 
@@ -148,60 +151,60 @@ impl CaseResult {
         snapshot::write(path, &source, &self.expression, &self.text)
     }
 
-    /// Whether what waits is what is printed now.
+    /// True if the pending snapshot already contains the printed text.
     pub fn was_shown(&self) -> bool {
         self.pending.as_deref() == Some(&snapshot::normal(&self.text))
     }
 }
 
-/// The format files of some cases.
+/// A set of format files that cases share.
 #[derive(Debug)]
 pub struct SetOfFormats {
-    /// The files.
+    /// Paths of the format files.
     pub formats: Vec<PathBuf>,
-    /// What they were loaded to.
+    /// Compiled set, or the reason why it does not load.
     pub loaded: Result<FormatSet, LoadError>,
 }
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Results {
-    /// The cases, by path.
+    /// Cases, sorted by path.
     pub cases: Vec<CaseResult>,
     /// Every distinct set of format files.
     pub sets: Vec<SetOfFormats>,
 }
 
 impl Results {
-    /// How many cases ended so.
+    /// Number of cases with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 
-    /// Events of all cases.
+    /// Number of events in all cases.
     pub fn n_events(&self) -> usize {
         self.cases.iter().map(|case| case.events.len()).sum()
     }
 }
 
-/// A case file as it was read.
-pub type Read = (PathBuf, Result<CaseFile, Broken>);
+/// Path of a case file, and the parsed file or its error.
+pub type ReadCase = (PathBuf, Result<CaseFile, CaseError>);
 
-/// Case files that were read, with the format files that they name.
+/// Case files, with the format files that they use.
 #[derive(Debug, Default)]
 pub struct Suite {
-    /// The case files, by path.
-    pub files: Vec<Read>,
-    /// For each of them, the index of its set.
+    /// Case files, sorted by path.
+    pub files: Vec<ReadCase>,
+    /// Index into `sets` for each case file.
     pub set_of: Vec<usize>,
-    /// The distinct sets.
+    /// Distinct sets of format files.
     pub sets: Vec<FormatsOf>,
 }
 
-/// What the format files of a case file compile to depends on.
+/// Key of a compiled set: format files and dialect settings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FormatsOf {
-    /// The files.
+    /// Paths of the format files.
     pub formats: Vec<PathBuf>,
     /// Names and values of dialect settings.
     pub dialect: Vec<(String, String)>,
@@ -235,7 +238,7 @@ impl Suite {
         suite
     }
 
-    /// Keeps the case files that are chosen by their path or the name of one of their events.
+    /// Keeps the cases whose path, or the name of one of their events, is chosen.
     pub fn retain(&mut self, chosen: impl Fn(&str) -> bool) {
         let keep: Vec<bool> = self
             .files
@@ -251,7 +254,7 @@ impl Suite {
         self.set_of.retain(|_| *at.next().unwrap_or(&true));
     }
 
-    /// The files that results depend on: case files, format files, traces and accepted texts.
+    /// All files that the results depend on: case files, format files, traces and accepted snapshots.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let mut inputs = BTreeSet::new();
         for (path, file) in &self.files {
@@ -259,27 +262,27 @@ impl Suite {
             inputs.insert(CaseResult::empty(path).places.accepted);
             let Ok(file) = file else { continue };
             inputs.extend(file.formats.iter().filter(|path| *path != Path::new(BUILT_IN)).cloned());
-            inputs.extend(file.events.iter().filter_map(|event| match &event.what {
-                What::Slice(slice) => Some(slice.trace.clone()),
+            inputs.extend(file.events.iter().filter_map(|event| match &event.source {
+                EventSource::Slice(slice) => Some(slice.trace.clone()),
                 _ => None,
             }));
         }
         inputs.into_iter().collect()
     }
 
-    /// Accepted and pending texts of all cases, as far as they exist.
+    /// Accepted and pending snapshots of all cases.
     pub fn snapshots(&self) -> BTreeSet<PathBuf> {
         let places = self.files.iter().map(|(path, _)| CaseResult::empty(path).places);
         places.flat_map(|places| [places.accepted, places.pending]).filter(|path| path.exists()).collect()
     }
 
-    /// The case files without errors that a set formats.
+    /// Valid case files that use a set.
     pub(crate) fn of_set(&self, set: usize) -> Vec<&CaseFile> {
         let files = self.files.iter().zip(&self.set_of).filter(|(_, of)| **of == set);
         files.filter_map(|((_, file), _)| file.as_ref().ok()).collect()
     }
 
-    /// Loads the format files that are in use.
+    /// Compiles the sets that are in use.
     pub fn load(&self, options: &RunOptions) -> Vec<SetOfFormats> {
         side_by_side(
             &self.sets,
@@ -288,7 +291,7 @@ impl Suite {
             |(), FormatsOf { formats, dialect }| {
                 let mut load = options.load.clone();
                 for (name, value) in dialect {
-                    // The case file has been checked.
+                    // Cannot fail: the settings were checked when the case file was parsed.
                     let _ = load.compile.dialect.set(name, value);
                 }
                 SetOfFormats { formats: formats.clone(), loaded: FormatSet::load(formats, &load) }
@@ -300,13 +303,13 @@ impl Suite {
     pub fn run(&self, options: &RunOptions) -> Results {
         let sets = self.load(options);
         let opened: Vec<_> = sets.iter().map(|set| set.loaded.as_ref().ok().map(FormatSet::catalog)).collect();
-        let jobs: Vec<(&Read, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
-        let run = |((path, file), set): &(&Read, usize)| match file {
+        let jobs: Vec<(&ReadCase, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
+        let run = |((path, file), set): &(&ReadCase, usize)| match file {
             Err(_) => CaseResult::broken(path, None),
             Ok(file) => match opened.get(*set).and_then(Option::as_ref) {
                 Some(Ok(catalog)) => run_case(file, catalog, options),
-                Some(Err(error)) => CaseResult::broken(path, Some(Broken::Other(vec![error.to_string()]))),
-                None => CaseResult::broken(path, Some(Broken::Formats(*set))),
+                Some(Err(error)) => CaseResult::broken(path, Some(CaseError::Other(vec![error.to_string()]))),
+                None => CaseResult::broken(path, Some(CaseError::Formats(*set))),
             },
         };
         let mut cases = side_by_side(&jobs, options.threads, || (), |(), job| run(job));
@@ -327,7 +330,7 @@ impl CaseResult {
         let directory = path.parent().unwrap_or(Path::new(""));
         Self {
             path: path.to_owned(),
-            places: Places::of(directory, name),
+            places: SnapshotPaths::of(directory, name),
             verdict: Verdict::Broken,
             text: String::new(),
             accepted: None,
@@ -338,28 +341,29 @@ impl CaseResult {
         }
     }
 
-    fn broken(path: &Path, why: Option<Broken>) -> Self {
+    fn broken(path: &Path, why: Option<CaseError>) -> Self {
         Self { broken: why, ..Self::empty(path) }
     }
 }
 
-fn read(path: &Path) -> Result<CaseFile, Broken> {
-    let failed = |why: String| Broken::Other(vec![format!("cannot read {}: {why}", path.display())]);
+fn read(path: &Path) -> Result<CaseFile, CaseError> {
+    let failed = |why: String| CaseError::Other(vec![format!("cannot read {}: {why}", path.display())]);
     let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_CASE_FILE));
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| failed(String::from("a case file is UTF-8")))?;
-    CaseFile::parse(path, text).map_err(Broken::Case)
+    let text =
+        std::str::from_utf8(&bytes).map_err(|_| failed(String::from("it is not UTF-8, as a case file must be")))?;
+    CaseFile::parse(path, text).map_err(CaseError::Case)
 }
 
 fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> CaseResult {
     let mut result = CaseResult::empty(&file.path);
-    let mut printer = Printer::new(catalog, options.slices.limits);
-    let mut unwatched = Unwatched;
+    let mut printer = EventPrinter::new(catalog, options.slices.limits);
+    let mut unwatched = NoObserver;
     for event in &file.events {
-        let shown = match &event.what {
-            What::Hook(hook) => printer.hook(hook, &mut unwatched),
-            What::Record(record) => printer.record(record, &mut unwatched),
-            What::Slice(slice) => slice::show(slice, catalog, &options.slices),
+        let shown = match &event.source {
+            EventSource::Hook(hook) => printer.hook(hook, &mut unwatched),
+            EventSource::Record(record) => printer.record(record, &mut unwatched),
+            EventSource::Slice(slice) => slice::show(slice, catalog, &options.slices),
         };
         result.events.push(EventResult::of(&event.name, shown));
     }
@@ -367,7 +371,7 @@ fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> Cas
     result.expression = if names.is_empty() { String::from("default") } else { names.join(" ") };
     let failures: Vec<_> = result.events.iter().filter_map(EventResult::complaint).collect();
     if !failures.is_empty() {
-        result.broken = Some(Broken::Other(failures));
+        result.broken = Some(CaseError::Other(failures));
         return result;
     }
     let sections: Vec<_> =
@@ -377,15 +381,20 @@ fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> Cas
     result
 }
 
-/// Formats the events of a case file, watched.
-pub(crate) fn watch_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions, watch: &mut impl Watch) {
-    let mut printer = Printer::new(catalog, options.slices.limits);
+/// Formats the events of a case file under an observer.
+pub(crate) fn watch_case(
+    file: &CaseFile,
+    catalog: &Catalog<'_>,
+    options: &RunOptions,
+    watch: &mut impl ProgramObserver,
+) {
+    let mut printer = EventPrinter::new(catalog, options.slices.limits);
     for event in &file.events {
-        match &event.what {
-            What::Hook(hook) => drop(printer.hook(hook, watch)),
-            What::Record(record) => drop(printer.record(record, watch)),
-            // What cannot be read has been told by `show`.
-            What::Slice(slice) => drop(observe::watch(slice, catalog, &options.slices, watch)),
+        match &event.source {
+            EventSource::Hook(hook) => drop(printer.hook(hook, watch)),
+            EventSource::Record(record) => drop(printer.record(record, watch)),
+            // `show` has already reported any error in this trace.
+            EventSource::Slice(slice) => drop(observe::watch(slice, catalog, &options.slices, watch)),
         }
     }
 }
@@ -395,7 +404,7 @@ fn short_name(path: &Path) -> String {
 }
 
 impl EventResult {
-    fn of(name: &str, shown: Shown) -> Self {
+    fn of(name: &str, shown: EventText) -> Self {
         let mut text = shown.text;
         for note in &shown.notes {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -413,7 +422,7 @@ impl EventResult {
 }
 
 impl CaseResult {
-    /// Compares what is printed with what is kept.
+    /// Compares the printed text with the accepted one.
     fn compare(&mut self) {
         match (snapshot::read(&self.places.accepted), snapshot::read(&self.places.pending)) {
             (Ok(accepted), Ok(pending)) => (self.accepted, self.pending) = (accepted, pending),
@@ -429,11 +438,11 @@ impl CaseResult {
     }
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        self.broken = Some(Broken::Other(vec![format!("cannot read {}: {error}", path.display())]));
+        self.broken = Some(CaseError::Other(vec![format!("cannot read {}: {error}", path.display())]));
     }
 
-    /// Which events are the ones that changed. Headings that stand in texts may mislead here; the case's own verdict is by
-    /// its whole text.
+    /// Compares event by event. A printed text that looks like a heading may mislead this; the verdict of the case
+    /// compares the whole text.
     fn compare_events(&mut self) {
         let Some(accepted) = &self.accepted else { return };
         let kept = snapshot::split(accepted);
@@ -450,7 +459,7 @@ impl CaseResult {
     }
 }
 
-/// What `work` makes of each item, in the order of the items; `scratch` is each thread's own.
+/// Maps items in parallel and returns the results in their order. Each thread has its own `scratch`.
 pub fn side_by_side<I: Sync, S, R: Send>(
     items: &[I],
     threads: Option<NonZeroUsize>,

@@ -1,4 +1,4 @@
-//! What one event prints, and what is to be said of it: the text that snapshots keep.
+//! Text of one event with its notes, as snapshots contain it.
 
 use super::event::{HookContext, HookEvent, RecordEvent};
 use tfbc::catalog::{Catalog, RecordEntry};
@@ -8,26 +8,26 @@ use tfbc::records::RecordPrinter;
 use tfbc::screen::visible;
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 
-/// The text of one event.
+/// Text of one event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Shown {
-    /// What is printed, with its line ends.
+pub struct EventText {
+    /// Printed text, with its line ends.
     pub text: String,
-    /// What the text does not say of itself.
+    /// Notes on the text, such as "truncated".
     pub notes: Vec<String>,
-    /// Whether a limit was reached.
+    /// True if a limit stopped the event.
     pub limited: bool,
-    /// Why there is no text at all.
+    /// Reason why there is no text.
     pub failure: Option<String>,
 }
 
-impl Shown {
-    /// An event that cannot be formatted.
+impl EventText {
+    /// Result of an event that cannot be formatted.
     pub fn failed(why: impl Into<String>) -> Self {
         Self { failure: Some(why.into()), ..Self::default() }
     }
 
-    /// The text of one event that ended so.
+    /// Result of a finished run.
     fn of(out: &TextBuf, outcome: Outcome) -> Self {
         let notes = [
             (outcome.truncated, "reads past the end of the event"),
@@ -42,7 +42,7 @@ impl Shown {
     }
 }
 
-/// Bytes as text that a file of UTF-8 lines can hold: what is no UTF-8, and control characters, as `\x1b`.
+/// Bytes as UTF-8 lines. Invalid UTF-8 and control characters become escapes such as `\x1b`.
 pub fn printable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -52,41 +52,41 @@ pub fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// Formats the events of one case file, one after the other: timers go from one to the next.
-pub struct Printer<'c> {
+/// Formats the events of one case file in order. Timers keep their state between events.
+pub struct EventPrinter<'c> {
     catalog: &'c Catalog<'c>,
     limits: Limits,
     machine: Machine,
     timers: Timers,
 }
 
-/// Sees the programs that run, instruction by instruction.
-pub trait Watch {
-    /// What observes the run of a program.
+/// Observes, instruction by instruction, the programs that run.
+pub trait ProgramObserver {
+    /// Observer for one run of a program.
     fn observer(&mut self, program: &Program<'_>) -> impl Observer;
 }
 
-/// Watches nothing.
-pub struct Unwatched;
+/// Observer that does nothing.
+pub struct NoObserver;
 
-impl Watch for Unwatched {
+impl ProgramObserver for NoObserver {
     fn observer(&mut self, _: &Program<'_>) -> impl Observer {
         tfbc_vm::Unobserved
     }
 }
 
-impl<'c> Printer<'c> {
-    /// A printer for the events of one case file.
+impl<'c> EventPrinter<'c> {
+    /// Creates a printer for the events of one case file.
     pub fn new(catalog: &'c Catalog<'c>, limits: Limits) -> Self {
         Self { catalog, limits, machine: Machine::new(limits), timers: Timers::new() }
     }
 
-    /// Formats a hook.
-    pub fn hook(&mut self, hook: &HookEvent, watch: &mut impl Watch) -> Shown {
+    /// Formats an AIX hook.
+    pub fn hook(&mut self, hook: &HookEvent, watch: &mut impl ProgramObserver) -> EventText {
         let HookEvent { bytes, wide, time_ns, offset, margin, context } = hook;
         let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
         let Some(entry) = self.catalog.lookup(event.hook_id()) else {
-            return Shown::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
+            return EventText::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
         };
         let mut out = TextBuf::new();
         let job = Job {
@@ -99,11 +99,11 @@ impl<'c> Printer<'c> {
         };
         let program = self.catalog.program(entry);
         let outcome = self.machine.run_observed(program, entry.hook, job, &mut watch.observer(program));
-        Shown::of(&out, outcome)
+        EventText::of(&out, outcome)
     }
 
-    /// Formats a record: by the definitions that apply, else its arguments.
-    pub fn record(&mut self, record: &RecordEvent, watch: &mut impl Watch) -> Shown {
+    /// Formats a QNX record with the definitions that apply to it. Without one, it prints the arguments.
+    pub fn record(&mut self, record: &RecordEvent, watch: &mut impl ProgramObserver) -> EventText {
         let RecordEvent { bytes, class, event, wide, big_endian } = record;
         let (class, event) = (*class, *event);
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: *wide, stamp: 0, msb: None, bytes };
@@ -131,7 +131,7 @@ impl<'c> Printer<'c> {
             printer.arguments(&record, &mut out);
         }
         out.push(b"\n");
-        let mut shown = Shown::of(&out, outcome);
+        let mut shown = EventText::of(&out, outcome);
         if !defined {
             let why = if any { "no definition applies: no condition holds" } else { "no definition names this event" };
             shown.notes.push(why.to_owned());
@@ -140,14 +140,14 @@ impl<'c> Printer<'c> {
     }
 }
 
-/// Runs one definition of a record, watched.
+/// Runs one definition of a record under an observer.
 pub fn watched(
     printer: &mut RecordPrinter<'_>,
     catalog: &Catalog<'_>,
     entry: &RecordEntry,
     record: &KevRecord<'_>,
     out: &mut TextBuf,
-    watch: &mut impl Watch,
+    watch: &mut impl ProgramObserver,
 ) -> Outcome {
     printer.one(entry, record, out, &mut watch.observer(catalog.record_program(entry)))
 }

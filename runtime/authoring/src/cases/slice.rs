@@ -1,7 +1,7 @@
-//! Events of a trace, as the report has them, cut to some of them.
+//! Events of part of a trace, as the report prints them.
 
 use super::event::Slice;
-use super::show::{Shown, printable};
+use super::show::{EventText, printable};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,21 +17,21 @@ use tfbc::records::{self, RecordFilter, RecordIds, RecordOptions, cpus};
 use tfbc::report::{self, MaxWork, Monitor, ReportOptions};
 use tfbc_vm::Limits;
 
-/// Bytes of text that one part of a trace may come to.
+/// Maximum bytes of text from one part of a trace.
 const MAX_TEXT: usize = 16 << 20;
 
-/// What parts of traces need beside their keys.
+/// Options for parts of traces, besides their keys.
 #[derive(Debug, Clone)]
 pub struct SliceOptions {
-    /// What the hooks tell of processes and threads.
+    /// Meaning of the hooks that name processes and threads.
     pub context: Arc<ContextTable>,
-    /// What one event may cost.
+    /// Limits of one event.
     pub limits: Limits,
-    /// What all events together may cost.
+    /// Limit of all events together.
     pub max_work: MaxWork,
-    /// What compressed traces may come to.
+    /// Limit of the decompression ratio.
     pub max_ratio: MaxRatio,
-    /// The columns where a part has none of its own, of AIX and of QNX.
+    /// Default columns, for AIX and for QNX.
     pub columns: [&'static str; 2],
 }
 
@@ -55,26 +55,26 @@ impl SliceOptions {
     }
 }
 
-/// The text of some events of a trace.
-pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Shown {
-    written(slice, catalog, options).unwrap_or_else(Shown::failed)
+/// Text of some events of a trace. Errors become part of the result.
+pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> EventText {
+    written(slice, catalog, options).unwrap_or_else(EventText::failed)
 }
 
-/// The text of some events of a trace, with what is to be said of them behind it.
+/// Text of some events of a trace, followed by notes.
 ///
 /// # Errors
-/// The trace cannot be read, or the choice of events is in error.
+/// The trace cannot be read, or the filter is invalid.
 pub fn text(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<String, String> {
     let shown = written(slice, catalog, options)?;
     let notes = shown.notes.iter().map(|note| format!("note: {note}\n"));
     Ok(notes.fold(shown.text, |text, note| text + &note))
 }
 
-fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<Shown, String> {
+fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<EventText, String> {
     if slice.first == Some(0) {
-        return Ok(Shown::default());
+        return Ok(EventText::default());
     }
-    let taken = Mutex::new(Taken::default());
+    let taken = Mutex::new(SelectedText::default());
     let mut monitor = Notices { taken: &taken };
     let (n_limited, ended) = match options.open(slice)? {
         AnyTrace::Aix(mut logs) => {
@@ -97,35 +97,35 @@ fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Resu
     }
 }
 
-/// What was written of the events that were asked for.
+/// Text of the selected events.
 #[derive(Debug, Default)]
-struct Taken {
+struct SelectedText {
     text: Vec<u8>,
     n_events: u64,
     n_damaged: u64,
     full: bool,
 }
 
-impl Taken {
-    fn shown(self, slice: &Slice, limited: bool) -> Shown {
+impl SelectedText {
+    fn shown(self, slice: &Slice, limited: bool) -> EventText {
         let mut notes = Vec::new();
         if self.n_events == 0 {
-            notes.push(String::from("no event of the trace is chosen"));
+            notes.push(String::from("no event of the trace is selected"));
         } else if slice.first.is_some_and(|first| self.n_events < first) {
             notes.push(format!("the trace has {} of them", self.n_events));
         }
         if self.n_damaged > 0 {
             notes.push(String::from("the trace is damaged"));
         }
-        Shown { text: printable(&self.text), notes, limited, failure: None }
+        EventText { text: printable(&self.text), notes, limited, failure: None }
     }
 }
 
-/// What takes the text of a report event by event.
+/// Output that splits a report into its events.
 struct Events<'e> {
-    taken: &'e Mutex<Taken>,
+    taken: &'e Mutex<SelectedText>,
     slice: &'e Slice,
-    /// Whether each line is an event; else each write is.
+    /// True if each line is an event; otherwise each write is one.
     by_line: bool,
     n_met: u64,
 }
@@ -161,9 +161,9 @@ impl Write for Events<'_> {
     }
 }
 
-/// Puts what is said of damaged places between the events.
+/// Output that inserts notes on damage between the events.
 struct Notices<'n> {
-    taken: &'n Mutex<Taken>,
+    taken: &'n Mutex<SelectedText>,
 }
 
 impl Monitor for Notices<'_> {
@@ -188,7 +188,7 @@ pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<Repor
         limits: options.limits,
         max_work: options.max_work,
         threads: Some(NonZeroUsize::MIN),
-        // What is written in one go is one event.
+        // One event per batch, so that each write is one event.
         batch: Some(NonZeroUsize::MIN),
         ..ReportOptions::default()
     })
@@ -229,7 +229,7 @@ fn filter(slice: &Slice) -> Result<Filter, String> {
 pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -> Result<RecordOptions, String> {
     let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
-        return Err(format!("`{key}` is for traces of AIX, and {} is a log of QNX", slice.trace.display()));
+        return Err(format!("`{key}` is for AIX traces, but {} is a QNX log", slice.trace.display()));
     }
     let ids = |key: &str, list: &Option<String>| {
         let Some(list) = list else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Kept texts: files as the crate `insta` writes them, so that its tools serve for ours, too.
+//! Snapshot files in the format of the crate `insta`, so that its tools can read ours.
 //!
 //! ```text
 //! ---
@@ -9,8 +9,8 @@
 //! SENSOR door 1
 //! ```
 //!
-//! What is accepted stands in `NAME.case.snap`; what waits for a decision beside it, in `NAME.case.snap.new`. As in
-//! insta, blanks and line ends behind the last line do not count.
+//! `NAME.case.snap` contains the accepted text, and `NAME.case.snap.new` the text to review. As in insta, white space
+//! at the end of the text is ignored.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,28 +18,28 @@ use std::path::{Path, PathBuf};
 use tfbc::output::Output;
 use tfbc::reader::Input;
 
-/// The largest snapshot that is read, in bytes.
+/// Maximum size of a snapshot, in bytes.
 const MAX_SNAPSHOT: u64 = 64 << 20;
-/// What a snapshot's name ends with.
+/// Suffix of an accepted snapshot.
 pub const SUFFIX: &str = ".case.snap";
-/// What the name of a pending one ends with.
+/// Suffix of a pending snapshot.
 pub const PENDING_SUFFIX: &str = ".case.snap.new";
-/// Between the head and the text.
+/// Line that ends the header.
 const RULE: &str = "---";
-/// Ahead of an event's name.
+/// Prefix of the line with an event's name.
 const HEADING: &str = "==== ";
 
-/// The places of a case file's kept texts.
+/// Paths of the two snapshots of a case file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// The accepted text.
+pub struct SnapshotPaths {
+    /// The accepted snapshot.
     pub accepted: PathBuf,
-    /// The text that waits.
+    /// The pending snapshot.
     pub pending: PathBuf,
 }
 
-impl Places {
-    /// The places for a case file whose name without suffix is `name`.
+impl SnapshotPaths {
+    /// Paths for the case file `name`, without suffix, in `directory`.
     pub fn of(directory: &Path, name: &str) -> Self {
         Self {
             accepted: directory.join(format!("{name}{SUFFIX}")),
@@ -48,10 +48,10 @@ impl Places {
     }
 }
 
-/// The text of a snapshot file; `None` where there is no such file.
+/// Text of a snapshot file; `None` if the file does not exist.
 ///
 /// # Errors
-/// The file cannot be read, or is no UTF-8.
+/// The file cannot be read, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<Option<String>> {
     let mut input = match Input::open(path) {
         Ok(input) => input,
@@ -63,7 +63,7 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(normal(body(&text))))
 }
 
-/// What stands behind the head.
+/// Text after the header.
 fn body(text: &str) -> &str {
     let Some(rest) = text.strip_prefix(RULE).and_then(|rest| rest.strip_prefix('\n').or(rest.strip_prefix("\r\n")))
     else {
@@ -79,13 +79,13 @@ fn body(text: &str) -> &str {
     ""
 }
 
-/// The text as it is compared: with plain line ends, and nothing behind the last line.
+/// Normal form for comparison: `\n` as line end, no white space at the end.
 pub fn normal(text: &str) -> String {
     let text = text.trim_end();
     if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text.to_owned() }
 }
 
-/// Writes a snapshot, whole or not at all.
+/// Writes a snapshot completely or not at all.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -95,10 +95,10 @@ pub fn write(path: &Path, source: &str, expression: &str, text: &str) -> io::Res
     out.commit()
 }
 
-/// Removes a file that may not be there.
+/// Removes a file if it exists.
 ///
 /// # Errors
-/// It is there, and stays.
+/// The file exists and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -106,7 +106,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A text as a value of YAML: in the quotes of JSON, which YAML reads alike, unless it is plain.
+/// Text as a YAML value. Text that is not plain is quoted as in JSON, which YAML accepts.
 fn yaml(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/ ".contains(&byte);
     let word = text.starts_with(|char: char| char.is_ascii_alphabetic()) && !text.ends_with(' ');
@@ -118,16 +118,16 @@ fn yaml(text: &str) -> String {
     }
 }
 
-/// One event's part of a snapshot.
+/// Part of a snapshot that belongs to one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The event's name.
+    /// Name of the event.
     pub name: String,
-    /// What is kept of it.
+    /// Accepted text of the event.
     pub text: String,
 }
 
-/// The text of a snapshot from its parts: each under its name, a blank line between two.
+/// Joins sections into the text of a snapshot: each after its heading, with a blank line between two.
 pub fn join<'s>(sections: impl IntoIterator<Item = &'s Section>) -> String {
     let mut text = String::new();
     for Section { name, text: part } in sections {
@@ -145,7 +145,7 @@ pub fn join<'s>(sections: impl IntoIterator<Item = &'s Section>) -> String {
     text
 }
 
-/// The parts of a snapshot, as far as its headings tell.
+/// Splits a snapshot at its headings.
 pub fn split(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for line in text.split_inclusive('\n') {

@@ -1,7 +1,7 @@
-//! The tracefile of `lcov`, which `genhtml` and editors read.
+//! Coverage as a tracefile of `lcov`, for `genhtml` and editors.
 //!
-//! Stanzas, functions and datakeys are functions there (`FN`), cases, flags, enums and conditions are branches (`BRDA`), and a
-//! line's count (`DA`) is that of its innermost part.
+//! Stanzas, functions and datakeys become functions (`FN`). Cases, flags, enums and conditions become branches
+//! (`BRDA`). A line's count (`DA`) is the count of its innermost part.
 
 use super::{Coverage, Covered, Hit, table};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use tfbc_compiler::coverage::PointKind;
 
-/// The tracefile; files are named as seen from anywhere, where that is known.
+/// Writes the tracefile. File names are absolute if possible.
 pub fn lcov(coverage: &Coverage) -> String {
     let mut out = String::from("TN:\n");
     coverage.files.iter().for_each(|file| record(file, &mut out));
@@ -25,7 +25,7 @@ fn record(file: &Covered, out: &mut String) {
     let is_function =
         |hit: &&Hit| matches!(hit.point.kind, PointKind::Stanza | PointKind::Function | PointKind::Datakey);
     let functions: Vec<_> = file.hits.iter().filter(is_function).collect();
-    // Names are keys there.
+    // Function names must be unique within a file.
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let names: Vec<_> = functions
         .iter()

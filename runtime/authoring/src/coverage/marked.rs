@@ -1,14 +1,14 @@
-//! The source with its counts: how often each line was reached, and what was not underlined.
+//! Source text with the count of each line, and underlines below unreached parts.
 
 use super::{Coverage, Covered, segments};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 use tfbc::screen::visible;
 
-/// Bytes of a line that are shown; format files may be one line of megabytes.
+/// Maximum bytes shown of a line; a format file may be one line of megabytes.
 const MAX_SHOWN: usize = 400;
 
-/// Every file, a line each with its count; below it `^` under what no event reached.
+/// Every file, one output line per source line with its count, and `^` below unreached parts.
 pub fn marked(coverage: &Coverage, colour: bool) -> String {
     let mut out = String::new();
     for file in &coverage.files {
@@ -43,7 +43,7 @@ fn mark(file: &Covered, colour: bool, out: &mut String) {
     }
 }
 
-/// The places that no event reached: what is reached inside of them is left out.
+/// Outermost unreached ranges, without the reached parts inside them.
 fn unreached(file: &Covered) -> Vec<(u32, u32)> {
     let segments = segments::of(&file.hits).into_iter();
     segments.filter(|segment| segment.n == 0).map(|segment| (segment.start, segment.end)).collect()
@@ -87,7 +87,7 @@ fn write_line(
     }
 }
 
-/// The line with the marked runs in colour.
+/// Writes a line with its unreached ranges in colour.
 fn paint(line: &str, under: &str, out: &mut String) {
     let style: Style = AnsiColor::Red.on_default().underline();
     let mut inside = false;

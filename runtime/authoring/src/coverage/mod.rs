@@ -1,7 +1,7 @@
-//! Which parts of format files the events of case files reach.
+//! Coverage: the parts of format files that the events of case files reach.
 //!
-//! The format files are compiled a second time with probes ([`tfbc_compiler::coverage`]), and every event is formatted by
-//! those programs under an observer that counts what it sees.
+//! The format files are compiled a second time with probes ([`tfbc_compiler::coverage`]). Every event is then formatted
+//! by those programs under an observer that counts the probes.
 //!
 //! ```text
 //! format files ─instrument─> programs with probes ─events, observed─> hits ─┬─> table of counts
@@ -17,7 +17,7 @@ pub use lcov::lcov;
 pub use marked::marked;
 pub use table::table;
 
-use crate::cases::{RunOptions, Suite, Watch, watch_case};
+use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::catalog::{BUILT_IN, FormatSet};
@@ -25,40 +25,40 @@ use tfbc_compiler::coverage::{Point, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};
 
-/// A part of a format file, with how often events reached it.
+/// A part of a format file and its count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// The part.
     pub point: Point,
-    /// How often it was reached.
+    /// Number of times that events reached it.
     pub n: u64,
 }
 
-/// One format file, with its parts in the order of their places.
+/// One format file.
 #[derive(Debug)]
 pub struct Covered {
-    /// The file.
+    /// Source of the file.
     pub source: Source,
-    /// Its parts.
+    /// Its parts, sorted by position.
     pub hits: Vec<Hit>,
 }
 
-/// What the events of a suite reach.
+/// Coverage of a suite.
 #[derive(Debug, Default)]
 pub struct Coverage {
-    /// Format files, by name. One that several sets have counts together, with the points that are the same.
+    /// Format files, sorted by name. If several sets contain a file, the counts of equal points are added.
     pub files: Vec<Covered>,
-    /// Format files that could not be looked at: blobs, and what does not compile.
+    /// Files without coverage: blobs, and files that do not compile.
     pub left_out: Vec<String>,
 }
 
-/// Runs the events of a suite once more, and counts what they reach.
+/// Runs all events of a suite again and counts the parts that they reach.
 pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
     let mut options = options.clone();
     options.load.instrument = true;
     let sets = suite.load(&options);
     let mut coverage = Coverage::default();
-    let mut files: BTreeMap<String, (Source, BTreeMap<Key, Hit>)> = BTreeMap::new();
+    let mut files: BTreeMap<String, (Source, BTreeMap<PointKey, Hit>)> = BTreeMap::new();
     for (at, set) in sets.iter().enumerate() {
         let Ok(loaded) = &set.loaded else {
             coverage.left_out.extend(set.formats.iter().map(|path| path.display().to_string()));
@@ -67,7 +67,7 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
         coverage.left_out.extend(loaded.blobs().map(|path| path.display().to_string()));
         let counts = count(suite, at, loaded, &options);
         for (point, n) in loaded.points().iter().zip(counts) {
-            // The built-in format file is nobody's to test.
+            // Nobody tests the built-in format file, so it is left out.
             let source = loaded.findings().sources.get(point.source).filter(|source| source.name() != BUILT_IN);
             let Some(source) = source else { continue };
             let file = files.entry(source.name().to_owned()).or_insert_with(|| (source.clone(), BTreeMap::new()));
@@ -75,17 +75,18 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
             file.1.entry(key).or_insert_with(|| Hit { point: point.clone(), n: 0 }).n += n;
         }
     }
-    let covered = |(source, hits): (Source, BTreeMap<Key, Hit>)| Covered { source, hits: hits.into_values().collect() };
+    let covered =
+        |(source, hits): (Source, BTreeMap<PointKey, Hit>)| Covered { source, hits: hits.into_values().collect() };
     coverage.files = files.into_values().map(covered).collect();
     coverage.left_out.sort_unstable();
     coverage.left_out.dedup();
     coverage
 }
 
-/// What tells a point of a file from its others, in the order of places.
-type Key = (u32, u32, PointKind, String);
+/// Identity of a point in its file. The order is the order of positions.
+type PointKey = (u32, u32, PointKind, String);
 
-/// How often the events that are formatted by a set reach each of its points.
+/// Counts of all points of a set.
 fn count(suite: &Suite, set: usize, loaded: &FormatSet, options: &RunOptions) -> Vec<u64> {
     let counts: Vec<AtomicU64> = loaded.points().iter().map(|_| AtomicU64::new(0)).collect();
     if let Ok(catalog) = loaded.catalog() {
@@ -104,13 +105,13 @@ fn count(suite: &Suite, set: usize, loaded: &FormatSet, options: &RunOptions) ->
     counts.into_iter().map(AtomicU64::into_inner).collect()
 }
 
-/// Counts probes.
+/// Observer that counts probes.
 struct Counting<'c, 'p> {
     probed: Option<&'c Program<'p>>,
     counts: &'c [AtomicU64],
 }
 
-impl Watch for Counting<'_, '_> {
+impl ProgramObserver for Counting<'_, '_> {
     fn observer(&mut self, program: &Program<'_>) -> impl Observer {
         let is_probed = self.probed.is_some_and(|probed| same(probed, program));
         let counts = self.counts;
@@ -122,36 +123,36 @@ impl Watch for Counting<'_, '_> {
     }
 }
 
-/// Whether two programs are one.
+/// True if both are the same program.
 fn same(one: &Program<'_>, other: &Program<'_>) -> bool {
     std::ptr::eq(std::ptr::from_ref(one).cast::<u8>(), std::ptr::from_ref(other).cast::<u8>())
 }
 
 impl Covered {
-    /// The parts that count by themselves: what stands behind an item that may end the event is part of something else.
+    /// Parts that count by themselves. The code after an item that may end the event belongs to another part.
     pub fn counted(&self) -> impl Iterator<Item = &Hit> {
         self.hits.iter().filter(|hit| hit.point.kind != PointKind::Rest)
     }
 
-    /// Parts of one of some kinds: how many were reached, of how many.
+    /// Number of reached parts of the given kinds, and number of all such parts.
     pub fn reached(&self, kinds: &[PointKind]) -> (usize, usize) {
         let of_kind = || self.hits.iter().filter(|hit| kinds.contains(&hit.point.kind));
         (of_kind().filter(|hit| hit.n > 0).count(), of_kind().count())
     }
 
-    /// How often the innermost part that a line begins in, or that begins on it, was reached; `None` for lines without any,
-    /// such as comments.
+    /// Count per line: that of the innermost part at the start of the line, or of one that begins on it. `None` for
+    /// lines without parts, such as comments.
     pub fn line_counts(&self) -> Vec<Option<u64>> {
         lines::counts(self)
     }
 }
 
-/// Counts of lines.
+/// Counts per line.
 mod lines {
     use super::{Covered, Hit};
     use tfbc_compiler::coverage::PointKind;
 
-    /// Whether a part has a branch of its own in place of text that runs.
+    /// True if the part stands for a missing branch, so that it contains no text of its own.
     fn is_branch_only(kind: PointKind) -> bool {
         matches!(kind, PointKind::Fails | PointKind::FlagClear)
     }
@@ -159,7 +160,7 @@ mod lines {
     pub fn counts(covered: &Covered) -> Vec<Option<u64>> {
         let bytes = covered.source.bytes();
         let mut regions: Vec<&Hit> = covered.hits.iter().filter(|hit| !is_branch_only(hit.point.kind)).collect();
-        // Outer ones first, as they nest.
+        // Outer parts first, so that inner ones overwrite them.
         regions.sort_by_key(|hit| (hit.point.span.start, std::cmp::Reverse(hit.point.span.end)));
         let mut counts = Vec::new();
         let mut open: Vec<&Hit> = Vec::new();
@@ -180,7 +181,7 @@ mod lines {
                 on_line = open.last().map(|hit| hit.n);
             }
             while let Some(hit) = next.next_if(|hit| hit.point.span.start < end) {
-                // What begins on a line counts where it was reached more often.
+                // If several parts begin on a line, the highest count is shown.
                 on_line = Some(on_line.unwrap_or(0).max(hit.n));
                 close(&mut open, hit.point.span.start);
                 open.push(hit);

@@ -1,22 +1,22 @@
-//! A format file cut at the beginnings and ends of its parts: each piece has the count of the innermost part that it is in.
+//! Splits a format file at the borders of its parts. Each segment has the count of its innermost part.
 
 use super::Hit;
 use std::collections::BTreeMap;
 
-/// A run of bytes with one count.
+/// A byte range with one count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Offset of its first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind its last.
+    /// Offset after the last byte.
     pub end: u32,
-    /// How often its innermost part was reached.
+    /// Count of the innermost part.
     pub n: u64,
 }
 
-/// The segments of a file, in order; what is in no part is in none.
+/// Segments of a file, in order. Bytes outside all parts have no segment.
 pub fn of(hits: &[Hit]) -> Vec<Segment> {
-    // Of two parts at one place, such as a condition that holds and that does not, the one that was reached less counts.
+    // Two parts can have the same range, such as the two outcomes of a condition; the lower count is shown.
     let mut parts: BTreeMap<(u32, std::cmp::Reverse<u32>), u64> = BTreeMap::new();
     for hit in hits.iter().filter(|hit| hit.point.span.start < hit.point.span.end) {
         let place = (hit.point.span.start, std::cmp::Reverse(hit.point.span.end));
@@ -26,7 +26,7 @@ pub fn of(hits: &[Hit]) -> Vec<Segment> {
     for ((start, std::cmp::Reverse(end)), n) in parts {
         segments.close(start);
         segments.push(start);
-        // A part that reaches beyond the one around it ends with that.
+        // A part that extends past its parent is cut there.
         let end = segments.open.last().map_or(end, |(outer, _)| end.min(*outer));
         segments.open.push((end, n));
     }
@@ -36,14 +36,14 @@ pub fn of(hits: &[Hit]) -> Vec<Segment> {
 
 #[derive(Default)]
 struct Segments {
-    /// Ends and counts of the parts that are open, the innermost last.
+    /// End and count of each open part, innermost last.
     open: Vec<(u32, u64)>,
     at: u32,
     done: Vec<Segment>,
 }
 
 impl Segments {
-    /// Ends the parts that end at a place or before.
+    /// Closes the parts that end at or before an offset.
     fn close(&mut self, place: u32) {
         while let Some((end, _)) = self.open.last().copied().filter(|(end, _)| *end <= place) {
             self.push(end);
@@ -51,7 +51,7 @@ impl Segments {
         }
     }
 
-    /// What stands up to a place is in the innermost open part.
+    /// Adds the segment from the last border to `end`, with the count of the innermost open part.
     fn push(&mut self, end: u32) {
         let start = self.at;
         self.at = start.max(end);

@@ -1,13 +1,13 @@
-//! The summary: of each file and kind of part, how many were reached, and the places of those that were not.
+//! Summary table: reached parts per file and kind, and the positions of unreached ones.
 
 use super::{Coverage, Covered};
 use std::fmt::Write;
 use tfbc_compiler::coverage::PointKind;
 
-/// Unreached parts of one file that are named.
+/// Maximum number of unreached parts listed per file.
 const MAX_NAMED: usize = 40;
 
-/// What the columns are made of, for each language.
+/// Columns, with the kinds of parts that each one counts.
 const COLUMNS: [(&str, &[PointKind]); 10] = [
     ("stanzas", &[PointKind::Stanza]),
     ("functions", &[PointKind::Function]),
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, &[PointKind]); 10] = [
     ("conditions", &[PointKind::Holds, PointKind::Fails]),
 ];
 
-/// The summary as text, with the unreached parts where `named`.
+/// Summary as text; with `named`, followed by the unreached parts.
 pub fn table(coverage: &Coverage, named: bool) -> String {
     let used: Vec<_> =
         COLUMNS.iter().filter(|(_, kinds)| coverage.files.iter().any(|file| file.reached(kinds).1 > 0)).collect();
@@ -44,7 +44,7 @@ fn row<'k>(file: &Covered, kinds: impl Iterator<Item = &'k [PointKind]>) -> Vec<
     std::iter::once(file.source.name().to_owned()).chain(kinds.map(cell)).collect()
 }
 
-/// Rows in columns: the first at the left, the others at the right.
+/// Aligns rows: the first column to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let n = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
@@ -82,7 +82,7 @@ fn name_unreached(file: &Covered, out: &mut String) {
     }
 }
 
-/// A part in words.
+/// Description of a part.
 pub(super) fn describe(kind: PointKind, name: &str) -> String {
     let name = tfbc::screen::visible(name);
     match kind {
@@ -100,6 +100,6 @@ pub(super) fn describe(kind: PointKind, name: &str) -> String {
         PointKind::EnumDefault => format!("default \"{name}\""),
         PointKind::Holds => format!("condition on {name} holds"),
         PointKind::Fails => format!("condition on {name} does not hold"),
-        PointKind::Rest => String::from("what stands from here on"),
+        PointKind::Rest => String::from("the rest of the stanza"),
     }
 }

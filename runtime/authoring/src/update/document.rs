@@ -1,4 +1,4 @@
-//! A format file as the stanzas that an update may touch, and the bytes between them.
+//! Format file during an update: a list of stanzas, and the bytes between them.
 
 use super::edit::Edit;
 use super::script::content_end;
@@ -7,42 +7,42 @@ use tfbc_grammar::trcfmt::ast::HookId;
 use tfbc_grammar::trcfmt::{LineKind, LogicalLine, first_line_end, head, raw_lines};
 use tfbc_grammar::{Source, Span};
 
-/// A format file and the changes to it so far.
+/// Format file with the changes made so far.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
+pub(super) struct FormatDocument<'a> {
     bytes: &'a [u8],
-    /// The file's stanzas with an id, in order; then those that are added.
-    slots: Vec<Slot>,
-    /// The slots that hold stanzas of an id, in order: the last one is in force.
+    /// Stanzas of the file that have an id, in order, followed by added ones.
+    slots: Vec<StanzaSlot>,
+    /// Slots per id, in order. The last one is in force.
     by_id: HashMap<HookId, Vec<usize>>,
-    /// What closes the file's last line, before something is added behind it.
+    /// Bytes that end the file's last line before a stanza is added after it.
     closing: Vec<u8>,
     newline: &'static [u8],
 }
 
-/// The place of one stanza.
+/// Position and state of one stanza.
 #[derive(Debug)]
-struct Slot {
+struct StanzaSlot {
     id: HookId,
     version: (u32, u32),
-    /// Offsets of the stanza, of its line end, and behind that. Stanzas that are added stand at the end of the file.
+    /// Offsets of the stanza, of its line end, and after the line end. Added stanzas are at the end of the file.
     start: usize,
     text_end: usize,
     end: usize,
-    state: State,
-    /// Index of the entry that touched it last.
+    state: SlotState,
+    /// Index of the entry that last changed it.
     order: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SlotState {
     Kept,
-    /// Holds a stanza of the update file.
+    /// Replaced by a stanza of the update file.
     New(Span),
     Gone,
 }
 
-impl<'a> Document<'a> {
+impl<'a> FormatDocument<'a> {
     pub fn new(source: &'a Source) -> Self {
         let bytes = source.bytes();
         let newline = first_line_end(bytes);
@@ -54,13 +54,13 @@ impl<'a> Document<'a> {
             if line.kind == LineKind::Stanza {
                 let head = head(source, line.span);
                 let Some(id) = head.id else { continue };
-                let slot = Slot {
+                let slot = StanzaSlot {
                     id,
                     version: head.version.unwrap_or_default(),
                     start: line.span.start as usize,
                     text_end: content_end(bytes, &line) as usize,
                     end: line.end as usize,
-                    state: State::Kept,
+                    state: SlotState::Kept,
                     order: 0,
                 };
                 document.insert(slot);
@@ -69,16 +69,16 @@ impl<'a> Document<'a> {
         document
     }
 
-    fn insert(&mut self, slot: Slot) {
+    fn insert(&mut self, slot: StanzaSlot) {
         self.by_id.entry(slot.id).or_default().push(self.slots.len());
         self.slots.push(slot);
     }
 
-    /// Replaces the stanza of an id, or adds it at the end. Gives the entry whose stanza is lost, where that is one of
-    /// the update's own.
+    /// Replaces the stanza with this id, or adds it at the end. Returns the entry whose stanza is lost, if that came
+    /// from the same update.
     ///
     /// # Errors
-    /// The version of the stanza in force, which is newer.
+    /// The version of the stanza in force, if it is newer.
     pub fn put(
         &mut self,
         id: HookId,
@@ -90,44 +90,44 @@ impl<'a> Document<'a> {
         let found = self.by_id.get(&id).and_then(|all| all.last()).map(|index| &mut self.slots[*index]);
         let Some(slot) = found else {
             let end = self.bytes.len();
-            let state = State::New(text);
-            self.insert(Slot { id, version, start: end, text_end: end, end, state, order });
+            let state = SlotState::New(text);
+            self.insert(StanzaSlot { id, version, start: end, text_end: end, end, state, order });
             return Ok(None);
         };
         if version < slot.version && !any_version {
             return Err(slot.version);
         }
-        let lost = matches!(slot.state, State::New(_)).then_some(slot.order);
-        (slot.version, slot.state, slot.order) = (version, State::New(text), order);
+        let lost = matches!(slot.state, SlotState::New(_)).then_some(slot.order);
+        (slot.version, slot.state, slot.order) = (version, SlotState::New(text), order);
         Ok(lost)
     }
 
-    /// Deletes all stanzas of an id; `false` where there is none.
+    /// Deletes all stanzas with an id; false if there are none.
     pub fn delete(&mut self, id: HookId, order: usize) -> bool {
         let Some(found) = self.by_id.get_mut(&id).filter(|found| !found.is_empty()) else { return false };
         for index in found.drain(..) {
             let slot = &mut self.slots[index];
-            (slot.state, slot.order) = (State::Gone, order);
+            (slot.state, slot.order) = (SlotState::Gone, order);
         }
         true
     }
 
-    /// Whether there is a stanza of an id, or was before it was deleted.
+    /// True if the file has, or had before this update, a stanza with this id.
     pub fn had(&self, id: HookId) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// What it all comes to, in the order of the file; `update` holds the texts.
+    /// All edits, in the order of the file. `update` is the text of the update file.
     pub fn edits(&self, update: &[u8]) -> Vec<Edit> {
         let mut closing = self.closing();
         let mut edits = Vec::new();
         for slot in &self.slots {
             let is_added = slot.start == slot.end;
             let (new, text) = match slot.state {
-                State::Kept => continue,
-                State::Gone if is_added => continue,
-                State::Gone => (Vec::new(), None),
-                State::New(place) => {
+                SlotState::Kept => continue,
+                SlotState::Gone if is_added => continue,
+                SlotState::Gone => (Vec::new(), None),
+                SlotState::New(place) => {
                     let (before, behind) = if is_added {
                         (std::mem::take(&mut closing), self.newline)
                     } else {
@@ -146,29 +146,29 @@ impl<'a> Document<'a> {
         edits
     }
 
-    /// What stands between the file and the first stanza that is added.
+    /// Bytes between the end of the file and the first added stanza.
     fn closing(&self) -> Vec<u8> {
         let last = self.slots.iter().rfind(|slot| slot.start < slot.end);
         match last.filter(|slot| slot.end == self.bytes.len()) {
             None => self.closing.clone(),
             Some(slot) => match slot.state {
-                State::Kept => self.closing.clone(),
-                State::New(_) if self.line_end(slot).is_empty() => self.newline.to_vec(),
-                State::New(_) | State::Gone => Vec::new(),
+                SlotState::Kept => self.closing.clone(),
+                SlotState::New(_) if self.line_end(slot).is_empty() => self.newline.to_vec(),
+                SlotState::New(_) | SlotState::Gone => Vec::new(),
             },
         }
     }
 
-    /// The line end behind a slot; a `\` that joins nothing is not part of it.
-    fn line_end(&self, slot: &Slot) -> &'a [u8] {
+    /// Line end of a slot; a `\` that continues nothing is not part of it.
+    fn line_end(&self, slot: &StanzaSlot) -> &'a [u8] {
         let behind = &self.bytes[slot.text_end..slot.end];
         [&b"\r\n"[..], b"\n"].into_iter().find(|end| behind.ends_with(end)).unwrap_or_default()
     }
 }
 
-/// What the last line of a file lacks so that another may follow: its line end, and one more behind a `\`.
+/// Bytes to add before another stanza can follow: a line end if the last line has none, and one more after a `\`.
 fn closing(bytes: &[u8], line: &LogicalLine, newline: &[u8]) -> Vec<u8> {
-    // A return after a `\` would make a join of the line end that is added.
+    // A `\r` after the `\` would turn the added line end into a continuation.
     let before_return = bytes.strip_suffix(b"\r").unwrap_or_default().trim_ascii_end();
     let is_joined =
         line.dangling.is_some() || content_end(bytes, line) < line.span.end || before_return.ends_with(b"\\");

@@ -1,34 +1,34 @@
-//! Runs of bytes replaced by others.
+//! Edits: byte ranges and their replacements.
 
 use std::ops::Range;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::HookId;
 
-/// One run of a file, and what stands in its place.
+/// One replaced range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// The bytes of the old file that go; none where a stanza is added.
+    /// Range in the old file; empty if a stanza is added.
     pub old: Range<usize>,
-    /// What comes; nothing where a stanza is deleted.
+    /// Replacement; empty if a stanza is deleted.
     pub new: Vec<u8>,
-    /// The stanza.
+    /// Id of the stanza.
     pub id: HookId,
-    /// Index of the entry of the update file that had the last word.
+    /// Index of the last entry of the update file that changed it.
     pub order: usize,
-    /// The stanza's text: offset in `new`, and place in the update file.
+    /// Text of the stanza: its offset in `new`, and its span in the update file.
     pub text: Option<(usize, Span)>,
 }
 
-/// A file after edits.
+/// A file after its edits.
 #[derive(Debug)]
 pub(super) struct Spliced {
-    /// All of it.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Where each edit's new bytes begin.
+    /// Offset of each edit's replacement.
     pub starts: Vec<usize>,
 }
 
-/// Applies edits, which stand in the order of the file and do not overlap.
+/// Applies edits that are sorted and do not overlap.
 pub(super) fn splice(old: &[u8], edits: &[Edit]) -> Spliced {
     let n_new: usize = edits.iter().map(|edit| edit.new.len()).sum();
     let mut bytes = Vec::with_capacity(old.len() + n_new);
@@ -44,7 +44,7 @@ pub(super) fn splice(old: &[u8], edits: &[Edit]) -> Spliced {
     Spliced { bytes, starts }
 }
 
-/// Where the texts of an update file stand in the result: offset, and place in the update file.
+/// Offsets of the inserted stanzas in the result, with their spans in the update file.
 pub(super) fn inserted(edits: &[Edit], starts: &[usize]) -> Vec<(usize, Span)> {
     let both = edits.iter().zip(starts);
     both.filter_map(|(edit, start)| edit.text.map(|(offset, place)| (start + offset, place))).collect()

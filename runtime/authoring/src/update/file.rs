@@ -1,4 +1,4 @@
-//! Format files on disk: read whole, replaced whole.
+//! Format files on disk: read as a whole, replaced as a whole.
 
 use std::fmt;
 use std::fs::File;
@@ -9,14 +9,14 @@ use tfbc::reader::aix::is_trace;
 use tfbc::unix_compress::{self, compress_to};
 use tfbc_grammar::{Source, SourceLimits, datakey};
 
-/// Why a format file cannot be opened.
+/// Reason why a format file cannot be opened.
 #[derive(Debug)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// The file cannot be read.
     Io(io::Error),
-    /// It is of another kind, named here with what to do.
+    /// The file is of another kind. The text names the kind and the command for it.
     Other(&'static str),
-    /// It has more bytes than this, unpacked.
+    /// The file is larger than this many bytes after unpacking.
     TooLarge(usize),
 }
 
@@ -38,22 +38,22 @@ impl From<io::Error> for OpenError {
     }
 }
 
-/// A format file: as it is, or packed by compress(1). While it is open, no other process opens it to change it.
+/// A format file, plain or packed by compress(1). It is locked while it is open, so no other tfbc process changes it.
 #[derive(Debug)]
 pub struct FormatFile {
     path: PathBuf,
     source: Source,
-    /// Of a packed file, the greatest width of a code.
+    /// Maximum code width of a packed file.
     width: Option<u32>,
-    /// Holds the lock.
+    /// Keeps the lock.
     _file: File,
 }
 
 impl FormatFile {
-    /// Reads a format file; where there is only one with `.Z` behind its name, that one.
+    /// Reads a format file. If only `path.Z` exists, that file is read.
     ///
     /// # Errors
-    /// The file cannot be read, is too large, or is no source of trace formats.
+    /// The file cannot be read, is too large, or does not contain templates.
     pub fn open(path: &Path, limits: &SourceLimits) -> Result<Self, OpenError> {
         let mut path = path.to_owned();
         if !path.exists() {
@@ -66,22 +66,22 @@ impl FormatFile {
         Ok(Self { path, source, width, _file: file })
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its text, unpacked.
+    /// Unpacked text.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// True if the file has the text that was read: an editor takes no lock.
+    /// True if the file still contains the text that was read. Editors ignore the lock.
     ///
     /// # Errors
-    /// The file cannot be read any more.
+    /// The file can no longer be read.
     pub fn is_unchanged(&self) -> io::Result<bool> {
-        // A text that packs badly takes twice its bytes.
+        // Compression can double the size of a text.
         match read_text(File::open(&self.path)?, 2 * self.source.bytes().len() + 16) {
             Ok((bytes, width)) => Ok(bytes == self.source.bytes() && width == self.width),
             Err(OpenError::Io(error)) => Err(error),
@@ -89,8 +89,7 @@ impl FormatFile {
         }
     }
 
-    /// Writes another text, packed where the file is, for [`Output::commit_durably`] to put in its place. At every
-    /// moment the file is the old one or the new one.
+    /// Writes a new text, packed if the file is packed. [`Output::commit_durably`] then replaces the file in one step.
     ///
     /// # Errors
     /// The text cannot be written.
@@ -102,7 +101,7 @@ impl FormatFile {
     }
 }
 
-/// A file that is on the disk already, and has only to take its name.
+/// Temporary file that is already on disk and only needs its final name.
 pub fn staged(path: &Path, bytes: &[u8]) -> io::Result<Output> {
     let mut out = Output::open(Some(path))?;
     out.write_all(bytes)?;
@@ -110,7 +109,7 @@ pub fn staged(path: &Path, bytes: &[u8]) -> io::Result<Output> {
     Ok(out)
 }
 
-/// A path with something behind its last name.
+/// Appends a suffix to a path.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
@@ -120,7 +119,7 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// Replaces the text of a file that this process has [locked](locked).
 ///
 /// # Errors
-/// The file does not have the text `old` any more, since an editor takes no lock; or it cannot be written.
+/// The file no longer contains `old`, because an editor ignored the lock; or it cannot be written.
 pub fn replace(path: &Path, old: &[u8], new: &[u8]) -> io::Result<()> {
     let mut out = Output::open(Some(path))?;
     out.write_all(new)?;
@@ -129,27 +128,26 @@ pub fn replace(path: &Path, old: &[u8], new: &[u8]) -> io::Result<()> {
     if now == old { out.commit() } else { Err(changed()) }
 }
 
-/// The error of a file that another program has changed.
+/// Error for a file that another program changed.
 pub fn changed() -> io::Error {
     io::Error::other("it has changed since it was read, and is left as it is; run the command again")
 }
 
-/// Opens a file for this process alone, as far as other commands ask for the lock, too. If the system knows no locks, it is
-/// open all the same.
+/// Opens a file and locks it against other tfbc processes. On systems without locks it is only opened.
 pub fn locked(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
-        // Whoever held the lock may have put another file in its place.
+        // The previous owner of the lock may have replaced the file, so it is opened again.
         if file.lock().is_err() || is_at(&file, path) {
             return Ok(file);
         }
     }
 }
 
-/// The text of a format file, and the greatest width of a code if it is packed.
+/// Text of a format file, and the maximum code width if it is packed.
 fn read_text(from: impl Read, max: usize) -> Result<(Vec<u8>, Option<u32>), OpenError> {
     let bytes = read(from, max)?;
     let width = unix_compress::max_width(&bytes);
@@ -162,7 +160,7 @@ fn read_text(from: impl Read, max: usize) -> Result<(Vec<u8>, Option<u32>), Open
 fn read(from: impl Read, max: usize) -> Result<Vec<u8>, OpenError> {
     let mut bytes = Vec::new();
     from.take(max as u64 + 1).read_to_end(&mut bytes)?;
-    // A file of another kind is that at any size.
+    // A wrong kind of file is reported even if it is too large.
     match other_kind(&bytes) {
         Some(what) => Err(OpenError::Other(what)),
         None if bytes.len() > max => Err(OpenError::TooLarge(max)),
@@ -170,7 +168,7 @@ fn read(from: impl Read, max: usize) -> Result<Vec<u8>, OpenError> {
     }
 }
 
-/// What bytes are that are no text of templates.
+/// Kind of a file that does not contain templates.
 fn other_kind(bytes: &[u8]) -> Option<&'static str> {
     let kinds = [
         (bytes.starts_with(&tfbc_vm::LABEL), "compiled blob: update its source"),

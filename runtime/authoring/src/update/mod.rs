@@ -1,4 +1,4 @@
-//! Changes to format files by update files, as `trcupdate` makes them.
+//! Updates of format files, as `trcupdate` applies them.
 //!
 //! ```text
 //! update file ─script─> entries ┐
@@ -6,9 +6,8 @@
 //!                                          └─undo──> update file that takes it back
 //! ```
 //!
-//! An edit replaces a run of bytes; all that no edit covers stays as it is, byte for byte. An undo file is an update
-//! file in AIX's form whose comments say in addition where each stanza stood. Applied to the very file that the update
-//! made, these places give back the old one exactly.
+//! An edit replaces a range of bytes; all other bytes stay the same. An undo file is an AIX update file with comments
+//! that say where each stanza was. Applied to the updated file, it restores the old file byte for byte.
 
 mod document;
 mod edit;
@@ -18,11 +17,11 @@ mod undo;
 
 pub use file::{FormatFile, OpenError};
 pub use file::{changed, locked, replace, staged, with_suffix};
-pub use script::{Fault, Problem};
+pub use script::{Problem, UpdateFault};
 
-use document::Document;
+use document::FormatDocument;
 use edit::{Edit, splice};
-use script::{Action, Script};
+use script::{Script, UpdateAction};
 use std::collections::HashSet;
 use tfbc::catalog::Findings;
 use tfbc::ids::IdSet;
@@ -30,37 +29,37 @@ use tfbc_compiler::{LeftOut, Options, compile};
 use tfbc_grammar::trcfmt::{LineKind, head, raw_lines};
 use tfbc_grammar::{Diagnostic, Label, Severity, Source, SourceId, SourceLimits, Sources, Span};
 
-/// What an update comes to.
+/// Result of applying an update file.
 #[derive(Debug)]
-pub struct Outcome {
-    /// What is wrong in the update file itself, by line.
+pub struct UpdateResult {
+    /// Problems in the update file, by line.
     pub problems: Vec<Problem>,
-    /// What the compiler finds in the format file that would result: all errors, and warnings about the update's
-    /// stanzas. What stands in these is shown in the update file.
+    /// Problems that the compiler finds in the updated format file: all errors, and warnings about the changed stanzas.
+    /// They point into the update file.
     pub findings: Findings,
-    /// The change; `None` where it is refused.
+    /// The change; `None` if it is refused.
     pub change: Option<Change>,
-    /// Stanzas of the format file that have errors with and without the update. They stay as they are.
+    /// Number of stanzas that have errors with and without the update. They are left alone.
     pub n_bystanders: usize,
 }
 
 /// An accepted update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The new format file.
+    /// Text of the new format file.
     pub format: Vec<u8>,
-    /// The update file that takes the change back.
+    /// Update file that restores the old format file.
     pub undo: Vec<u8>,
-    /// Stanzas that are new.
+    /// Number of added stanzas.
     pub n_added: usize,
-    /// Stanzas in place of others.
+    /// Number of replaced stanzas.
     pub n_replaced: usize,
-    /// Stanzas that are gone.
+    /// Number of deleted stanzas.
     pub n_deleted: usize,
 }
 
 impl Change {
-    /// Whether nothing is changed at all.
+    /// True if nothing changes.
     pub fn is_empty(&self) -> bool {
         self.n_added + self.n_replaced + self.n_deleted == 0
     }
@@ -77,8 +76,8 @@ impl Change {
     }
 }
 
-/// Applies an update file to a format file, both unpacked, in the order of its entries. A stanza older than the one that
-/// it replaces is refused, unless `any_version`. `limits` are those of the format file that results.
+/// Applies an update file to a format file, both unpacked. Stanzas older than the ones they replace are refused, unless
+/// `any_version`. `limits` apply to the updated format file.
 ///
 /// ```
 /// use tfbc_grammar::{Source, SourceLimits};
@@ -91,59 +90,60 @@ impl Change {
 /// let undo = Source::new("a.undo.trc", change.undo);
 /// assert_eq!(tfbc_authoring::update::apply(&changed, undo, true, SourceLimits::default()).change.unwrap().format, format.bytes());
 /// ```
-pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceLimits) -> Outcome {
+pub fn apply(format: &Source, update: Source, any_version: bool, limits: SourceLimits) -> UpdateResult {
     let (script, mut problems) = Script::parse(&update);
     let exact = undo::exact_edits(format.bytes(), update.bytes(), &script);
     if exact.is_none() && script.undoes.is_some() {
-        problems.push(Problem { line: 1, fault: Fault::Changed });
+        problems.push(Problem { line: 1, fault: UpdateFault::Changed });
     }
-    let mut document = Document::new(format);
+    let mut document = FormatDocument::new(format);
     for (order, entry) in script.entries.iter().enumerate() {
         let fault = enter(&mut document, &script, order, any_version, exact.is_some());
         problems.extend(fault.map(|fault| Problem { line: entry.line, fault }));
     }
     problems.sort_by_key(|problem| problem.line);
     let refused = problems.iter().any(|problem| !problem.fault.is_warning());
-    let mut outcome = Outcome { problems, findings: Findings::default(), change: None, n_bystanders: 0 };
+    let mut outcome = UpdateResult { problems, findings: Findings::default(), change: None, n_bystanders: 0 };
     match exact {
         _ if refused => {}
-        // A file that has been is what it was, mistakes included.
+        // An undo restores the old file even if that has errors.
         Some((edits, new)) => outcome.change = Some(Change::new(format.bytes(), new, &edits)),
         None => check(format, &document.edits(update.bytes()), update, limits, &mut outcome),
     }
     outcome
 }
 
-/// Does what one entry says.
+/// Applies one entry.
 fn enter(
-    document: &mut Document<'_>,
+    document: &mut FormatDocument<'_>,
     script: &Script,
     order: usize,
     any_version: bool,
     is_exact: bool,
-) -> Option<Fault> {
+) -> Option<UpdateFault> {
     match script.entries[order].action {
-        Action::Delete(id) => {
-            // An undo file names each stanza of an id that stood twice.
+        UpdateAction::Delete(id) => {
+            // The undo file names a stanza once for each copy, so the id may already be gone.
             let is_well = document.delete(id, order) || script.undoes.is_some() && document.had(id);
-            (!is_well).then_some(Fault::Missing { id })
+            (!is_well).then_some(UpdateFault::Missing { id })
         }
-        Action::Put { id, version: None, .. } if !is_exact => Some(Fault::BadVersion { id }),
-        Action::Put { id, version, text } => {
+        UpdateAction::Put { id, version: None, .. } if !is_exact => Some(UpdateFault::BadVersion { id }),
+        UpdateAction::Put { id, version, text } => {
             let version = version.unwrap_or_default();
             match document.put(id, version, text, order, any_version) {
-                Err(known) => Some(Fault::Older { id, version, known }),
-                // An undo file may well bring back a stanza that stands twice.
-                Ok(first) => {
-                    first.filter(|_| !is_exact).map(|first| Fault::Repeated { id, first: script.entries[first].line })
-                }
+                Err(known) => Some(UpdateFault::Older { id, version, known }),
+                // An undo may restore several stanzas with the same id.
+                Ok(first) => first
+                    .filter(|_| !is_exact)
+                    .map(|first| UpdateFault::Repeated { id, first: script.entries[first].line }),
             }
         }
     }
 }
 
-/// Compiles the format file that results. Errors refuse the update if they are in it, or in a stanza that had none before.
-fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, outcome: &mut Outcome) {
+/// Compiles the updated format file. An error refuses the update if it is in a changed stanza, or in one that had no
+/// errors before.
+fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, outcome: &mut UpdateResult) {
     let spliced = splice(format.bytes(), edits);
     let options = Options { limits, keep_going: true, ..Options::default() };
     let mut sources = Sources::new();
@@ -160,7 +160,7 @@ fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, 
     let (bystanders, refusing): (Vec<&LeftOut>, Vec<&LeftOut>) = compiled.left_out.iter().partition(is_bystander);
     let is_refused = compiled.blob.is_none() || !refusing.is_empty();
     outcome.n_bystanders = bystanders.len();
-    // What a bystander's errors say is not about the update.
+    // Errors in unchanged stanzas are not the update's fault.
     let is_about = |found: &Diagnostic| {
         let place = found.primary.span.start;
         !bystanders.iter().any(|out| (out.span.start..=out.span.end).contains(&place))
@@ -177,7 +177,7 @@ fn check(format: &Source, edits: &[Edit], update: Source, limits: SourceLimits, 
     outcome.findings = Findings::new(sources, diagnostics);
 }
 
-/// The stanzas of a format file that have errors, as they are.
+/// Texts of the stanzas that have errors.
 fn texts_with_errors(format: &Source, options: &Options) -> HashSet<Vec<u8>> {
     let mut sources = Sources::new();
     sources.add(Source::new(format.name(), format.bytes().to_vec()));
@@ -185,11 +185,11 @@ fn texts_with_errors(format: &Source, options: &Options) -> HashSet<Vec<u8>> {
     compiled.left_out.iter().map(|out| format.slice(out.span).to_vec()).collect()
 }
 
-/// The way from places of the resulting file to those of the update file.
+/// Maps positions in the updated file to positions in the update file.
 struct Moved {
     result: SourceId,
     update: SourceId,
-    /// Where a stanza stands in the result and in the update, ascending.
+    /// Offset in the result and span in the update file of each inserted stanza, ascending.
     places: Vec<(usize, Span)>,
 }
 
@@ -202,7 +202,7 @@ impl Moved {
         let (start, end) = (label.span.start as usize, label.span.end as usize);
         let n_before = self.places.partition_point(|(at, _)| *at <= start);
         let Some((at, place)) = n_before.checked_sub(1).map(|n| self.places[n]) else { return };
-        // The end of the stanza counts, for what is missing there.
+        // The end of the stanza is included, since "missing" errors point there.
         if label.source == self.result && end <= at + place.len() as usize {
             label.source = self.update;
             let to_update = |offset: usize| place.start + (offset - at) as u32;
@@ -211,7 +211,7 @@ impl Moved {
     }
 }
 
-/// The ids of all stanzas.
+/// Ids of all stanzas.
 pub fn ids(format: &Source) -> IdSet {
     let mut ids = IdSet::default();
     let stanzas = raw_lines(format).filter(|line| line.kind == LineKind::Stanza);
@@ -219,8 +219,7 @@ pub fn ids(format: &Source) -> IdSet {
     ids
 }
 
-/// The stanzas with an id of a set, as they stand, in the order of the file. The last one ends in a line end even where
-/// it has none.
+/// Copies the stanzas with the given ids, in the order of the file. A missing line end is added to the last one.
 pub fn extract(format: &Source, ids: &IdSet) -> Vec<u8> {
     let mut out = Vec::new();
     for line in raw_lines(format).filter(|line| line.kind == LineKind::Stanza) {

@@ -1,157 +1,160 @@
-//! Update files, read.
+//! Parser for update files.
 //!
 //! ```text
 //! * /etc/trcfmt          first line
-//! + 010 1.1 "A" \        adds a stanza, or replaces the one with its id; goes on as in format files
+//! + 010 1.1 "A" \        adds a stanza, or replaces the one with its id; continues as in format files
 //!   X4
 //! - 020                  deletes
 //! # or *                 comment
 //! ```
 
-use super::undo::{Place, Stamps};
+use super::undo::{Stamps, UndoPlace};
 use std::fmt;
 use tfbc::ids::display_id;
 use tfbc_grammar::trcfmt::ast::HookId;
 use tfbc_grammar::trcfmt::{LineKind, LogicalLine, begins_update, head, is_update, raw_lines};
 use tfbc_grammar::{Source, Span};
 
-/// Bytes of a line that a message shows.
+/// Maximum bytes of a line that a message quotes.
 const MAX_SHOWN: usize = 40;
 
-/// An update file.
+/// A parsed update file.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// What it does, in order; entries that are wrong are left out.
-    pub entries: Vec<Entry>,
-    /// What an undo file says of the files on both sides.
+    /// Entries in order, without the invalid ones.
+    pub entries: Vec<UpdateEntry>,
+    /// Sizes and checksums in an undo file.
     pub undoes: Option<Stamps>,
 }
 
-/// One `+` or `-` of an update file.
+/// One `+` or `-` entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    /// Line, from 1.
+pub(super) struct UpdateEntry {
+    /// Line number, from 1.
     pub line: u32,
-    /// What it does.
-    pub action: Action,
-    /// Where an undo file has it.
-    pub place: Option<Place>,
-    /// Offset of the first byte behind `+ `, and of the end of the logical line.
+    /// Change that the entry asks for.
+    pub action: UpdateAction,
+    /// Position from an undo file.
+    pub place: Option<UndoPlace>,
+    /// Offsets after `+ `, and of the end of the logical line.
     pub body: (usize, usize),
 }
 
-/// What an entry does.
+/// Change of one stanza.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum UpdateAction {
     /// Adds or replaces a stanza.
     Put {
-        /// Its id.
+        /// Id of the stanza.
         id: HookId,
-        /// Its version, where it can be read.
+        /// Version, if it is readable.
         version: Option<(u32, u32)>,
-        /// Its place in the update file, from the id to the last byte before the line end.
+        /// Span in the update file, from the id to the last byte before the line end.
         text: Span,
     },
-    /// Deletes a stanza.
+    /// Deletes all stanzas with this id.
     Delete(HookId),
 }
 
-/// A place of an update file where something is wrong, or probably not meant.
+/// A problem in an update file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What it is.
-    pub fault: Fault,
+    /// Kind of problem.
+    pub fault: UpdateFault,
 }
 
-/// What is wrong in an update file, or probably not meant. The text goes without the place.
+/// Kind of problem in an update file. The text does not include the line number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum UpdateFault {
     /// The first line is not `* /etc/trcfmt`.
     NoMagic {
-        /// What it is.
+        /// Actual first line.
         found: String,
     },
     /// Warning: another line is `* /etc/trcfmt`.
     RepeatedMagic,
-    /// A line is no entry and no comment.
+    /// The line is neither an entry nor a comment.
     BadLine {
-        /// The line.
+        /// Text of the line.
         found: String,
     },
-    /// Where an id belongs, there is none.
+    /// The entry has no valid id.
     BadId {
-        /// What stands there.
+        /// Text in place of the id.
         found: String,
     },
-    /// A stanza's version cannot be read.
+    /// The version of the stanza is not readable.
     BadVersion {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
     },
-    /// A stanza is older than the one that it is to replace.
+    /// The stanza is older than the one it replaces.
     Older {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
-        /// The update's version and release.
+        /// Version and release in the update file.
         version: (u32, u32),
-        /// The format file's.
+        /// Version and release in the format file.
         known: (u32, u32),
     },
-    /// A stanza to be deleted is not there.
+    /// The stanza to delete does not exist.
     Missing {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
     },
-    /// Warning: a stanza replaces one of the same update.
+    /// Warning: a stanza replaces another one of the same update.
     Repeated {
-        /// The stanza.
+        /// Id of the stanza.
         id: HookId,
-        /// Line of the one that is lost.
+        /// Line of the replaced one.
         first: u32,
     },
-    /// Warning: a comment ends in `\`, so an entry is part of it.
+    /// Warning: a comment ends in `\`, so the next entry is part of it.
     Swallowed,
-    /// Warning: the format file is not the one that an undo file was written for.
+    /// Warning: the undo file was written for another version of the format file.
     Changed,
 }
 
-impl Fault {
-    /// Whether the update goes on.
+impl UpdateFault {
+    /// True if the update continues despite the problem.
     pub fn is_warning(&self) -> bool {
-        matches!(self, Fault::RepeatedMagic | Fault::Repeated { .. } | Fault::Swallowed | Fault::Changed)
+        matches!(
+            self,
+            UpdateFault::RepeatedMagic | UpdateFault::Repeated { .. } | UpdateFault::Swallowed | UpdateFault::Changed
+        )
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for UpdateFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
-            Fault::RepeatedMagic => f.write_str("`* /etc/trcfmt` stands here again"),
-            Fault::BadLine { found } => write!(
+            UpdateFault::NoMagic { found } => write!(f, "expected `* /etc/trcfmt` in the first line, found `{found}`"),
+            UpdateFault::RepeatedMagic => f.write_str("`* /etc/trcfmt` is repeated here"),
+            UpdateFault::BadLine { found } => write!(
                 f,
-                "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza goes on only behind a `\\` at line end)"
+                "expected `+ stanza`, `- id` or a comment, found `{found}` (a stanza continues only after a `\\` at the line end)"
             ),
-            Fault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
-            Fault::BadVersion { id } => {
-                write!(f, "stanza {}: expected version and release such as `1.0` behind the id", display_id(id.0))
+            UpdateFault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
+            UpdateFault::BadVersion { id } => {
+                write!(f, "stanza {}: expected version and release such as `1.0` after the id", display_id(id.0))
             }
-            Fault::Older { id, version, known } => write!(
+            UpdateFault::Older { id, version, known } => write!(
                 f,
-                "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it all the same)",
+                "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it anyway)",
                 display_id(id.0),
                 version.0,
                 version.1,
                 known.0,
                 known.1
             ),
-            Fault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
-            Fault::Repeated { id, first } => {
-                write!(f, "stanza {} stands here again: the one of line {first} is lost", display_id(id.0))
+            UpdateFault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
+            UpdateFault::Repeated { id, first } => {
+                write!(f, "stanza {} is repeated here: the one in line {first} is lost", display_id(id.0))
             }
-            Fault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is a comment too"),
-            Fault::Changed => f.write_str(
+            UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is a comment too"),
+            UpdateFault::Changed => f.write_str(
                 "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
             ),
         }
@@ -159,7 +162,7 @@ impl fmt::Display for Fault {
 }
 
 impl Script {
-    /// Reads an update file. All that is wrong is reported, but of a file without the first line only that.
+    /// Parses an update file and reports all problems. If the first line is wrong, only that is reported.
     pub fn parse(source: &Source) -> (Self, Vec<Problem>) {
         let mut parser = Parser { source, script: Self::default(), problems: Vec::new(), place: None };
         let mut lines = raw_lines(source);
@@ -168,7 +171,7 @@ impl Script {
             lines.for_each(|line| parser.line(&line));
         } else {
             let found = first.map_or(String::new(), |line| excerpt(source.slice(line.span)));
-            parser.problems.push(Problem { line: 1, fault: Fault::NoMagic { found } });
+            parser.problems.push(Problem { line: 1, fault: UpdateFault::NoMagic { found } });
         }
         (parser.script, parser.problems)
     }
@@ -178,8 +181,8 @@ struct Parser<'s> {
     source: &'s Source,
     script: Script,
     problems: Vec<Problem>,
-    /// Of the next entry.
-    place: Option<Place>,
+    /// Position for the next entry.
+    place: Option<UndoPlace>,
 }
 
 impl Parser<'_> {
@@ -190,23 +193,23 @@ impl Parser<'_> {
         match text.first() {
             _ if line.kind == LineKind::Blank => {}
             Some(b'#') => self.comment(line, text),
-            Some(b'*') if begins_update(text) => self.report(line, Fault::RepeatedMagic),
+            Some(b'*') if begins_update(text) => self.report(line, UpdateFault::RepeatedMagic),
             Some(b'*') => self.comment(line, text),
             Some(b'+') => self.put(line, line.span.start + indent as u32 + 1),
             Some(b'-') => self.delete(line, line.span.start + indent as u32 + 1),
-            // A `#` behind joins.
+            // A `#` comment may continue.
             _ if line.kind == LineKind::Comment => {}
-            _ => self.report(line, Fault::BadLine { found: excerpt(text) }),
+            _ => self.report(line, UpdateFault::BadLine { found: excerpt(text) }),
         }
     }
 
     fn comment(&mut self, line: &LogicalLine, text: &[u8]) {
         let lines = text.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_start);
         if lines.into_iter().any(|line| matches!(line.first(), Some(b'+' | b'-'))) {
-            self.report(line, Fault::Swallowed);
+            self.report(line, UpdateFault::Swallowed);
         }
         let Some(text) = std::str::from_utf8(&text[1..]).ok() else { return };
-        if let Some(place) = Place::parse(text) {
+        if let Some(place) = UndoPlace::parse(text) {
             self.place = Some(place);
         } else if let Some(stamps) = Stamps::parse(text) {
             self.script.undoes = Some(stamps);
@@ -217,32 +220,32 @@ impl Parser<'_> {
         let text = self.trimmed(at, line);
         let head = head(self.source, text);
         match head.id {
-            Some(id) => self.enter(line, Action::Put { id, version: head.version, text }),
-            None => self.report(line, Fault::BadId { found: self.word(text) }),
+            Some(id) => self.enter(line, UpdateAction::Put { id, version: head.version, text }),
+            None => self.report(line, UpdateFault::BadId { found: self.word(text) }),
         }
     }
 
-    /// `- id`; a version behind the id says nothing.
+    /// `- id`; a version after the id is ignored.
     fn delete(&mut self, line: &LogicalLine, at: u32) {
         let text = self.trimmed(at, line);
         let head = head(self.source, text);
         let n_words = self.source.slice(text).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
         match head.id {
             Some(id) if n_words == 1 || (n_words == 2 && head.version.is_some()) => {
-                self.enter(line, Action::Delete(id));
+                self.enter(line, UpdateAction::Delete(id));
             }
-            Some(_) => self.report(line, Fault::BadLine { found: excerpt(self.source.slice(line.span)) }),
-            None => self.report(line, Fault::BadId { found: self.word(text) }),
+            Some(_) => self.report(line, UpdateFault::BadLine { found: excerpt(self.source.slice(line.span)) }),
+            None => self.report(line, UpdateFault::BadId { found: self.word(text) }),
         }
     }
 
-    fn enter(&mut self, line: &LogicalLine, action: Action) {
+    fn enter(&mut self, line: &LogicalLine, action: UpdateAction) {
         let body = (line.span.start as usize + 2, line.end as usize);
-        let entry = Entry { line: self.line_of(line), action, place: self.place.take(), body };
+        let entry = UpdateEntry { line: self.line_of(line), action, place: self.place.take(), body };
         self.script.entries.push(entry);
     }
 
-    /// The rest of a line from `at`, without blanks before it and without a `\` that joins nothing.
+    /// Rest of a line from `at`, without leading blanks and without a `\` that continues nothing.
     fn trimmed(&self, at: u32, line: &LogicalLine) -> Span {
         let bytes = self.source.bytes();
         let n_blanks = bytes[at as usize..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -255,7 +258,7 @@ impl Parser<'_> {
         excerpt(text.split(u8::is_ascii_whitespace).next().unwrap_or_default())
     }
 
-    fn report(&mut self, line: &LogicalLine, fault: Fault) {
+    fn report(&mut self, line: &LogicalLine, fault: UpdateFault) {
         self.problems.push(Problem { line: self.line_of(line), fault });
     }
 
@@ -264,7 +267,7 @@ impl Parser<'_> {
     }
 }
 
-/// The end of a logical line's content: joins that nothing but the end of the file follows are left out.
+/// End of a logical line's content, without continuations that only the end of the file follows.
 pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
     let mut end = line.span.end;
     for join in line.joins.iter().rev() {
@@ -277,7 +280,7 @@ pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
     end
 }
 
-/// The first line of some text, as far as a message shows it.
+/// First line of a text, shortened for a message.
 fn excerpt(text: &[u8]) -> String {
     let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     let shown = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]);

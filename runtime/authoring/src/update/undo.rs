@@ -1,16 +1,16 @@
-//! Undo files: update files that give back a format file byte for byte.
+//! Undo files: update files that restore a format file byte for byte.
 //!
 //! ```text
 //! # undo: 5120 bytes 9AE16A3B -> 5000 bytes 0011AABB      the file that the update made, and the one before it
 //! # place: 4711+56 -> 4700+80                             56 bytes at 4711 become 80 at 4700 of the old file,
-//! + 020 1.0 "OLD" X4                                      which are the first 80 behind `+ `
+//! + 020 1.0 "OLD" X4                                      which are the first 80 after `+ `
 //! ```
 //!
-//! The sums are CRC-32. Line ends that closed the line before the stanza are words of the comment, such as `\r\n`: they
-//! come before the bytes behind `+ `, and count as well.
+//! The sums are CRC-32. A line end that was added before the stanza appears as a word in the comment, such as `\r\n`.
+//! It comes before the bytes after `+ ` and is included in the length.
 
 use super::edit::{Edit, splice};
-use super::script::{Action, Script};
+use super::script::{Script, UpdateAction};
 use std::fmt;
 use tfbc::ids::display_id;
 
@@ -37,7 +37,7 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The files on both sides of an undo.
+/// Stamps of the file before and after an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamps {
     before: Stamp,
@@ -45,7 +45,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// Reads the text of a comment.
+    /// Parses the text of a comment.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_ascii_whitespace().collect();
         match words[..] {
@@ -57,23 +57,24 @@ impl Stamps {
     }
 }
 
-/// Where an edit takes place: a run of the file before, and the run of the file behind that it becomes.
+/// Position of an edit: a range of the current file, and the range of the restored file that replaces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct UndoPlace {
     at: usize,
     len: usize,
     to: usize,
     len_behind: usize,
-    /// Line ends that stand before the stanza.
+    /// Line ends before the stanza.
     lead: &'static [u8],
 }
 
-/// What may stand before a stanza, and its word in the comment. The longer ones come first.
+/// Line ends that can precede a stanza, and their names in comments. Longer ones come first, so that the match is the
+/// longest.
 const LEADS: [(&str, &[u8]); 5] =
     [("\\r\\n\\r\\n", b"\r\n\r\n"), ("\\r\\n", b"\r\n"), ("\\n\\n", b"\n\n"), ("\\n", b"\n"), ("", b"")];
 
-impl Place {
-    /// Reads the text of a comment.
+impl UndoPlace {
+    /// Parses the text of a comment.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_ascii_whitespace().collect();
         let (run, run_behind, lead) = match words[..] {
@@ -91,7 +92,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for UndoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, len, to, len_behind, lead } = self;
         write!(f, "{at}+{len} -> {to}+{len_behind}")?;
@@ -102,7 +103,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The undo file of edits that made `new` of `old`.
+/// Writes the undo file of the edits that turned `old` into `new`.
 pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut out = b"* /etc/trcfmt\n# Takes an update back: give it to trcupdate with -o.\n".to_vec();
     out.extend_from_slice(format!("# undo: {} -> {}\n", Stamp::of(new), Stamp::of(old)).as_bytes());
@@ -113,12 +114,12 @@ pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
         shift += edit.new.len() as i64 - edit.old.len() as i64;
         entries.push((at, edit));
     }
-    // Of the stanzas that one entry deleted, the last was in force.
+    // If one entry deleted several stanzas, the last of them was in force.
     entries.sort_by_key(|(_, edit)| std::cmp::Reverse(edit.order));
     for (at, edit) in entries {
         let bytes = &old[edit.old.clone()];
         let lead = LEADS.into_iter().find(|(_, lead)| bytes.starts_with(lead)).map_or(&b""[..], |(_, lead)| lead);
-        let place = Place { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
+        let place = UndoPlace { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
         out.extend_from_slice(format!("# place: {place}\n").as_bytes());
         if bytes.is_empty() {
             out.extend_from_slice(format!("- {}\n", display_id(edit.id.0)).as_bytes());
@@ -129,7 +130,7 @@ pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
     out
 }
 
-/// `+ ` and a stanza as it stood, and what ends its line where it had no line end itself or that was joined away.
+/// Writes `+ ` and a stanza, and a line end if the stanza had none.
 fn write_stanza(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"+ ");
     out.extend_from_slice(bytes);
@@ -143,7 +144,7 @@ fn write_stanza(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The edits of an undo file, and what they make, where `old` is the file that it was written for and all of it fits.
+/// Edits of an undo file and their result, if `old` is the file it was written for and all positions match.
 pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<(Vec<Edit>, Vec<u8>)> {
     let stamps = script.undoes?;
     if Stamp::of(old) != stamps.before {
@@ -154,8 +155,8 @@ pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<
         let place = entry.place?;
         let old = place.at..place.at.checked_add(place.len)?;
         let (id, new) = match entry.action {
-            Action::Delete(id) => (id, Vec::new()),
-            Action::Put { id, .. } => {
+            UpdateAction::Delete(id) => (id, Vec::new()),
+            UpdateAction::Put { id, .. } => {
                 let (start, line_end) = entry.body;
                 let end = start.checked_add(place.len_behind.checked_sub(place.lead.len())?)?;
                 let is_exact = update.get(..start)?.ends_with(b"+ ") && end <= line_end;

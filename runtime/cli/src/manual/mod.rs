@@ -1,9 +1,9 @@
-//! `tfbc completions` and `tfbc man`: completion scripts and manual pages, made from the commands' flags.
+//! `tfbc completions` and `tfbc man`: completion scripts and manual pages, generated from the commands' flags.
 
 mod sections;
 mod values;
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -18,14 +18,14 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
-    /// The installed command that is completed, such as trcrpt
+    /// Installed command to complete, such as trcrpt
     #[arg(value_name = "COMMAND", default_value = "tfbc")]
     command: String,
 }
 
 impl CompletionsArgs {
-    /// Runs the command, of which `programs` are the installed commands.
-    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
+    /// Runs the command. `programs` are the installed commands.
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> CommandResult {
         let names: Vec<String> = programs.iter().map(|program| program.get_name().to_owned()).collect();
         let Some(program) = programs.into_iter().find(|program| program.get_name() == self.command) else {
             return Err(unknown(&self.command, &names));
@@ -34,10 +34,10 @@ impl CompletionsArgs {
     }
 }
 
-/// Text in every manual page and completion script. It tells [`super::install`] which files are ours.
+/// Text in every manual page and completion script, by which [`super::install`] recognises our files.
 pub const MARK: &str = "`tfbc install` replaces this file";
 
-/// Script that completes a program's command line.
+/// Completion script for a program.
 pub fn completions(shell: Shell, program: clap::Command) -> Vec<u8> {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
@@ -49,16 +49,16 @@ pub fn completions(shell: Shell, program: clap::Command) -> Vec<u8> {
 /// Flags of `tfbc man`.
 #[derive(Debug, Clone, Args)]
 pub struct ManArgs {
-    /// A command, whose page is printed, such as `report` or `trcrpt`; or a directory that every page is written to,
-    /// such as /usr/local/share/man/man1
+    /// Command whose page is printed, such as `report` or `trcrpt`; or directory for all pages, such as
+    /// /usr/local/share/man/man1
     #[arg(value_name = "COMMAND|DIR", default_value = "tfbc")]
     what: PathBuf,
 }
 
 impl ManArgs {
-    /// Runs the command, of which `programs` are the installed commands.
-    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> Ending {
-        let pages: Vec<Page> = programs.into_iter().flat_map(pages).collect();
+    /// Runs the command. `programs` are the installed commands.
+    pub fn run(&self, console: &Console, programs: Vec<clap::Command>) -> CommandResult {
+        let pages: Vec<ManualPage> = programs.into_iter().flat_map(pages).collect();
         let what = self.what.to_string_lossy();
         let named = |name: &str| pages.iter().find(|page| page.name == name);
         if let Some(page) = named(&what).or_else(|| named(&format!("tfbc-{what}"))) {
@@ -78,13 +78,13 @@ impl ManArgs {
 }
 
 /// A manual page.
-pub struct Page {
-    /// `tfbc-report` for `tfbc report`.
+pub struct ManualPage {
+    /// Page name, such as `tfbc-report` for `tfbc report`.
     pub name: String,
     pub text: Vec<u8>,
 }
 
-impl Page {
+impl ManualPage {
     fn write_to(&self, directory: &Path) -> io::Result<()> {
         fs::create_dir_all(directory)?;
         let mut out = Output::open(Some(&directory.join(format!("{}.1", self.name))))?;
@@ -93,15 +93,15 @@ impl Page {
     }
 }
 
-/// Pages of a program and of its commands.
-pub fn pages(program: clap::Command) -> Vec<Page> {
+/// Pages of a program and its subcommands.
+pub fn pages(program: clap::Command) -> Vec<ManualPage> {
     let mut program = program.disable_help_subcommand(true);
     program.build();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     std::iter::once(program.clone()).chain(commands).map(page).collect()
 }
 
-fn page(command: clap::Command) -> Page {
+fn page(command: clap::Command) -> ManualPage {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let (has_flags, has_commands) = (command.get_arguments().count() > 0, command.has_subcommands());
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -120,10 +120,10 @@ fn page(command: clap::Command) -> Page {
     write_lines("NOTES", notes.trim_end(), &mut text);
     write_lines("EXAMPLES", examples, &mut text);
     sections::write_see_also(&name, &mut text);
-    Page { name, text }
+    ManualPage { name, text }
 }
 
-/// A section of the help page, with its lines as they are.
+/// Writes a section with unfilled lines.
 fn write_lines(section: &str, lines: &str, page: &mut Vec<u8>) {
     if lines.is_empty() {
         return;
@@ -143,5 +143,5 @@ fn write_lines(section: &str, lines: &str, page: &mut Vec<u8>) {
 fn unknown(name: &str, names: &[String]) -> Failure {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = super::closest(name, &names).map_or(String::new(), |known| format!("; did you mean `{known}`?"));
-    Failure::Say(Message::Usage, format!("there is no command `{name}`: expected one of {}{hint}", names.join(", ")))
+    Failure::Error(Message::Usage, format!("there is no command `{name}`: expected one of {}{hint}", names.join(", ")))
 }

@@ -1,15 +1,15 @@
-//! The sections of a manual page that no flag tells: exit status, environment, files, and related pages.
+//! Sections of a manual page that do not come from flags: exit status, environment, files, and related pages.
 
 use crate::rptopts;
 
-/// A word of a list, and what it means.
-type Row = (&'static str, &'static str);
+/// Word and its meaning.
+type ListRow = (&'static str, &'static str);
 
-/// Appends the sections of a page, which is named such as `tfbc-report` or `trcrpt`.
+/// Appends the sections of a page, such as `tfbc-report` or `trcrpt`.
 pub fn write(page: &str, out: &mut Vec<u8>) {
     let command = page.strip_prefix("tfbc-").unwrap_or(page);
     if command == "trcrpt" {
-        // The indentation is that of examples in a help page, and is taken away.
+        // The indentation is that of examples in a help page, which `write_lines` removes.
         let options: String = rptopts::help().lines().map(|line| format!("  {line}\n")).collect();
         super::write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
     }
@@ -18,14 +18,14 @@ pub fn write(page: &str, out: &mut Vec<u8>) {
     write_rows("FILES", &files(command), out);
 }
 
-/// Appends the names of related pages; a page of one section each, as `man` shows them.
+/// Appends the related pages; each page has this section once, as `man` expects.
 pub fn write_see_also(page: &str, out: &mut Vec<u8>) {
     let command = page.strip_prefix("tfbc-").unwrap_or(page);
     let names: Vec<String> = see_also(command).iter().map(|name| format!(".BR {} (1)", escaped(name))).collect();
     out.extend_from_slice(format!(".SH SEE ALSO\n{}\n", names.join(",\n")).as_bytes());
 }
 
-fn write_rows(section: &str, rows: &[Row], out: &mut Vec<u8>) {
+fn write_rows(section: &str, rows: &[ListRow], out: &mut Vec<u8>) {
     out.extend_from_slice(format!(".SH {section}\n").as_bytes());
     for (word, meaning) in rows {
         out.extend_from_slice(format!(".TP\n.B {}\n{}\n", escaped(word), escaped(meaning)).as_bytes());
@@ -36,11 +36,11 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }
 
-const WELL: Row = ("0", "No problem. A closed pipe is none.");
-const DAMAGED: Row =
-    ("2", "The output is complete, but the trace holds damaged or cut events, which messages name by offset.");
+const WELL: ListRow = ("0", "Success, also if the output pipe was closed.");
+const DAMAGED: ListRow =
+    ("2", "The output is complete, but the trace contains damaged or cut events; messages name their offsets.");
 
-fn exit_status(command: &str) -> Vec<Row> {
+fn exit_status(command: &str) -> Vec<ListRow> {
     match command {
         "report" | "info" | "trcrpt" => {
             vec![
@@ -53,23 +53,20 @@ fn exit_status(command: &str) -> Vec<Row> {
             WELL,
             ("1", "Usage, unreadable input, errors in event definitions, an output that cannot be written."),
             DAMAGED,
-            ("255", "With --compat=1.02, in place of 1."),
+            ("255", "With --compat=1.02, instead of 1."),
         ],
         "check" | "compile" => {
             vec![WELL, ("1", "Errors in the format files, and with --strict warnings; usage; unreadable files.")]
         }
         "fmt" => vec![WELL, ("1", "Errors in a file; with --check, a file would change; usage; unreadable files.")],
-        "test" => vec![WELL, ("1", "A text has changed, is new or cannot be had; no case file is found; usage.")],
+        "test" => vec![WELL, ("1", "A text has changed, is new or is missing; no case file is found; usage.")],
         "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; usage.")],
         "hexview" => {
             vec![WELL, ("1", "No template formats the event; usage, unreadable input, errors in format files.")]
         }
-        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is as it was; usage.")],
-        "install" => vec![WELL, ("1", "A foreign file has a name that is needed; usage; a file cannot be written.")],
-        "trace" => vec![
-            WELL,
-            ("1", "The trace cannot be recorded; the program of -x ended with another status than 0; usage."),
-        ],
+        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; usage.")],
+        "install" => vec![WELL, ("1", "A file of another program is in the way; usage; a file cannot be written.")],
+        "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; usage.")],
         "tfbc" => vec![
             WELL,
             ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),
@@ -79,22 +76,22 @@ fn exit_status(command: &str) -> Vec<Row> {
     }
 }
 
-/// True if a command keeps what format files compile to.
+/// True if a command caches compiled format files.
 fn has_cache(command: &str) -> bool {
     ["tfbc", "report", "event", "list", "info", "disasm", "test", "trcrpt", "traceprinter"].contains(&command)
 }
 
-/// True if a command speaks to sessions that record.
+/// True if a command talks to recording sessions.
 fn meets_sessions(command: &str) -> bool {
     ["trace", "trcon", "trcoff", "trcstop", "trcdead", "tracelogger"].contains(&command)
 }
 
-/// True if a command reads or writes a log that need not be named.
+/// True if a command has a default log.
 fn has_default_log(command: &str) -> bool {
     ["trcrpt", "trace", "trcdead", "traceprinter", "tracelogger"].contains(&command)
 }
 
-fn environment(command: &str) -> Vec<Row> {
+fn environment(command: &str) -> Vec<ListRow> {
     let mut rows = vec![("NO_COLOR", "No colours, unless --color always is given.")];
     if has_cache(command) {
         rows.push((
@@ -119,17 +116,17 @@ fn environment(command: &str) -> Vec<Row> {
     rows
 }
 
-fn files(command: &str) -> Vec<Row> {
-    const FORMATS: Row =
+fn files(command: &str) -> Vec<ListRow> {
+    const FORMATS: ListRow =
         ("*.trcfmt, *.xml, *.tfbc", "Format files of AIX, event definitions of QNX, blobs of both: told by content.");
-    const CACHE: Row = ("~/.cache/tfbc/*.tfbc", "What large format files compile to, 64 MiB at most.");
-    const GROUPS: Row = ("~/.config/tfbc/trcevgrp", "The event groups.");
-    const MEMORY: Row = ("/dev/shm/tfbc-trace.UID", "The sessions' shared memory.");
-    const AIX_LOG: Row = ("/var/adm/ras/trcfile", "The log, where its directory takes files of this user.");
-    const OWN_AIX_LOG: Row = ("~/.local/state/tfbc/trcfile", "Else the log.");
-    const QNX_LOG: Row = ("/dev/shmem/tracebuffer.kev", "The log, where its directory takes files of this user.");
-    const OWN_QNX_LOG: Row = ("~/.local/state/tfbc/tracebuffer.kev", "Else the log.");
-    const SYSTEM_FORMATS: Row = ("/etc/trcfmt", "The format file of an AIX system.");
+    const CACHE: ListRow = ("~/.cache/tfbc/*.tfbc", "What large format files compile to, 64 MiB at most.");
+    const GROUPS: ListRow = ("~/.config/tfbc/trcevgrp", "The event groups.");
+    const MEMORY: ListRow = ("/dev/shm/tfbc-trace.UID", "The sessions' shared memory.");
+    const AIX_LOG: ListRow = ("/var/adm/ras/trcfile", "The log, where its directory takes files of this user.");
+    const OWN_AIX_LOG: ListRow = ("~/.local/state/tfbc/trcfile", "Else the log.");
+    const QNX_LOG: ListRow = ("/dev/shmem/tracebuffer.kev", "The log, where its directory takes files of this user.");
+    const OWN_QNX_LOG: ListRow = ("~/.local/state/tfbc/tracebuffer.kev", "Else the log.");
+    const SYSTEM_FORMATS: ListRow = ("/etc/trcfmt", "The format file of an AIX system.");
     match command {
         "trcrpt" => vec![SYSTEM_FORMATS, AIX_LOG, OWN_AIX_LOG, GROUPS, CACHE],
         "trcupdate" => vec![

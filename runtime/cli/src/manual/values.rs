@@ -1,4 +1,4 @@
-//! Values that completions offer beside those that a flag checks by itself.
+//! Values that completion scripts offer for flags without a fixed list of values.
 
 use crate::{explain, report, rptopts};
 use clap::Command;
@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use tfbc::columns::Column;
 use tfbc::reader::System;
 
-/// Tells a program's flags their values, for completion scripts alone: the commands read the values by themselves.
+/// Adds possible values to a program's flags, for completion scripts only. The commands parse these values themselves.
 pub fn offer(program: Command) -> Command {
     let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, offer));
@@ -28,12 +28,12 @@ pub fn offer(program: Command) -> Command {
     })
 }
 
-/// Values for as long as the command lasts, which ends with the script.
+/// Leaks the values, which is harmless: the command ends after writing the script.
 fn leaked(values: Vec<String>) -> Vec<&'static str> {
     values.into_iter().map(|value| &*value.leak()).collect()
 }
 
-/// The columns of both systems, each once.
+/// Columns of both systems, without duplicates.
 fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> = Column::names(System::Aix).collect();
     // Names of fields are the log's.
@@ -45,7 +45,7 @@ fn columns() -> Vec<&'static str> {
     names
 }
 
-/// The settings of the dialect with their values.
+/// Dialect settings with their values.
 fn dialect() -> Vec<String> {
     let dialect = (tfbc_compiler::Dialect::REPORT_SETTINGS, tfbc_compiler::Dialect::SETTINGS);
     let settings = dialect.0.iter().chain(dialect.1);

@@ -1,7 +1,7 @@
-//! `trcon`, `trcoff` and `trcstop`: a session under way, controlled from outside.
+//! `trcon`, `trcoff` and `trcstop`: control a running session.
 
 use crate::CommonArgs;
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use clap::Args;
 use tfbc_recorder::hooks::CHANNELS;
 use tfbc_recorder::session::{self, Error, Forced, QNX};
@@ -9,27 +9,28 @@ use tfbc_recorder::session::{self, Error, Forced, QNX};
 /// The channel of a command.
 #[derive(Debug, Clone, Args)]
 pub struct ChannelArg {
-    /// Channel of the trace, -0 to -7; -0 without
+    /// Channel of the trace, -0 to -7; default -0
     #[arg(value_name = "-CHANNEL", allow_negative_numbers = true)]
     channel: Option<String>,
 }
 
 impl ChannelArg {
-    /// The number of one of AIX's channels.
+    /// Number of an AIX channel.
     pub fn number(&self) -> Result<usize, Failure> {
         self.number_up_to(CHANNELS - 1)
     }
 
-    /// The number of a channel up to `last`.
+    /// Number of a channel up to `last`.
     pub fn number_up_to(&self, last: usize) -> Result<usize, Failure> {
         let Some(text) = &self.channel else { return Ok(0) };
         let digits = text.strip_prefix('-').unwrap_or(text);
         let number = digits.parse().ok().filter(|number| *number <= last && digits.len() == 1);
-        number.ok_or_else(|| Failure::Say(Message::Usage, format!("`{text}` is no channel: expected -0 to -{last}")))
+        number
+            .ok_or_else(|| Failure::Error(Message::Usage, format!("`{text}` is not a channel: expected -0 to -{last}")))
     }
 }
 
-/// A command as it is given for a channel.
+/// Command line for a channel, as a suggestion.
 pub fn spelt(command: &str, channel: usize) -> String {
     if channel == 0 { command.to_owned() } else { format!("{command} -{channel}") }
 }
@@ -37,10 +38,10 @@ pub fn spelt(command: &str, channel: usize) -> String {
 /// Flags of `trcon`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Begin the collection of a trace that is off, as AIX's trcon does",
+    about = "Turn collection of a trace on, as AIX's trcon does",
     after_help = "\
 Examples:
-  trcon                                a trace that was begun with trace -a -d
+  trcon                                a trace that was started with trace -a -d
   trcon -1                             the trace of channel 1"
 )]
 pub struct TrconArgs {
@@ -50,7 +51,7 @@ pub struct TrconArgs {
 
 impl TrconArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::on(channel))))
     }
 }
@@ -58,7 +59,7 @@ impl TrconArgs {
 /// Flags of `trcoff`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Interrupt the collection of a trace, as AIX's trcoff does",
+    about = "Turn collection of a trace off, as AIX's trcoff does",
     after_help = "\
 Examples:
   trcoff                               until trcon
@@ -71,7 +72,7 @@ pub struct TrcoffArgs {
 
 impl TrcoffArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::off(channel))))
     }
 }
@@ -79,24 +80,25 @@ impl TrcoffArgs {
 /// Flags of `trcstop`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "End a trace, as AIX's trcstop does",
+    about = "Stop a trace, as AIX's trcstop does",
     after_help = "\
 The command returns when the log is complete.
 
 Examples:
   trcstop                              the trace of channel 0
   trcstop -1                           the trace of channel 1
-  trcstop -d                           leave out what has not been written yet
-  trcstop --force                      a trace whose shared memory a program has overwritten"
+  trcstop -d                           discard events that are not written yet
+  trcstop --force                      a trace whose shared memory was overwritten"
 )]
 pub struct TrcstopArgs {
-    /// Leave out the events that are still in buffers
+    /// Discard the events that are still in buffers
     #[arg(short = 'd')]
     discard: bool,
-    /// Wait until the log is complete; this command always does
+    /// Wait until the log is complete; this command always waits
     #[arg(short = 's')]
     wait: bool,
-    /// End the trace also if the header of its shared memory was overwritten, and say what is lost; the exit status is 2 then
+    /// Stop the trace even if the header of its shared memory was overwritten, and report the loss; the exit status is
+    /// then 2
     #[arg(long, conflicts_with = "discard")]
     force: bool,
     #[command(flatten)]
@@ -105,7 +107,7 @@ pub struct TrcstopArgs {
 
 impl TrcstopArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let stop = |channel| {
             let stopped = if self.force {
@@ -122,19 +124,19 @@ impl TrcstopArgs {
                 Err(error @ Error::Log { .. }) => {
                     let recover = spelt("trcdead", channel);
                     let text = format!("{error}: `{recover} -o FILE` recovers what is still in memory");
-                    Err(Failure::Say(Message::Unwritable, text))
+                    Err(Failure::Error(Message::Unwritable, text))
                 }
                 Err(error) => Err(super::failure(error)),
             }
         };
-        // That of QNX's trace is 8.
+        // Channel 8 is QNX's trace.
         let last = if self.force { QNX } else { CHANNELS - 1 };
         let ending = self.channel.number_up_to(last).and_then(stop);
         (console, ending)
     }
 }
 
-/// What a session lost that was ended by force.
+/// Message about the loss when a session was stopped by force.
 fn lost(channel: usize, forced: &Forced) -> String {
     let log = forced.log.as_ref().map_or(String::from("its log"), |log| log.display().to_string());
     let ended = match forced.pid {
@@ -155,6 +157,6 @@ fn lost(channel: usize, forced: &Forced) -> String {
     )
 }
 
-fn ended(done: Result<(), Error>) -> Ending {
+fn ended(done: Result<(), Error>) -> CommandResult {
     done.map(|()| Status::Well).map_err(super::failure)
 }

@@ -1,4 +1,5 @@
-//! The commands that record: `trace` and those that control and recover its sessions, `trcnm`, and QNX's `tracelogger`.
+//! Commands that record: `trace` and the commands that control and recover its sessions, `trcnm`, and QNX's
+//! `tracelogger`.
 
 mod control;
 mod prompt;
@@ -18,16 +19,16 @@ use super::console::{Failure, Message};
 use tfbc_recorder::flags::Notice;
 use tfbc_recorder::session::{Error, FOLDER_VARIABLE, QNX};
 
-/// What the rules of flags say.
+/// Failure for a violated flag rule.
 fn refusal(notice: Notice) -> Failure {
-    Failure::Say(Message::of(notice.number), notice.text)
+    Failure::Error(Message::of(notice.number), notice.text)
 }
 
-/// What went wrong with a session, and what can be done.
+/// Failure of a session, with advice.
 fn failure(error: Error) -> Failure {
     let (message, text) = match error {
         Error::Active { channel: QNX, pid } => {
-            (Message::Active, format!("a trace is under way already: `kill -INT {pid}` ends it"))
+            (Message::Active, format!("a trace is already running: `kill -INT {pid}` ends it"))
         }
         Error::Active { channel, pid } => {
             let stop = control::spelt("trcstop", channel);
@@ -60,5 +61,5 @@ fn failure(error: Error) -> Failure {
         Error::Memory { .. } => (Message::Unwritable, format!("{error}: name another folder in {FOLDER_VARIABLE}")),
         error => (Message::Unwritable, error.to_string()),
     };
-    Failure::Say(message, text)
+    Failure::Error(message, text)
 }

@@ -1,6 +1,6 @@
-//! `trace` without `-a`: commands are read while the session records.
+//! `trace` without `-a`: reads commands while the session records.
 
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::thread;
 use tfbc::spelling::hint;
@@ -15,13 +15,13 @@ q, quit   end the trace, as the end of the input does
 ?         this list
 ";
 
-/// Records and reads commands until one of them, or a signal, ends the trace. A stream without a terminal has nobody who
-/// types: it lasts until a signal, trcstop or its reader ends it.
-pub fn run(console: &Console, mut options: Options) -> Ending {
+/// Records, and reads commands until one of them or a signal ends the trace. A stream without a terminal has no prompt;
+/// it ends with a signal, trcstop, or its reader.
+pub fn run(console: &Console, mut options: Options) -> CommandResult {
     let (console, aside) = (*console, options.output == Output::Stdout);
     let is_attended = !aside || io::stdin().is_terminal();
     options.background |= !is_attended;
-    // The session lives and dies with this process.
+    // The session ends with this process.
     let recorded = session::run(&Task::Aix(options), move |channel| {
         if is_attended {
             thread::spawn(move || Prompt { console, channel, aside }.answer());
@@ -30,16 +30,16 @@ pub fn run(console: &Console, mut options: Options) -> Ending {
     recorded.map(|_| Status::Well).map_err(super::failure)
 }
 
-/// A session at whose prompt somebody sits.
+/// Session with an interactive prompt.
 struct Prompt {
     console: Console,
     channel: usize,
-    /// Standard output belongs to the trace: what is said goes to standard error.
+    /// True if the trace goes to standard output, so that replies go to standard error.
     aside: bool,
 }
 
 impl Prompt {
-    /// Answers commands until one of them is the last.
+    /// Reads and runs commands until the last one.
     fn answer(&self) {
         loop {
             self.say("-> ");
@@ -60,7 +60,7 @@ impl Prompt {
                 },
             }
         }
-        // What is wrong with the log is told by the session, which ends now.
+        // The session itself reports a problem with the log when it ends.
         let _ = session::stop(self.channel, false);
     }
 
@@ -72,18 +72,18 @@ impl Prompt {
 
     fn run(&self, command: &str) {
         if let Err(error) = std::process::Command::new("sh").arg("-c").arg(command).status() {
-            self.console.end(Err(Failure::Say(Message::Unreadable, format!("cannot run sh: {error}"))));
+            self.console.end(Err(Failure::Error(Message::Unreadable, format!("cannot run sh: {error}"))));
         }
     }
 
     fn unknown(&self, line: &str) {
         let hint = hint(line, &["trcon", "trcoff", "quit"]);
-        self.console.error(Message::Usage, format!("`{line}` is no command: `?` lists them{hint}"));
+        self.console.error(Message::Usage, format!("`{line}` is not a command: `?` lists all commands{hint}"));
     }
 
     fn say(&self, text: &str) {
         let write = |mut out: Box<dyn Write>| out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        // Nobody who listens has gone missing: the trace goes on.
+        // If nobody reads the replies, the trace continues.
         let _ = write(if self.aside { Box::new(io::stderr()) } else { Box::new(io::stdout()) });
     }
 }

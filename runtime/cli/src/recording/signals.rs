@@ -1,4 +1,4 @@
-//! Signals that would end a command ahead of the trace that it keeps.
+//! Ignores signals that would end a command before its trace.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register;
@@ -6,7 +6,7 @@ use signal_hook::low_level::unregister;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Signals of which no notice is taken as long as it lives. A program that is started meanwhile meets them as usual.
+/// Ignores signals while it lives. A program started meanwhile receives them as usual.
 pub struct Unheard(Vec<signal_hook::SigId>);
 
 impl Unheard {

@@ -1,7 +1,7 @@
-//! `trace`: AIX's flags on our recorder.
+//! `trace`: AIX's flags for the recorder.
 
 use super::prompt;
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use crate::{CommonArgs, overwrite};
 use clap::error::Error;
 use clap::parser::ValueSource;
@@ -17,38 +17,38 @@ use tfbc_recorder::session::{self, Task};
 #[derive(Debug, Clone, Args)]
 #[command(
     disable_help_flag = true,
-    about = "Record a trace of the programs that call its hooks, as AIX's trace does",
+    about = "Record the trace hooks of programs, as AIX's trace does",
     after_help = AFTER_HELP
 )]
 pub struct TraceArgs {
-    /// Record in the background, and return at once; else commands are read: trcon, trcoff, quit, !COMMAND, ?
+    /// Record in the background and return at once; otherwise commands are read: trcon, trcoff, quit, !COMMAND, ?
     #[arg(short = 'a')]
     background: bool,
-    /// Begin with the collection off, until trcon
+    /// Start with collection off, until trcon
     #[arg(short = 'd')]
     off: bool,
-    /// One buffer: the trace is over when it is full, and the log is written at the stop
+    /// Use one buffer; the trace stops when it is full, and the log is written at the end
     #[arg(short = 'f')]
     single: bool,
-    /// One buffer that goes round: the log holds the newest events, and is written at the stop
+    /// Use one circular buffer; the log contains the newest events and is written at the end
     #[arg(short = 'l')]
     circular: bool,
-    /// Record a generic channel, the first free one of 1 to 7, in place of channel 0; takes -a
+    /// Record a generic channel, the first free one of 1 to 7, instead of channel 0; requires -a
     #[arg(short = 'g')]
     generic: bool,
-    /// No header: no date, system and message
+    /// Write no header events: no date, system and message
     #[arg(short = 'h')]
     headless: bool,
     /// Only these hooks: hh, hhh or hhhh, separated by commas or blanks
     #[arg(short = 'j', value_name = "IDS")]
     only: Vec<String>,
-    /// Only the hooks of these event groups, which `trcevgrp` keeps
+    /// Only the hooks of these event groups, as defined with `trcevgrp`
     #[arg(short = 'J', value_name = "GROUPS")]
     only_groups: Vec<String>,
-    /// All but these hooks
+    /// Leave out these hooks
     #[arg(short = 'k', value_name = "IDS")]
     except: Vec<String>,
-    /// All hooks but those of these event groups
+    /// Leave out the hooks of these event groups
     #[arg(short = 'K', value_name = "GROUPS")]
     except_groups: Vec<String>,
     /// Text for the trace's header
@@ -57,49 +57,49 @@ pub struct TraceArgs {
     /// Record the names and addresses of the traced programs' own symbols
     #[arg(short = 'n')]
     symbols: bool,
-    /// Log, in place of /var/adm/ras/trcfile or your own; `-` streams to standard output
+    /// Log file, instead of /var/adm/ras/trcfile or your own; `-` streams to standard output
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Keep a log of the same name as FILE.old
+    /// Keep an existing log of the same name as FILE.old
     #[arg(short = 'c')]
     keeps_old: bool,
-    /// Only events of the threads that these processes have at the start: ids, separated by commas or blanks
+    /// Only events of the threads that these processes have at the start: process ids, separated by commas or blanks
     #[arg(short = 'A', value_name = "PIDS")]
     processes: Vec<String>,
-    /// Only events of these threads; all, as without the flag
+    /// Only events of these threads; `all` is the default
     #[arg(short = 't', value_name = "TIDS")]
     threads: Vec<String>,
-    /// With -A and -t, also t: threads that start later in the same processes; p: those, and child processes; n: neither
+    /// With -A and -t, include also t: later threads of the same processes; p: those, and child processes; n: neither
     #[arg(short = 'P', value_name = "n|t|p")]
     propagation: Option<String>,
-    /// Accepted: programs record no interrupts
+    /// Accepted without effect: programs record no interrupts
     #[arg(short = 'I')]
     interrupts: bool,
-    /// A log for each of these CPUs, FILE-0 and so on, beside FILE, which names them: CPU numbers, or all
+    /// Write a log for each of these CPUs, FILE-0 and so on, and FILE, which lists them: CPU numbers, or all
     #[arg(short = 'C', value_name = "CPUS")]
     cpus: Vec<String>,
-    /// Name the CPU of each event
+    /// Record the CPU of each event
     #[arg(short = 'p')]
     cpu_ids: bool,
-    /// Stop when the log is full, in place of going round
+    /// Stop when the log is full instead of wrapping
     #[arg(short = 's')]
     stops_when_full: bool,
-    /// Size of the log in bytes: at least two buffers, or one with -f and -l
+    /// Size of the log in bytes: at least two buffers, or one with -f or -l
     #[arg(short = 'L', value_name = "BYTES")]
     log_size: Option<String>,
     /// Size of a buffer in bytes
     #[arg(short = 'T', value_name = "BYTES")]
     buffer_size: Option<String>,
-    /// Show the default sizes; goes with no other flag
+    /// Show the default sizes; excludes all other flags
     #[arg(short = 'S', exclusive = true)]
     shows_sizes: bool,
-    /// Run a program, and record until it ends
+    /// Run a program and record until it ends
     #[arg(short = 'x', value_name = "COMMAND", conflicts_with = "outlived")]
     program: Option<String>,
-    /// Run a program, and go on recording when it has ended, for the processes that it started
+    /// Run a program and continue to record after it ends, for the processes that it started
     #[arg(short = 'X', value_name = "COMMAND")]
     outlived: Option<String>,
-    /// Write a trace of a 32-bit or 64-bit system
+    /// Write the trace as a 32-bit or 64-bit system would
     #[arg(long, value_name = "32|64")]
     bits: Option<String>,
     /// Accepted without effect
@@ -120,8 +120,8 @@ pub struct TraceArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Programs call the hooks of librts (docs/recording.md). trcrpt without a file reads the log that
-trace without -o has written.
+Programs call the hooks of librts (docs/recording.md). Without a file, trcrpt reads the log that
+trace writes without -o.
 
 Examples:
   trace -a; ./sample; trcstop; trcrpt      record what a program does, and show it
@@ -131,7 +131,7 @@ Examples:
   trace -o - | trcrpt -                    live, until you type q
   trace -a -g; trcstop -1                  a generic channel";
 
-/// Flags that AIX's command has and this one has not.
+/// Flags of AIX's command that this command does not have.
 #[derive(Debug, Clone, Default)]
 struct RefusedArgs(Option<&'static str>);
 
@@ -162,13 +162,13 @@ impl FromArgMatches for RefusedArgs {
 
 impl TraceArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.dispatch(&console);
         (console, ending)
     }
 
-    fn dispatch(self, console: &Console) -> Ending {
+    fn dispatch(self, console: &Console) -> CommandResult {
         if self.shows_sizes {
             return crate::print(console, sizes(), None);
         }
@@ -223,7 +223,7 @@ impl TraceArgs {
     }
 }
 
-/// The command line as the trace's header shows it.
+/// Command line for the header of the trace.
 fn command_line() -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.skip_while(|word| word.rsplit('/').next() != Some("trace")).skip(1).collect();
@@ -242,13 +242,13 @@ fn start(options: Options) -> Result<usize, Failure> {
     session::start(&Task::Aix(options)).map_err(super::failure)
 }
 
-/// `-x` and `-X`: records while a program runs.
-fn run_program(console: &Console, options: Options, program: &Program) -> Ending {
+/// Records while a program runs (`-x` and `-X`).
+fn run_program(console: &Console, options: Options, program: &Program) -> CommandResult {
     if options.output == Output::Stdout {
-        let text = "-o - and -x do not go together: the program has standard output to itself";
-        return Err(Failure::Say(Message::Usage, text.to_owned()));
+        let text = "-o - and -x exclude each other: the program has standard output to itself";
+        return Err(Failure::Error(Message::Usage, text.to_owned()));
     }
-    // What interrupts the program must not interrupt its trace.
+    // A signal that interrupts the program must not end its trace.
     let _signals = super::signals::Unheard::new();
     let channel = start(Options { background: true, ..options })?;
     let run = std::process::Command::new("sh").arg("-c").arg(&program.command).status();
@@ -262,8 +262,8 @@ fn run_program(console: &Console, options: Options, program: &Program) -> Ending
         Ok(status) if status.success() => Ok(Status::Well),
         Ok(status) => {
             let text = format!("`{}` ended with {status}", program.command);
-            Err(Failure::Say(Message::Notable, text))
+            Err(Failure::Error(Message::Notable, text))
         }
-        Err(error) => Err(Failure::Say(Message::Unreadable, format!("cannot run sh: {error}"))),
+        Err(error) => Err(Failure::Error(Message::Unreadable, format!("cannot run sh: {error}"))),
     }
 }

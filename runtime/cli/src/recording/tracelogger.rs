@@ -1,7 +1,7 @@
-//! `tracelogger`: QNX's flags on our recorder.
+//! `tracelogger`: QNX's flags for the recorder.
 
 use crate::CommonArgs;
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,43 +14,43 @@ use tfbc_recorder::session::{self, Task};
 /// Flags of `tracelogger`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    about = "Record the events of QNX's trace functions, as QNX's tracelogger does",
+    about = "Record QNX's trace functions, as QNX's tracelogger does",
     after_help = AFTER_HELP,
     args_override_self = true
 )]
 pub struct TraceloggerArgs {
-    /// Buffers to log, of 1014 slots each; 32 without -n and -s; 0 for no end
+    /// Number of buffers to log, of 1014 slots each; 32 without -n and -s; 0 for no limit
     #[arg(short = 'n', value_name = "BUFFERS", allow_negative_numbers = true, overrides_with = "continuous")]
     buffers: Option<u32>,
-    /// Continuous: the same as -n 0
+    /// Log continuously: same as -n 0
     #[arg(short = 'c', overrides_with = "buffers")]
     continuous: bool,
-    /// Seconds to log, such as 0.5; 0 for no end
+    /// Seconds to log, such as 0.5; 0 for no limit
     #[arg(short = 's', value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     time: Option<Duration>,
-    /// Log, in place of /dev/shmem/tracebuffer.kev or your own; `-` is standard output
+    /// Log file, instead of /dev/shmem/tracebuffer.kev or your own; `-` is standard output
     #[arg(short = 'f', value_name = "FILE")]
     file: Option<PathBuf>,
     /// Leave out a class: 0 none, 1 kernel calls, 2 interrupts, 3 processes, 4 threads, 5 virtual threads, 6
     /// communication, 7 system; or a class by its name, such as COMM
     #[arg(short = 'F', value_name = "CLASS", value_parser = class, allow_negative_numbers = true)]
     except: Vec<Class>,
-    /// Keep the newest buffers in memory, and write them at the end: as many as -k or -n says
+    /// Keep the newest buffers in memory and write them at the end; -k or -n sets their number
     #[arg(short = 'r')]
     ring: bool,
-    /// Upper limit of the log's size in bytes, or with k, M or G
+    /// Maximum size of the log in bytes, or with k, M or G
     #[arg(short = 'S', value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     max_bytes: Option<u64>,
     /// Add an attribute to the log's header
     #[arg(short = 'A', value_name = "KEY=VALUE")]
     attributes: Vec<String>,
-    /// Wide mode: state records carry priority and policy; events of programs are always whole
+    /// Wide mode: state records include priority and policy; program events are always complete
     #[arg(short = 'w')]
     wide: bool,
-    /// Say what is logged; twice: a line for every buffer
+    /// Print what is logged; twice: a line for every buffer
     #[arg(short = 'v', action = ArgAction::Count)]
     verbose: u8,
-    /// Write the log of a big-endian target
+    /// Write the log as a big-endian target would
     #[arg(long)]
     big_endian: bool,
     #[command(flatten)]
@@ -59,9 +59,9 @@ pub struct TraceloggerArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Programs call trace_logi() and the like of librts (docs/recording.md). The trace ends with its
-buffers, its seconds, or at SIGINT; traceprinter without -f reads the log that tracelogger without
--f has written.
+Programs call trace_logi() and similar functions of librts (docs/recording.md). The trace ends when
+its buffers are full, its time is over, or at SIGINT. Without -f, traceprinter reads the log that
+tracelogger writes without -f.
 
 Examples:
   tracelogger -s 10 -f my.kev; traceprinter -f my.kev
@@ -86,16 +86,16 @@ struct WithoutEffectArgs {
     /// No effect here: record from the start
     #[arg(short = 'E')]
     _from_start: bool,
-    /// With -r, buffers that the ring keeps; else no effect here
+    /// With -r, number of buffers in the ring; otherwise no effect here
     #[arg(short = 'k', value_name = "NUM", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     kernel_buffers: Option<u32>,
-    /// No effect here: map the log; needs -S
+    /// No effect here: map the log; requires -S
     #[arg(short = 'M', requires = "max_bytes")]
     _mapped: bool,
     /// No effect here: keep the kernel's buffers
     #[arg(short = 'P')]
     _preserve: bool,
-    /// No effect here: use the kernel's buffers again
+    /// No effect here: reuse the kernel's buffers
     #[arg(short = 'R')]
     _reuse: bool,
     /// No effect here: address of the kernel's buffers
@@ -103,25 +103,25 @@ struct WithoutEffectArgs {
     _address: Option<String>,
 }
 
-/// Flags that have no effect, with the reason.
+/// Flags without effect, with the reason.
 const REASONS: [(&str, &str, &str); 10] = [
     ("_security", "-a", "the security class comes from the kernel"),
     ("_allocated", "-b", "buffers are allocated as they are needed"),
-    ("_flush", "-D", "events are flushed as they come"),
-    ("_mode", "-d1", "programs start and stop tracing by themselves there; here it records from the start, as with -E"),
-    ("_from_start", "-E", "so it is anyway"),
-    ("kernel_buffers", "-k", "the kernel's buffers"),
+    ("_flush", "-D", "events are flushed at once"),
+    ("_mode", "-d1", "it records from the start, as with -E; programs cannot start and stop it"),
+    ("_from_start", "-E", "it always records from the start"),
+    ("kernel_buffers", "-k", "there are no kernel buffers"),
     ("_mapped", "-M", "the log is written, not mapped"),
     ("_preserve", "-P", "there are no kernel buffers to preserve"),
     ("_reuse", "-R", "there are no kernel buffers to use again"),
     ("_address", "-p", "there are no kernel buffers to place"),
 ];
 
-/// The flags that have no effect, as given.
+/// Given flags that have no effect.
 #[derive(Debug, Clone)]
 struct WithoutEffect {
     args: WithoutEffectArgs,
-    /// Flag and reason, in the order of the command line.
+    /// Flag and reason, in command-line order.
     notes: Vec<(&'static str, &'static str)>,
 }
 
@@ -151,11 +151,11 @@ impl Args for WithoutEffect {
     }
 }
 
-/// A class that is left out.
+/// Events of a class that `-F` leaves out.
 #[derive(Debug, Clone)]
 struct Class(Vec<EventRange>);
 
-/// Reads a class of `-F`.
+/// Parses a class of `-F`.
 fn class(text: &str) -> Result<Class, String> {
     let (class, part) = match text {
         "0" => return Ok(Class(Vec::new())),
@@ -181,14 +181,14 @@ fn class(text: &str) -> Result<Class, String> {
     Ok(Class(ranges))
 }
 
-/// Reads seconds with a decimal fraction.
+/// Parses seconds with a decimal fraction.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds >= 0.0);
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.ok_or_else(|| String::from("expected seconds from 0 up, such as 10 or 0.5"))
 }
 
-/// Reads a size in bytes, which `k`, `M` or `G` may follow.
+/// Parses a size in bytes, optionally followed by `k`, `M` or `G`.
 fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -203,13 +203,13 @@ fn size(text: &str) -> Result<u64, String> {
 
 impl TraceloggerArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(false, common);
         let ending = self.log(&console);
         (console, ending)
     }
 
-    fn log(&self, console: &Console) -> Ending {
+    fn log(&self, console: &Console) -> CommandResult {
         let logger = self.logger(console)?;
         for (flag, reason) in &self.without_effect.notes {
             if (*flag, self.ring) != ("-k", true) {
@@ -226,7 +226,7 @@ impl TraceloggerArgs {
         Ok(Status::Well)
     }
 
-    /// Buffers to log, 0 for no end; with a ring, those that it keeps.
+    /// Number of buffers to log, 0 for no limit; with a ring, the number that it keeps.
     fn buffers(&self) -> u32 {
         let usual = Logger::default().buffers;
         if self.ring {
@@ -241,7 +241,7 @@ impl TraceloggerArgs {
         }
     }
 
-    /// Describes the log, for `-v`.
+    /// Description of the log for `-v`.
     fn described(&self, logger: &Logger) -> String {
         let file = match &logger.output {
             Output::Stdout => String::from("standard output"),
@@ -283,7 +283,7 @@ impl TraceloggerArgs {
     }
 }
 
-/// Reads an attribute of `-A`. One that a log's reader would take for something else is left out, with a message.
+/// Parses an attribute of `-A`. An attribute that a reader of the log would misread is left out with a warning.
 fn attribute(text: &str, console: &Console) -> Result<Option<(String, String)>, Failure> {
     let is_key = |key: &str| {
         let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -301,7 +301,7 @@ fn attribute(text: &str, console: &Console) -> Result<Option<(String, String)>, 
     }
     if !is_key(key) || !text.contains('=') {
         let text = format!("-A: expected KEY=VALUE with a key of A-Z, 0-9 and _, found `{text}`");
-        return Err(Failure::Say(Message::Usage, text));
+        return Err(Failure::Error(Message::Usage, text));
     }
     Ok(Some((key.to_owned(), value.to_owned())))
 }

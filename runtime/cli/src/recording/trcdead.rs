@@ -1,23 +1,23 @@
-//! `trcdead`: the events that a killed session left in memory.
+//! `trcdead`: recovers the events that a killed session left in memory.
 
 use super::control::ChannelArg;
-use crate::console::{Console, Ending, Failure, Message, Status};
+use crate::console::{CommandResult, Console, Failure, Message, Status};
 use crate::{CommonArgs, overwrite};
 use clap::Args;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tfbc_recorder::place;
+use tfbc_recorder::paths;
 use tfbc_recorder::session::{self, Error, QNX};
 
 /// Flags of `trcdead`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Recover the events of a trace that was killed, as AIX's trcdead does", after_help = AFTER_HELP)]
+#[command(about = "Recover the events of a killed trace, as AIX's trcdead does", after_help = AFTER_HELP)]
 pub struct TrcdeadArgs {
-    /// Write the events here, in place of LOG.dead beside the trace's log
+    /// File for the events, instead of LOG.dead beside the trace's log
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Keep a file of the same name as FILE.old
+    /// Keep an existing file of the same name as FILE.old
     #[arg(short = 'c')]
     keeps_old: bool,
     #[command(flatten)]
@@ -26,9 +26,9 @@ pub struct TrcdeadArgs {
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-When the process of a trace is killed, the programs' events are still in shared memory. Those that
-its log has not got yet are written to a file of their own, and the memory is given back. -8 stands
-for the trace of tracelogger.
+When the process of a trace is killed, the programs' events are still in shared memory. Events that
+are not in the log yet are written to a separate file, and the memory is freed. Channel -8 is the
+trace of tracelogger.
 
 Examples:
   trcdead                              the trace of channel 0
@@ -37,19 +37,19 @@ Examples:
 
 impl TrcdeadArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.recover(&console);
         (console, ending)
     }
 
-    fn recover(&self, console: &Console) -> Ending {
+    fn recover(&self, console: &Console) -> CommandResult {
         let channel = self.channel.number_up_to(QNX)?;
         let sessions = session::sessions().map_err(super::failure)?;
         let found = sessions.into_iter().find(|session| session.channel == channel);
         let session = found.ok_or_else(|| failure(session::absent(channel)))?;
         let path = self.output.clone().unwrap_or_else(|| beside(&session.log, channel));
-        // The log holds the events that are not in memory any more.
+        // The log contains the events that are no longer in memory.
         overwrite::refuse([Some(&*path)], [&*session.memory, &session.log])?;
         if self.keeps_old && !session.is_alive && path.exists() {
             let old = with_end(&path, ".old");
@@ -65,18 +65,18 @@ fn failure(error: Error) -> Failure {
     match error {
         Error::NotActive { channel } => {
             let text = format!("no killed trace of channel {channel} is in memory: there is nothing to recover");
-            Failure::Say(Message::NothingToRecover, text)
+            Failure::Error(Message::NothingToRecover, text)
         }
         error => super::failure(error),
     }
 }
 
-/// Where events go when it is not said: beside the session's own log, or where that is when it is a stream.
+/// Default output: beside the session's log, or in the default directory if that log was a stream.
 fn beside(log: &Path, channel: usize) -> PathBuf {
     if !log.as_os_str().is_empty() {
         return with_end(log, ".dead");
     }
-    with_end(&place::to_write(if channel == QNX { place::QNX_LOG } else { place::AIX_LOG }), ".dead")
+    with_end(&paths::to_write(if channel == QNX { paths::QNX_LOG } else { paths::AIX_LOG }), ".dead")
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {

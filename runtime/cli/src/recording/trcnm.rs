@@ -1,8 +1,8 @@
-//! `trcnm`: names and addresses, for `trcrpt -n`.
+//! `trcnm`: lists names and addresses for `trcrpt -n`.
 
 use crate::CommonArgs;
-use crate::console::{Console, Ending, Failure, Message};
-use crate::known::MAX_NAMES;
+use crate::console::{CommandResult, Console, Failure, Message};
+use crate::context_args::MAX_NAMES;
 use clap::Args;
 use object::elf::ELFMAG;
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -12,31 +12,31 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::reader::Input;
 
-/// The largest ELF file that is read, in bytes.
+/// Maximum size of an ELF file, in bytes.
 const MAX_FILE: u64 = 1 << 30;
 
-/// The running kernel's names.
+/// Names of the running kernel.
 const KERNEL: &str = "/proc/kallsyms";
 
 /// Flags of `trcnm`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "List names and addresses, as AIX's trcnm does", after_help = AFTER_HELP)]
+#[command(about = "List names and addresses of symbols, as AIX's trcnm does", after_help = AFTER_HELP)]
 pub struct TrcnmArgs {
-    /// The symbols that the loader knows of an ELF file, in place of all its functions and data
+    /// Only the loader's symbols of this ELF file, instead of all its functions and data
     #[arg(short = 'a', value_name = "FILE", conflicts_with = "file")]
     loader: Option<PathBuf>,
     /// Only these names
     #[arg(short = 'K', value_name = "NAME", num_args = 1..)]
     names: Vec<String>,
-    /// ELF file; without, the running kernel
+    /// ELF file; the running kernel by default
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
 /// Explanation and examples of the help page.
 const AFTER_HELP: &str = "\
-Each line is a name and an address in hex, in the order of the addresses: trcrpt -n reads such a
-list to show addresses by name.
+Each line contains a name and an address in hex, sorted by address. trcrpt -n reads such a list to
+show addresses by name.
 
 Examples:
   trcnm ./sample > sample.names; trcrpt -x -n sample.names
@@ -45,7 +45,7 @@ Examples:
 
 impl TrcnmArgs {
     /// Runs the command.
-    pub fn run(self, common: CommonArgs) -> (Console, Ending) {
+    pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
         let console = Console::new(true, common);
         let ending = self.list().and_then(|list| crate::print(&console, list, None));
         (console, ending)
@@ -60,7 +60,7 @@ impl TrcnmArgs {
         for name in &self.names {
             if !symbols.iter().any(|(_, known)| known == name) {
                 let place = self.loader.as_ref().or(self.file.as_ref()).map_or(Path::new(KERNEL), PathBuf::as_path);
-                return Err(Failure::Say(Message::Usage, format!("-K: there is no `{name}` in {}", place.display())));
+                return Err(Failure::Error(Message::Usage, format!("-K: there is no `{name}` in {}", place.display())));
             }
         }
         symbols.retain(|(_, name)| self.names.is_empty() || self.names.contains(name));
@@ -75,7 +75,7 @@ impl TrcnmArgs {
 
 type Symbols = Vec<(u64, String)>;
 
-/// The functions and data of an ELF file. One without a table of its own has the loader's.
+/// Functions and data of an ELF file. If it has no symbol table, the loader's symbols are used.
 fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
     let bytes = read(path).map_err(|error| unreadable(path, &error.to_string()))?;
     let file =
@@ -96,7 +96,7 @@ fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
     Ok(symbols)
 }
 
-/// Reads an ELF file; of another file no more than the first bytes.
+/// Reads an ELF file. Of any other file, only the first bytes are read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
@@ -108,7 +108,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The functions and data among symbols. Their names may overlap in the file: all of them together are limited.
+/// Functions and data among symbols. Names may overlap in a hostile file, so their total size is limited.
 fn defined<'f>(symbols: impl Iterator<Item = impl ObjectSymbol<'f>>) -> Result<Symbols, String> {
     let is_listed = |kind| matches!(kind, SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown);
     let mut listed = Symbols::new();
@@ -126,12 +126,12 @@ fn defined<'f>(symbols: impl Iterator<Item = impl ObjectSymbol<'f>>) -> Result<S
     Ok(listed)
 }
 
-/// Whether a line of the list can have such a name.
+/// True if a name can appear in a line of the list.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && !name.contains(|char: char| char.is_whitespace() || char.is_control())
 }
 
-/// The kernel's list: `address type name [module]` lines.
+/// Parses the kernel's list of `address type name [module]` lines.
 fn of_kernel(path: &Path) -> Result<Symbols, Failure> {
     let list = fs::read_to_string(path).map_err(|error| unreadable(path, &error.to_string()))?;
     let symbol = |line: &str| {
@@ -147,5 +147,5 @@ fn of_kernel(path: &Path) -> Result<Symbols, Failure> {
 }
 
 fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::Say(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
+    Failure::Error(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Sessions from a program: `sys/trcctl.h`.
+//! Control of sessions from a program (`sys/trcctl.h`).
 #![expect(unsafe_code, reason = "C functions take addresses")]
 
 use crate::{answered, fails};
@@ -12,13 +12,14 @@ use tfbc_recorder::session::{self, Error, Task};
 const WAIT: c_int = 0x4000_0000;
 const DISCARD: c_int = 0x2000_0000;
 
-/// Starts a session; see `sys/trcctl.h`. What is wrong with the options is told on standard error, as the command `trace` does.
+/// Starts a session; see `sys/trcctl.h`. Errors in the options are printed on standard error, as by the command
+/// `trace`.
 ///
 /// # Safety
 /// `args` is null, or a text that ends with NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcstart(args: *const c_char) -> c_int {
-    // SAFETY: not null, and a text with its end by the caller's promise.
+    // SAFETY: not null, and NUL-terminated by the caller's promise.
     let args = if args.is_null() { c"" } else { unsafe { CStr::from_ptr(args) } };
     answered(|| start(args))
 }
@@ -33,24 +34,24 @@ fn start(args: &CStr) -> Result<c_int, c_int> {
     Ok(channel as c_int)
 }
 
-/// A program whose standard error is closed hears nothing.
+/// Prints a line. A closed standard error is ignored.
 fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Begins the collection; see `sys/trcctl.h`.
+/// Turns collection on; see `sys/trcctl.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trcon(ch: c_int) -> c_int {
     told(ch, session::on)
 }
 
-/// Interrupts the collection; see `sys/trcctl.h`.
+/// Turns collection off; see `sys/trcctl.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trcoff(ch: c_int) -> c_int {
     told(ch, session::off)
 }
 
-/// Ends a session; see `sys/trcctl.h`. It always waits until the log is complete.
+/// Stops a session; see `sys/trcctl.h`. It always waits until the log is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn trcstop(ch: c_int) -> c_int {
     if ch < 0 {

@@ -1,4 +1,4 @@
-//! AIX's hooks: `sys/trcmacros.h`, and the questions of `sys/trcctl.h` about them.
+//! AIX's hooks (`sys/trcmacros.h`), and the queries about hooks from `sys/trcctl.h`.
 #![expect(unsafe_code, reason = "C functions take addresses")]
 
 use crate::{bytes, guarded};
@@ -6,13 +6,13 @@ use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong};
 use tfbc_recorder::hooks::{self, CHANNELS};
 use tfbc_recorder::record::Width;
 
-/// The most bytes of a generic event. The recorder cuts off what is beyond, and counts it.
+/// Maximum bytes of a generic event. The recorder cuts off the rest and counts it.
 const MAX_BYTES: usize = 4096;
 
-/// The width of a C program's words.
+/// Word size of a C program.
 const OWN: Width = if size_of::<c_ulong>() == 8 { Width::W64 } else { Width::W32 };
 
-/// A C program's word, of 4 or 8 bytes.
+/// Widens a C program's word of 4 or 8 bytes.
 fn wide(word: c_ulong) -> u64 {
     u128::from(word) as u64
 }
@@ -30,7 +30,8 @@ fn words(width: Width, stamped: bool, hook_word: u32, n_words: usize, words: [u6
     });
 }
 
-/// A 32-bit hook word `hhh t dddd` with up to five words: its type tells the stamp and how many words there are.
+/// Records a 32-bit hook word `hhh t dddd` with up to five words. Its type says if there is a time stamp, and how many
+/// words there are.
 fn hook32(hook_word: c_uint, data: [c_uint; 5]) {
     let stamped = hook_word & 0x8_0000 != 0;
     let n_words = match hook_word >> 16 & 7 {
@@ -40,8 +41,9 @@ fn hook32(hook_word: c_uint, data: [c_uint; 5]) {
     words(Width::W32, stamped, hook_word & 0xFFF0_FFFF, n_words, data.map(u64::from));
 }
 
-/// A 64-bit hook word `ffff llll hhhh ssss` with up to five words: its flag 8000 tells the stamp, and its length the bytes.
-/// On a machine with 32-bit words there is no room for flags and length: all five words are recorded, with the time.
+/// Records a 64-bit hook word `ffff llll hhhh ssss` with up to five words. Flag 8000 means a time stamp, and the length
+/// counts bytes. Machines with 32-bit words have no room for flags and length, so all five words and the time are
+/// recorded.
 fn hook64(hook_word: c_ulong, data: [c_ulong; 5]) {
     let whole = wide(hook_word);
     let (stamped, n_words) = match OWN {
@@ -63,39 +65,39 @@ unsafe fn generic(
     data: *const u8,
 ) {
     let Ok(channel) = usize::try_from(channel) else { return };
-    // The length of a failed read() and the like is no length.
+    // A negative length, such as the result of a failed read(), counts as 0.
     let length = if length > c_int::MAX as c_uint { 0 } else { length as usize };
-    // One byte more than there is room for tells the recorder that it has cut something.
-    // SAFETY: by the caller's promise; a part of what can be read can be read.
+    // One byte more than fits tells the recorder that data was cut. SAFETY: by the caller's promise; a prefix of
+    // readable bytes is readable.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     guarded((), || hooks::generic(channel, width, stamped, hook_word as u32, wide(word), data));
 }
 
-/// A 32-bit hook; see `sys/trcmacros.h`.
+/// Records a 32-bit hook; see `sys/trcmacros.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trchook(hw: c_uint, d1: c_uint, d2: c_uint, d3: c_uint, d4: c_uint, d5: c_uint) {
     hook32(hw, [d1, d2, d3, d4, d5]);
 }
 
-/// The same as [`trchook`].
+/// Alias of [`trchook`] for user programs.
 #[unsafe(no_mangle)]
 pub extern "C" fn utrchook(hw: c_uint, d1: c_uint, d2: c_uint, d3: c_uint, d4: c_uint, d5: c_uint) {
     hook32(hw, [d1, d2, d3, d4, d5]);
 }
 
-/// A 64-bit hook; see `sys/trcmacros.h`.
+/// Records a 64-bit hook; see `sys/trcmacros.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trchook64(hw: c_ulong, d1: c_ulong, d2: c_ulong, d3: c_ulong, d4: c_ulong, d5: c_ulong) {
     hook64(hw, [d1, d2, d3, d4, d5]);
 }
 
-/// The same as [`trchook64`].
+/// Alias of [`trchook64`] for user programs.
 #[unsafe(no_mangle)]
 pub extern "C" fn utrchook64(hw: c_ulong, d1: c_ulong, d2: c_ulong, d3: c_ulong, d4: c_ulong, d5: c_ulong) {
     hook64(hw, [d1, d2, d3, d4, d5]);
 }
 
-/// A generic event; see `sys/trcmacros.h`.
+/// Records a generic event; see `sys/trcmacros.h`.
 ///
 /// # Safety
 /// `buf` is null, or `len` bytes there can be read.
@@ -105,69 +107,69 @@ pub unsafe extern "C" fn trcgen(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint
     unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
 }
 
-/// A generic event that shows its time.
+/// Records a generic event that shows its time.
 ///
 /// # Safety
-/// As of [`trcgen`].
+/// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgent(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
     // SAFETY: by the caller's promise.
     unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
 }
 
-/// The same as [`trcgen`].
+/// Alias of [`trcgen`], which AIX has for kernel code.
 ///
 /// # Safety
-/// As of [`trcgen`].
+/// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgenk(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
     // SAFETY: by the caller's promise.
     unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
 }
 
-/// The same as [`trcgent`].
+/// Alias of [`trcgent`], which AIX has for kernel code.
 ///
 /// # Safety
-/// As of [`trcgen`].
+/// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgenkt(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
     // SAFETY: by the caller's promise.
     unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
 }
 
-/// A generic event of a 32-bit program, or of one whose data word has 32 bits.
+/// Records a generic event of a 32-bit program, or of one with a 32-bit data word.
 ///
 /// # Safety
-/// As of [`trcgen`].
+/// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgen32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
     // SAFETY: by the caller's promise.
     unsafe { generic(Width::W32, ch, false, hw.into(), d1.into(), len, buf.cast()) }
 }
 
-/// The same, showing its time.
+/// Records a generic event of a 32-bit program that shows its time.
 ///
 /// # Safety
-/// As of [`trcgen`].
+/// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgent32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
     // SAFETY: by the caller's promise.
     unsafe { generic(Width::W32, ch, true, hw.into(), d1.into(), len, buf.cast()) }
 }
 
-/// 1 where the id of a hook word would be recorded now.
+/// Returns 1 if the id of a hook word would be recorded now.
 #[unsafe(no_mangle)]
 pub extern "C" fn trc_ishookon(ch: c_int, hw: c_long) -> c_int {
     guarded(0, || is_any_on(ch, [(hw as u32 >> 16) as u16]))
 }
 
-/// 1 where an id of a set would be recorded now: bit `id % 8` of byte `id / 8` for each 12-bit id.
+/// Returns 1 if any id of a set would be recorded now. The set has bit `id % 8` of byte `id / 8` for each 12-bit id.
 ///
 /// # Safety
 /// `set` is null, or `size` bytes there can be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trc_ishookset(ch: c_int, set: *const u8, size: c_ulong) -> c_int {
-    // SAFETY: by the caller's promise; no more than the ids that there are.
+    // SAFETY: by the caller's promise, and limited to the number of existing ids.
     let set = unsafe { bytes(set, usize::try_from(size).unwrap_or(usize::MAX).min(512)) };
     let ids = (0..set.len() * 8).filter(|id| set[id / 8] >> (id % 8) & 1 != 0);
     guarded(0, || is_any_on(ch, ids.map(|id| (id << 4) as u16)))

@@ -1,7 +1,7 @@
-//! `librts`: the recorder for C programs. The functions are described in `include/sys`.
+//! `librts`: the recorder for C programs. `include/sys` documents the functions.
 //!
-//! Nothing here panics into a program, and no argument is taken at its word where that could be avoided: channels, codes and
-//! lengths are checked, null pointers stand for nothing. The hooks may be called from signal handlers.
+//! No panic reaches the program. Arguments are checked as far as possible: channels, codes and lengths have limits, and
+//! null pointers mean "no data". The hooks can be called from signal handlers.
 #![cfg(target_os = "linux")]
 
 mod control;
@@ -11,25 +11,25 @@ mod qnx;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs what a C function does; a panic ends here, and the function returns `failed`.
+/// Runs the body of a C function. If it panics, the function returns `failed`.
 fn guarded<T>(failed: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(failed)
 }
 
-/// The bytes at an address of a C program.
+/// Bytes at an address of a C program.
 ///
 /// # Safety
-/// `at` is null, or so many bytes there can be read and are not written to while they are in use.
+/// `at` is null, or `length` bytes there are readable and not written while the result is in use.
 #[expect(unsafe_code, reason = "the caller tells address and length")]
 unsafe fn bytes<'b>(at: *const u8, length: usize) -> &'b [u8] {
     if at.is_null() || length > isize::MAX as usize {
         return &[];
     }
-    // SAFETY: `at` is not null, the length is one that a slice may have, and the rest is the caller's promise.
+    // SAFETY: `at` is not null, the length is valid for a slice, and the caller promises the rest.
     unsafe { std::slice::from_raw_parts(at, length) }
 }
 
-/// This thread's `errno`.
+/// Errno of this thread.
 #[expect(unsafe_code, reason = "errno is C's")]
 fn errno() -> c_int {
     // SAFETY: the address of this thread's own errno.
@@ -42,13 +42,13 @@ fn set_errno(error: c_int) {
     unsafe { *libc::__errno_location() = error };
 }
 
-/// Sets `errno`, and gives what a C function returns then.
+/// Sets `errno`, and returns -1, the failure value of a C function.
 fn fails(error: c_int) -> c_int {
     set_errno(error);
     -1
 }
 
-/// What a C function returns by what was done, and `errno`, which stays as it was where all went well.
+/// Converts a result to a C return value. `errno` is only changed by a failure.
 fn answered(run: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     let kept = errno();
     match guarded(Err(libc::EFAULT), run) {

@@ -1,4 +1,4 @@
-//! QNX's functions: `sys/trace.h`.
+//! QNX's trace functions (`sys/trace.h`).
 #![expect(unsafe_code, reason = "C functions take addresses")]
 
 use crate::{bytes, fails, guarded};
@@ -6,52 +6,53 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use tfbc_recorder::qnx;
 
-/// The most bytes of an event. The recorder cuts off what is beyond, and counts it.
+/// Maximum bytes of an event. The recorder cuts off the rest and counts it.
 const MAX_BYTES: usize = 4096;
 
 unsafe extern "C" {
-    /// C's function. Its `va_list` is an address on the machines for which this library is made: an array there, or a
-    /// structure that is too large for registers.
+    /// The C function. On the supported machines a `va_list` is passed as an address: it is an array, or a structure
+    /// too large for registers.
     fn vsnprintf(text: *mut c_char, size: usize, format: *const c_char, arguments: *mut c_void) -> c_int;
 }
 
-/// Runs a function that returns an errno value.
+/// Converts the result of a function that returns an errno value.
 fn numbered(run: impl FnOnce() -> c_int) -> c_int {
     guarded(libc::EFAULT, run)
 }
 
-/// A user event of two words; see `sys/trace.h`.
+/// Records a user event of two words; see `sys/trace.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_logi(code: c_int, data1: c_uint, data2: c_uint) -> c_int {
     numbered(|| qnx::logi(code as u32, data1, data2))
 }
 
-/// A user event of bytes; see `sys/trace.h`.
+/// Records a user event of bytes; see `sys/trace.h`.
 ///
 /// # Safety
 /// `data` is null, or `length` bytes there can be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trace_logb(code: c_int, data: *const u8, length: usize) -> c_int {
-    // SAFETY: by the caller's promise; a part of what can be read can be read.
+    // SAFETY: by the caller's promise; a prefix of readable bytes is readable.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     numbered(|| qnx::logb(code as u32, data))
 }
 
-/// An event of bytes in another class; see `sys/trace.h`.
+/// Records an event of bytes in another class; see `sys/trace.h`.
 ///
 /// # Safety
-/// As of [`trace_logb`].
+/// See [`trace_logb`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trace_logbc(class: c_int, event: c_int, data: *const u8, length: usize) -> c_int {
-    // SAFETY: by the caller's promise; a part of what can be read can be read.
+    // SAFETY: by the caller's promise; a prefix of readable bytes is readable.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     numbered(|| qnx::logbc(class as u32, event as u32, data))
 }
 
-/// A user event of a text; see `sys/trace.h`. Returns the length of the text with its NUL, 0 where no trace is under way.
+/// Records a user event with a formatted text; see `sys/trace.h`. Returns the length of the text with its NUL, or 0 if
+/// no trace is running.
 ///
 /// # Safety
-/// `format` is null, or a format of `printf`; `arguments` are those that it asks for.
+/// `format` is null or a `printf` format, and `arguments` match it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trace_vnlogf(code: c_int, max: c_int, format: *const c_char, arguments: *mut c_void) -> c_int {
     if format.is_null() || max < 0 {
@@ -62,11 +63,11 @@ pub unsafe extern "C" fn trace_vnlogf(code: c_int, max: c_int, format: *const c_
     }
     let mut text = [const { MaybeUninit::<u8>::uninit() }; MAX_BYTES];
     let size = if max == 0 { MAX_BYTES } else { MAX_BYTES.min(max as usize) };
-    // SAFETY: `text` has room for `size` bytes; format and arguments are as vsnprintf wants them, by the caller's promise.
+    // SAFETY: `text` has room for `size` bytes; by the caller's promise format and arguments match.
     let length = unsafe { vsnprintf(text.as_mut_ptr().cast(), size, format, arguments) };
     let Ok(length) = usize::try_from(length) else { return -1 };
     let written = length.min(size - 1);
-    // SAFETY: vsnprintf has written that many bytes, and a NUL behind them.
+    // SAFETY: vsnprintf wrote that many bytes and a NUL after them.
     let text = unsafe { bytes(text.as_ptr().cast(), written) };
     match numbered(|| qnx::log_text(code as u32, size, text)) {
         0 => written as c_int + 1,
@@ -74,33 +75,33 @@ pub unsafe extern "C" fn trace_vnlogf(code: c_int, max: c_int, format: *const c_
     }
 }
 
-/// The entry of a function; see `sys/trace.h`.
+/// Records the entry of a function; see `sys/trace.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_func_enter(this: *const c_void, call_site: *const c_void) -> c_int {
     numbered(|| qnx::func_enter(this.addr(), call_site.addr()))
 }
 
-/// The exit of a function; see `sys/trace.h`.
+/// Records the exit of a function; see `sys/trace.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_func_exit(this: *const c_void, call_site: *const c_void) -> c_int {
     numbered(|| qnx::func_exit(this.addr(), call_site.addr()))
 }
 
-/// The place from which it is called; see `sys/trace.h`.
+/// Records the address of the call; see `sys/trace.h`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub extern "C" fn trace_here() -> c_int {
-    // The caller's place is where this function returns to.
+    // The return address is the caller's position.
     std::arch::naked_asm!("mov rdi, [rsp]", "jmp {here}", here = sym here)
 }
 
-/// The place from which it is called; see `sys/trace.h`.
+/// Records the address of the call; see `sys/trace.h`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub extern "C" fn trace_here() -> c_int {
-    // The caller's place is where this function returns to.
+    // The return address is the caller's position.
     std::arch::naked_asm!("mov x0, x30", "b {here}", here = sym here)
 }
 

@@ -1,28 +1,28 @@
-//! Threads whose events a session writes (`trace -A`, `-t`, `-P`).
+//! Thread filter of a session (`trace -A`, `-t`, `-P`).
 
 use crate::options::{Chosen, Propagation};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-/// Ancestors of a process that are looked at.
+/// Maximum number of ancestors examined per process.
 const MAX_ANCESTORS: usize = 64;
-/// Decisions that are remembered.
+/// Maximum number of cached decisions.
 const MAX_DECIDED: usize = 1 << 16;
 
-/// Threads that a session was begun for, and those that follow from them.
+/// Selected threads, and those that follow from them.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
     threads: HashSet<u32>,
-    /// Processes whose new threads are chosen, too.
+    /// Processes whose later threads are selected too.
     processes: HashSet<u32>,
-    /// Threads of these that ran at the start and were not chosen.
+    /// Threads of these processes that existed at the start and were not selected.
     others: HashSet<u32>,
     with_children: bool,
     decided: HashMap<(u32, u32), bool>,
 }
 
 impl Choice {
-    /// Finds the threads that run now.
+    /// Finds the threads that exist now.
     pub fn new(chosen: &Chosen) -> Self {
         let mut choice = Self { with_children: chosen.propagation == Propagation::Processes, ..Self::default() };
         let propagates = chosen.propagation != Propagation::None;
@@ -40,7 +40,7 @@ impl Choice {
         choice
     }
 
-    /// True if events of a thread are written. `parent_of` is what is known of processes that recorded.
+    /// True if events of a thread are written. `parent_of` returns the parent of a process that recorded.
     pub fn contains(&mut self, (pid, tid): (u32, u32), parent_of: impl Fn(u32) -> Option<u32>) -> bool {
         if let Some(decided) = self.decided.get(&(pid, tid)) {
             return *decided;
@@ -59,19 +59,19 @@ impl Choice {
         let parent = |pid: &u32| parent_of(*pid).or_else(|| status(*pid, "PPid:")).filter(|parent| *parent > 1);
         let mut ancestors = std::iter::successors(parent(&pid), parent).take(MAX_ANCESTORS);
         let found = ancestors.any(|ancestor| self.processes.contains(&ancestor));
-        // Its own children are found even if its parent ends.
+        // Added so that its children are found even after its parent ends.
         self.processes.extend(found.then_some(pid));
         found
     }
 }
 
-/// Threads of a process that run now.
+/// Threads of a process that exist now.
 fn threads_of(pid: u32) -> impl Iterator<Item = u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok())
 }
 
-/// A number of a process's status, such as its parent's id.
+/// Number from a process's status, such as its parent's id.
 fn status(pid: u32, field: &str) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix(field))?.trim().parse().ok()

@@ -1,5 +1,5 @@
-//! The end of a session whose memory a program has overwritten: its process is found by the file that it holds, and is ended by
-//! a signal.
+//! Stops a session whose memory was overwritten. Its process is found through the file that it has open, and is stopped
+//! by a signal.
 
 use super::{Command, Error, ask, lock, map, overwritten};
 use crate::{control, sys};
@@ -9,24 +9,25 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the session's process may take to complete its log.
+/// Time for the session's process to complete its log.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A session that was ended by force.
+/// A session that was stopped by force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forced {
-    /// The session's process; `None` if it was killed before.
+    /// Process of the session; `None` if it had already been killed.
     pub pid: Option<u32>,
     /// Its log, if it is a file.
     pub log: Option<PathBuf>,
-    /// True if the process completed the log. Else what was in memory is lost.
+    /// True if the process completed the log. Otherwise the events in memory are lost.
     pub is_complete: bool,
 }
 
-/// Ends a session, also one whose memory was overwritten: gives `None` if it could be asked, as by [`stop`](super::stop).
+/// Stops a session, even if its memory was overwritten. Returns `None` if it could be stopped normally, as by
+/// [`stop`](super::stop).
 ///
 /// # Errors
-/// As of [`stop`](super::stop); or the session's process cannot be found or signalled.
+/// The errors of [`stop`](super::stop); or the session's process cannot be found or signalled.
 pub fn force_stop(channel: usize) -> Result<Option<Forced>, Error> {
     match ask(channel, Command::Stop) {
         Err(Error::Overwritten { .. }) => {}
@@ -42,13 +43,13 @@ pub fn force_stop(channel: usize) -> Result<Option<Forced>, Error> {
         end(pid, &file)?;
     }
     control::set_on(channel, false);
-    // Who completes the log removes the memory.
+    // The process removes the memory when it completes the log.
     let is_complete = !path.exists();
     let _ = fs::remove_file(&path);
     Ok(Some(Forced { pid: holder, log, is_complete }))
 }
 
-/// The process that has a file open.
+/// Process that has a file open.
 fn holder_of(file: &Metadata) -> Result<u32, Error> {
     let is_it = |about: Metadata| (about.dev(), about.ino()) == (file.dev(), file.ino());
     let processes = fs::read_dir("/proc").map_err(Error::Process)?;
@@ -58,13 +59,13 @@ fn holder_of(file: &Metadata) -> Result<u32, Error> {
     pids.filter(|pid| *pid != sys::pid()).find(holds).ok_or_else(missing)
 }
 
-/// The open files of a process, as links to them.
+/// Open files of a process, as links.
 fn open_files(pid: u32) -> impl Iterator<Item = PathBuf> {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).ok();
     files.into_iter().flatten().filter_map(|file| Some(file.ok()?.path()))
 }
 
-/// The log that a session's process writes.
+/// Log that a session's process writes.
 fn log_of(pid: u32, memory: &Path) -> Option<PathBuf> {
     let is_log = |path: &PathBuf| {
         let mut start = [0; 3];
@@ -75,11 +76,11 @@ fn log_of(pid: u32, memory: &Path) -> Option<PathBuf> {
     open_files(pid).filter_map(|link| fs::read_link(link).ok()).find(is_log)
 }
 
-/// Ends a session's process, and waits until it has let go of its memory.
+/// Stops a session's process and waits until it releases its memory.
 fn end(pid: u32, memory: &File) -> Result<(), Error> {
     let is_over = || memory.try_lock().is_ok();
     for signal in [libc::SIGTERM, libc::SIGKILL] {
-        // A process that was stopped goes on, to complete its log.
+        // A stopped process must continue to complete its log.
         for signal in [signal, libc::SIGCONT] {
             if !is_over() {
                 sys::signal(pid, signal).map_err(Error::Process)?;

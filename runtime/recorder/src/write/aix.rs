@@ -1,12 +1,12 @@
-//! The events of an AIX trace in their order: those that programs recorded, and those that the recorder adds.
+//! Event sequence of an AIX trace: the events of programs, and the events that the recorder adds.
 //!
 //! ```text
-//! 003, 00A   what the trace tells of itself and its system, ahead of all others; 00A/1 also later, for new threads
+//! 003, 00A   trace and system, before all other events; 00A/1 also later, for new threads
 //! 001, 002   collection is on, is off                       00A, 0   keeps 32-bit stamps from wrapping unseen
 //! 005        the log begins again at its first buffer       006      events were missed
 //! ```
 
-use super::encode::{Encoder, Hook, MAX_BYTES};
+use super::encode::{EncodedHook, Encoder, MAX_BYTES};
 use super::setup::{Layout, Process, Setup, Symbol};
 use super::{Note, Summary};
 use crate::options::{Hooks, Options};
@@ -19,39 +19,39 @@ const LOG_WRAP: u16 = 0x0050;
 const BUFFER_WRAP: u16 = 0x0060;
 pub(super) const UTILITY: u16 = 0x00A0;
 
-/// Ticks after which a 32-bit stamp is followed by another one at the latest: 0.85 of a wrap.
+/// Maximum ticks between two 32-bit time stamps; 0.85 of a wrap.
 const SYNC_TICKS: u64 = (1 << 32) / 100 * 85;
-/// The longest silence that is told whole; of a longer one, whole wraps are left out.
+/// Longest gap that is recorded in full. From a longer one, whole wraps are removed.
 const MAX_SILENCE: u64 = SYNC_TICKS << 16;
 
-/// Bytes of paths and names in 00A events.
+/// Maximum bytes of paths and names in 00A events.
 const MAX_NAME: usize = 1023;
-/// Bytes of the trace command, and of the message, in 003 events.
+/// Maximum bytes of the trace command, and of the message, in 003 events.
 const MAX_TEXT: usize = 1024;
-/// What the recorder calls itself: the words of its hooks are those of `docs/hooks.md`.
+/// Name of the recorder in its own hooks; `docs/hooks.md` describes their words.
 const RECORDER: &[u8] = b"tfbc\0";
-/// 00A/6: a segment that is shared with the programs.
+/// 00A/6: a segment shared with the programs.
 const SEPARATE_SEGMENT: u32 = 2;
 
-/// Puts events one behind the other.
+/// Appends events in sequence.
 #[derive(Debug, Clone)]
 pub(super) struct Scribe {
     encoder: Encoder,
-    /// The last stamp, or the start where none has been written.
+    /// Last time stamp, or the start of the session before the first one.
     last: u64,
-    /// Whether that stamp has been written, so that the next one counts from it.
+    /// True if that time stamp was written, so that the next one is relative to it.
     is_stamped: bool,
     channel: u16,
     /// Thread id of the recorder's own events.
     tid: u64,
-    /// Refused events that no 006 event has told.
+    /// Refused events that no 006 event has reported yet.
     untold: u64,
-    /// 006 events so far.
+    /// Number of 006 events so far.
     n_misses: u64,
     pub summary: Summary,
 }
 
-/// What a [`Scribe`] goes back to.
+/// State that a [`Scribe`] can return to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     last: u64,
@@ -60,7 +60,7 @@ pub(super) struct Mark {
 }
 
 impl Scribe {
-    /// At the start of a session. `is_stamped` tells that the header carries stamps.
+    /// Creates a scribe at the start of a session. `is_stamped` is true if the header contains time stamps.
     pub fn new(setup: &Setup, options: &Options, channel: usize) -> Self {
         Scribe {
             encoder: Encoder { trace: options.trace, cpu_ids: options.cpu_ids && options.trace == Width::W64 },
@@ -74,7 +74,7 @@ impl Scribe {
         }
     }
 
-    /// Appends a record's event, or counts it as refused.
+    /// Appends the event of a record, or counts it as refused.
     #[inline]
     pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<u8>) {
         let Ok(mut hook) = self.encoder.hook(record, record.ticks) else { return self.count_refused() };
@@ -91,7 +91,7 @@ impl Scribe {
         self.untold += 1;
     }
 
-    /// The stamp for a time: never less than the one before. In a 32-bit trace, sync events fill a long silence.
+    /// Time stamp for a time, never less than the previous one. In a 32-bit trace, sync events fill a long gap.
     #[inline]
     fn stamp(&mut self, ticks: u64, out: &mut Vec<u8>) -> u64 {
         let late = ticks < self.last;
@@ -117,10 +117,10 @@ impl Scribe {
         }
     }
 
-    /// Appends an event of the recorder's own, in the trace's width.
+    /// Appends one of the recorder's own events, in the width of the trace.
     fn own(&self, id: u16, subhook: u16, data: Data<'_>, ticks: Option<u64>, out: &mut Vec<u8>) {
         let Encoder { trace: width, .. } = self.encoder;
-        let hook = Hook { width, id, subhook, data, tid: self.tid, ticks, cpu: None };
+        let hook = EncodedHook { width, id, subhook, data, tid: self.tid, ticks, cpu: None };
         let put = self.encoder.put(&hook, out);
         debug_assert!(put.is_ok(), "the recorder's own events have short ids, few words and at most 4096 bytes");
     }
@@ -130,7 +130,7 @@ impl Scribe {
         self.own(id, 0, Data::Generic { word: kind, bytes }, ticks, out);
     }
 
-    /// Appends what a note says.
+    /// Appends the event for a note.
     pub fn note(&mut self, note: Note<'_>, out: &mut Vec<u8>) {
         match note {
             Note::Missed(n, ticks) => {
@@ -149,7 +149,8 @@ impl Scribe {
         self.own(id, self.channel, Data::Words(&[]), Some(ticks), out);
     }
 
-    /// 006: how often something was missed, and how many events this time. Without ticks at the time of the last event.
+    /// 006: total number of losses, and number of events lost this time. Without `ticks`, it has the time of the last
+    /// event.
     pub fn tell_missed(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
         let n = n + std::mem::take(&mut self.untold);
         if n == 0 {
@@ -160,50 +161,51 @@ impl Scribe {
         self.own(BUFFER_WRAP, 0, Data::Words(&[self.n_misses, n]), Some(ticks), out);
     }
 
-    /// 006 ahead of events that are older than the last one: at the time of the first of them.
+    /// 006 before events that are older than the last one, with the time of the first of them.
     pub fn tell_overwritten(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
         self.n_misses += 1;
         self.own(BUFFER_WRAP, 0, Data::Words(&[self.n_misses, n]), ticks, out);
     }
 
-    /// 005, ahead of what was written since `mark`.
+    /// 005, before the events appended since `mark`.
     pub fn tell_wrap(&mut self, wraps: u32, mark: Mark, out: &mut Vec<u8>) {
         self.own(LOG_WRAP, 0, Data::Words(&[wraps.into()]), mark.is_stamped.then_some(mark.last), out);
     }
 
-    /// The state ahead of an event, to go back to.
+    /// State before an event.
     #[inline]
     pub fn mark(&self) -> Mark {
         Mark { last: self.last, is_stamped: self.is_stamped, events: self.summary.events }
     }
 
-    /// Takes back what was appended since `mark`: the number of programs' events in it. What a note counted stays counted.
+    /// Undoes what was appended since `mark`, and returns the number of program events in it. Counts made by notes
+    /// remain.
     fn take_back(&mut self, mark: Mark) -> u64 {
         let n = self.summary.events - mark.events;
         (self.summary.events, self.last, self.is_stamped) = (mark.events, mark.last, mark.is_stamped);
         n
     }
 
-    /// Takes back what there is no room for.
+    /// Undoes events for which the log has no room.
     pub fn pass_over(&mut self, mark: Mark) {
         self.summary.over += self.take_back(mark);
     }
 
-    /// Takes back what cannot be written out.
+    /// Undoes events that could not be written.
     pub fn lose(&mut self, mark: Mark) {
         let n = self.take_back(mark);
         self.summary.lost += n;
         self.untold += n;
     }
 
-    /// Takes back what no buffer is large enough for.
+    /// Undoes events that no buffer is large enough for.
     pub fn refuse(&mut self, mark: Mark) {
         let n = self.take_back(mark);
         self.summary.refused += n;
         self.untold += n;
     }
 
-    /// 00A/1, without a time: what it says holds for all events that follow.
+    /// 00A/1, without a time stamp, because it applies to all following events.
     pub fn process(&self, pid: u32, tid: u32, path: &[u8], out: &mut Vec<u8>) {
         let record = [&u64::from(pid).to_be_bytes()[..], &u64::from(tid).to_be_bytes(), name(path), &[0]].concat();
         self.generic(UTILITY, 1, &record, None, out);
@@ -220,8 +222,8 @@ impl Scribe {
         self.generic(UTILITY, 0xC, &record, None, out);
     }
 
-    /// What stands ahead of all events. The stamps of a 64-bit trace begin with it; a 32-bit stamp that the events behind
-    /// a wrapped log's header cannot be counted from would only mislead.
+    /// Events before all others. The time stamps of a 64-bit trace start here. In a 32-bit trace they would mislead:
+    /// after a wrap of the log, later events do not count from them.
     pub fn header(&mut self, setup: &Setup, options: &Options) -> Vec<u8> {
         let mut out = Vec::new();
         let ticks = (options.trace == Width::W64).then_some(setup.start_ticks);
@@ -255,7 +257,7 @@ impl Scribe {
     }
 }
 
-/// The options and the channel of an AIX trace's setup.
+/// Options and channel of an AIX trace.
 pub(super) fn options(setup: &Setup) -> std::io::Result<(&Options, usize)> {
     match &setup.layout {
         Layout::Aix { options, channel } => Ok((options, *channel)),
@@ -263,19 +265,19 @@ pub(super) fn options(setup: &Setup) -> std::io::Result<(&Options, usize)> {
     }
 }
 
-/// What stands before a name's NUL.
+/// Bytes before a name's NUL.
 fn name(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     &bytes[..end.min(MAX_NAME)]
 }
 
-/// A text with its NUL.
+/// Text with its NUL.
 fn text(bytes: &[u8]) -> Vec<u8> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     [&bytes[..end.min(MAX_TEXT)], &[0]].concat()
 }
 
-/// 003/1: the start in seconds, and the five names of `utsname`, each in 32 bytes with its NUL.
+/// 003/1: start in seconds, and the five names of `utsname`, each in 32 bytes with its NUL.
 fn start_and_names(setup: &Setup) -> Vec<u8> {
     const FIELD: usize = 32;
     let seconds = u32::try_from(setup.start_seconds).unwrap_or(u32::MAX);
@@ -289,7 +291,7 @@ fn start_and_names(setup: &Setup) -> Vec<u8> {
     bytes
 }
 
-/// 003/3 all hooks; /4 these, /5 all but these, as 16-bit ids; /6 those of a map of 512 bytes, where they are many: bit
+/// 003/3: all hooks; /4: these, /5: all but these, as 16-bit ids; /6: a bit map of 512 bytes for long lists, with bit
 /// `1 << id % 8` of byte `id / 8` for each three-digit id.
 fn recorded_hooks(hooks: &Hooks) -> (u64, Vec<u8>) {
     let listed = |ids: &[u16]| ids.iter().flat_map(|id| id.to_be_bytes()).collect();
@@ -302,7 +304,7 @@ fn recorded_hooks(hooks: &Hooks) -> (u64, Vec<u8>) {
     }
 }
 
-/// A map in which the bits of `ids` are other than all the rest.
+/// Bit map in which only the bits of `ids` differ from `rest`.
 fn map_of(ids: &[u16], rest: u8) -> Vec<u8> {
     let mut map = vec![rest; 512];
     for id in ids.iter().map(|id| usize::from(id >> 4)) {

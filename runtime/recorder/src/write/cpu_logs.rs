@@ -1,6 +1,6 @@
-//! One log file per CPU beside a base file that names them (`trace -C`).
+//! One log file per CPU, and a base file that names them (`trace -C`).
 
-use super::log_file::{AixLog, Role};
+use super::log_file::{AixLog, LogRole};
 use super::setup::{self, Setup};
 use super::{Note, Summary, aix};
 use crate::options;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The base file `F`, which tells of the session and of processes, and `F-0`, `F-1` and so on with the events.
+/// Base file `F`, with session and processes, and files `F-0`, `F-1` and so on with the events.
 #[derive(Debug)]
 pub(super) struct CpuLogs {
     base: AixLog<File>,
@@ -18,14 +18,14 @@ pub(super) struct CpuLogs {
 }
 
 impl CpuLogs {
-    /// Makes all files. The base is made last, so that a reader that finds it finds the others.
+    /// Creates all files. The base file is last, so that a reader that finds it also finds the others.
     pub fn create(cpus: &options::CpuLogs, setup: &Setup, path: &Path) -> io::Result<Self> {
         let (options, _) = aix::options(setup)?;
         let cpus: Vec<u16> = match cpus {
             options::CpuLogs::All => (0..setup.machine.n_cpus.min(0x1000) as u16).collect(),
             options::CpuLogs::Only(cpus) => cpus.clone(),
         };
-        let create = |role: Role, path: &Path| {
+        let create = |role: LogRole, path: &Path| {
             setup::new_file(path, options.keeps_old, |file| AixLog::create_as(&role, file, setup))
         };
         let file = |cpu: u16| {
@@ -33,14 +33,14 @@ impl CpuLogs {
             name.push(format!("-{cpu}"));
             PathBuf::from(name)
         };
-        let log = |cpu: &u16| create(Role::Cpu, &file(*cpu)).map(|log| (*cpu, log));
+        let log = |cpu: &u16| create(LogRole::Cpu, &file(*cpu)).map(|log| (*cpu, log));
         let logs = cpus.iter().map(log).collect::<io::Result<_>>()?;
         let name = |cpu: &u16| (*cpu, file(*cpu).file_name().unwrap_or_default().as_encoded_bytes().to_owned());
-        let base = create(Role::Base(cpus.iter().map(name).collect()), path)?;
+        let base = create(LogRole::Base(cpus.iter().map(name).collect()), path)?;
         Ok(Self { base, logs })
     }
 
-    /// Writes an event to its CPU's log; one of a CPU without a log is not recorded.
+    /// Writes an event to the log of its CPU; CPUs without a log are not recorded.
     #[inline]
     pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
         self.logs.get_mut(&record.cpu).map_or(Ok(()), |log| log.record(record))
@@ -51,13 +51,13 @@ impl CpuLogs {
         self.base.note(note)
     }
 
-    /// Does something with all files; the first error counts.
+    /// Applies an operation to all files, and returns the first error.
     pub fn each(&mut self, work: fn(&mut AixLog<File>) -> io::Result<()>) -> io::Result<()> {
         let done = self.logs.values_mut().map(work).fold(Ok(()), io::Result::and);
         done.and(work(&mut self.base))
     }
 
-    /// Counts of all files.
+    /// Total counts of all files.
     pub fn summary(&self) -> Summary {
         self.logs.values().map(AixLog::summary).fold(self.base.summary(), |sum, log| Summary {
             events: sum.events + log.events,
@@ -71,7 +71,7 @@ impl CpuLogs {
         })
     }
 
-    /// True if no log has room for further events.
+    /// True if no log has room for more events.
     pub fn are_full(&self) -> bool {
         self.logs.values().all(AixLog::is_full)
     }

@@ -1,12 +1,12 @@
-//! AIX events: hook words, data, thread id and time stamp, as each of the two kernels writes them.
+//! Encodes AIX events: hook word, data, thread id and time stamp, in the layout of a 32-bit or 64-bit kernel.
 //!
 //! ```text
 //! 32-bit trace   iiitdddd  words or data word + bytes, filled to 4   tid u32   [stamp u32]
 //! 64-bit trace   ffffllllhhhhssss  words or data word + bytes, filled to 8   tid u64   [stamp u64]   [cpu u64]
 //! ```
 //!
-//! All fields are big-endian. A 32-bit program's hook in a 64-bit trace has flag B and its words packed; a 64-bit program's
-//! in a 32-bit trace stands inside hook 00B.
+//! All fields are big-endian. In a 64-bit trace, the hook of a 32-bit program has flag B and packed words. In a 32-bit
+//! trace, the hook of a 64-bit program is stored inside a hook 00B.
 
 use crate::record::{Data, Event, Record, Width};
 
@@ -16,30 +16,31 @@ const GENERIC: u64 = 0x4000 << 48;
 const NARROW: u64 = 0x2000 << 48;
 const CPU: u64 = 0x1000 << 48;
 
-/// Bit of a 32-bit hook word: a stamp follows.
+/// Bit of a 32-bit hook word: a time stamp follows.
 const STAMPED_32: u32 = 8 << 16;
 
-/// The most words that a hook has.
+/// Maximum number of data words.
 const MAX_WORDS: usize = 5;
-/// The most bytes of a generic hook.
+/// Maximum bytes of a generic hook.
 pub(super) const MAX_BYTES: usize = 4096;
-/// Bytes of the longest event: a generic hook with its data word, thread id, stamp and cpu id, or one inside a hook 00B.
+/// Size of the longest event: a generic hook with data word, thread id, time stamp and CPU id, or one inside a hook
+/// 00B.
 pub(super) const MAX_EVENT: usize = MAX_BYTES + 48;
 
-/// Why an event cannot be written.
+/// Reason why an event cannot be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// It is no AIX hook.
+pub enum EncodeError {
+    /// The record is not an AIX hook.
     NoHook,
-    /// Its id has four digits, and a 32-bit hook word or trace has room for three.
+    /// The id has four digits, but a 32-bit hook word or trace has room for three.
     Id(u16),
-    /// A hook has at most five words.
+    /// More than five data words.
     Words(usize),
-    /// A generic hook has at most 4096 bytes.
+    /// More than 4096 bytes of variable data.
     Bytes(usize),
 }
 
-/// Lays out events of one kind of trace.
+/// Encoder for one kind of trace.
 ///
 /// ```
 /// use tfbc_recorder::record::{Data, Event, Record, Width};
@@ -51,19 +52,19 @@ pub enum Refusal {
 /// let mut bytes = Vec::new();
 /// Encoder { trace: Width::W32, cpu_ids: false }.encode(&record, record.ticks, &mut bytes)?;
 /// assert_eq!(bytes, [1, 0x0A, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50]);
-/// # Ok::<(), tfbc_recorder::write::Refusal>(())
+/// # Ok::<(), tfbc_recorder::write::EncodeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoder {
-    /// The kernel's width: of hook words, thread ids and stamps.
+    /// Width of the kernel, and so of hook words, thread ids and time stamps.
     pub trace: Width,
-    /// Whether events of a 64-bit trace end with a word of their CPU (flag P).
+    /// True if events of a 64-bit trace end with the CPU id (flag P).
     pub cpu_ids: bool,
 }
 
-/// A hook with what the kernel adds.
+/// A hook with the fields that the kernel adds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hook<'h> {
+pub(super) struct EncodedHook<'h> {
     pub width: Width,
     pub id: u16,
     pub subhook: u16,
@@ -74,20 +75,20 @@ pub(super) struct Hook<'h> {
 }
 
 impl Encoder {
-    /// Appends an event with the stamp `ticks`, of which a 32-bit trace takes the low half.
+    /// Appends an event with the time stamp `ticks`; a 32-bit trace stores the low half.
     ///
     /// # Errors
-    /// The layout cannot hold it; nothing is appended.
+    /// The layout has no room for the event; nothing is appended.
     #[inline]
-    pub fn encode(self, record: &Record<'_>, ticks: u64, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    pub fn encode(self, record: &Record<'_>, ticks: u64, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.put(&self.hook(record, ticks)?, out)
     }
 
-    /// What is to be written of a record.
+    /// Fields to write for a record.
     #[inline]
-    pub(super) fn hook<'r>(self, record: &Record<'r>, ticks: u64) -> Result<Hook<'r>, Refusal> {
-        let Event::Hook { width, stamped, id, subhook, data } = record.event else { return Err(Refusal::NoHook) };
-        let hook = Hook {
+    pub(super) fn hook<'r>(self, record: &Record<'r>, ticks: u64) -> Result<EncodedHook<'r>, EncodeError> {
+        let Event::Hook { width, stamped, id, subhook, data } = record.event else { return Err(EncodeError::NoHook) };
+        let hook = EncodedHook {
             width,
             id,
             subhook,
@@ -101,15 +102,15 @@ impl Encoder {
     }
 
     #[inline]
-    pub(super) fn put(self, hook: &Hook<'_>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    pub(super) fn put(self, hook: &EncodedHook<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.check(hook)?;
         self.put_checked(hook, out);
         Ok(())
     }
 
-    /// Appends what [`check`](Self::check) has let pass.
+    /// Appends a hook that [`check`](Self::check) has accepted.
     #[inline]
-    pub(super) fn put_checked(self, hook: &Hook<'_>, out: &mut Vec<u8>) {
+    pub(super) fn put_checked(self, hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
         match (self.trace, hook.width) {
             (Width::W64, Width::W64) => put64(hook, out),
             (Width::W64, Width::W32) => put_narrow(hook, out),
@@ -118,37 +119,37 @@ impl Encoder {
         }
     }
 
-    /// What all layouts ask for, so that nothing behind it can fail.
+    /// Checks everything that the layouts require, so that encoding cannot fail later.
     #[inline]
-    pub(super) fn check(self, hook: &Hook<'_>) -> Result<(), Refusal> {
+    pub(super) fn check(self, hook: &EncodedHook<'_>) -> Result<(), EncodeError> {
         let short_id = self.trace == Width::W32 || hook.width == Width::W32;
         match hook.data {
-            _ if short_id && hook.id & 15 != 0 => Err(Refusal::Id(hook.id)),
-            Data::Words(words) if words.len() > MAX_WORDS => Err(Refusal::Words(words.len())),
-            Data::Generic { bytes, .. } if bytes.len() > MAX_BYTES => Err(Refusal::Bytes(bytes.len())),
+            _ if short_id && hook.id & 15 != 0 => Err(EncodeError::Id(hook.id)),
+            Data::Words(words) if words.len() > MAX_WORDS => Err(EncodeError::Words(words.len())),
+            Data::Generic { bytes, .. } if bytes.len() > MAX_BYTES => Err(EncodeError::Bytes(bytes.len())),
             _ => Ok(()),
         }
     }
 }
 
-/// The 64-bit hook word: flags, bytes of data, id, subhook.
+/// 64-bit hook word: flags, bytes of data, id, subhook.
 #[inline]
-fn word64(hook: &Hook<'_>, flags: u64, n_bytes: usize) -> u64 {
+fn word64(hook: &EncodedHook<'_>, flags: u64, n_bytes: usize) -> u64 {
     let stamped = if hook.ticks.is_some() { STAMPED } else { 0 };
     flags | stamped | (n_bytes as u64) << 32 | u64::from(hook.id) << 16 | u64::from(hook.subhook)
 }
 
 #[inline]
-fn cpu_flag(hook: &Hook<'_>) -> u64 {
+fn cpu_flag(hook: &EncodedHook<'_>) -> u64 {
     if hook.cpu.is_some() { CPU } else { 0 }
 }
 
 #[inline]
-fn put64(hook: &Hook<'_>, out: &mut Vec<u8>) {
+fn put64(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     match hook.data {
         Data::Words(words) => {
             let n = words.len().min(MAX_WORDS);
-            // One copy of a size that is known beats one of the right size.
+            // Copying a fixed size is faster than copying exactly the used part.
             let mut event = [[0; 8]; 1 + MAX_WORDS + 3];
             event[0] = word64(hook, cpu_flag(hook), 8 * n).to_be_bytes();
             for (at, word) in event[1..1 + MAX_WORDS].iter_mut().zip(words) {
@@ -168,16 +169,16 @@ fn put64(hook: &Hook<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// A generic event of a 64-bit trace; the data word takes 8 bytes whatever the program's width.
-fn put_generic64(hook: &Hook<'_>, flags: u64, word: u64, bytes: &[u8], out: &mut Vec<u8>) {
+/// Appends a generic event of a 64-bit trace. The data word takes 8 bytes for either program width.
+fn put_generic64(hook: &EncodedHook<'_>, flags: u64, word: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&word64(hook, flags | GENERIC, bytes.len()).to_be_bytes());
     out.extend_from_slice(&word.to_be_bytes());
     put_filled(bytes, 8, out);
     put_added64(hook, out);
 }
 
-/// Thread id, stamp and cpu id.
-fn put_added64(hook: &Hook<'_>, out: &mut Vec<u8>) {
+/// Appends thread id, time stamp and CPU id.
+fn put_added64(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     for word in [Some(hook.tid), hook.ticks, hook.cpu.map(u64::from)].into_iter().flatten() {
         out.extend_from_slice(&word.to_be_bytes());
     }
@@ -189,8 +190,8 @@ fn put_filled(bytes: &[u8], align: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 8][..fill]);
 }
 
-/// A 32-bit program on a 64-bit kernel.
-fn put_narrow(hook: &Hook<'_>, out: &mut Vec<u8>) {
+/// Appends the hook of a 32-bit program on a 64-bit kernel.
+fn put_narrow(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     let flags = NARROW | cpu_flag(hook);
     match hook.data {
         Data::Words(words) => {
@@ -203,13 +204,13 @@ fn put_narrow(hook: &Hook<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The words that a 32-bit program's macros record: none, one or five.
+/// Number of words recorded by the macros of a 32-bit program: none, one or five.
 #[inline]
 fn n_recorded(words: &[u64]) -> usize {
     if words.len() < 2 { words.len() } else { MAX_WORDS }
 }
 
-/// The low halves of up to five words; those that are missing are 0.
+/// Low halves of up to five words, padded with zeros.
 #[inline]
 fn words32(words: &[u64]) -> [u8; 4 * MAX_WORDS] {
     let mut bytes = [0; 4 * MAX_WORDS];
@@ -220,7 +221,7 @@ fn words32(words: &[u64]) -> [u8; 4 * MAX_WORDS] {
 }
 
 #[inline]
-fn put32(hook: &Hook<'_>, out: &mut Vec<u8>) {
+fn put32(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     let id = u32::from(hook.id) << 16;
     match hook.data {
         Data::Words(words) => {
@@ -246,18 +247,19 @@ fn put32(hook: &Hook<'_>, out: &mut Vec<u8>) {
 }
 
 #[inline]
-fn stamped32(hook: &Hook<'_>) -> u32 {
+fn stamped32(hook: &EncodedHook<'_>) -> u32 {
     if hook.ticks.is_some() { STAMPED_32 } else { 0 }
 }
 
-fn put_added32(hook: &Hook<'_>, out: &mut Vec<u8>) {
+fn put_added32(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     for word in [Some(hook.tid), hook.ticks].into_iter().flatten() {
         out.extend_from_slice(&(word as u32).to_be_bytes());
     }
 }
 
-/// A 64-bit program on a 32-bit kernel: a generic hook 00B, whose data word is the high half of the inner hook word.
-fn put_wrapped(hook: &Hook<'_>, out: &mut Vec<u8>) {
+/// Appends the hook of a 64-bit program on a 32-bit kernel: a generic hook 00B, whose data word is the high half of the
+/// inner hook word.
+fn put_wrapped(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
     const WRAPPER: u32 = 0x00B << 20;
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -279,7 +281,7 @@ fn put_wrapped(hook: &Hook<'_>, out: &mut Vec<u8>) {
     put_added32(hook, out);
 }
 
-/// Bytes of the event that begins with these bytes, of which 8 are enough; at least 8, so that who steps gets on.
+/// Length of the event that begins with these 8 bytes; at least 8, so that a loop over events always advances.
 pub(super) fn event_len(trace: Width, head: [u8; 8]) -> usize {
     let word = u64::from_be_bytes(head);
     match trace {
@@ -299,7 +301,7 @@ pub(super) fn event_len(trace: Width, head: [u8; 8]) -> usize {
     }
 }
 
-/// The 16-bit id of the event that begins with these bytes.
+/// 16-bit id of the event that begins with these bytes.
 pub(super) fn event_id(trace: Width, head: [u8; 8]) -> u16 {
     match trace {
         Width::W64 => u16::from_be_bytes([head[4], head[5]]),
@@ -307,7 +309,7 @@ pub(super) fn event_id(trace: Width, head: [u8; 8]) -> u16 {
     }
 }
 
-/// The stamp of the event that begins with these bytes; `at` gives 8 bytes of it by their offset.
+/// Time stamp of the event that begins with these bytes. `at` returns 8 bytes at an offset in the event.
 pub(super) fn event_stamp(trace: Width, head: [u8; 8], at: impl Fn(usize) -> [u8; 8]) -> Option<u64> {
     let word = u64::from_be_bytes(head);
     let len = event_len(trace, head);
@@ -326,16 +328,17 @@ mod tests {
     const TID: &str = "00001a2b";
     const STAMP: u64 = 0x0000_0123_0f00_ba50;
 
-    fn words<'w>(width: Width, id: u16, subhook: u16, words: &'w [u64]) -> Hook<'w> {
-        Hook { width, id, subhook, data: Data::Words(words), tid: 0x1a2b, ticks: Some(STAMP), cpu: None }
+    fn words<'w>(width: Width, id: u16, subhook: u16, words: &'w [u64]) -> EncodedHook<'w> {
+        EncodedHook { width, id, subhook, data: Data::Words(words), tid: 0x1a2b, ticks: Some(STAMP), cpu: None }
     }
 
-    fn generic<'b>(width: Width, id: u16, subhook: u16, word: u64, bytes: &'b [u8]) -> Hook<'b> {
-        Hook { data: Data::Generic { word, bytes }, ..words(width, id, subhook, &[]) }
+    fn generic<'b>(width: Width, id: u16, subhook: u16, word: u64, bytes: &'b [u8]) -> EncodedHook<'b> {
+        EncodedHook { data: Data::Generic { word, bytes }, ..words(width, id, subhook, &[]) }
     }
 
-    /// Checks bytes, given in hex with `i` for the thread id and `t` for the stamp, and what stepping needs of them.
-    fn check(trace: Width, hook: &Hook<'_>, expected: &str) {
+    /// Compares encoded bytes with hex, where `i` is the thread id and `t` the time stamp, and tests the functions that
+    /// step over events.
+    fn check(trace: Width, hook: &EncodedHook<'_>, expected: &str) {
         let (i, t) = match trace {
             W32 => (TID.to_owned(), "0f00ba50".to_owned()),
             W64 => (format!("00000000{TID}"), format!("{STAMP:016x}")),
@@ -354,8 +357,8 @@ mod tests {
         assert_eq!(event_id(trace, head), id);
     }
 
-    fn unstamped(hook: Hook<'_>) -> Hook<'_> {
-        Hook { ticks: None, ..hook }
+    fn unstamped(hook: EncodedHook<'_>) -> EncodedHook<'_> {
+        EncodedHook { ticks: None, ..hook }
     }
 
     #[test]
@@ -432,11 +435,11 @@ mod tests {
     fn what_a_layout_cannot_hold_is_refused_and_leaves_nothing() {
         let long = [0; MAX_BYTES + 1];
         for (trace, hook, refusal) in [
-            (W32, words(W64, 0x5001, 0, &[]), Refusal::Id(0x5001)),
-            (W32, words(W32, 0x5001, 0, &[]), Refusal::Id(0x5001)),
-            (W64, words(W32, 0x5001, 0, &[]), Refusal::Id(0x5001)),
-            (W64, words(W64, 0x5000, 0, &[0; 6]), Refusal::Words(6)),
-            (W64, generic(W64, 0x5000, 0, 0, &long), Refusal::Bytes(4097)),
+            (W32, words(W64, 0x5001, 0, &[]), EncodeError::Id(0x5001)),
+            (W32, words(W32, 0x5001, 0, &[]), EncodeError::Id(0x5001)),
+            (W64, words(W32, 0x5001, 0, &[]), EncodeError::Id(0x5001)),
+            (W64, words(W64, 0x5000, 0, &[0; 6]), EncodeError::Words(6)),
+            (W64, generic(W64, 0x5000, 0, 0, &long), EncodeError::Bytes(4097)),
         ] {
             let mut bytes = Vec::new();
             assert_eq!(Encoder { trace, cpu_ids: false }.put(&hook, &mut bytes), Err(refusal));

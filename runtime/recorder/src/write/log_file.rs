@@ -1,4 +1,4 @@
-//! AIX log files: a header, a table of buffers, the initial conditions, and a place for each buffer.
+//! AIX log files: a header, a table of buffers, the initial conditions, and a region for each buffer.
 //!
 //! ```text
 //!            32-bit                     64-bit
@@ -11,9 +11,9 @@
 //!      buffer 0, buffer 1, ...: a place of T bytes each
 //! ```
 //!
-//! The file is readable behind every write. A buffer's row of the table is set to 0 before its place is written over, and
-//! written when its events stand in the file; `currentry` moves between the two, while the row says that nothing is there.
-//! Bytes of a place that no row covers are 0, but for the moments between those writes.
+//! The file is readable after every write. Before a region is overwritten, its row in the table is set to 0; the row is
+//! written again when the events are in the file. `currentry` moves in between, while the row is empty. Bytes of a
+//! region that no row covers are 0, except between those writes.
 
 use super::aix::{self, Mark, Scribe};
 use super::encode::MAX_EVENT;
@@ -28,72 +28,72 @@ use std::io::{self, Seek, SeekFrom, Write};
 const MAGIC_32: u32 = 0xEFDF_1112;
 const MAGIC_64: u32 = 0xEFDF_1113;
 
-/// Mode bits: the log does not wrap; it ends where it would; it names the files of its CPUs; it is one of these.
+/// Mode bits: the log does not wrap; it ends at its limit; it names per-CPU files; it is a per-CPU file.
 const NO_WRAP: u32 = 1;
 const STOP_ON_WRAP: u32 = 2;
 const BASE: u32 = 4;
 const CPU: u32 = 8;
 
-/// Buffers that a log has at most.
+/// Maximum number of buffers in a log.
 const MAX_SLOTS: u64 = 1 << 18;
-/// Room for the processes that come later.
+/// Space for processes that are added later.
 const IC_ROOM: u64 = 64 << 10;
-/// What a last buffer keeps free for 002 and 006 events.
+/// Space kept free in the last buffer for 002 and 006 events.
 const RESERVE: usize = 256;
 
-/// A log file of one of the three modes.
+/// A log file in one of the three modes.
 #[derive(Debug)]
 pub struct AixLog<F> {
     file: F,
-    table: Table,
+    table: BufferTable,
     mode: Mode,
     stops_when_full: bool,
     scribe: Scribe,
-    /// The buffer that fills; in circular mode, one event.
+    /// Current buffer; in circular mode, one event.
     buffer: Vec<u8>,
     ring: Option<Ring>,
-    /// Bytes of events that a buffer takes.
+    /// Bytes of events that fit into a buffer.
     capacity: usize,
-    /// The buffer's place, and how much of it has been published.
+    /// Index of the buffer's region, and bytes of it already written.
     slot: usize,
     published: usize,
-    /// Whether the place is the buffer's: its old row is gone, and `currentry` is behind it.
+    /// True if the region belongs to the buffer: its old row is cleared and `currentry` has moved past it.
     is_claimed: bool,
     is_full: bool,
-    /// Whether the events that came when it was full were told.
+    /// True if the loss of events after the end was reported.
     is_over_told: bool,
-    /// Threads that the initial conditions name.
+    /// Threads in the initial conditions.
     known: HashSet<(u32, u32)>,
 }
 
-/// Which file of a trace a log is.
+/// Role of a log among the files of a trace.
 #[derive(Debug)]
-pub(super) enum Role {
-    /// The only one.
+pub(super) enum LogRole {
+    /// The only file.
     Whole,
-    /// The base file of one log per CPU: their CPUs and names.
+    /// Base file of a trace with one log per CPU: CPUs and file names.
     Base(Vec<(u16, Vec<u8>)>),
-    /// The log of one CPU.
+    /// Log of one CPU.
     Cpu,
 }
 
-/// Where things stand in the file.
+/// Positions in the file.
 #[derive(Debug)]
-struct Table {
+struct BufferTable {
     trace: Width,
     mode: u32,
     ic_offset: u64,
     ic_len: u64,
-    /// Where the places of the buffers begin, and bytes of each.
+    /// Offset of the first region, and bytes per region.
     base: u64,
     slot_len: u64,
-    /// Bytes of each place that may be other than 0.
+    /// Bytes of each region that may be nonzero.
     extents: Vec<u64>,
     wraps: u32,
 }
 
-impl Table {
-    fn new(options: &Options, role: &Role, ic_len: usize) -> io::Result<Self> {
+impl BufferTable {
+    fn new(options: &Options, role: &LogRole, ic_len: usize) -> io::Result<Self> {
         let trace = options.trace;
         let slot_len = options.buffer_size.max(1);
         let n_slots = options.log_size.div_ceil(slot_len).max(1);
@@ -106,11 +106,11 @@ impl Table {
             Mode::Circular | Mode::Single => NO_WRAP,
         };
         let mode = match role {
-            Role::Whole => mode,
-            Role::Base(_) => mode | BASE,
-            Role::Cpu => mode | CPU,
+            LogRole::Whole => mode,
+            LogRole::Base(_) => mode | BASE,
+            LogRole::Cpu => mode | CPU,
         };
-        let mut table = Table {
+        let mut table = BufferTable {
             trace,
             mode,
             ic_offset: 0,
@@ -136,7 +136,7 @@ impl Table {
         if self.trace == Width::W32 { 4 } else { 8 }
     }
 
-    /// Where the row of a place stands; that of the initial conditions is right before the first.
+    /// Offset of a region's row. The row of the initial conditions is directly before the first one.
     fn row_at(&self, slot: usize) -> u64 {
         let fixed = if self.trace == Width::W32 { 36 } else { 48 };
         fixed + 2 * self.word() * slot as u64
@@ -153,7 +153,7 @@ impl Table {
         }
     }
 
-    /// `currentry`, mode and `wrapcount`, when the next place to write is that behind `slot`.
+    /// `currentry`, mode and `wrapcount` if the next region to write is the one after `slot`.
     fn current(&self, slot: usize) -> Vec<u8> {
         let next = slot + 1;
         let next = if self.wraps > 0 { next % self.extents.len() } else { next };
@@ -177,28 +177,28 @@ fn too_large(why: String) -> io::Error {
 }
 
 impl<F: Write + Seek> AixLog<F> {
-    /// Writes header, table and initial conditions to the start of an empty file.
+    /// Writes header, table and initial conditions to an empty file.
     ///
     /// # Errors
-    /// The file cannot be written, the setup is of another layout, or its sizes do not fit a log.
+    /// The file cannot be written, the setup has another layout, or the sizes do not fit a log.
     pub fn create(file: F, setup: &Setup) -> io::Result<Self> {
-        Self::create_as(&Role::Whole, file, setup)
+        Self::create_as(&LogRole::Whole, file, setup)
     }
 
     /// Writes header, table and initial conditions of a log, or of one of the files of `trace -C`.
-    pub(super) fn create_as(role: &Role, file: F, setup: &Setup) -> io::Result<Self> {
+    pub(super) fn create_as(role: &LogRole, file: F, setup: &Setup) -> io::Result<Self> {
         let (options, channel) = aix::options(setup)?;
         let mut scribe = Scribe::new(setup, options, channel);
         let mut ic = scribe.header(setup, options);
-        if let Role::Base(files) = role {
+        if let LogRole::Base(files) = role {
             files.iter().for_each(|(cpu, name)| scribe.cpu_file(*cpu, name, &mut ic));
         }
         let is_wide = options.trace == Width::W64;
-        let tells_start = !options.off && !matches!(role, Role::Cpu);
+        let tells_start = !options.off && !matches!(role, LogRole::Cpu);
         if is_wide && tells_start {
             scribe.note(Note::On(setup.start_ticks), &mut ic);
         }
-        let table = Table::new(options, role, ic.len())?;
+        let table = BufferTable::new(options, role, ic.len())?;
         let capacity = usize::try_from(options.buffer_size).unwrap_or(usize::MAX).max(1);
         let ring = (options.mode == Mode::Circular).then(|| Ring::new(options.trace, capacity));
         let mut log = AixLog {
@@ -228,7 +228,7 @@ impl<F: Write + Seek> AixLog<F> {
     /// Writes one event.
     ///
     /// # Errors
-    /// A full buffer cannot be written: the event is lost.
+    /// A full buffer cannot be written, so the event is lost.
     #[inline]
     pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
         if self.is_full {
@@ -240,7 +240,7 @@ impl<F: Write + Seek> AixLog<F> {
         self.settle(start, mark)
     }
 
-    /// Writes what a note says.
+    /// Writes the event for a note.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -253,7 +253,7 @@ impl<F: Write + Seek> AixLog<F> {
             if matches!(note, Note::Process(..) | Note::Symbol(..)) {
                 return Ok(());
             }
-            // The reserve takes what is said of the end.
+            // The reserve has room for the notes at the end.
             self.scribe.note(note, &mut self.buffer);
             self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
             return Ok(());
@@ -262,7 +262,7 @@ impl<F: Write + Seek> AixLog<F> {
         self.settle(start, mark)
     }
 
-    /// Takes what was appended to the buffer at `start`: it stays, or begins the next buffer, or is too much.
+    /// Decides about the events appended at `start`: they stay, begin the next buffer, or are refused as too large.
     #[inline]
     fn settle(&mut self, start: usize, mark: Mark) -> io::Result<()> {
         if let Some(ring) = &mut self.ring {
@@ -273,13 +273,13 @@ impl<F: Write + Seek> AixLog<F> {
         if self.buffer.len() <= self.limit() { Ok(()) } else { self.overflow(start, mark) }
     }
 
-    /// Bytes of events that the buffer may hold.
+    /// Bytes of events that the buffer may contain.
     #[inline]
     fn limit(&self) -> usize {
         if self.may_go_on() { self.capacity } else { self.capacity.saturating_sub(RESERVE) }
     }
 
-    /// Whether there is a buffer behind this one.
+    /// True if another buffer can follow this one.
     #[inline]
     fn may_go_on(&self) -> bool {
         self.mode == Mode::Alternate && !(self.stops_when_full && self.slot + 1 == self.table.extents.len())
@@ -319,7 +319,7 @@ impl<F: Write + Seek> AixLog<F> {
         }
     }
 
-    /// Writes what the buffer holds and the file does not.
+    /// Writes the part of the buffer that is not in the file yet.
     fn publish(&mut self) -> io::Result<()> {
         let (slot, len) = (self.slot, self.buffer.len());
         if len == self.published {
@@ -335,7 +335,7 @@ impl<F: Write + Seek> AixLog<F> {
         Ok(())
     }
 
-    /// Takes the place out of the table, and clears what stands there behind the first `len` bytes.
+    /// Clears the region's row, and the region after its first `len` bytes.
     fn clear_place(&mut self, len: usize) -> io::Result<()> {
         let (slot, len) = (self.slot, len as u64);
         let extent = self.table.extents[slot];
@@ -350,7 +350,7 @@ impl<F: Write + Seek> AixLog<F> {
         Ok(())
     }
 
-    /// Says in header and table that so many bytes of events stand in the place.
+    /// Enters a region with `len` bytes of events into header and table.
     fn describe(&mut self, len: usize) -> io::Result<()> {
         let slot = self.slot;
         if !self.is_claimed {
@@ -362,7 +362,7 @@ impl<F: Write + Seek> AixLog<F> {
         Ok(())
     }
 
-    /// Names a thread in the initial conditions, too, which no wrap overwrites: as long as there is room.
+    /// Adds a thread to the initial conditions, which no wrap overwrites, if there is room.
     fn note_initially(&mut self, pid: u32, tid: u32, path: &[u8]) -> io::Result<()> {
         if self.known.contains(&(pid, tid)) {
             return Ok(());
@@ -381,7 +381,7 @@ impl<F: Write + Seek> AixLog<F> {
         Ok(())
     }
 
-    /// Writes what the buffer of an alternating log holds.
+    /// Writes the buffer of an alternating log.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -398,7 +398,7 @@ impl<F: Write + Seek> AixLog<F> {
         self.file.flush()
     }
 
-    /// Writes all that is left.
+    /// Writes everything that is left.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -446,13 +446,13 @@ impl<F: Write + Seek> AixLog<F> {
         self.file.flush()
     }
 
-    /// What became of the events so far.
+    /// Counts of the events so far.
     pub fn summary(&self) -> Summary {
         let overwritten = self.ring.as_ref().map_or(0, |ring| ring.overwritten);
         Summary { overwritten, ..self.scribe.summary }
     }
 
-    /// Whether there is no room for further events.
+    /// True if there is no room for more events.
     pub fn is_full(&self) -> bool {
         self.is_full
     }

@@ -1,18 +1,18 @@
-//! A circular buffer of whole events, the oldest of which give way.
+//! Circular buffer of complete events; the oldest are dropped.
 
 use super::aix::UTILITY;
 use super::encode::{event_id, event_len, event_stamp};
 use crate::record::Width;
 
-/// The newest events that fit into so many bytes.
+/// The newest events that fit into a number of bytes.
 #[derive(Debug)]
 pub(super) struct Ring {
     trace: Width,
     bytes: Vec<u8>,
-    /// Where the oldest event begins, and bytes of all events.
+    /// Offset of the oldest event, and bytes of all events.
     start: usize,
     len: usize,
-    /// Events that gave way, without those that only serve the reader (00A).
+    /// Number of dropped events, without those that only help the reader (00A).
     pub overwritten: u64,
 }
 
@@ -21,7 +21,7 @@ impl Ring {
         Ring { trace, bytes: vec![0; capacity], start: 0, len: 0, overwritten: 0 }
     }
 
-    /// Takes in whole events, each of at least 8 bytes.
+    /// Adds complete events of at least 8 bytes each.
     pub fn push(&mut self, mut events: &[u8]) {
         while let Some(head) = events.first_chunk() {
             let (event, rest) = events.split_at(event_len(self.trace, *head).min(events.len()));
@@ -43,7 +43,7 @@ impl Ring {
         self.len += event.len();
     }
 
-    /// Lets the oldest events give way until so many bytes are free, or all are.
+    /// Drops the oldest events until `n` bytes are free, or the ring is empty.
     pub fn make_room(&mut self, n: usize) {
         while self.len > 0 && self.len + n > self.bytes.len() {
             let head = self.at(0);
@@ -58,7 +58,7 @@ impl Ring {
         self.overwritten += u64::from(event_id(self.trace, head) != UTILITY);
     }
 
-    /// The oldest event's stamp.
+    /// Time stamp of the oldest event.
     pub fn first_stamp(&self) -> Option<u64> {
         if self.len == 0 {
             return None;
@@ -66,13 +66,13 @@ impl Ring {
         event_stamp(self.trace, self.at(0), |at| self.at(at))
     }
 
-    /// All events, the oldest first, in two runs of bytes.
+    /// All events, oldest first, in two slices.
     pub fn parts(&self) -> [&[u8]; 2] {
         let n = self.len.min(self.bytes.len() - self.start);
         [&self.bytes[self.start..self.start + n], &self.bytes[..self.len - n]]
     }
 
-    /// Eight bytes, so far behind the oldest event's start.
+    /// Eight bytes at an offset from the oldest event.
     #[inline]
     fn at(&self, offset: usize) -> [u8; 8] {
         let at = self.place(offset);
@@ -80,7 +80,7 @@ impl Ring {
         whole.copied().unwrap_or_else(|| std::array::from_fn(|i| self.bytes[self.place(offset + i)]))
     }
 
-    /// The place of a byte that is at most one round behind the oldest event's start.
+    /// Index of a byte at most one round after the oldest event.
     fn place(&self, offset: usize) -> usize {
         let at = self.start + offset;
         if at < self.bytes.len() { at } else { at - self.bytes.len() }

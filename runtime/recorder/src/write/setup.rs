@@ -1,4 +1,4 @@
-//! What a log tells of itself: the session, the machine, and the processes that were running.
+//! Header information of a log: session, machine, and running processes.
 
 use crate::clock::Clock;
 use crate::logger::Logger;
@@ -9,42 +9,42 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// All that a writer knows at the start.
+/// Everything a writer needs at the start.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// What is written, and as the user wants it. The writer takes no output from it: that is an argument of its own.
+    /// Layout and options of the log. The output in the options is ignored, because it is a separate argument.
     pub layout: Layout,
-    /// How long ticks are.
+    /// Clock, which defines the length of ticks.
     pub clock: Clock,
-    /// The start in ticks: the time of the 001 event, and not later than any record's.
+    /// Start in ticks: time of the 001 event, and not later than any record.
     pub start_ticks: u64,
-    /// The start by the wall clock, in seconds since 1970.
+    /// Start in wall-clock time, in seconds since 1970.
     pub start_seconds: u64,
     /// The machine.
     pub machine: Machine,
-    /// Processes and threads that are there at the start.
+    /// Processes and threads at the start.
     pub processes: Vec<Process>,
-    /// Thread id of the events that the recorder itself adds.
+    /// Thread id of the recorder's own events.
     pub recorder: u32,
-    /// Names and addresses that are known at the start (`-n`).
+    /// Symbols known at the start (`-n`).
     pub symbols: Vec<Symbol>,
 }
 
-/// What is written.
+/// Layout of a log.
 #[derive(Debug, Clone)]
 pub enum Layout {
     /// An AIX trace.
     Aix {
         /// The flags of `trace`.
         options: Options,
-        /// The session's channel, for 001 and 002.
+        /// Channel of the session, for 001 and 002.
         channel: usize,
     },
     /// A QNX .kev log.
     Kev(Logger),
 }
 
-/// Facts of the machine. What is not known is empty, or 0, or `None`.
+/// Properties of the machine. Unknown ones are empty, 0 or `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Machine {
     /// `uname -s`.
@@ -57,39 +57,39 @@ pub struct Machine {
     pub version: String,
     /// `uname -m`.
     pub machine: String,
-    /// The address by which others reach it.
+    /// IP address of the machine.
     pub ip_address: Option<[u8; 4]>,
-    /// Its processors that are online.
+    /// Number of online processors.
     pub n_cpus: u32,
-    /// The boot, in seconds since 1970.
+    /// Time of boot, in seconds since 1970.
     pub boot_seconds: u64,
 }
 
-/// A thread and what its process runs.
+/// A thread, and the program of its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// The process.
+    /// Process id.
     pub pid: u32,
-    /// The thread.
+    /// Thread id.
     pub tid: u32,
-    /// The path of the program.
+    /// Path of the program.
     pub path: Vec<u8>,
 }
 
-/// A name in a process.
+/// A symbol of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
-    /// The process.
+    /// Process id.
     pub pid: u32,
-    /// Where it lies in the process's memory.
+    /// Address in the memory of the process.
     pub address: u64,
-    /// Its name.
+    /// Name of the symbol.
     pub name: Vec<u8>,
 }
 
 impl Setup {
-    /// A session of this process, which starts now: `ticks` is the clock's reading. An AIX trace tells of this process, which
-    /// is the thread of the recorder's own events; other processes and symbols are for the caller to add.
+    /// Setup for a session of this process that starts at `ticks`. An AIX trace describes this process, which the
+    /// recorder's own events belong to; the caller adds other processes and symbols.
     pub fn here(layout: Layout, clock: Clock, ticks: u64) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let pid = std::process::id();
@@ -107,7 +107,7 @@ impl Setup {
         }
     }
 
-    /// Multiplier and divisor by which ticks become nanoseconds, as small as they can be.
+    /// Smallest multiplier and divisor that convert ticks to nanoseconds.
     pub(super) fn factors(&self) -> (u64, u64) {
         const NS: u64 = 1_000_000_000;
         let hertz = if self.clock.hertz == 0 { NS } else { self.clock.hertz };
@@ -124,7 +124,7 @@ fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
 }
 
 impl Machine {
-    /// The machine that this runs on.
+    /// The machine that this code runs on.
     pub fn this() -> Self {
         let fact = |name: &str| {
             let text = fs::read(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
@@ -143,7 +143,7 @@ impl Machine {
     }
 }
 
-/// The address that a datagram to a far network would be sent from; none is sent.
+/// Address from which a datagram to a distant network would be sent; nothing is sent.
 fn own_address() -> Option<[u8; 4]> {
     const FAR: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 9);
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
@@ -159,8 +159,8 @@ fn boot_seconds() -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
 
-/// Makes a log file: `begin` writes its header to a file of another name, which takes the log's name when that went well. So
-/// there is no moment at which the log lacks its header. What is there and is no regular file is written to directly.
+/// Creates a log file. `begin` writes the header to a temporary file, which then takes the log's name, so the log never
+/// lacks its header. An existing path that is not a regular file is written directly.
 pub(super) fn new_file<T>(path: &Path, keeps_old: bool, begin: impl FnOnce(File) -> io::Result<T>) -> io::Result<T> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&path).ok();
@@ -181,7 +181,7 @@ pub(super) fn new_file<T>(path: &Path, keeps_old: bool, begin: impl FnOnce(File)
             Ok(log)
         });
     if made.is_err() {
-        // What is wrong is told; a half file that cannot be removed adds nothing to it.
+        // The first error is reported; a failure to remove the temporary file adds nothing.
         let _ = fs::remove_file(&beside);
     }
     made

@@ -1,7 +1,7 @@
-//! Sequential streams (`trace -o -`): a 64-bit one begins with EFDF1114, a 32-bit one with its first event.
+//! Sequential streams (`trace -o -`). A 64-bit stream begins with EFDF1114, a 32-bit one with its first event.
 
 use super::aix::{self, Scribe};
-use super::held::Held;
+use super::pending::Pending;
 use super::setup::Setup;
 use super::{Note, Summary};
 use crate::record::{Record, Width};
@@ -9,22 +9,22 @@ use std::io::{self, Write};
 
 /// First four bytes of a 64-bit stream.
 const MAGIC: [u8; 4] = [0xEF, 0xDF, 0x11, 0x14];
-/// Bytes that are held before they are written.
+/// Bytes collected before a write.
 const CHUNK: usize = 64 << 10;
 
-/// A stream that goes out event by event.
+/// Stream that is written event by event.
 #[derive(Debug)]
 pub struct AixStream<W> {
     out: W,
     scribe: Scribe,
-    held: Held,
+    pending: Pending,
 }
 
 impl<W: Write> AixStream<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// It cannot be written, or the setup is of another layout.
+    /// The output cannot be written, or the setup has another layout.
     pub fn create(out: W, setup: &Setup) -> io::Result<Self> {
         let (options, channel) = aix::options(setup)?;
         let mut scribe = Scribe::new(setup, options, channel);
@@ -33,7 +33,7 @@ impl<W: Write> AixStream<W> {
         if !options.off {
             scribe.note(Note::On(setup.start_ticks), &mut held);
         }
-        let mut stream = AixStream { out, scribe, held: Held::new(held) };
+        let mut stream = AixStream { out, scribe, pending: Pending::new(held) };
         stream.flush()?;
         Ok(stream)
     }
@@ -44,32 +44,32 @@ impl<W: Write> AixStream<W> {
     /// The output cannot be written.
     #[inline]
     pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
-        if self.held.bytes.len() >= CHUNK {
-            self.held.write_to(&mut self.out)?;
+        if self.pending.bytes.len() >= CHUNK {
+            self.pending.write_to(&mut self.out)?;
         }
-        self.scribe.record(record, &mut self.held.bytes);
+        self.scribe.record(record, &mut self.pending.bytes);
         Ok(())
     }
 
-    /// Writes what a note says.
+    /// Writes the event for a note.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn note(&mut self, note: Note<'_>) -> io::Result<()> {
-        if self.held.bytes.len() >= CHUNK {
-            self.held.write_to(&mut self.out)?;
+        if self.pending.bytes.len() >= CHUNK {
+            self.pending.write_to(&mut self.out)?;
         }
-        self.scribe.note(note, &mut self.held.bytes);
+        self.scribe.note(note, &mut self.pending.bytes);
         Ok(())
     }
 
-    /// Writes what is held.
+    /// Writes pending bytes.
     ///
     /// # Errors
     /// The output cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.scribe.tell_missed(0, None, &mut self.held.bytes);
-        self.held.write_to(&mut self.out)?;
+        self.scribe.tell_missed(0, None, &mut self.pending.bytes);
+        self.pending.write_to(&mut self.out)?;
         self.out.flush()
     }
 
@@ -81,7 +81,7 @@ impl<W: Write> AixStream<W> {
         self.flush()
     }
 
-    /// What became of the events so far.
+    /// Counts of the events so far.
     pub fn summary(&self) -> Summary {
         self.scribe.summary
     }

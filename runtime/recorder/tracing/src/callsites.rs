@@ -1,31 +1,31 @@
-//! The callsites of a program, and the numbers that stand for them in a trace.
+//! Callsites of a program, and their numbers in a trace.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tracing_core::Metadata;
 
-/// Slots of the numbers that are kept, a power of two. Those of further callsites are computed each time.
+/// Slots of the number cache, a power of two. Numbers of callsites without a slot are computed each time.
 const N_SLOTS: usize = 4096;
-/// How many slots a callsite may be in.
+/// Number of slots that a callsite may use.
 const N_TRIES: usize = 8;
 
-/// All callsites that were met.
+/// All callsites seen so far.
 #[derive(Debug)]
 pub struct Callsites {
     known: Mutex<Vec<&'static Metadata<'static>>>,
-    slots: Box<[Slot]>,
+    slots: Box<[NumberSlot]>,
 }
 
-/// The number of a callsite, by its address; both 0 at first. The number is there before the address.
+/// Cached number of a callsite, by its address; both are 0 at first. The number is stored before the address.
 #[derive(Debug, Default)]
-struct Slot {
+struct NumberSlot {
     address: AtomicUsize,
     number: AtomicU64,
 }
 
 impl Default for Callsites {
     fn default() -> Self {
-        Self { known: Mutex::default(), slots: (0..N_SLOTS).map(|_| Slot::default()).collect() }
+        Self { known: Mutex::default(), slots: (0..N_SLOTS).map(|_| NumberSlot::default()).collect() }
     }
 }
 
@@ -34,14 +34,14 @@ impl Callsites {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a callsite.
+    /// Adds a callsite.
     pub fn add(&self, callsite: &'static Metadata<'static>) {
         let mut known = self.known();
         if known.iter().any(|known| std::ptr::eq(*known, callsite)) {
             return;
         }
         known.push(callsite);
-        // The lock is held: nobody else fills slots.
+        // The lock is held, so no other thread fills slots.
         let address = std::ptr::from_ref(callsite).addr();
         if let Some(slot) = self.slots(address).find(|slot| slot.address.load(Ordering::Relaxed) == 0) {
             slot.number.store(number(callsite), Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Callsites {
         }
     }
 
-    /// The number of a callsite, without a lock.
+    /// Number of a callsite, found without a lock.
     pub fn number(&self, callsite: &'static Metadata<'static>) -> u64 {
         let address = std::ptr::from_ref(callsite).addr();
         match self.slots(address).find(|slot| slot.address.load(Ordering::Acquire) == address) {
@@ -58,22 +58,22 @@ impl Callsites {
         }
     }
 
-    fn slots(&self, address: usize) -> impl Iterator<Item = &Slot> {
+    fn slots(&self, address: usize) -> impl Iterator<Item = &NumberSlot> {
         let first = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - N_SLOTS.trailing_zeros());
         (0..N_TRIES).map(move |n| &self.slots[(first as usize + n) % N_SLOTS])
     }
 
-    /// The callsites with their numbers, in the order of their places in the source.
+    /// Callsites with their numbers, in source order.
     pub fn sorted(&self) -> Vec<(u64, &'static Metadata<'static>)> {
         let mut sorted: Vec<_> = self.known().iter().map(|callsite| (number(callsite), *callsite)).collect();
         sorted.sort_by_key(|(number, callsite)| (callsite.file(), callsite.line(), *number));
-        // What a macro makes twice on one line has one number, and the same texts.
+        // A macro that expands twice on one line gives equal numbers and equal texts.
         sorted.dedup_by_key(|(number, _)| *number);
         sorted
     }
 }
 
-/// A callsite's number: FNV-1a of all that the format file says of it. It is the same in every run.
+/// Number of a callsite: FNV-1a of everything that the format file says about it. It is the same in every run.
 fn number(callsite: &Metadata) -> u64 {
     let mut hash = Fnv(0xCBF2_9CE4_8422_2325);
     hash.add(&[u8::from(callsite.is_span())]);
@@ -84,14 +84,14 @@ fn number(callsite: &Metadata) -> u64 {
     for field in callsite.fields() {
         hash.add(field.name().as_bytes());
     }
-    // 0 stands for no callsite.
+    // 0 means "no callsite".
     hash.0.max(1)
 }
 
 struct Fnv(u64);
 
 impl Fnv {
-    /// Adds bytes and an end, so that `ab` `c` is another than `a` `bc`.
+    /// Hashes bytes and a terminator, so that `ab` `c` differs from `a` `bc`.
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&[0xFF]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);

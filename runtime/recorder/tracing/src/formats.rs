@@ -1,4 +1,4 @@
-//! The format file that a program's callsites make.
+//! Format file for a program's callsites.
 
 use crate::callsites::Callsites;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::{fs, io};
 use tracing_core::Metadata;
 
-/// The format file of all callsites that the program has reached until it is made.
+/// Format file of all callsites that the program has reached when the file is written.
 #[derive(Debug, Clone)]
 pub struct Formats {
     id: u16,
@@ -19,7 +19,7 @@ impl Formats {
         Self { id, callsites }
     }
 
-    /// Writes the format file. Whoever reads it meanwhile sees the old one or the new one.
+    /// Writes the format file. A concurrent reader sees the old file or the new one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -35,13 +35,12 @@ impl Formats {
         written
     }
 
-    /// Writes the format file when the result is dropped, at the end of `main` for instance. That it could not be written is
-    /// not told then.
+    /// Writes the format file when the result is dropped, for example at the end of `main`. Errors are then ignored.
     pub fn at_end(self, path: impl Into<PathBuf>) -> AtEnd {
         AtEnd { formats: self, path: path.into() }
     }
 
-    /// The format file. The same callsites make the same file, in the order of their places in the source.
+    /// Text of the format file. Callsites are in source order, so the same callsites give the same text.
     pub fn text(&self) -> String {
         let sites: Vec<Site> =
             self.callsites.sorted().into_iter().map(|(number, callsite)| Site { number, callsite }).collect();
@@ -61,7 +60,7 @@ impl Formats {
     }
 }
 
-/// Writes a format file when it is dropped.
+/// Writes a format file on drop.
 #[derive(Debug)]
 pub struct AtEnd {
     formats: Formats,
@@ -79,11 +78,11 @@ const HEAD: &str = "\
 # tfbc report -t THIS_FILE LOG
 ";
 
-/// What is the same for all callsites. The subhook tells what happened: 0 an event, and of a span that it begins (1), is
-/// entered (2), is left (3), ends (4), or gets values (5).
+/// Fixed part of the format file. The subhook is 0 for an event; for a span: 1 created, 2 entered, 3 left, 4 closed, 5
+/// new values.
 const BODY: &str = include_str!("body.trcfmt");
 
-/// A function that gives the text of each callsite, and of others that of `unknown`.
+/// Function of the format language that returns the text of a callsite, or `unknown` for others.
 fn table(
     out: &mut String,
     name: &str,
@@ -130,7 +129,7 @@ impl Site {
     }
 }
 
-/// A text as a string of the language, which has no quotes and no line ends in it.
+/// Text as a string of the format language, which allows no quotes and line ends.
 fn quoted(text: &str) -> String {
     let plain = |c: char| match c {
         '"' => '\'',

@@ -1,4 +1,4 @@
-//! The layer: each span and event as one generic hook.
+//! The layer: each span and event becomes a generic hook.
 
 use crate::Recorder;
 use crate::callsites::Callsites;
@@ -13,9 +13,9 @@ use tracing_core::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter, Layer};
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
-/// What happened: the subhook.
+/// Kind of a hook, which is its subhook.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum SpanAction {
     Event,
     Begins,
     Enters,
@@ -24,26 +24,26 @@ pub(crate) enum What {
     Has,
 }
 
-/// Records what a subscriber is told. [`Recorder::layer`] and [`Recorder::alone`] make it.
+/// Subscriber layer that records, made by [`Recorder::layer`] and [`Recorder::alone`].
 #[derive(Debug)]
 pub struct RecorderLayer {
-    /// The hook word without the subhook.
+    /// Hook word without the subhook.
     hook: u32,
     channel: usize,
     has_enters: bool,
     callsites: Arc<Callsites>,
 }
 
-/// A span that was recorded.
+/// A recorded span.
 #[derive(Debug, Clone, Copy)]
-struct Open {
-    /// The process' id, and the number that the report shows.
+struct OpenSpan {
+    /// Process id, and the number that the report shows.
     span: u64,
-    /// The callsite's number.
+    /// Number of the callsite.
     callsite: u64,
 }
 
-/// The last span's number.
+/// Number of the last span.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 impl RecorderLayer {
@@ -52,13 +52,13 @@ impl RecorderLayer {
         Self { hook: u32::from(*id) << 16, channel: *channel, has_enters: *has_enters, callsites: callsites.clone() }
     }
 
-    fn put(&self, what: What, callsite: u64, payload: &Payload) {
+    fn put(&self, what: SpanAction, callsite: u64, payload: &Payload) {
         hooks::generic(self.channel, Width::W64, true, self.hook | what as u32, callsite, payload.bytes());
     }
 
-    /// Records what happens to a span that is open.
-    fn put_open<'a, S: Subscriber + LookupSpan<'a>>(&self, what: What, span: Option<SpanRef<'a, S>>) {
-        if let Some(Open { span, callsite }) = open(span.as_ref()) {
+    /// Records what happens to an open span.
+    fn put_open<'a, S: Subscriber + LookupSpan<'a>>(&self, what: SpanAction, span: Option<SpanRef<'a, S>>) {
+        if let Some(OpenSpan { span, callsite }) = open(span.as_ref()) {
             self.put(what, callsite, &Payload::new(span, 0, 0));
         }
     }
@@ -68,13 +68,13 @@ fn is_on(channel: usize) -> bool {
     channel < hooks::CHANNELS && hooks::is_on(channel)
 }
 
-/// What is known of a span; `None` of one that began while the trace was off.
-fn open<'a, S: LookupSpan<'a>>(span: Option<&SpanRef<'a, S>>) -> Option<Open> {
-    span?.extensions().get::<Open>().copied()
+/// Data of a recorded span; `None` if it was created while the trace was off.
+fn open<'a, S: LookupSpan<'a>>(span: Option<&SpanRef<'a, S>>) -> Option<OpenSpan> {
+    span?.extensions().get::<OpenSpan>().copied()
 }
 
-/// Bytes of a span or an event within another.
-fn within(span: u64, outer: Option<Open>) -> Payload {
+/// Payload of a span or event within another span.
+fn within(span: u64, outer: Option<OpenSpan>) -> Payload {
     match outer {
         Some(outer) => Payload::new(span, outer.callsite, outer.span as u32),
         None => Payload::new(span, 0, 0),
@@ -94,14 +94,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecorderLayer {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut payload = within(0, open(context.event_span(event).as_ref()));
         event.record(&mut payload);
-        self.put(What::Event, self.callsites.number(event.metadata()), &payload);
+        self.put(SpanAction::Event, self.callsites.number(event.metadata()), &payload);
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let known = open(Some(&span)).unwrap_or_else(|| {
             let number = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-            let made = Open {
+            let made = OpenSpan {
                 span: u64::from(std::process::id()) << 32 | u64::from(number),
                 callsite: self.callsites.number(attributes.metadata()),
             };
@@ -110,34 +110,34 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecorderLayer {
         });
         let mut payload = within(known.span, open(span.parent().as_ref()));
         attributes.record(&mut payload);
-        self.put(What::Begins, known.callsite, &payload);
+        self.put(SpanAction::Begins, known.callsite, &payload);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        let Some(Open { span, callsite }) = open(context.span(id).as_ref()) else { return };
+        let Some(OpenSpan { span, callsite }) = open(context.span(id).as_ref()) else { return };
         let mut payload = Payload::new(span, 0, 0);
         values.record(&mut payload);
-        self.put(What::Has, callsite, &payload);
+        self.put(SpanAction::Has, callsite, &payload);
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         if self.has_enters {
-            self.put_open(What::Enters, context.span(id));
+            self.put_open(SpanAction::Enters, context.span(id));
         }
     }
 
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         if self.has_enters {
-            self.put_open(What::Leaves, context.span(id));
+            self.put_open(SpanAction::Leaves, context.span(id));
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        self.put_open(What::Ends, context.span(&id));
+        self.put_open(SpanAction::Ends, context.span(&id));
     }
 }
 
-/// Lets through what is recorded: all while the channel is on, nothing while it is off.
+/// Filter that is open while the channel is on.
 #[derive(Debug, Clone, Copy)]
 pub struct IsOn {
     channel: usize,

@@ -15,8 +15,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! While a trace of the channel is on (`trace -a`), every span and event of these is one generic hook. After `trcstop`,
-//! `tfbc report -t app.trcfmt LOG` prints
+//! While a trace of the channel is on (`trace -a`), every span and event is recorded as one generic hook. After
+//! `trcstop`, `tfbc report -t app.trcfmt LOG` prints
 //!
 //! ```text
 //! INFO  app: request#1 begins peer=10.0.0.7 (src/main.rs:7)
@@ -24,13 +24,13 @@
 //! INFO  app: request#1 ends [21 usec]
 //! ```
 //!
-//! What stands in a trace is numbers and values; the texts of a callsite stand in the format file that is made of the
-//! callsites of the program. Their numbers come of what stands in the source, so that the file of one run formats the traces
-//! of another, and of all processes of the program.
+//! The trace contains numbers and values; the texts of the callsites are in the format file. A callsite's number
+//! depends only on the source, so the format file of one run also formats traces of other runs and processes of the
+//! program.
 //!
 //! # The events
 //!
-//! All are of one hook. The subhook tells what happened, the data word where: it is the callsite's number. The bytes are
+//! All events use one hook. The subhook says what happened, and the data word is the callsite's number. The payload is
 //!
 //! ```text
 //! u64 span        of an event 0; of spans the number that the report shows, below the process' id
@@ -42,7 +42,7 @@
 //!     …           the value; a text and bytes begin with their length, a u16
 //! ```
 //!
-//! An event has at most 4096 bytes: a text that does not fit is cut, and so are fields.
+//! An event has at most 4096 bytes; a text that does not fit is cut, and further fields are dropped.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
@@ -61,7 +61,7 @@ use tracing_subscriber::filter::Filtered;
 use tracing_subscriber::layer::Layer as _;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Where spans and events are recorded, and as what.
+/// Settings of the recording: hook id, channel and events.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     id: u16,
@@ -71,14 +71,14 @@ pub struct Recorder {
 }
 
 impl Default for Recorder {
-    /// Hook 0F0 on channel 0; of spans their begin and end.
+    /// Hook 0F0 on channel 0; spans are recorded when created and closed.
     fn default() -> Self {
         Self { id: 0x0F00, channel: 0, has_enters: false, callsites: Arc::default() }
     }
 }
 
 impl Recorder {
-    /// Records as another hook: `0x010` to `0xFFF`, or one of four digits. Lower ones are reserved, and are taken as `0x0F0`.
+    /// Uses another hook id: `0x010` to `0xFFF`, or four digits. Lower ones are reserved and become `0x0F0`.
     pub fn with_id(self, id: u16) -> Self {
         let id = match id {
             0..0x010 => 0x0F00,
@@ -88,27 +88,28 @@ impl Recorder {
         Self { id, ..self }
     }
 
-    /// Records on another channel, 0 to 7. On one that there is not, nothing is recorded.
+    /// Uses another channel, 0 to 7. Nothing is recorded on a channel that does not exist.
     pub fn with_channel(self, channel: usize) -> Self {
         Self { channel, ..self }
     }
 
-    /// Whether it is recorded, too, when a span is entered and left: futures enter theirs at every turn.
+    /// Also records when a span is entered and left. Futures enter their spans on every poll.
     pub fn with_enters(self, has_enters: bool) -> Self {
         Self { has_enters, ..self }
     }
 
-    /// The format file of what is recorded.
+    /// Format file of the recorded events.
     pub fn formats(&self) -> Formats {
         Formats::new(self.id, self.callsites.clone())
     }
 
-    /// The layer for a subscriber. Where the channel is off it takes no part, whatever other layers do.
+    /// Layer for a subscriber with other layers. While the channel is off, only this layer is disabled.
     pub fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(&self) -> Filtered<RecorderLayer, IsOn, S> {
         self.alone().with_filter(IsOn::new(self.channel))
     }
 
-    /// The layer for a subscriber that has no other: what is off costs less, since it is off for all layers.
+    /// Layer for a subscriber without other layers. Disabled events cost less, because they are off for the whole
+    /// subscriber.
     pub fn alone(&self) -> RecorderLayer {
         RecorderLayer::new(self)
     }

@@ -1,21 +1,22 @@
-//! The bytes of one event.
+//! Payload of one event.
 
 use std::cell::Cell;
 use std::fmt::{self, Debug, Write};
 use tracing_core::Field;
 use tracing_core::field::Visit;
 
-/// The most bytes of a generic hook.
+/// Maximum bytes of a generic hook.
 const MAX: usize = 4096;
-/// Where the number of fields stands.
+/// Offset of the number of fields.
 const N_FIELDS: usize = 20;
 
 thread_local! {
-    /// The buffer of the thread's last event. An event within another, by a value that traces when it is shown, gets its own.
+    /// Buffer of the thread's last event, kept for reuse. If formatting a value records another event, that one gets a
+    /// new buffer.
     static KEPT: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
-/// The bytes of one event, as the package's page shows them.
+/// Bytes of one event, in the layout shown on the crate's front page.
 pub struct Payload {
     bytes: Box<[u8]>,
     len: usize,
@@ -41,8 +42,8 @@ impl Payload {
         self.len += bytes.len();
     }
 
-    /// Adds a field, if it fits.
-    fn field(&mut self, field: &Field, kind: Kind, value: &[u8]) {
+    /// Adds a field if it fits.
+    fn field(&mut self, field: &Field, kind: ValueKind, value: &[u8]) {
         if self.len + 2 + value.len() <= MAX {
             self.push(&[field.index() as u8, kind as u8]);
             self.push(value);
@@ -50,8 +51,8 @@ impl Payload {
         }
     }
 
-    /// Adds a field of some length, as far as it fits.
-    fn long_field(&mut self, field: &Field, kind: Kind, write: impl FnOnce(&mut Rest)) {
+    /// Adds a field of variable length, cut to the available space.
+    fn long_field(&mut self, field: &Field, kind: ValueKind, write: impl FnOnce(&mut Rest)) {
         let start = self.len + 4;
         if start > MAX {
             return;
@@ -73,10 +74,10 @@ impl Drop for Payload {
     }
 }
 
-/// What a field holds.
+/// Type of a field's value.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
-enum Kind {
+enum ValueKind {
     Signed = 1,
     Unsigned = 2,
     Float = 3,
@@ -87,7 +88,7 @@ enum Kind {
     Bytes = 8,
 }
 
-/// The free bytes of an event. What goes beyond is left out.
+/// Free bytes of an event. Text beyond them is dropped.
 struct Rest<'p> {
     free: &'p mut [u8],
     len: usize,
@@ -111,39 +112,39 @@ impl Write for Rest<'_> {
 
 impl Visit for Payload {
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.field(field, Kind::Signed, &value.to_be_bytes());
+        self.field(field, ValueKind::Signed, &value.to_be_bytes());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.field(field, Kind::Unsigned, &value.to_be_bytes());
+        self.field(field, ValueKind::Unsigned, &value.to_be_bytes());
     }
 
     fn record_i128(&mut self, field: &Field, value: i128) {
-        self.field(field, Kind::Wide, &value.to_be_bytes());
+        self.field(field, ValueKind::Wide, &value.to_be_bytes());
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
-        self.field(field, Kind::Wide, &value.to_be_bytes());
+        self.field(field, ValueKind::Wide, &value.to_be_bytes());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.field(field, Kind::Float, &value.to_be_bytes());
+        self.field(field, ValueKind::Float, &value.to_be_bytes());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.field(field, if value { Kind::True } else { Kind::False }, &[]);
+        self.field(field, if value { ValueKind::True } else { ValueKind::False }, &[]);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.long_field(field, Kind::Text, |rest| rest.push(value.as_bytes()));
+        self.long_field(field, ValueKind::Text, |rest| rest.push(value.as_bytes()));
     }
 
     fn record_bytes(&mut self, field: &Field, value: &[u8]) {
-        self.long_field(field, Kind::Bytes, |rest| rest.push(value));
+        self.long_field(field, ValueKind::Bytes, |rest| rest.push(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // A value that cannot be shown is shown as far as it could.
-        self.long_field(field, Kind::Text, |rest| _ = write!(rest, "{value:?}"));
+        // A value whose formatting fails is kept as far as it got.
+        self.long_field(field, ValueKind::Text, |rest| _ = write!(rest, "{value:?}"));
     }
 }

@@ -1,6 +1,6 @@
-//! Programs that trace by `tracing`: what a report says of them.
+//! Reports of programs that use `tracing`.
 //!
-//! Each program runs in a process of its own, with shared memory of its own, and so does `trcrpt`: this test is all of them.
+//! Each program, and `trcrpt`, is this test binary in another process, with its own shared memory.
 
 #![cfg(target_os = "linux")]
 
@@ -16,12 +16,12 @@ use tfbc_tracing::Recorder;
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::prelude::*;
 
-/// The folder of the process that was made for a test; `None` in the one that made it.
+/// Directory given to a child process; `None` in the test itself.
 fn part() -> Option<PathBuf> {
     std::env::var_os("TFBC_TEST_PART").map(PathBuf::from)
 }
 
-/// Runs a test of this file again, as the program.
+/// Runs a test of this file again, in the role of the program.
 fn run(test: &str, folder: &Path) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]).env("TFBC_TEST_PART", folder);
@@ -30,7 +30,7 @@ fn run(test: &str, folder: &Path) {
     assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
 }
 
-/// Traces what `program` does, and writes log and format file.
+/// Traces `program`, and writes log and format file.
 fn record(folder: &Path, recorder: &Recorder, program: impl FnOnce()) {
     hooks::prepare();
     let output = Output::File(folder.join("log"));
@@ -50,7 +50,7 @@ impl<S: tracing::Subscriber + Send + Sync + 'static> Run for S {
     }
 }
 
-/// `trcrpt`, as a process that this test is.
+/// Runs `trcrpt` in this process.
 #[test]
 fn trcrpt() {
     if let Some(folder) = part() {
@@ -61,7 +61,7 @@ fn trcrpt() {
     }
 }
 
-/// The lines of the report on what a test of this file records, with times left out. The format file has nothing to mend.
+/// Lines of the report for a recorded test, without times. The format file must have no diagnostics.
 fn report(test: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     run(test, folder.path());
@@ -75,7 +75,7 @@ fn report(test: &str) -> Vec<String> {
     report.lines().map(|line| without_time(line.trim())).filter(|line| !line.is_empty()).collect()
 }
 
-/// A line without the number in `[12 usec]`.
+/// Line without the number in `[12 usec]`.
 fn without_time(line: &str) -> String {
     let numbers = |c: char| c.is_ascii_digit();
     match line.rsplit_once('[') {
@@ -178,7 +178,7 @@ fn a_format_file_is_the_same_in_every_run() {
             recorder.formats().text()
         });
         assert_eq!(texts[0], texts[1]);
-        // Another recorder, which meets them the other way round.
+        // Another recorder, which sees the callsites in reverse order.
         let other = Recorder::default().with_id(0x123);
         tracing_subscriber::registry().with(other.layer()).set_default_for(|| program(1));
         tracing::callsite::rebuild_interest_cache();
@@ -192,7 +192,7 @@ fn a_format_file_is_the_same_in_every_run() {
     assert!(!first && second, "messages stand in the trace: {text}");
 }
 
-/// Counts the events that it is told.
+/// Counts the events it receives.
 struct Counter(Arc<AtomicUsize>);
 
 impl<S: tracing::Subscriber> Layer<S> for Counter {

@@ -1,9 +1,9 @@
-//! Dates as C's `ctime` writes them.
+//! Dates in the format of C's `ctime`.
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// `Wed Jun 24 10:52:58 2009`, of seconds since 1970, in UTC.
+/// `Wed Jun 24 10:52:58 2009` for seconds since 1970, in UTC.
 pub(super) fn ctime(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
@@ -12,7 +12,8 @@ pub(super) fn ctime(seconds: u64) -> String {
     format!("{weekday} {month} {day:2} {h:02}:{m:02}:{s:02} {year}")
 }
 
-/// Year, month from 0 and day from 1 of a day since 1970. Years are counted from March on, so that a leap day ends one.
+/// Year, month from 0 and day from 1 for a day since 1970. Years are counted from March, so that a leap day is the last
+/// day of a year.
 fn civil(days: u64) -> (u64, usize, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -1,34 +1,34 @@
-//! The text at a log's start.
+//! Text header of a log.
 //!
-//! A run of `TRACE_KEY::value` without any separator. QNX's reader of 6.4 reads it in windows of 99 bytes, each of which begins
-//! at a key, and never comes to an end where an attribute does not fit one, or where the edge of one cuts the end
-//! marker. It also loses the key behind a value with several letters T. So values of our own are kept short and have one such letter,
-//! and a value is filled with blanks where a window could end in the marker.
+//! The header is a sequence of `TRACE_KEY::value` without separators. QNX's reader of 6.4 reads it in windows of 99
+//! bytes, each of which begins at a key. It never ends if an attribute does not fit into a window, or if the edge of a
+//! window cuts the end marker. It also loses the key after a value with several letters T. So our own values are short
+//! and contain one T at most, and a value is padded with blanks if a window could end in the marker.
 
 use super::super::setup::Setup;
 use super::date::ctime;
 use crate::logger::Logger;
 use std::io;
 
-/// Bytes of an attribute of our own: it fits a window, whatever follows.
+/// Maximum bytes of our own attributes, so that one fits into a window.
 const MAX_ATTRIBUTE: usize = 76;
-/// Bytes of a file's name: the end of a longer one is kept.
+/// Maximum bytes of a file name; a longer one keeps its end.
 const MAX_FILE_NAME: usize = 48;
-/// Bytes of the command line.
+/// Maximum bytes of the command line.
 const MAX_ARGUMENTS: usize = 32;
-/// A window that begins so far before the end marker, up to the second number, may cut it: 99 bytes less the marker's 18,
-/// with the few bytes by which a window begins behind its key.
+/// Distances from the end marker at which a window would cut it: 99 bytes minus the 18 of the marker, with some bytes
+/// added because a window begins after its key.
 const CUTTING: (usize, usize) = (80, 107);
 
 const END: &str = "HEADER_END";
 
-/// A key without its `TRACE_`, and its value.
-type Attribute = (String, String);
+/// Key without `TRACE_`, and value.
+type HeaderAttribute = (String, String);
 
-/// The attributes in the order of QNX's tracelogger.
+/// Attributes in the order of QNX's tracelogger.
 ///
 /// # Errors
-/// A key or value that the user added would be read as something else.
+/// A key or value added by the user would be read as something else.
 pub(super) fn text(setup: &Setup, logger: &Logger, name: &str, page_len: usize) -> io::Result<Vec<u8>> {
     let machine = &setup.machine;
     let endian = if logger.big_endian { "BIG_ENDIAN" } else { "LITTLE_ENDIAN" };
@@ -59,8 +59,8 @@ pub(super) fn text(setup: &Setup, logger: &Logger, name: &str, page_len: usize) 
     Ok(attributes.iter().map(|(key, value)| format!("TRACE_{key}::{value}")).collect::<String>().into_bytes())
 }
 
-/// An attribute that every reader takes as it is meant.
-fn own(key: &str, value: &str) -> Attribute {
+/// Attribute that every reader accepts; the value is shortened if necessary.
+fn own(key: &str, value: &str) -> HeaderAttribute {
     let mut n_t = 0;
     let plain = value.chars().map(|char| match char {
         'T' if n_t > 0 => 't',
@@ -75,8 +75,8 @@ fn own(key: &str, value: &str) -> Attribute {
     (key.to_owned(), plain.take(max).collect())
 }
 
-/// An attribute of `-A`, whose value stands as the user gave it.
-fn added(key: &str, value: &str) -> io::Result<Attribute> {
+/// Attribute of `-A`, with the user's value unchanged.
+fn added(key: &str, value: &str) -> io::Result<HeaderAttribute> {
     let key = key.to_ascii_uppercase();
     let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -96,22 +96,22 @@ fn command(arguments: &str) -> String {
     if arguments.starts_with("tracelogger") { arguments.to_owned() } else { format!("tracelogger {arguments}") }
 }
 
-/// The first characters of a text.
+/// First characters of a text.
 fn head(text: &str, n: usize) -> &str {
     text.char_indices().nth(n).map_or(text, |(at, _)| &text[..at]).trim_end()
 }
 
-/// The last characters of a text.
+/// Last characters of a text.
 fn tail(text: &str, n: usize) -> &str {
     text.char_indices().rev().nth(n - 1).map_or(text, |(at, _)| &text[at..])
 }
 
-fn len((key, value): &Attribute) -> usize {
+fn len((key, value): &HeaderAttribute) -> usize {
     "TRACE_::".len() + key.len() + value.len()
 }
 
-/// Fills a value with blanks, so that no attribute begins where a window that begins with it would end in the marker.
-fn keep_marker_whole(attributes: &mut [Attribute]) {
+/// Pads a value with blanks, so that no window that begins at an attribute ends in the marker.
+fn keep_marker_whole(attributes: &mut [HeaderAttribute]) {
     let mut distance = 0;
     for attribute in attributes.iter_mut().rev() {
         distance += len(attribute);
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     /// Distances of keys from the end marker.
-    fn distances(attributes: &[Attribute]) -> Vec<usize> {
+    fn distances(attributes: &[HeaderAttribute]) -> Vec<usize> {
         let mut distance = 0;
         let each = attributes.iter().rev().map(|attribute| {
             distance += len(attribute);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn no_window_ends_in_the_marker() {
         for n in 0..120 {
-            let mut attributes: Vec<Attribute> = ["A", "BOOT", "MACHINE", "LEN", "ARGS"]
+            let mut attributes: Vec<HeaderAttribute> = ["A", "BOOT", "MACHINE", "LEN", "ARGS"]
                 .map(|key| own(key, &"x".repeat(n % 7 + key.len())))
                 .into_iter()
                 .chain([own("ARGS", &"x".repeat(n))])

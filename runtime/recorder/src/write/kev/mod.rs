@@ -1,12 +1,12 @@
-//! QNX .kev logs: a text header, a system page, and slots of 16 bytes in buffers.
+//! QNX .kev logs: a text header, a system page, and 16-byte slots in buffers.
 //!
 //! ```text
 //! header u32: event 0-9, class 10-14, CPU 24-29, kind 30-31   low half of the clock u32   payload 8 bytes
 //! ```
 //!
-//! Words are in the target's byte order, texts never are. A buffer begins with a BUFFER record, which tells its running number and its
-//! slots. A TIME record with the clock's high half stands ahead of a CPU's first event in a buffer, and ahead of all at
-//! which a high half has changed, so that readers that count one clock for all CPUs and those that count one for each
+//! Words are in the byte order of the target; texts are never swapped. A buffer begins with a BUFFER record with its
+//! sequence number and number of slots. A TIME record with the high half of the clock precedes a CPU's first event in a
+//! buffer, and every change of the high half. Readers with one clock for all CPUs and readers with one per CPU then
 //! agree.
 
 mod buffer;
@@ -15,21 +15,21 @@ mod header;
 mod syspage;
 mod threads;
 
-use super::held::Held;
+use super::pending::Pending;
 use super::setup::{Layout, Setup};
 use super::{Note, Summary};
 use crate::logger::{EventRange, Logger};
 use crate::record::{Event, Record};
-use buffer::{Buffer, MAX_PAYLOAD, Target};
+use buffer::{ByteOrder, MAX_PAYLOAD, SlotBuffer};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 pub use threads::ThreadFacts;
-use threads::{Thread, Threads};
+use threads::{KnownThread, Threads};
 
-/// CPUs that a slot's header can name.
+/// Number of CPUs that fit into a slot's header.
 const N_CPUS: usize = 64;
 
-/// Classes and events that the writer itself writes.
+/// Keys of the records that the writer adds.
 const CONTROL: u32 = 1 << 10;
 const TIME: u32 = CONTROL | 1;
 const PROCESS: u32 = 4 << 10;
@@ -39,79 +39,79 @@ const PROCESS_ENDED: u32 = PROCESS | 128;
 const PROCESS_CREATED: u32 = PROCESS | 192;
 const THREAD_NAMED: u32 = PROCESS | 320;
 
-/// Bytes of payload of a THRUNNING record, at most.
+/// Maximum payload of a THRUNNING record.
 const RUNNING_BYTES: usize = 16;
 
-/// Bytes of paths.
+/// Maximum bytes of a path.
 const MAX_NAME: usize = 1023;
 
-/// A .kev log that is being written.
+/// Writer of a .kev log.
 pub(super) struct KevLog<W> {
     out: W,
-    target: Target,
-    buffer: Buffer,
-    /// Running number of the next buffer.
+    target: ByteOrder,
+    buffer: SlotBuffer,
+    /// Sequence number of the next buffer.
     sequence: u32,
-    cpus: [Cpu; N_CPUS],
-    /// The high half that was told last, by whichever CPU.
+    cpus: [CpuState; N_CPUS],
+    /// High half of the clock in the last TIME record of any CPU.
     msb: u32,
-    /// The newest full buffers of a ring.
+    /// Newest full buffers, if the log is a ring.
     ring: Option<Ring>,
-    /// Bytes that the log may still have (`-S`).
+    /// Bytes that may still be written (`-S`).
     room: Option<u64>,
-    /// True after a buffer that was too long for the room.
+    /// True after a buffer did not fit into the remaining bytes.
     is_full: bool,
-    /// True with a line on standard error for every buffer (`-vv`).
+    /// True if a line is printed for every buffer (`-vv`).
     tells_buffers: bool,
-    /// Events that are left out (`-F`).
+    /// Events to leave out (`-F`).
     except: Vec<EventRange>,
-    /// True if states of threads have priority and policy (`-w`).
+    /// True if thread states contain priority and policy (`-w`).
     wide: bool,
     threads: Threads,
-    /// The thread that last inserted on each CPU, by process id and number.
+    /// Thread that last recorded on each CPU, as process id and thread number.
     running: [Option<(u32, u32)>; N_CPUS],
-    /// Facts of the thread that the log will be told of next.
+    /// Properties of the thread that will be described next.
     facts: Option<(u32, u32, ThreadFacts)>,
-    held: Held,
+    pending: Pending,
     summary: Summary,
 }
 
-/// The newest buffers of a log.
+/// Newest buffers of a log.
 #[derive(Debug)]
 struct Ring {
-    buffers: VecDeque<Buffer>,
-    /// Bytes of all of them.
+    buffers: VecDeque<SlotBuffer>,
+    /// Total bytes of the buffers.
     bytes: u64,
     max_buffers: usize,
 }
 
-/// What a CPU's records depend on.
+/// Clock state of a CPU.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cpu {
-    /// The last stamp, and the last time, which may be earlier.
+struct CpuState {
+    /// Last time stamp, and last time, which may be earlier.
     last: u64,
     ticks: u64,
-    /// The buffer in which its high half was told last, by sequence number from 1, and that half.
+    /// Sequence number, from 1, of the buffer with the CPU's last TIME record, and the high half in it.
     told: (u32, u32),
 }
 
 impl<W: Write> KevLog<W> {
-    /// Writes header and system page. `name` is what the header calls the log.
+    /// Writes header and system page. `name` is the name of the log in the header.
     pub fn create(out: W, setup: &Setup, name: &str) -> io::Result<Self> {
         let Layout::Kev(logger) = &setup.layout else {
             return Err(io::Error::other("the setup is that of an AIX trace"));
         };
         let Logger { ring, buffers, big_endian, except, wide, max_bytes, tell_buffers, .. } = logger;
-        let target = Target { big_endian: *big_endian };
+        let target = ByteOrder { big_endian: *big_endian };
         let page = syspage::image(setup, target);
         let head = [header::text(setup, logger, name, page.len())?, page].concat();
         let max_buffers = (*buffers).max(1) as usize;
         let mut log = KevLog {
             out,
             target,
-            buffer: Buffer::default(),
+            buffer: SlotBuffer::default(),
             sequence: 0,
-            cpus: [Cpu::default(); N_CPUS],
+            cpus: [CpuState::default(); N_CPUS],
             msb: 0,
             ring: ring.then(|| Ring { buffers: VecDeque::new(), bytes: 0, max_buffers }),
             room: max_bytes.map(|max| max.saturating_sub(head.len() as u64)),
@@ -122,13 +122,13 @@ impl<W: Write> KevLog<W> {
             threads: Threads::default(),
             running: [None; N_CPUS],
             facts: None,
-            held: Held::new(head),
+            pending: Pending::new(head),
             summary: Summary::default(),
         };
         for process in &setup.processes {
             log.process(setup.start_ticks, process.pid, process.tid, &process.path)?;
         }
-        log.held.write_to(&mut log.out)?;
+        log.pending.write_to(&mut log.out)?;
         log.out.flush()?;
         Ok(log)
     }
@@ -148,7 +148,7 @@ impl<W: Write> KevLog<W> {
             self.summary.over += 1;
             return Ok(());
         }
-        // No data is no event.
+        // A record without data is not written.
         if data.is_empty() {
             self.summary.events += 1;
             return Ok(());
@@ -169,11 +169,11 @@ impl<W: Write> KevLog<W> {
         Ok(())
     }
 
-    /// The payload of THRUNNING if the record's thread is not the one that last inserted on its CPU. Tells of the thread
-    /// first, if the log has not yet.
+    /// Payload of a THRUNNING record if another thread recorded last on this CPU. First describes the thread if it is
+    /// new.
     fn running(&mut self, record: &Record<'_>) -> io::Result<Option<Vec<u8>>> {
         let Record { ticks, pid, tid, cpu, .. } = *record;
-        let Thread { number, priority, policy } = self.thread(ticks, pid, tid)?;
+        let KnownThread { number, priority, policy } = self.thread(ticks, pid, tid)?;
         let running = &mut self.running[usize::from(cpu) % N_CPUS];
         if running.replace((pid, number)) == Some((pid, number)) || self.leaves_out(THREAD_RUNNING) {
             return Ok(None);
@@ -182,8 +182,8 @@ impl<W: Write> KevLog<W> {
         Ok(Some(words.into_iter().flat_map(|word| self.target.word(word)).collect()))
     }
 
-    /// A thread in the log, which tells of it if it is new.
-    fn thread(&mut self, ticks: u64, pid: u32, tid: u32) -> io::Result<Thread> {
+    /// Thread of the log; a new one is described first.
+    fn thread(&mut self, ticks: u64, pid: u32, tid: u32) -> io::Result<KnownThread> {
         let facts = self.facts.take_if(|(process, thread, _)| (*process, *thread) == (pid, tid));
         let facts = facts.map(|(.., facts)| facts).unwrap_or_default();
         let (thread, is_new) = self.threads.meet(pid, tid, &facts);
@@ -196,12 +196,12 @@ impl<W: Write> KevLog<W> {
         Ok(thread)
     }
 
-    /// Tells facts of a thread, before the log is told of it.
+    /// Stores the properties of a thread that will be described next.
     pub fn set_facts(&mut self, pid: u32, tid: u32, facts: ThreadFacts) {
         self.facts = Some((pid, tid, facts));
     }
 
-    /// Tells that a process has ended.
+    /// Records the end of a process.
     pub fn ended(&mut self, pid: u32, parent: u32, ticks: u64) -> io::Result<()> {
         if !self.threads.forget(pid) {
             return Ok(());
@@ -217,7 +217,7 @@ impl<W: Write> KevLog<W> {
         self.except.iter().any(|events| events.contains(class, event))
     }
 
-    /// Appends a record of the writer's own about a process or thread: two numbers and a name.
+    /// Appends a record about a process or thread: two numbers and a name.
     fn state(&mut self, ticks: u64, key: u32, ids: [u32; 2], name: &[u8]) -> io::Result<()> {
         let data = [&ids.map(|word| self.target.word(word)).concat(), name].concat();
         if self.is_full || self.leaves_out(key) || !self.has_room(data.len())? {
@@ -237,7 +237,7 @@ impl<W: Write> KevLog<W> {
         Ok(())
     }
 
-    /// A process by its program, and its thread, as QNX tells of those that it finds running.
+    /// Describes a process by its program, and its thread, in the way QNX describes those that are already running.
     fn process(&mut self, ticks: u64, pid: u32, tid: u32, path: &[u8]) -> io::Result<()> {
         let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len()).min(MAX_NAME);
         if self.threads.meet_program(pid, &path[..end]) {
@@ -248,7 +248,7 @@ impl<W: Write> KevLog<W> {
         self.thread(ticks, pid, tid).map(drop)
     }
 
-    /// True if the buffer, or after it another one, has room for payload.
+    /// True if the payload fits into the current buffer, or into a new one.
     fn has_room(&mut self, n_bytes: usize) -> io::Result<bool> {
         if !self.buffer.has_room(n_bytes) {
             self.end_buffer()?;
@@ -256,7 +256,7 @@ impl<W: Write> KevLog<W> {
         Ok(!self.is_full)
     }
 
-    /// A stamp that is the CPU's alone; its high half has been told.
+    /// Unique time stamp for a CPU; a TIME record is added if the high half has changed.
     #[inline]
     fn stamp(&mut self, cpu: usize, ticks: u64) -> u64 {
         let stamp = self.next_stamp(cpu, ticks);
@@ -285,7 +285,7 @@ impl<W: Write> KevLog<W> {
         }
     }
 
-    /// The time, or one tick more than the CPU's last where that is later.
+    /// Current time, but at least one tick after the CPU's last.
     #[inline]
     fn next_stamp(&mut self, cpu: usize, ticks: u64) -> u64 {
         let cpu = &mut self.cpus[cpu];
@@ -295,10 +295,10 @@ impl<W: Write> KevLog<W> {
         stamp
     }
 
-    /// Hands the buffer on: to the file, or to the ring.
+    /// Completes the buffer and passes it to the file or the ring.
     fn end_buffer(&mut self) -> io::Result<()> {
-        // What could not be written before goes first, so that memory stays bounded.
-        self.held.write_to(&mut self.out)?;
+        // Pending bytes are written first, so that memory stays bounded.
+        self.pending.write_to(&mut self.out)?;
         let mut full = std::mem::take(&mut self.buffer);
         full.end(self.target);
         let n_bytes = full.bytes().len() as u64;
@@ -316,8 +316,8 @@ impl<W: Write> KevLog<W> {
                 return Ok(());
             }
             self.room = self.room.map(|room| room - n_bytes);
-            self.held.bytes.extend_from_slice(full.bytes());
-            return self.held.write_to(&mut self.out);
+            self.pending.bytes.extend_from_slice(full.bytes());
+            return self.pending.write_to(&mut self.out);
         };
         ring.bytes += n_bytes;
         ring.buffers.push_back(full);
@@ -335,26 +335,26 @@ impl<W: Write> KevLog<W> {
         self.is_full
     }
 
-    /// Writes what is on its way, and the buffer as far as it is full; one of a ring stays.
+    /// Writes pending bytes and the current buffer as far as it is filled. Buffers of a ring stay in memory.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.ring.is_none() && !self.buffer.is_empty() {
             self.end_buffer()?;
         }
-        self.held.write_to(&mut self.out)?;
+        self.pending.write_to(&mut self.out)?;
         self.out.flush()
     }
 
-    /// Writes all that is left.
+    /// Writes everything that is left.
     pub fn finish(&mut self) -> io::Result<()> {
         if !self.buffer.is_empty() {
             self.end_buffer()?;
         }
         if let Some(ring) = &mut self.ring {
             for buffer in ring.buffers.drain(..) {
-                self.held.bytes.extend_from_slice(buffer.bytes());
+                self.pending.bytes.extend_from_slice(buffer.bytes());
             }
         }
-        self.held.write_to(&mut self.out)?;
+        self.pending.write_to(&mut self.out)?;
         self.out.flush()
     }
 

@@ -1,7 +1,7 @@
-//! The system page: what readers look at of it, which is processors and clock.
+//! System page: the parts that readers use, which are processors and clock.
 
 use super::super::setup::Setup;
-use super::buffer::Target;
+use super::buffer::ByteOrder;
 
 const HEAD: usize = 64;
 const CPU: usize = 32;
@@ -9,15 +9,15 @@ const QTIME: usize = 64;
 const STRINGS: usize = 16;
 /// The clock does not stop, is the same on all CPUs (8), and its rate was checked to be stable (2).
 const QTIME_FLAGS: u32 = 8 | 2;
-/// Processors that are described one by one.
+/// Maximum number of processors with an entry.
 const MAX_CPUS: u32 = super::N_CPUS as u32;
 
-/// The page in the target's byte order.
+/// System page in the byte order of the target.
 ///
 /// ```text
 /// u16 size, total_size, type, num_cpu   pairs (u16 offset, u16 size) from byte 8 on   processors   qtime   strings
 /// ```
-pub(super) fn image(setup: &Setup, target: Target) -> Vec<u8> {
+pub(super) fn image(setup: &Setup, target: ByteOrder) -> Vec<u8> {
     let n_cpus = setup.machine.n_cpus.clamp(1, MAX_CPUS) as usize;
     let cpus = HEAD;
     let qtime = cpus + CPU * n_cpus;
@@ -48,7 +48,7 @@ pub(super) fn image(setup: &Setup, target: Target) -> Vec<u8> {
     page
 }
 
-/// The processor family: 0 X86, 1 PPC, 2 MIPS, 4 ARM, 5 SH. The page is laid out as a 32-bit target's, whatever the machine.
+/// Processor family: 0 X86, 1 PPC, 2 MIPS, 4 ARM, 5 SH. The page always has the layout of a 32-bit target.
 fn machine_type(machine: &str) -> usize {
     match machine {
         name if name.starts_with("powerpc") => 1,

@@ -1,22 +1,22 @@
-//! Processes and threads that a log has told of, as QNX numbers them.
+//! Processes and threads described in a log, with QNX's thread numbers.
 
 use std::collections::HashMap;
 
-/// Processes that are known at once, at most. Those that were forgotten are told of once more.
+/// Maximum number of known processes. Forgotten ones are described again.
 const MAX_PROCESSES: usize = 1 << 16;
-/// Threads of a process that are known at once, at most.
+/// Maximum number of known threads per process.
 const MAX_THREADS: usize = 1 << 16;
 
-/// Facts that the system reports of a thread.
+/// Properties of a thread as the system reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadFacts {
-    /// The parent of its process; 0 if it is not known.
+    /// Parent of its process; 0 if unknown.
     pub parent: u32,
-    /// Its own name; empty if it has none.
+    /// Name of the thread; empty if it has none.
     pub name: Vec<u8>,
-    /// Its priority.
+    /// Priority.
     pub priority: u32,
-    /// Its scheduling policy.
+    /// Scheduling policy.
     pub policy: u32,
 }
 
@@ -26,43 +26,43 @@ impl Default for ThreadFacts {
     }
 }
 
-/// A thread in the log: its number in its process, its priority and policy.
+/// Thread in the log: its number in the process, priority and policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Thread {
+pub(super) struct KnownThread {
     pub number: u32,
     pub priority: u32,
     pub policy: u32,
 }
 
 #[derive(Debug, Default)]
-struct Process {
-    /// Path of the program; `None` if the log has not told it.
+struct KnownProcess {
+    /// Path of the program; `None` if it is not in the log yet.
     path: Option<Vec<u8>>,
-    threads: HashMap<u32, Thread>,
-    /// The highest number of a thread.
+    threads: HashMap<u32, KnownThread>,
+    /// Highest thread number in use.
     last: u32,
 }
 
-/// The processes and threads that were met.
+/// Known processes and threads.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    processes: HashMap<u32, Process>,
+    processes: HashMap<u32, KnownProcess>,
 }
 
 impl Threads {
-    /// Meets the program of a process: true if the log has to tell of it.
+    /// Notes the program of a process; true if the log must describe it.
     pub fn meet_program(&mut self, pid: u32, path: &[u8]) -> bool {
         let process = self.process(pid);
         if process.path.as_deref() == Some(path) {
             return false;
         }
-        // A program in place of another one has threads of its own.
-        *process = Process { path: Some(path.to_vec()), ..Process::default() };
+        // After exec, a process starts with new threads.
+        *process = KnownProcess { path: Some(path.to_vec()), ..KnownProcess::default() };
         true
     }
 
-    /// Meets a thread: the thread, and true if the log has to tell of it. `facts` are of a new one.
-    pub fn meet(&mut self, pid: u32, tid: u32, facts: &ThreadFacts) -> (Thread, bool) {
+    /// Looks up or adds a thread. Returns true if the log must describe it; `facts` are used only then.
+    pub fn meet(&mut self, pid: u32, tid: u32, facts: &ThreadFacts) -> (KnownThread, bool) {
         let process = self.process(pid);
         if let Some(thread) = process.threads.get(&tid) {
             return (*thread, false);
@@ -70,20 +70,20 @@ impl Threads {
         if process.threads.len() == MAX_THREADS {
             process.threads.clear();
         }
-        // Number 1 is the main thread's.
+        // Number 1 belongs to the main thread.
         let number = if tid == pid { 1 } else { process.last.max(1) + 1 };
         process.last = process.last.max(number);
-        let thread = Thread { number, priority: facts.priority, policy: facts.policy };
+        let thread = KnownThread { number, priority: facts.priority, policy: facts.policy };
         process.threads.insert(tid, thread);
         (thread, true)
     }
 
-    /// Forgets a process: true if the log has told of it.
+    /// Forgets a process; true if the log had described it.
     pub fn forget(&mut self, pid: u32) -> bool {
         self.processes.remove(&pid).is_some()
     }
 
-    fn process(&mut self, pid: u32) -> &mut Process {
+    fn process(&mut self, pid: u32) -> &mut KnownProcess {
         if self.processes.len() == MAX_PROCESSES && !self.processes.contains_key(&pid) {
             self.processes.clear();
         }

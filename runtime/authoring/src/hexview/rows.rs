@@ -1,32 +1,33 @@
-//! The parts of a view as a list shows them: texts joined with the field that follows them, the turns of a loop in one.
+//! Rows of the hex view: parts of an event, with texts joined to the field after them and the iterations of a loop in
+//! one row.
 
 use super::{Part, View};
 use std::ops::Range;
 use tfbc_grammar::{SourceId, Sources, Span};
 
-/// The longest piece of a template that is shown, in characters.
+/// Maximum characters shown of a template.
 const MAX_EXCERPT: usize = 44;
 
-/// One or several parts that are shown as one.
+/// One or more parts that are listed together.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
-    /// Where the first of them stands, up to the last one's end.
+pub(super) struct PartRow {
+    /// Source position, from the start of the first part to the end of the last.
     pub place: Option<(SourceId, Span)>,
-    /// The bits that were read, in order.
+    /// Bit ranges that were read, in order.
     pub reads: Vec<Range<u64>>,
     pub text: Vec<Range<usize>>,
-    /// The parts whose values were used.
+    /// Parts whose values were used.
     pub from: Vec<usize>,
     pub bits: Option<(u32, u32)>,
-    /// The parts that are shown here.
+    /// Parts that this row shows.
     pub parts: Vec<usize>,
-    /// How often the part ran.
+    /// Number of executions.
     pub n: usize,
-    /// Whether it is the hook word's own row.
+    /// True for the row of the hook word.
     pub is_header: bool,
 }
 
-impl Row {
+impl PartRow {
     fn new(at: usize, part: &Part) -> Self {
         let Part { place, text, from, bits, .. } = part.clone();
         let is_header = place.is_none() && !part.reads.is_empty();
@@ -35,7 +36,7 @@ impl Row {
         row
     }
 
-    /// Adds what was read; neighbours are one run.
+    /// Adds bit ranges; adjacent ones are merged.
     fn read(&mut self, reads: &[Range<u64>]) {
         for read in reads {
             match self.reads.last_mut().filter(|last| last.end == read.start) {
@@ -45,7 +46,7 @@ impl Row {
         }
     }
 
-    /// Whether anything of the event went in.
+    /// True if the row reads any bit of the event.
     pub fn reads_any(&self) -> bool {
         !self.reads.is_empty()
     }
@@ -54,8 +55,8 @@ impl Row {
         self.place.is_some() && self.reads.is_empty() && self.from.is_empty() && !self.text.is_empty()
     }
 
-    /// Adds what a later part did.
-    fn join(&mut self, later: Row) {
+    /// Adds a later part to the row.
+    fn join(&mut self, later: PartRow) {
         self.read(&later.reads);
         for run in later.text {
             match self.text.last_mut().filter(|last| last.end == run.start) {
@@ -72,10 +73,10 @@ impl Row {
     }
 }
 
-/// The rows of a view.
-pub(super) fn rows(view: &View, sources: &Sources) -> Vec<Row> {
-    let parts = view.parts.iter().enumerate().map(|(at, part)| Row::new(at, part));
-    let mut rows: Vec<Row> = Vec::new();
+/// Rows of an event.
+pub(super) fn rows(view: &View, sources: &Sources) -> Vec<PartRow> {
+    let parts = view.parts.iter().enumerate().map(|(at, part)| PartRow::new(at, part));
+    let mut rows: Vec<PartRow> = Vec::new();
     for mut row in parts.filter(|row| row.reads_any() || !row.text.is_empty() || !row.from.is_empty()) {
         let Some(last) = rows.last_mut() else {
             rows.push(row);
@@ -101,18 +102,18 @@ pub(super) fn rows(view: &View, sources: &Sources) -> Vec<Row> {
     rows
 }
 
-/// Whether a field stands right behind a text, on its line.
-fn stands_behind(sources: &Sources, text: &Row, field: &Row) -> bool {
+/// True if a field directly follows a text on the same line.
+fn stands_behind(sources: &Sources, text: &PartRow, field: &PartRow) -> bool {
     let (Some((source, text)), Some((other, field))) = (text.place, field.place) else { return false };
     let Some(source) = sources.get(source).filter(|_| source == other && text.end <= field.start) else { return false };
     let between = source.slice(Span::new(text.end, field.start));
-    // `\\n` and `\\t` belong to no field.
+    // Escapes such as `\\n` and `\\t` do not belong to a field.
     let is_escape = source.slice(text).starts_with(b"\\");
     let is_near = (field.end - text.start) as usize <= MAX_EXCERPT;
     is_near && !is_escape && between.iter().all(|byte| matches!(byte, b' ' | b'\t'))
 }
 
-/// What stands at a place: continuations and runs of blanks as one blank, cut where it is long.
+/// Source text at a position. Continuations and runs of blanks become one blank, and long text is cut.
 pub(super) fn excerpt(sources: &Sources, place: (SourceId, Span)) -> String {
     let Some(source) = sources.get(place.0) else { return String::new() };
     let text = String::from_utf8_lossy(source.slice(place.1)).replace("\\\n", " ").replace("\\\r\n", " ");

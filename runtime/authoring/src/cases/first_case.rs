@@ -1,4 +1,4 @@
-//! A first case file, made from a trace: the first event of each kind, so that it shows what a format file says of all.
+//! Writes a first case file from a trace. It contains the first event of each kind, so that every template runs.
 
 use super::event::Slice;
 use super::file::SUFFIX;
@@ -8,35 +8,35 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tfbc::catalog::Catalog;
 
-/// What a first case file is made of.
+/// Input of a first case file.
 #[derive(Debug, Clone, Default)]
-pub struct Beginning {
-    /// The trace.
+pub struct FirstCase {
+    /// Path of the trace.
     pub trace: PathBuf,
-    /// The format files, as they are named.
+    /// Paths of the format files, as the user gave them.
     pub formats: Vec<PathBuf>,
     /// Dialect settings: names and values.
     pub dialect: Vec<(String, String)>,
-    /// Only these events.
+    /// Ids to include; `None` for all.
     pub only: Option<String>,
-    /// How many events; `None` for the first of each kind.
+    /// Number of events; `None` for the first of each kind.
     pub first: Option<u64>,
 }
 
-/// Events that a first case file has at most.
+/// Maximum number of events in a first case file.
 const MAX_EVENTS: usize = 1000;
 
-impl Beginning {
-    /// Where the case file goes that is named for its trace, in a directory.
+impl FirstCase {
+    /// Path of the new case file: the name of the trace, in `directory`.
     pub fn path(&self, directory: &Path) -> PathBuf {
         let stem = self.trace.file_stem().map_or_else(|| "first".into(), |stem| stem.to_string_lossy().into_owned());
         directory.join(format!("{stem}{SUFFIX}"))
     }
 
-    /// The text of a case file in `directory`; `None` where no event of the trace is chosen.
+    /// Text of a case file in `directory`; `None` if the filter selects no event.
     ///
     /// # Errors
-    /// The trace cannot be read, or the choice of events is in error.
+    /// The trace cannot be read, or the filter is invalid.
     pub fn text(
         &self,
         directory: &Path,
@@ -73,7 +73,7 @@ fn write_event(event: &Picked, text: &mut String) {
     let _ = writeln!(text, "hex = {}", quoted(&hex(&event.bytes, event.group)));
 }
 
-/// Bytes in hex, a blank between groups.
+/// Bytes in hex, with a blank between groups.
 fn hex(bytes: &[u8], group: usize) -> String {
     let words: Vec<String> = bytes
         .chunks(group.max(1))
@@ -82,13 +82,13 @@ fn hex(bytes: &[u8], group: usize) -> String {
     words.join(" ")
 }
 
-/// A text as TOML has it.
+/// Text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
-    // JSON's escapes are TOML's, but for the slash, which JSON's writer leaves alone.
+    // JSON's escapes are valid in TOML, except `\/`, which this JSON writer never emits.
     serde_json::Value::from(text).to_string()
 }
 
-/// A path as seen from a directory: as it is where that is not known.
+/// Path relative to a directory, or unchanged if there is no relative form.
 fn relative(path: &Path, directory: &Path) -> String {
     let (Ok(full), Ok(base)) = (path.canonicalize(), canonical(directory)) else {
         return path.to_string_lossy().into_owned();

@@ -1,9 +1,9 @@
-//! What the words of the two languages mean, in a sentence each.
+//! One-sentence descriptions of the words of both languages.
 
 use tfbc_grammar::trcfmt::ast::{Code, Move, Size};
 use tfbc_grammar::trcfmt::{CodeWord, code_word};
 
-/// The predefined macros: name, type, meaning.
+/// Predefined macros: name, type, meaning.
 pub const MACROS: &[(&str, &str, &str)] = &[
     ("HOOKENV", "number", "32 or 64: the environment of the process or kernel that traced the event"),
     ("TRACEENV", "number", "32 or 64: the environment of the trace"),
@@ -56,7 +56,7 @@ pub fn predefined(name: &str) -> Option<(&'static str, &'static str)> {
     MACROS.iter().find(|(known, ..)| *known == name).map(|(_, kind, text)| (*kind, *text))
 }
 
-/// Codes to choose from: an example, and what it does.
+/// Format codes for completion: an example, and its effect.
 pub const CODES: &[(&str, &str)] = &[
     ("A16", "text of up to 16 bytes"),
     ("A8.16", "text of up to 8 bytes, padded to 16 columns"),
@@ -93,7 +93,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("W1", "go to the first data word"),
 ];
 
-/// What a keyword or escape does.
+/// Description of a keyword or escape.
 pub fn keyword(word: &str) -> Option<&'static str> {
     Some(match word {
         "LOOP" => "`LOOP count { … }`: what stands between the braces, `count` times. The count is a code or a macro.",
@@ -110,7 +110,7 @@ pub fn keyword(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What a level says.
+/// Description of a level.
 pub fn level(word: &str) -> Option<&'static str> {
     Some(match word {
         "L=APPL" => "Application level: text begins in the first column.",
@@ -122,7 +122,7 @@ pub fn level(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What a format code does, in Markdown: with its size, what it prints of an example, and how far it moves.
+/// Description of a format code in Markdown: its size, an example of its output, and how far it moves the data pointer.
 pub fn code(word: &str) -> Option<String> {
     Some(match code_word(word.as_bytes())? {
         CodeWord::Prints(code) => prints(code),
@@ -198,7 +198,8 @@ fn moves(code: Move) -> String {
     }
 }
 
-/// A number in the three bases, in Markdown; `None` where a word is none. Without prefix it may be decimal or hexadecimal.
+/// A number in three bases, in Markdown; `None` if the word is not a number. Without a prefix it may be decimal or
+/// hexadecimal.
 pub fn number(word: &str) -> Option<String> {
     let line = |value: u64| format!("{value} = `0x{value:X}` = `o{value:o}` = binary `{value:b}`");
     if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
@@ -222,7 +223,7 @@ pub fn number(word: &str) -> Option<String> {
     }
 }
 
-/// Elements of event definitions: name, where it stands, meaning, attributes.
+/// Elements of event definitions: name, allowed parents, meaning, attributes.
 pub const ELEMENTS: &[(&str, &[&str], &str, &[&str])] = &[
     ("eventdefinitions", &[], "The root: holds datakeys and eventclasses.", &[]),
     (
@@ -253,7 +254,7 @@ pub const ELEMENTS: &[(&str, &[&str], &str, &[&str])] = &[
     ),
 ];
 
-/// The attributes that an element takes; an event of an eventclass has others than one of a datakey.
+/// Attributes of an element. An event in an eventclass has other attributes than one in a datakey.
 pub fn attributes(element: &str, parent: &str) -> &'static [&'static str] {
     if (element, parent) == ("event", "eventclass") {
         return &["id", "sformat"];
@@ -261,7 +262,7 @@ pub fn attributes(element: &str, parent: &str) -> &'static [&'static str] {
     ELEMENTS.iter().find(|(name, ..)| *name == element).map_or(&[], |(.., attributes)| attributes)
 }
 
-/// What an attribute says.
+/// Description of an attribute.
 pub fn attribute(element: &str, name: &str) -> Option<&'static str> {
     Some(match (element, name) {
         (_, "format" | "sformat") => {
@@ -299,7 +300,7 @@ mod tests {
             assert!(code(word).is_some_and(|text| text.len() > 20), "{word}");
         }
         for (name, ..) in MACROS {
-            // The compiler refuses to assign to a predefined macro, but to two.
+            // The compiler rejects assignments to all predefined macros except two.
             let text = format!("010 1.0 {{{{ ${name} = 1 }}}}\n");
             let mut sources = tfbc_grammar::Sources::new();
             sources.add(tfbc_grammar::Source::new("t", text));

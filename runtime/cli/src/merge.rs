@@ -1,8 +1,8 @@
-//! Several logs as one: merged into one report, or written as one raw stream.
+//! Merges several logs into one report or one raw stream.
 
-use super::console::{Console, Ending, Failure, Message, Status};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
-use super::trace::{self, Announcer, TraceArgs, Wanted, announce};
+use super::trace::{self, Reporter, SystemOptions, TraceArgs, report_counts};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tfbc::catalog::Catalog;
@@ -11,17 +11,17 @@ use tfbc::reader::aix::Logs;
 use tfbc::reader::{AnyTrace, System};
 use tfbc::report::{ReportError, ReportOptions, Summary, report};
 
-/// What is made of the logs.
+/// Output made from the logs.
 pub enum Product<'p> {
-    /// The report of all events.
+    /// Report of all events.
     Report(&'p Catalog<'p>),
-    /// The events as a stream that can be read again.
+    /// Raw stream of events that can be read again.
     Raw,
 }
 
-/// Opens logs as one, in the order of time.
+/// Opens logs as one trace, merged by time.
 pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Result<Logs, Failure> {
-    let unreadable = |text| Failure::Say(Message::Unreadable, text);
+    let unreadable = |text| Failure::Error(Message::Unreadable, text);
     if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
         return Err(unreadable(String::from("standard input (-) is named more than once")));
     }
@@ -30,7 +30,7 @@ pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Res
         match trace::open(path, args)? {
             AnyTrace::Aix(log) => logs.push(*log),
             AnyTrace::Kev(log) => {
-                let text = format!("{} is a log of QNX: only traces of AIX can be merged or written raw", log.name());
+                let text = format!("{} is a QNX log: only AIX traces can be merged or written raw", log.name());
                 return Err(unreadable(text));
             }
         }
@@ -42,15 +42,15 @@ pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Res
     }
 }
 
-/// Writes what is made of the logs, to `-o` or standard output.
+/// Writes the output to `-o` or standard output.
 pub fn run(
     console: &Console,
     mut logs: Logs,
     options: &ReportOptions,
     product: &Product<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &SystemOptions<'_>,
     output: Option<&Path>,
-) -> Ending {
+) -> CommandResult {
     let verbose = wanted.verbose;
     trace::name_files(console, &logs, verbose);
     if let Product::Report(_) = product {
@@ -60,22 +60,22 @@ pub fn run(
     let to_stdout = output.is_none_or(|path| path == Path::new("-"));
     if matches!(product, Product::Raw) && to_stdout && std::io::stdout().is_terminal() {
         let text = "a raw stream is not for a terminal: write it to a file with -o, or into a pipe";
-        return Err(Failure::Say(Message::Usage, String::from(text)));
+        return Err(Failure::Error(Message::Usage, String::from(text)));
     }
     if let (Product::Raw, Some(why)) = (product, logs.no_stream()) {
         return Err(trace::failure(logs.name(), &what, ReportError::NoStream(why)));
     }
     let mut out = console.open(output).map_err(|error| Failure::write(&error, &what))?;
-    let mut announcer = Announcer::of(console, &logs);
+    let mut reporter = Reporter::of(console, &logs);
     let ran = match product {
-        Product::Report(catalog) => report(&mut logs, catalog, options, &mut out, &mut announcer),
-        Product::Raw => write_raw(&mut logs, options, &mut out, &mut announcer),
+        Product::Report(catalog) => report(&mut logs, catalog, options, &mut out, &mut reporter),
+        Product::Raw => write_raw(&mut logs, options, &mut out, &mut reporter),
     };
-    announcer.end();
+    reporter.end();
     let summary = ran.map_err(|error| trace::failure(logs.name(), &what, error))?;
-    announce(console, logs.name(), &summary, options);
+    report_counts(console, logs.name(), &summary, options);
     trace::describe(console, &logs, &summary, verbose);
-    trace::announce_no_match(console, &wanted.filters, summary.n_events, summary.n_reported);
+    trace::report_no_match(console, &wanted.filters, summary.n_events, summary.n_reported);
     out.into_inner().commit().map_err(|error| Failure::write(&error, &what))?;
     Ok(status(&summary))
 }

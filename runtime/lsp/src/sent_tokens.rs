@@ -1,10 +1,10 @@
-//! The coloured words that a client has, so that a change costs what it changes.
+//! Semantic tokens that the client has, so that an edit sends only the tokens that changed.
 
-use super::shapes::Json;
+use super::json::Json;
 use lsp_types::SemanticToken;
 use std::collections::BTreeMap;
 
-/// The last words of each file, by its key, with the number that they were sent by.
+/// Last tokens of each file, by key, with their result id.
 #[derive(Debug, Default)]
 pub struct Sent {
     files: BTreeMap<String, (u64, Vec<SemanticToken>)>,
@@ -12,7 +12,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What tells the client of these words: all of them, or what is not as it was in the result that it names.
+    /// JSON of the new tokens: all of them, or the difference to the result that the client names.
     pub fn send(&mut self, key: String, since: Option<&str>, words: Vec<SemanticToken>) -> String {
         self.n_sent += 1;
         let number = self.n_sent;
@@ -32,7 +32,7 @@ impl Sent {
     }
 }
 
-/// Writes what makes `new` of `old`; nothing where they are the same. Places and counts are of numbers.
+/// Writes the edit from `old` to `new`; nothing if they are equal. Positions and lengths count numbers, five per token.
 fn edit(json: &mut Json, old: &[SemanticToken], new: &[SemanticToken]) {
     let n_first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[n_first..], &new[n_first..]);

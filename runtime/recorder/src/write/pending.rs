@@ -1,18 +1,18 @@
-//! Bytes on their way into a file or a pipe.
+//! Output buffer that survives failed writes.
 
 use std::io::{self, Write};
 
-/// What waits to be written. Where writing fails, the rest stays, and goes first the next time.
+/// Bytes to be written. After a failed write the rest stays and is written first the next time.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct Pending {
     pub bytes: Vec<u8>,
-    /// How many of `bytes` are out.
+    /// Number of bytes already written.
     written: usize,
 }
 
-impl Held {
+impl Pending {
     pub fn new(bytes: Vec<u8>) -> Self {
-        Held { bytes, written: 0 }
+        Pending { bytes, written: 0 }
     }
 
     pub fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Findings of the compiler as diagnostics and changes of the protocol.
+//! Converts compiler diagnostics to diagnostics and code actions of the protocol.
 
 use super::check::Checked;
 use super::project::Project;
@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tfbc_grammar::{Diagnostic, Edit, Severity, Span};
 
-/// What was found in one version of a file.
+/// Diagnostics of one version of a file.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FileDiagnostics {
     pub version: Option<i32>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Sorts findings by the files that they are about, in the order of these.
-pub fn by_file(checked: &mut Checked) -> BTreeMap<String, Found> {
-    let mut found: BTreeMap<String, Found> = BTreeMap::new();
+/// Groups diagnostics by file, in the order of the files.
+pub fn by_file(checked: &mut Checked) -> BTreeMap<String, FileDiagnostics> {
+    let mut found: BTreeMap<String, FileDiagnostics> = BTreeMap::new();
     for (key, version, _) in &checked.files {
-        found.insert(key.clone(), Found { version: *version, diagnostics: Vec::new() });
+        found.insert(key.clone(), FileDiagnostics { version: *version, diagnostics: Vec::new() });
     }
     for diagnostic in std::mem::take(&mut checked.diagnostics) {
         let file = checked.files.get(usize::from(diagnostic.primary.source.0));
@@ -29,7 +29,7 @@ pub fn by_file(checked: &mut Checked) -> BTreeMap<String, Found> {
     found
 }
 
-/// One finding as the protocol has it. `keys` are the files that sources count.
+/// Converts one diagnostic. `keys` are the files, indexed by source id.
 pub fn shown(project: &Project, keys: &[String], key: &str, found: &Diagnostic, encoding: Encoding) -> Value {
     let Some(document) = project.get(key) else { return Value::Null };
     let mut message = found.message.clone();
@@ -57,13 +57,13 @@ pub fn shown(project: &Project, keys: &[String], key: &str, found: &Diagnostic, 
     })
 }
 
-/// The long text of a finding's code, in Markdown.
+/// Explanation of a diagnostic's code, in Markdown.
 pub fn explained(found: &Diagnostic) -> String {
     let text: Vec<&str> = found.code.explain.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     format!("**{}: {}**\n\n{}", found.code.code, found.code.title, text.join("\n"))
 }
 
-/// Changes of one file.
+/// Text edits of one file.
 pub fn changes<'e>(
     project: &Project,
     key: &str,
@@ -79,12 +79,13 @@ pub fn changes<'e>(
     Some(json!({ "changes": changes }))
 }
 
-/// Quick fixes of the findings that touch a place, and, if there are several safe ones in the file, all of these at once.
+/// Quick fixes for the diagnostics in a range. If the file has several safe fixes, there is also one action that
+/// applies them all.
 pub fn actions(
     project: &Project,
     keys: &[String],
     key: &str,
-    found: &Found,
+    found: &FileDiagnostics,
     within: Span,
     encoding: Encoding,
 ) -> Vec<Value> {
@@ -111,14 +112,14 @@ pub fn actions(
     actions
 }
 
-/// The edits of all safe fixes, in order; of fixes that overlap, the first.
+/// Edits of all safe fixes, in order. If fixes overlap, the first one is used.
 fn all_safe(diagnostics: &[Diagnostic]) -> Vec<&Edit> {
     let fixes = diagnostics.iter().filter_map(|found| found.fix.as_ref()).filter(|fix| fix.safe);
     let mut fixes: Vec<&[Edit]> = fixes.map(|fix| &fix.edits[..]).filter(|edits| !edits.is_empty()).collect();
     fixes.sort_by_key(|edits| edits[0].span);
     let mut all: Vec<&Edit> = Vec::new();
     for edits in fixes {
-        // Two texts put in at one place have no order.
+        // Two insertions at one position have no defined order.
         let end = all.last().map(|last| last.span);
         let is_free = |end: Span| {
             edits[0].span.start > end.end

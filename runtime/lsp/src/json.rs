@@ -1,11 +1,11 @@
-//! Results that may be as large as a file. They are written as text at once: trees of values would take most of the time.
+//! Writers for large results. They write JSON text directly, because building JSON trees would take most of the time.
 
-use super::outline::Entry;
+use super::outline::OutlineEntry;
 use lsp_types::{Position, Range, SemanticToken};
 use std::fmt::Write;
 use tfbc_grammar::Span;
 
-/// A text in JSON that grows.
+/// Growing JSON text.
 #[derive(Debug, Default)]
 pub struct Json {
     out: String,
@@ -28,7 +28,7 @@ impl Json {
         if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
             self.out.extend(["\"", text, "\""]);
         } else {
-            // Texts are always written.
+            // Strings always serialize.
             self.out.push_str(&serde_json::to_string(text).unwrap_or_default());
         }
     }
@@ -49,7 +49,7 @@ impl Json {
         self.out.push('}');
     }
 
-    /// An array, with what `item` writes for each of the items.
+    /// Array; `item` writes each element.
     pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
         self.out.push('[');
         for (index, one) in items.into_iter().enumerate() {
@@ -61,7 +61,7 @@ impl Json {
         self.out.push(']');
     }
 
-    /// A `Location` in the file of a URI.
+    /// `Location` in the file with this URI.
     pub fn location(&mut self, uri: &str, range: Range) {
         self.out.push_str("{\"uri\":");
         self.text(uri);
@@ -91,7 +91,7 @@ impl Json {
     }
 
     /// A `DocumentSymbol`.
-    pub fn symbol(&mut self, entry: &Entry, range: &impl Fn(Span) -> Range) {
+    pub fn symbol(&mut self, entry: &OutlineEntry, range: &impl Fn(Span) -> Range) {
         self.out.push_str("{\"name\":");
         self.text(&entry.name);
         self.out.push_str(",\"detail\":");
@@ -105,7 +105,7 @@ impl Json {
         self.out.push('}');
     }
 
-    /// Coloured words, five numbers each.
+    /// Semantic tokens, five numbers each.
     pub fn words(&mut self, words: &[SemanticToken]) {
         self.list(words, |json, word| {
             for number in [word.delta_line, word.delta_start, word.length, word.token_type] {
@@ -116,7 +116,7 @@ impl Json {
         });
     }
 
-    /// `"resultId"` and one more member of an object, whose value `value` writes.
+    /// Object with `"resultId"` and one more member, which `value` writes.
     pub fn result(&mut self, id: u64, name: &str, value: impl FnOnce(&mut Self)) {
         _ = write!(self.out, "{{\"resultId\":\"{id}\",\"{name}\":");
         value(self);
@@ -131,7 +131,7 @@ impl Json {
     }
 }
 
-/// An array, with what `item` writes for each of the items.
+/// JSON text of an array; `item` writes each element.
 pub fn list<T>(items: impl IntoIterator<Item = T>, item: impl FnMut(&mut Json, T)) -> String {
     let mut json = Json::default();
     json.list(items, item);
@@ -150,7 +150,7 @@ mod tests {
         for (name, number) in names.into_iter().zip([0, 9, 10, 4_000_000_000]) {
             let whole = Span::new(1, 2);
             let (kind, detail) = (SymbolKind::EVENT, String::from(name));
-            let entry = Entry { name: name.to_owned(), detail, kind, whole, span: whole, children: Vec::new() };
+            let entry = OutlineEntry { name: name.to_owned(), detail, kind, whole, span: whole, children: Vec::new() };
             let range = Range::new(Position::new(number, 0), Position::new(99, number));
             let text = list([&entry], |json, entry| json.symbol(entry, &|_| range));
             let expected = json!([{

@@ -1,4 +1,4 @@
-//! What commands are told about the system that was traced: context tables and names of addresses.
+//! Facts about the traced system from files: context tables and names of addresses.
 
 use super::console::{Failure, Message};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tfbc::context::{AddressNames, ContextTable, LoadError};
 use tfbc::reader::Input;
 
-/// The largest list of names that is read, in bytes.
+/// Maximum size of a list of names, in bytes.
 pub(super) const MAX_NAMES: u64 = 256 << 20;
 
-/// The built-in context table, with the entries of a file on top of it.
+/// Built-in context table, extended by the entries of a file.
 pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
     let table = ContextTable::default();
     let Some(path) = path else { return Ok(Arc::new(table)) };
@@ -18,20 +18,18 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
             let shown = error.to_string();
             let lines = shown.lines().map(|line| format!("{}:{line}", path.display()));
             let text = lines.collect::<Vec<_>>().join("\n");
-            Failure::Say(
-                Message::Formats,
-                format!("{text} (--context takes a table of what hooks tell: docs/context.md)"),
-            )
+            Failure::Error(Message::Formats, format!("{text} (--context needs a context table: see docs/context.md)"))
         }
-        error => Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display())),
+        error => Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display())),
     })?;
     Ok(Arc::new(table.overlay(own)))
 }
 
-/// The names of a list as `trcnm` writes it.
+/// Names from a list written by `trcnm`.
 pub fn names(path: Option<&Path>) -> Result<Arc<AddressNames>, Failure> {
     let Some(path) = path else { return Ok(Arc::default()) };
-    let refused = |error: String| Failure::Say(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
+    let refused =
+        |error: String| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
     let list = Input::open(path).and_then(|mut input| input.read_whole(MAX_NAMES));
     let list = list.map_err(|error| refused(error.to_string()))?;
     AddressNames::parse(&list).map(Arc::new).map_err(|error| refused(error.to_string()))

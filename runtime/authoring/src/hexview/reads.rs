@@ -1,9 +1,9 @@
-//! The bits of an event that an instruction is about to read.
+//! Computes the bits of an event that an instruction is about to read.
 
 use std::ops::Range;
 use tfbc_vm::{EnvText, EnvValue, Event, Kind, Op, Reads, Step, form};
 
-/// The bits that a step reads. They may go past the event's end.
+/// Bits that a step reads. They may extend past the end of the event.
 pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
     let Some(op) = Op::from_u8(step.instr.op) else { return Vec::new() };
     let operand = |kinds: &[Kind]| operand(step, op, kinds);
@@ -11,17 +11,17 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
     let width = || u64::from(operand(&[Kind::Width, Kind::WideWidth]));
     let at = || u64::from(operand(&[Kind::Off, Kind::BitOff, Kind::Window]));
     let b = u64::from(step.instr.b);
-    let here = Place::of(step);
+    let here = DataPointer::of(step);
     let one = |range: Range<u64>| vec![range];
     match op.info().reads {
         Reads::Nothing => Vec::new(),
         Reads::Bytes => one(bytes(at(), width())),
         Reads::Bits => one(at()..at() + u64::from(operand(&[Kind::Bits]))),
-        // A data word that the event does not hold whole is 0, whatever there is of it.
+        // A data word that is cut by the end of the event is 0, so none of its bytes are read.
         Reads::Word if at() + width() > step.event.bytes.len() as u64 => Vec::new(),
         Reads::Word => one(bytes(at(), width())),
         Reads::Window => {
-            // The bits of a little-endian number need not be neighbours in the event: whole bytes are.
+            // The bits of a little-endian number may be scattered in the event, so whole bytes are reported.
             let bits = form::bits(step.instr.c);
             one(bytes(at() + u64::from(bits.start / 8), u64::from(bits.end.div_ceil(8) - bits.start / 8)))
         }
@@ -35,7 +35,7 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
             let length = here.bytes(width());
             let len = step.event.bytes.get((length.start / 8) as usize..).unwrap_or_default();
             let len = len.iter().take(width() as usize).fold(0u64, |len, byte| len << 8 | u64::from(*byte));
-            // Missing bytes of the length read as zeros.
+            // Missing bytes of the length are read as zeros.
             let n_missing = (length.end / 8).saturating_sub(step.event.bytes.len() as u64).min(8);
             let len = len.checked_shl(8 * n_missing as u32).unwrap_or(0);
             let counted = text(step.event, length.end / 8, len);
@@ -54,7 +54,7 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
     }
 }
 
-/// The first operand of one of some kinds; 0 if there is none.
+/// First operand of the given kinds; 0 if there is none.
 fn operand(step: &Step<'_>, op: Op, kinds: &[Kind]) -> u32 {
     let found = op.info().operands.iter().find(|(.., kind)| kinds.contains(kind));
     found.map_or(0, |(_, slot, _)| step.instr.slot(*slot))
@@ -64,7 +64,7 @@ fn bytes(at: u64, len: u64) -> Range<u64> {
     at.saturating_mul(8)..at.saturating_add(len).saturating_mul(8)
 }
 
-/// A text of at most `len` bytes: up to its NUL, which is read too.
+/// Text of at most `len` bytes, up to and including its NUL.
 fn text(event: &Event<'_>, at: u64, len: u64) -> Range<u64> {
     let rest = usize::try_from(at).ok().and_then(|at| event.bytes.get(at..)).unwrap_or_default();
     let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];
@@ -72,7 +72,7 @@ fn text(event: &Event<'_>, at: u64, len: u64) -> Range<u64> {
     bytes(at, n as u64)
 }
 
-/// What the header tells.
+/// Bits of the header that a value comes from.
 fn env(event: &Event<'_>, value: Option<EnvValue>) -> Vec<Range<u64>> {
     if event.record.is_some() {
         return Vec::new();
@@ -90,7 +90,7 @@ fn env(event: &Event<'_>, value: Option<EnvValue>) -> Vec<Range<u64>> {
     Vec::from([range])
 }
 
-/// The hook id.
+/// Bits of the hook id.
 fn id(event: &Event<'_>) -> Range<u64> {
     match (event.record, event.wide) {
         (Some(_), _) => 0..0,
@@ -99,21 +99,21 @@ fn id(event: &Event<'_>) -> Range<u64> {
     }
 }
 
-/// The place of the data pointer, base included.
-struct Place<'e> {
+/// Data pointer of the step, with its base.
+struct DataPointer<'e> {
     event: &'e Event<'e>,
-    /// Bytes, `None` before the event's first.
+    /// Offset in bytes; `None` before the first byte of the event.
     at: Option<u64>,
     bit: u32,
 }
 
-impl<'e> Place<'e> {
+impl<'e> DataPointer<'e> {
     fn of(step: &Step<'e>) -> Self {
         let at = (step.pointer as i64).saturating_add(step.base as i64);
         Self { event: step.event, at: u64::try_from(at).ok(), bit: step.bit }
     }
 
-    /// The next whole byte.
+    /// Offset of the next whole byte.
     fn byte(&self) -> Option<u64> {
         Some(self.at? + u64::from(self.bit > 0))
     }

@@ -1,28 +1,28 @@
-//! A view as text: the event's bytes with the labels of what reads them, the list of the parts, and what they print.
+//! Hex view as text: a dump with labels below the bytes, and a table of the parts with the text they print.
 
 use super::View;
-use super::rows::{Row, excerpt, rows};
+use super::rows::{PartRow, excerpt, rows};
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
 use std::ops::Range;
 use tfbc::screen::visible;
 use tfbc_grammar::Sources;
 
-/// Bytes of a line of the dump.
+/// Bytes per line of the dump.
 const PER_LINE: usize = 16;
 
-/// Lines of labels below a line of bytes.
+/// Maximum lines of labels below a line of bytes.
 const MAX_LAYERS: usize = 4;
 
-/// Characters of a printed text that are shown.
+/// Maximum characters shown of a printed text.
 const MAX_TEXT: usize = 60;
 
-/// The colours of fields, by turns.
+/// Colours of fields, in rotation.
 const INKS: [AnsiColor; 6] =
     [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Yellow, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::Red];
 
-/// One event as a dump with labels, and a list of what they stand for. `sources` are those that the places name. Ends with a
-/// newline.
+/// Formats one event as a dump with labels, followed by a table of the labels. `sources` are the sources that the
+/// positions refer to. Ends with a newline.
 pub fn show(view: &View, sources: &Sources, colour: bool) -> String {
     let rows = rows(view, sources);
     let (mut labels, mut inks) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
@@ -36,7 +36,7 @@ pub fn show(view: &View, sources: &Sources, colour: bool) -> String {
     for (at, row) in rows.iter().enumerate() {
         row.parts.iter().for_each(|part| row_of[*part] = at);
     }
-    let page = Page { view, sources, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
+    let page = Dump { view, sources, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
     let mut out = format!("{}, {}\n\n", view.name, n_bytes(view.bytes.len()));
     page.dump(&mut out);
     page.list(&mut out);
@@ -58,19 +58,19 @@ fn label(n: usize) -> String {
     }
 }
 
-struct Page<'p> {
+struct Dump<'p> {
     view: &'p View,
     sources: &'p Sources,
-    rows: &'p [Row],
-    /// Of the rows that read.
+    rows: &'p [PartRow],
+    /// Labels of the rows that read bytes.
     labels: &'p [Option<String>],
     inks: &'p [AnsiColor],
-    /// The row of each part.
+    /// Row index of each part.
     row_of: &'p [usize],
     colour: bool,
 }
 
-impl Page<'_> {
+impl Dump<'_> {
     fn ink(&self, row: usize) -> Style {
         Style::new().fg_color(Some(Color::Ansi(self.inks[row]))).bold()
     }
@@ -82,7 +82,7 @@ impl Page<'_> {
         };
     }
 
-    /// The rows that read each byte, in order; more than are shown are not told apart.
+    /// Rows that read each byte, in order, up to the number that can be shown.
     fn readers(&self) -> Vec<Vec<usize>> {
         let mut readers = vec![Vec::new(); self.view.bytes.len()];
         for (at, row) in self.rows.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Page<'_> {
         out.push('\n');
     }
 
-    /// The labels below a line of bytes; where more parts read a byte than there are lines, the last is a `+`.
+    /// Labels below a line of bytes. If more parts read a byte than there are lines, the last line shows `+`.
     fn layers(&self, out: &mut String, readers: &[Vec<usize>]) {
         let n_layers = readers.iter().map(Vec::len).max().unwrap_or(0).clamp(1, MAX_LAYERS);
         for layer in 0..n_layers {
@@ -161,7 +161,7 @@ impl Page<'_> {
         }
     }
 
-    /// Label, bytes, template, place, text.
+    /// Cells of a row: label, bytes, template, position, text.
     fn cells(&self, at: usize) -> [String; 5] {
         let row = &self.rows[at];
         let mut bytes: Vec<String> = row.reads.iter().map(bits_of).collect();
@@ -173,7 +173,7 @@ impl Page<'_> {
         if !from.is_empty() {
             bytes.push(format!("from {}", from.join(", ")));
         }
-        // That the low bytes count is what every cast of so many bytes says.
+        // Every cast to a whole number of bytes uses the low bits, so this is not worth a note.
         let is_bytes = |(low, high): &(u32, u32)| *low == 0 && matches!(high, 7 | 15 | 31 | 63);
         if let Some((low, high)) = row.bits.filter(|bits| !is_bytes(bits)) {
             bytes.push(if low == high { format!("bit {low}") } else { format!("bits {low}-{high}") });
@@ -195,7 +195,7 @@ impl Page<'_> {
         [label, bytes.join(" "), template, place.unwrap_or_default(), self.printed(&row.text)]
     }
 
-    /// What a row printed, in quotes; empty where that is nothing.
+    /// Text printed by a row, in quotes; empty if there is none.
     fn printed(&self, runs: &[Range<usize>]) -> String {
         let bytes: Vec<u8> = runs.iter().filter_map(|run| self.view.text.get(run.clone())).flatten().copied().collect();
         if bytes.is_empty() {
@@ -222,7 +222,7 @@ fn byte_range(bits: &Range<u64>) -> Range<usize> {
     (bits.start / 8) as usize..bits.end.div_ceil(8) as usize
 }
 
-/// A run of bits by bytes, or where it does not begin or end with one, as `byte.bit`.
+/// Range of bits as bytes, or as `byte.bit` if it does not begin and end at a byte.
 fn bits_of(bits: &Range<u64>) -> String {
     let last = bits.end.saturating_sub(1);
     if bits.start.is_multiple_of(8) && bits.end.is_multiple_of(8) {
@@ -236,7 +236,7 @@ fn span_of(first: usize, last: usize) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
-/// Numbers in ascending order as runs.
+/// Joins ascending numbers into ranges.
 fn runs(numbers: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for number in numbers {

@@ -1,13 +1,13 @@
-//! The process that keeps a session: it takes events out of the buffers, and writes the log.
+//! The daemon of a session: reads the buffers and writes the log.
 
 use super::choice::Choice;
 use super::{Command, Error, Task, answer_text, create, lock, map, target_of};
+use crate::buffer_pool::{BufferPool, flag};
 use crate::clock::{Clock, Source};
 use crate::control;
-use crate::drain::Drain;
 use crate::logger::Logger;
+use crate::merger::Merger;
 use crate::options::{Chosen, Mode, Options};
-use crate::pool::{Pool, flag};
 use crate::record::{Event, Record, Width};
 use crate::write::{self, Layout, Setup, ThreadFacts, Writer};
 use crate::{symbols, sys};
@@ -20,60 +20,60 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long the events of a stream may wait in the buffers.
+/// Maximum delay of events in a stream.
 const STREAM_POLL: Duration = Duration::from_millis(10);
-/// How long those of a log may.
+/// Maximum delay of events in a log.
 const LOG_POLL: Duration = Duration::from_millis(100);
-/// How often dead threads' buffers are looked for.
+/// Interval of the search for buffers of dead threads.
 const REAP: Duration = Duration::from_secs(1);
-/// Slots of one of QNX's trace buffers.
+/// Slots in one of QNX's trace buffers.
 const KEV_SLOTS: u64 = 1014;
-/// Threads that are remembered as told of.
+/// Maximum number of threads remembered as described in the log.
 const MAX_KNOWN: usize = 1 << 16;
 
-/// A session under way.
-struct Keeper {
+/// A running session.
+struct Daemon {
     channel: usize,
     /// Removed when the log is complete.
     path: PathBuf,
-    /// Its lock says that the session lives.
+    /// Its lock shows that the session is alive.
     _file: File,
-    drain: Drain,
+    drain: Merger,
     sink: Sink,
-    /// Nothing is written before the stop.
+    /// True if nothing is written before the stop.
     is_deferred: bool,
     is_stream: bool,
-    /// When the session ends by itself.
+    /// Time at which the session stops by itself.
     ends_at: Option<Instant>,
     ends_after_slots: Option<u64>,
 }
 
-/// What comes out of the buffers goes in here.
+/// Destination of the events from the buffers.
 struct Sink {
     writer: Writer,
-    pool: Pool,
-    /// Whether the log names the functions of programs.
+    pool: BufferPool,
+    /// True if the log contains the functions of programs.
     names_functions: bool,
-    /// Threads of which the log tells already.
+    /// Threads already described in the log.
     known: HashSet<(u32, u32)>,
     last: (u32, u32),
-    /// Threads that the session was begun for; `None` for all.
+    /// Threads to record; `None` for all.
     choice: Option<Choice>,
-    /// True if the last thread's events are written.
+    /// True if the events of the last thread are written.
     is_chosen: bool,
-    /// Processes of which the log tells, with their parents, if it tells of their ends.
+    /// Processes described in the log, with their parents, if the log also records their ends.
     parents: HashMap<u32, u32>,
-    /// Those of them that had ended before the last pass.
+    /// Processes that had ended before the last pass.
     gone: Vec<u32>,
-    /// When the channel was turned on and off, as far as the log does not tell it yet.
+    /// Times at which the channel was turned on or off and that are not in the log yet.
     turns: VecDeque<(u64, bool)>,
-    /// Events that were missed and of which the log does not tell yet, are counted from here.
+    /// Number of lost events already reported in the log.
     missed_told: u64,
     slots: u64,
 }
 
 impl Sink {
-    fn new(writer: Writer, pool: Pool, names_functions: bool, chosen: Option<&Chosen>) -> Self {
+    fn new(writer: Writer, pool: BufferPool, names_functions: bool, chosen: Option<&Chosen>) -> Self {
         let (known, turns) = (HashSet::new(), VecDeque::new());
         let choice = chosen.map(Choice::new);
         let (last, is_chosen) = ((0, 0), choice.is_none());
@@ -117,19 +117,19 @@ impl Sink {
         self.writer.record(record)
     }
 
-    /// Tells of a thread that was not seen before.
+    /// Describes a thread that was not seen before.
     fn meet(&mut self, thread: (u32, u32), process: u32) -> Result<(), write::Error> {
         if self.known.contains(&thread) {
             return Ok(());
         }
-        // Who was forgotten is told of once more.
+        // Forgotten threads are described again.
         if self.known.len() == MAX_KNOWN {
             self.known.clear();
             self.parents.clear();
         }
         if self.writer.wants_facts() {
             let facts = thread_facts(thread.0, thread.1);
-            // A process that has ended no longer tells its parent.
+            // A process that has ended no longer has a parent in /proc.
             let parent = self.pool.parent_of(thread.0).unwrap_or(facts.parent);
             let facts = ThreadFacts { parent, ..facts };
             self.parents.insert(thread.0, facts.parent);
@@ -148,12 +148,12 @@ impl Sink {
         Ok(())
     }
 
-    /// Processes that have ended. What they recorded may still be in their buffers.
+    /// Processes that have ended. Their last events may still be in buffers.
     fn ended(&self) -> Vec<u32> {
         self.parents.keys().copied().filter(|pid| !sys::is_alive(*pid, *pid)).collect()
     }
 
-    /// Tells that processes have ended, all of whose events are in the log.
+    /// Records the end of processes whose events are all in the log.
     fn tell_ended(&mut self, pids: &[u32], ticks: u64) -> Result<(), write::Error> {
         for pid in pids {
             if let Some(parent) = self.parents.remove(pid) {
@@ -165,7 +165,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Tells of the turns up to a time.
+    /// Records that the channel was turned on or off, up to a time.
     fn turn(&mut self, until: u64) -> Result<(), write::Error> {
         while let Some(&(ticks, on)) = self.turns.front().filter(|(ticks, _)| *ticks <= until) {
             self.turns.pop_front();
@@ -174,7 +174,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Tells of events that were lost before a time. How many they are is not known from a header that was overwritten.
+    /// Records that events were lost before a time. The number is unknown if the header was overwritten.
     fn tell_missed(&mut self, ticks: u64) -> Result<(), write::Error> {
         if !self.pool.is_intact() {
             return Ok(());
@@ -186,7 +186,7 @@ impl Sink {
     }
 }
 
-impl Keeper {
+impl Daemon {
     fn begin(task: &Task, channel: usize) -> Result<Self, Error> {
         let source = Source::of_this_machine();
         let clock = Clock::measured(source, control::first_moment(source));
@@ -206,7 +206,7 @@ impl Keeper {
         if let Some(target) = &target {
             pool.set_log(target.as_os_str().as_encoded_bytes());
         }
-        let drain = Drain::new(pool, 0);
+        let drain = Merger::new(pool, 0);
         let is_stream = target.is_none();
         let now = Instant::now();
         let (is_deferred, is_off, ends_at, ends_after_slots) = match task {
@@ -223,17 +223,17 @@ impl Keeper {
             Task::Kev(_) => (false, None),
         };
         let sink = Sink::new(writer, pool, symbols, chosen);
-        Ok(Keeper { channel, path, _file: file, drain, sink, is_deferred, is_stream, ends_at, ends_after_slots })
+        Ok(Daemon { channel, path, _file: file, drain, sink, is_deferred, is_stream, ends_at, ends_after_slots })
     }
 
-    /// Writes the log until somebody asks for its end. The answer of a log that could not be written is its error's.
+    /// Writes the log until the session is stopped. If the log cannot be written, the reply to the stop is that error.
     fn keep(mut self) -> Result<write::Summary, Error> {
         let mut failed = None;
         let mut reaped = Instant::now();
         let pool = *self.drain.pool();
         let header = pool.header();
         loop {
-            let bell = header.bell.load(Ordering::Acquire);
+            let wake_up = header.wake_up.load(Ordering::Acquire);
             let asked = header.asked.load(Ordering::Acquire);
             let was_asked = asked != header.answered.load(Ordering::Relaxed);
             let command = if was_asked { Command::of(header.command.load(Ordering::Relaxed)) } else { None };
@@ -266,11 +266,11 @@ impl Keeper {
                 control::set_on(self.channel, false);
             }
             let poll = if self.is_stream { STREAM_POLL } else { LOG_POLL };
-            sys::wait(&header.bell, bell, poll);
+            sys::wait(&header.wake_up, wake_up, poll);
         }
     }
 
-    /// Whether the session ends without being asked: its reader has gone, or it has logged as much as it was to.
+    /// True if the session stops by itself: its reader has gone, or it has logged as much as it should.
     fn is_over(&self, failed: Option<&Error>) -> bool {
         let reader_left =
             matches!(failed, Some(Error::Log { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe);
@@ -280,12 +280,12 @@ impl Keeper {
             || (self.channel == control::QNX && self.sink.writer.is_full())
     }
 
-    /// Takes what has been recorded to the log.
+    /// Moves recorded events to the log.
     fn pass(&mut self) -> Result<(), Error> {
         let sink = &mut self.sink;
         let gone = sink.ended();
         let until = self.drain.pass(|record, process| sink.record(record, process))?;
-        // Events after `until` come with the next pass.
+        // Events after `until` belong to the next pass.
         let before = std::mem::replace(&mut sink.gone, gone);
         sink.tell_ended(&before, until)?;
         sink.turn(until)?;
@@ -307,7 +307,7 @@ impl Keeper {
         }
     }
 
-    /// Completes the log, and gives the session's memory back.
+    /// Completes the log and frees the session's memory.
     fn finish(mut self, discards: bool) -> Result<write::Summary, Error> {
         let was_on = control::is_on(self.channel);
         control::set_on(self.channel, false);
@@ -319,7 +319,7 @@ impl Keeper {
         let mut finish = || {
             if !discards {
                 if pool.is_intact() {
-                    self.drain.pass_over(header.given_up_until.load(Ordering::Relaxed));
+                    self.drain.pass_over(header.dropped_until.load(Ordering::Relaxed));
                 }
                 self.drain.finish(|record, process| sink.record(record, process))?;
             }
@@ -340,11 +340,11 @@ impl Keeper {
         }
     }
 
-    /// Ends a session whose log cannot be written: its memory stays, to be recovered.
+    /// Ends a session whose log cannot be written. Its memory stays, so that the events can be recovered.
     fn leave(self, error: Error) -> Result<write::Summary, Error> {
         control::set_on(self.channel, false);
         match &error {
-            // Nobody wants the rest of a stream whose reader has gone.
+            // The rest of a stream without a reader is not needed.
             Error::Log { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
                 let _ = fs::remove_file(&self.path);
                 Ok(self.sink.writer.summary())
@@ -354,11 +354,11 @@ impl Keeper {
     }
 }
 
-/// Reads the facts of a thread from /proc.
+/// Reads the properties of a thread from /proc.
 fn thread_facts(pid: u32, tid: u32) -> ThreadFacts {
     let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let stat = read(&format!("task/{tid}/stat"));
-    // After the name, which is in parentheses, fields are numbers; the state is field 3.
+    // After the name in parentheses, all fields are numbers except the state, which is field 3.
     let after_name = stat.rsplit(|byte| *byte == b')').next().unwrap_or_default();
     let fields: Vec<&[u8]> = after_name.split(|byte| *byte == b' ').filter(|field| !field.is_empty()).collect();
     let field = |number: usize| -> u32 {
@@ -366,24 +366,24 @@ fn thread_facts(pid: u32, tid: u32) -> ThreadFacts {
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     };
     let usual = ThreadFacts::default();
-    // Threads that are not scheduled in real time have no fixed priority.
+    // Only real-time threads have a fixed priority.
     let (priority, policy) = match (field(40), field(41)) {
         (0, _) => (usual.priority, usual.policy),
         real_time => real_time,
     };
     let name_of = |thread: u32| read(&format!("task/{thread}/comm")).trim_ascii_end().to_vec();
-    // A thread that was not named has the name of its process.
+    // An unnamed thread has the name of its process.
     let name = Some(name_of(tid)).filter(|name| tid != pid && *name != name_of(pid)).unwrap_or_default();
     ThreadFacts { parent: field(4), name, priority, policy }
 }
 
-fn answer(header: &crate::pool::Header, asked: u32, number: i32) {
+fn answer(header: &crate::buffer_pool::SessionHeader, asked: u32, number: i32) {
     header.answer.store(number as u32, Ordering::Relaxed);
     header.answered.store(asked, Ordering::Release);
     sys::wake(&header.answered);
 }
 
-/// Begins the log.
+/// Creates the log.
 fn open(setup: &Setup, target: Option<&Path>) -> Result<Writer, write::Error> {
     match target {
         Some(path) => Writer::create(setup, path),
@@ -391,17 +391,17 @@ fn open(setup: &Setup, target: Option<&Path>) -> Result<Writer, write::Error> {
     }
 }
 
-/// Keeps a session in this process, which ends with it. `started` is told the channel. One of AIX that is not meant for the
-/// background is interactive: other processes cannot stop it.
+/// Runs a session in this process; it ends with the process. `started` receives the channel. An AIX session without
+/// `-a` is interactive and cannot be stopped by other processes.
 ///
 /// # Errors
-/// As [`start`](super::start) and [`stop`](super::stop) have them.
+/// The errors of [`start`](super::start) and [`stop`](super::stop).
 pub fn run(task: &Task, started: impl FnOnce(usize)) -> Result<write::Summary, Error> {
     map()?;
     sys::note_ending_signals();
     let keeper = {
         let _only = lock()?;
-        Keeper::begin(task, super::free_channel(task)?)?
+        Daemon::begin(task, super::free_channel(task)?)?
     };
     if matches!(task, Task::Aix(options) if !options.background) {
         keeper.drain.pool().header().flags.fetch_or(flag::INTERACTIVE, Ordering::Relaxed);
@@ -410,24 +410,24 @@ pub fn run(task: &Task, started: impl FnOnce(usize)) -> Result<write::Summary, E
     keeper.keep()
 }
 
-/// Keeps a session in a process that was made for it.
+/// Runs a session in a process made for it.
 pub(super) fn run_alone(task: &Task, channel: usize, to_caller: BorrowedFd<'_>) -> ! {
     let to_caller = sys::stand_alone(to_caller, target_of(task).is_none());
     let status = catch_unwind(AssertUnwindSafe(|| {
         sys::note_ending_signals();
-        let (keeper, started) = match Keeper::begin(task, channel) {
+        let (keeper, started) = match Daemon::begin(task, channel) {
             Ok(keeper) => (Some(keeper), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // The caller may have gone; the session goes on.
+        // The caller may have ended; the session continues.
         let _ = File::from(to_caller).write_all(answer_text(&started).as_bytes());
         i32::from(keeper.is_none_or(|keeper| keeper.keep().is_err()))
     }));
     sys::exit_now(status.unwrap_or(101))
 }
 
-/// Writes what a killed session left.
-pub(super) fn recover(pool: &Pool, channel: usize, path: &Path) -> Result<write::Summary, Error> {
+/// Writes the events that a killed session left.
+pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<write::Summary, Error> {
     let header = pool.header();
     let flags = header.flags.load(Ordering::Relaxed);
     let is_set = |bit| flags & bit != 0;
@@ -438,8 +438,8 @@ pub(super) fn recover(pool: &Pool, channel: usize, path: &Path) -> Result<write:
         let options = Options { trace, cpu_ids: is_set(flag::CPU), command: b"trcdead".to_vec(), ..Options::default() };
         Layout::Aix { options, channel }
     };
-    let from = header.written_until.load(Ordering::Acquire).max(header.given_up_until.load(Ordering::Relaxed));
-    let mut drain = Drain::new(*pool, from);
+    let from = header.written_until.load(Ordering::Acquire).max(header.dropped_until.load(Ordering::Relaxed));
+    let mut drain = Merger::new(*pool, from);
     let setup = Setup {
         start_ticks: from.max(header.started_ticks.load(Ordering::Relaxed)),
         start_seconds: header.started_seconds.load(Ordering::Relaxed),

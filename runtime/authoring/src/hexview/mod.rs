@@ -1,8 +1,8 @@
-//! Which part of a template reads which bytes of an event, and what it prints of them.
+//! Hex view: which part of a template reads which bytes of an event, and prints which text.
 //!
-//! The template is compiled plainly ([`tfbc_compiler::compile_plainly`]): each of its steps is an instruction of its own, at its
-//! own place. An event is formatted under a [`Recorder`], which notes for each step the bytes that it reads, and the text that
-//! stands there behind it.
+//! The template is compiled without fused instructions ([`tfbc_compiler::compile_plainly`]), so that each step has its
+//! own source position. A [`Recorder`] observes the run and notes, for each step, the bytes it reads and the text it
+//! appends.
 //!
 //! ```text
 //! format files ─compile plainly─> program, places ─event, observed─> View ─show─> dump with labels, list of parts
@@ -19,48 +19,48 @@ use std::ops::Range;
 use tfbc_grammar::{SourceId, Span};
 use tfbc_vm::{Observer, Op, Program, Slot, Space, Step};
 
-/// The most parts that are told apart; what comes behind counts to the last.
+/// Maximum number of parts; later steps count as the last part.
 const MAX_PARTS: usize = 1 << 16;
 
-/// Bytes at the text's end that a step may take back.
+/// Bytes at the end of the text that a step may remove again.
 const TAKEN_BACK: usize = 256;
 
-/// The most parts whose values one value is said to be made of.
+/// Maximum number of parts that one value can come from.
 const MAX_ORIGINS: usize = 4;
 
-/// Parts, by number.
+/// Indices of parts.
 type Origins = Vec<usize>;
 
-/// One event as it was formatted.
+/// One formatted event.
 #[derive(Debug, Clone, Default)]
 pub struct View {
-    /// The event's bytes as the template sees them: of a hook, hook word and data.
+    /// Bytes of the event as the template sees them. For a hook these are hook word and data.
     pub bytes: Vec<u8>,
-    /// What it is called: `hook 10A, 32-bit`, `event 6:65`.
+    /// Name of the event: `hook 10A, 32-bit`, `event 6:65`.
     pub name: String,
-    /// What ran, in order.
+    /// Executed steps, in order.
     pub parts: Vec<Part>,
-    /// What was printed, without the line end behind it.
+    /// Printed text, without the final line end.
     pub text: Vec<u8>,
 }
 
-/// A step of a template, at one go.
+/// One execution of a template's step.
 #[derive(Debug, Clone, Default)]
 pub struct Part {
-    /// Where it stands; `None` for what no template says, such as the hook word's own fields.
+    /// Position in the source; `None` for steps outside any template, such as reading the hook word.
     pub place: Option<(SourceId, Span)>,
-    /// The bits of the event that it read, the first bit of the first byte being 0: offset behind offset.
+    /// Bit ranges of the event that the step read. Bit 0 is the first bit of the first byte.
     pub reads: Vec<Range<u64>>,
-    /// What of the text it printed.
+    /// Ranges of the text that it printed.
     pub text: Vec<Range<usize>>,
-    /// The parts whose values it used.
+    /// Parts whose values it used.
     pub from: Vec<usize>,
-    /// The bits of the value that counted, the lowest being 0.
+    /// Lowest and highest bit of the value that mattered; the lowest bit is 0.
     pub bits: Option<(u32, u32)>,
 }
 
 impl View {
-    /// The bytes of the event that no part read.
+    /// Bytes of the event that no part read.
     pub fn unread(&self) -> Vec<usize> {
         let mut read = vec![false; self.bytes.len()];
         for range in self.parts.iter().flat_map(|part| &part.reads) {
@@ -73,26 +73,26 @@ impl View {
     }
 }
 
-/// Notes what a run reads and prints.
+/// Observer that notes the reads and the text of each step.
 #[derive(Debug)]
 pub struct Recorder<'v, 'r, 'p> {
     program: &'r Program<'p>,
     places: &'v [Vec<(SourceId, Span)>],
-    /// Where the event's view goes when it is complete.
+    /// Receives the view of each complete event.
     done: &'v mut Vec<View>,
     view: View,
-    /// The routine and instruction of the last step.
+    /// Routine and instruction of the last step.
     last: Option<(u32, u32)>,
-    /// Whether the last step only changed the letters of what stood there.
+    /// True if the last step only changed the case of existing text.
     in_place: bool,
-    /// Runs of the text, in order, each with the part that printed it.
+    /// Ranges of the text in order, each with the part that printed it.
     pieces: Vec<(usize, Range<usize>)>,
-    /// What the registers hold is made of.
+    /// Parts that each register's value comes from.
     origins: Vec<Origins>,
 }
 
 impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
-    /// For one event that a program formats, whose instructions stand at `places`, by routine.
+    /// Creates a recorder. `places` contains the source positions of the program's instructions, by routine.
     pub fn new(program: &'r Program<'p>, places: &'v [Vec<(SourceId, Span)>], done: &'v mut Vec<View>) -> Self {
         Self {
             program,
@@ -133,7 +133,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         };
     }
 
-    /// The part that the step belongs to: the last one where it goes on, else one of its own.
+    /// Part of a step: the last one if it continues, otherwise a new one.
     fn part(&mut self, step: &Step<'_>) -> usize {
         let at = (step.routine as usize, step.pc as usize);
         let place = self.places.get(at.0).and_then(|places| places.get(at.1)).copied();
@@ -147,7 +147,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         parts.len() - 1
     }
 
-    /// Gives the last part the text that has come since.
+    /// Assigns the text printed since the last call to the last part.
     fn settle(&mut self, text: &[u8]) {
         let old = &mut self.view.text;
         if std::mem::take(&mut self.in_place) && old.len() == text.len() {
@@ -176,7 +176,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         }
     }
 
-    /// Follows the values that the step uses and makes.
+    /// Tracks where the values that the step uses and produces come from.
     fn follow(&mut self, step: &Step<'_>, part: usize, has_read: bool) {
         let Some(op) = Op::from_u8(step.instr.op) else { return };
         let mut used = Origins::new();

@@ -1,14 +1,14 @@
-//! Each request of the protocol, answered from what the session knows.
+//! Answers to the requests of the protocol.
 
 use super::check::Checked;
 use super::complete::complete;
-use super::findings::{self, Found};
+use super::diagnostics::{self, FileDiagnostics};
 use super::hover::hover;
+use super::json::{self, Json};
 use super::navigate;
 use super::outline::{self, TOKEN_TYPES};
-use super::project::{CONFIG, Place, Project, path_of};
-use super::sent::Sent;
-use super::shapes::{self, Json};
+use super::project::{CONFIG, FileSpan, Project, path_of};
+use super::sent_tokens::Sent;
 use super::text::Encoding;
 use lsp_server::ErrorCode;
 use lsp_types::{
@@ -25,39 +25,39 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tfbc_grammar::Span;
 
-/// The most symbols that a search of all files gives.
+/// Maximum number of symbols that a workspace search returns.
 const MAX_SYMBOLS: usize = 1000;
 
-/// Why a request is not answered.
+/// Error response to a request.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RequestError {
     pub code: ErrorCode,
     pub text: String,
 }
 
-impl Refusal {
+impl RequestError {
     pub fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
     }
 }
 
-/// The text of a result in JSON.
-pub type Answer = Result<String, Refusal>;
+/// JSON text of a result, or an error.
+pub type Answer = Result<String, RequestError>;
 
-/// What the client and this server have agreed on and told each other.
+/// State that client and server share.
 #[derive(Debug)]
 pub struct Session {
     pub project: Project,
     encoding: Encoding,
-    /// Whether the client fills in the holes of snippets.
+    /// True if the client supports snippets.
     has_snippets: bool,
-    /// What was found last, by file.
-    found: BTreeMap<String, Found>,
-    /// The files that sources of these findings count.
+    /// Latest diagnostics, by file.
+    found: BTreeMap<String, FileDiagnostics>,
+    /// Keys of the checked files, indexed by the source ids in diagnostics.
     keys: Vec<String>,
-    /// The files that the client has findings of.
+    /// Files whose diagnostics the client displays.
     published: BTreeMap<String, Uri>,
-    /// The coloured words that the client has.
+    /// Semantic tokens that were last sent to the client.
     sent: Sent,
 }
 
@@ -75,16 +75,16 @@ impl Default for Session {
     }
 }
 
-fn read<P: DeserializeOwned>(params: Value) -> Result<P, Refusal> {
-    serde_json::from_value(params).map_err(|error| Refusal::new(ErrorCode::InvalidParams, error.to_string()))
+fn read<P: DeserializeOwned>(params: Value) -> Result<P, RequestError> {
+    serde_json::from_value(params).map_err(|error| RequestError::new(ErrorCode::InvalidParams, error.to_string()))
 }
 
 fn reply(result: &impl Serialize) -> Answer {
-    serde_json::to_string(result).map_err(|error| Refusal::new(ErrorCode::InternalError, error.to_string()))
+    serde_json::to_string(result).map_err(|error| RequestError::new(ErrorCode::InternalError, error.to_string()))
 }
 
 impl Session {
-    /// Agrees with the client on what there is.
+    /// Handles `initialize`: negotiates the encoding and lists the server's abilities.
     pub fn initialize(&mut self, params: Value) -> Answer {
         let params: InitializeParams = read(params)?;
         let capabilities = &params.capabilities;
@@ -129,8 +129,8 @@ impl Session {
         })
     }
 
-    /// Takes note of what the client tells; whether the files are to be checked again.
-    pub fn notice(&mut self, method: &str, params: Value) -> Result<bool, Refusal> {
+    /// Handles a notification. Returns true if the files must be checked again.
+    pub fn notice(&mut self, method: &str, params: Value) -> Result<bool, RequestError> {
         match method {
             "textDocument/didOpen" => {
                 let document = read::<DidOpenTextDocumentParams>(params)?.text_document;
@@ -200,14 +200,14 @@ impl Session {
                 let SemanticTokensRangeParams { text_document, range, .. } = read(params)?;
                 self.tokens_within(&text_document, range)
             }
-            _ => Err(Refusal::new(ErrorCode::MethodNotFound, format!("there is no method `{method}`"))),
+            _ => Err(RequestError::new(ErrorCode::MethodNotFound, format!("unknown method `{method}`"))),
         }
     }
 
-    /// Findings for the client, a message for each file that has or had some.
+    /// One diagnostics message per file that has, or had, diagnostics.
     pub fn findings(&mut self, mut checked: Checked) -> Vec<Value> {
         self.keys = checked.files.iter().map(|(key, ..)| key.clone()).collect();
-        self.found = findings::by_file(&mut checked);
+        self.found = diagnostics::by_file(&mut checked);
         let mut notes = Vec::new();
         let gone: Vec<String> = self.published.keys().filter(|key| !self.found.contains_key(*key)).cloned().collect();
         for key in gone {
@@ -216,11 +216,11 @@ impl Session {
             }
         }
         for (key, found) in &self.found {
-            // Of an older version, the places are not right; a newer one is being checked.
+            // Positions of an older version would be wrong, and a newer one is being checked.
             let Some(document) = self.project.get(key).filter(|document| document.version == found.version) else {
                 continue;
             };
-            let shown = |diagnostic| findings::shown(&self.project, &self.keys, key, diagnostic, self.encoding);
+            let shown = |diagnostic| diagnostics::shown(&self.project, &self.keys, key, diagnostic, self.encoding);
             let mut note = json!({
                 "uri": document.uri,
                 "diagnostics": found.diagnostics.iter().map(shown).collect::<Vec<_>>(),
@@ -234,14 +234,14 @@ impl Session {
         notes
     }
 
-    /// The key of a file that is known, with the offset of a position.
-    fn at(&self, place: &TextDocumentPositionParams) -> Result<(String, u32), Refusal> {
+    /// Key of a known file, and the byte offset of a position in it.
+    fn at(&self, place: &TextDocumentPositionParams) -> Result<(String, u32), RequestError> {
         let key = self.key(&place.text_document)?;
         let offset = self.project.get(&key).map_or(0, |document| document.offset(place.position, self.encoding));
         Ok((key, offset))
     }
 
-    fn key(&self, document: &TextDocumentIdentifier) -> Result<String, Refusal> {
+    fn key(&self, document: &TextDocumentIdentifier) -> Result<String, RequestError> {
         let key = super::project::key_of(&document.uri);
         if self.project.get(&key).is_some() { Ok(key) } else { Err(unopened(&document.uri)) }
     }
@@ -256,15 +256,15 @@ impl Session {
         Span::new(start, document.offset(range.end, self.encoding).max(start))
     }
 
-    fn locations(&self, places: &[Place]) -> Answer {
+    fn locations(&self, places: &[FileSpan]) -> Answer {
         let documents = places.iter().filter_map(|place| Some((self.project.get(&place.key)?, place.span)));
-        Ok(shapes::list(documents, |json, (document, span)| {
+        Ok(json::list(documents, |json, (document, span)| {
             json.location(document.uri.as_str(), document.range(span, self.encoding));
         }))
     }
 
-    /// What was found in the version of a file that the client has.
-    fn current(&self, key: &str) -> Option<&Found> {
+    /// Diagnostics of the version that the client has.
+    fn current(&self, key: &str) -> Option<&FileDiagnostics> {
         let version = self.project.get(key)?.version;
         self.found.get(key).filter(|found| found.version == version)
     }
@@ -274,7 +274,7 @@ impl Session {
         let found = self.current(&key).map_or(&[][..], |found| &found.diagnostics);
         let holds = |span: Span| span.start <= offset && offset <= span.end.max(span.start);
         let here = found.iter().filter(|found| holds(found.primary.span));
-        let explained: BTreeMap<_, _> = here.map(|found| (found.code.code, findings::explained(found))).collect();
+        let explained: BTreeMap<_, _> = here.map(|found| (found.code.code, diagnostics::explained(found))).collect();
         let (text, span) = hover(&self.project, &key, offset).unzip();
         let parts: Vec<String> = text.into_iter().chain(explained.into_values()).collect();
         if parts.is_empty() {
@@ -309,14 +309,14 @@ impl Session {
     fn prepare_rename(&self, params: TextDocumentPositionParams) -> Answer {
         let (key, offset) = self.at(&params)?;
         let span = navigate::renamed(&self.project, &key, offset);
-        let span = span.map_err(|why| Refusal::new(ErrorCode::RequestFailed, why))?;
+        let span = span.map_err(|why| RequestError::new(ErrorCode::RequestFailed, why))?;
         reply(&self.range(&key, span))
     }
 
     fn rename(&self, params: RenameParams) -> Answer {
         let (key, offset) = self.at(&params.text_document_position)?;
         let places = navigate::rename(&self.project, &key, offset, &params.new_name);
-        let places = places.map_err(|why| Refusal::new(ErrorCode::RequestFailed, why))?;
+        let places = places.map_err(|why| RequestError::new(ErrorCode::RequestFailed, why))?;
         let mut changes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
         for (place, text) in &places {
             let Some(document) = self.project.get(&place.key) else { continue };
@@ -332,7 +332,7 @@ impl Session {
         let range = self.range(&key, span);
         let item = |choice: &super::complete::Choice| {
             let is_snippet = choice.is_snippet() && self.has_snippets;
-            // Without snippets, what would be put around the name is left to the user.
+            // Without snippet support, only the name is inserted.
             let text = if choice.is_snippet() && !is_snippet { &choice.label } else { &choice.text };
             json!({
                 "label": choice.label,
@@ -351,7 +351,7 @@ impl Session {
         let Some(document) = self.project.get(&key) else { return reply(&Value::Null) };
         let entries = outline::entries(document);
         let range = |span| document.range(span, self.encoding);
-        Ok(shapes::list(&entries, |json, entry| json.symbol(entry, &range)))
+        Ok(json::list(&entries, |json, entry| json.symbol(entry, &range)))
     }
 
     fn all_symbols(&self, params: WorkspaceSymbolParams) -> Answer {
@@ -376,7 +376,7 @@ impl Session {
         let folds = self.project.get(&key).map_or(Vec::new(), outline::folds);
         let folds = folds.iter().map(|(span, is_comment)| (self.range(&key, *span), *is_comment));
         let folds = folds.filter(|(range, _)| range.end.line > range.start.line);
-        Ok(shapes::list(folds, |json, (range, is_comment)| {
+        Ok(json::list(folds, |json, (range, is_comment)| {
             json.fold(range, if is_comment { "comment" } else { "region" });
         }))
     }
@@ -392,11 +392,11 @@ impl Session {
         self.layout(&key, Some(within))
     }
 
-    /// What brings a file, or what touches a part of it, into its canonical layout.
+    /// Edits that format a file, or the stanzas and elements in a range of it.
     fn layout(&self, key: &str, within: Option<Span>) -> Answer {
         let Some(document) = self.project.get(key) else { return reply(&Value::Null) };
         let rewrites = document.rewrites(within);
-        Ok(shapes::list(&rewrites, |json, rewrite| {
+        Ok(json::list(&rewrites, |json, rewrite| {
             json.change(document.range(rewrite.span, self.encoding), &String::from_utf8_lossy(&rewrite.text));
         }))
     }
@@ -405,7 +405,7 @@ impl Session {
         let key = self.key(&params.text_document)?;
         let Some(found) = self.current(&key) else { return reply(&json!([])) };
         let within = self.span(&key, params.range);
-        let mut actions = findings::actions(&self.project, &self.keys, &key, found, within, self.encoding);
+        let mut actions = diagnostics::actions(&self.project, &self.keys, &key, found, within, self.encoding);
         if let Some(only) = params.context.only {
             let is_wanted = |kind: &str| only.iter().any(|wanted| kind.starts_with(wanted.as_str()));
             actions.retain(|action| action["kind"].as_str().is_some_and(is_wanted));
@@ -430,6 +430,6 @@ impl Session {
     }
 }
 
-fn unopened(uri: &Uri) -> Refusal {
-    Refusal::new(ErrorCode::InvalidParams, format!("the file {} is not open", uri.as_str()))
+fn unopened(uri: &Uri) -> RequestError {
+    RequestError::new(ErrorCode::InvalidParams, format!("the file {} is not open", uri.as_str()))
 }
