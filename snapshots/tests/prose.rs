@@ -115,7 +115,10 @@ fn token(text: &str, before: char) -> (usize, Option<Kind>) {
         if marks[n_hashes..].starts_with('"') {
             let start = text.len() - marks.len() + n_hashes + 1;
             let close = format!("\"{}", "#".repeat(n_hashes));
-            return (text[start..].find(&close).map_or(text.len(), |end| start + end + close.len()), Some(Kind::Message));
+            return (
+                text[start..].find(&close).map_or(text.len(), |end| start + end + close.len()),
+                Some(Kind::Message),
+            );
         }
     }
     if text.starts_with('"') {
@@ -143,9 +146,8 @@ fn token(text: &str, before: char) -> (usize, Option<Kind>) {
 fn has_words(text: &str, words: &str) -> bool {
     let text = text.to_lowercase();
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(&words.to_lowercase()).any(|(at, found)| {
-        !text[..at].ends_with(is_letter) && !text[at + found.len()..].starts_with(is_letter)
-    })
+    text.match_indices(&words.to_lowercase())
+        .any(|(at, found)| !text[..at].ends_with(is_letter) && !text[at + found.len()..].starts_with(is_letter))
 }
 
 /// Returns the files below a path that contain prose, without build products.
@@ -279,6 +281,7 @@ fn words_are_found_whole() {
     assert!(has_words("The rest stands here", "stands"));
     assert!(has_words("Behind it", "behind"));
     assert!(!has_words("understands", "stands"));
-    let found = findings("x/src/a.rs", "/// What it is.\n/// What else.\nfn f() {}\n// What for\n/// True.\nfn g() {}\n");
+    let found =
+        findings("x/src/a.rs", "/// What it is.\n/// What else.\nfn f() {}\n// What for\n/// True.\nfn g() {}\n");
     assert_eq!(found.iter().map(|found| found.line).collect::<Vec<_>>(), [1]);
 }
