@@ -280,11 +280,11 @@ mod tests {
         let mut processes = Processes::default();
         processes.add("cp, 4522,INTR").unwrap();
         let facts = Facts::default();
-        assert!(!admits(&processes, &facts));
-        assert!(admits(&processes, &Facts { pid: Some(4522), ..facts }));
-        assert!(admits(&processes, &Facts { depth: 1, ..facts }));
-        assert!(admits(&processes, &Facts { path: b"/usr/bin/cp", ..facts }));
-        assert!(!admits(&processes, &Facts { path: b"/usr/bin/cpio", ..facts }));
+        assert!(!processes.admits(&facts));
+        assert!(processes.admits(&Facts { pid: Some(4522), ..facts }));
+        assert!(processes.admits(&Facts { depth: 1, ..facts }));
+        assert!(processes.admits(&Facts { path: b"/usr/bin/cp", ..facts }));
+        assert!(!processes.admits(&Facts { path: b"/usr/bin/cpio", ..facts }));
         assert!(processes.add(" ,").is_err());
     }
 
