@@ -103,8 +103,15 @@ impl Form {
     fn is_plain(self, value: &[u8]) -> bool {
         match self {
             Form::Text => true,
-            Form::Tsv => !any_byte(value, |byte| (byte == b'\t') | (byte == b'\n') | (byte == b'\\')),
-            Form::Csv => !any_byte(value, |byte| (byte == b',') | (byte == b'"') | (byte == b'\r') | (byte == b'\n')),
+            // Few texts have other control characters: these are looked at again.
+            Form::Tsv => {
+                !any_marked(value, |word| below(word, b'\n' + 1) | equal(word, b'\\'))
+                    || !value.iter().any(|byte| matches!(byte, b'\t' | b'\n' | b'\\'))
+            }
+            Form::Csv => {
+                !any_marked(value, |word| below(word, b'\r' + 1) | equal(word, b',') | equal(word, b'"'))
+                    || !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n'))
+            }
             Form::Ndjson => json::is_plain(value),
         }
     }
@@ -124,19 +131,41 @@ impl Form {
     }
 }
 
+/// One in each byte of a word.
+const ONES: u64 = u64::MAX / 255;
+
+/// True if `mark` sets the highest bit of any byte. Checks eight bytes at once.
+#[inline]
+pub(crate) fn any_marked(text: &[u8], mark: impl Fn(u64) -> u64) -> bool {
+    let any = match text.last_chunk() {
+        Some(last) => {
+            let words = text.as_chunks().0.iter().map(|word| mark(u64::from_le_bytes(*word)));
+            words.fold(mark(u64::from_le_bytes(*last)), |any, word| any | word)
+        }
+        None => text.iter().fold(0, |any, byte| any | mark(u64::from(*byte) * ONES)),
+    };
+    any & (ONES << 7) != 0
+}
+
+/// Marks the lowest byte of a word that is below a limit of at most 128, and perhaps others that are.
+#[inline(always)]
+pub(crate) fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(limit)) & !word
+}
+
+/// Marks the lowest byte of a word that has a value, and perhaps others after it.
+#[inline(always)]
+pub(crate) fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * u64::from(byte)), 1)
+}
+
 /// True if a predicate is true for any byte. Checks 16 bytes at once, provided that `is` does not branch.
 #[inline]
 pub(crate) fn any_byte(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
+    let any_of = |chunk: &[u8; 16]| chunk.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
     let any_of_half = |half: &[u8; 8]| half.iter().fold(0, |any, byte| any | u8::from(is(*byte))) != 0;
-    match (text.last_chunk::<16>(), text.first_chunk(), text.last_chunk()) {
-        (Some(last), ..) => {
-            // One answer for all chunks: asked for each, it takes longer than the comparisons.
-            let mut any = last.map(|byte| u8::from(is(byte)));
-            for chunk in text.as_chunks::<16>().0 {
-                any.iter_mut().zip(chunk).for_each(|(any, byte)| *any |= u8::from(is(*byte)));
-            }
-            u128::from_ne_bytes(any) != 0
-        }
+    match (text.last_chunk(), text.first_chunk(), text.last_chunk()) {
+        (Some(last), ..) => text.as_chunks().0.iter().any(any_of) || any_of(last),
         (None, Some(first), Some(last)) => any_of_half(first) || any_of_half(last),
         _ => text.iter().any(|byte| is(*byte)),
     }
@@ -160,7 +189,7 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
 /// Appends a value in the quotes of CSV.
 fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
-    if any_byte(value, |byte| byte == b'"') {
+    if any_marked(value, |word| equal(word, b'"')) {
         for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
             out.push(if at > 0 { b"\"\"" } else { b"" });
             out.push(part);
@@ -253,14 +282,19 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_is_found_at_any_place() {
-        for len in 0..70 {
-            let mut text = vec![b'a'; len];
-            assert!(!any_byte(&text, |byte| byte == b'\t'));
-            for at in 0..len {
-                text[at] = b'\t';
-                assert!(any_byte(&text, |byte| byte == b'\t'), "{at} of {len}");
-                text[at] = b'a';
+    fn bytes_are_found_at_any_place() {
+        for len in 0..40 {
+            for (at, byte) in (0..len).flat_map(|at| (0..=255).map(move |byte| (at, byte))) {
+                for rest in [b'a', b'~', b' ', 0xFF] {
+                    let mut text = vec![rest; len];
+                    text[at] = byte;
+                    for limit in [1, b'\n' + 1, b' ', 128] {
+                        let found = any_marked(&text, |word| below(word, limit));
+                        assert_eq!(found, text.iter().any(|byte| *byte < limit), "{text:?} below {limit}");
+                    }
+                    let found = any_marked(&text, |word| equal(word, b','));
+                    assert_eq!(found, text.contains(&b','), "{text:?}");
+                }
             }
         }
     }

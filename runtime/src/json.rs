@@ -1,6 +1,6 @@
 //! JSON values of reports.
 
-use crate::forms::any_byte;
+use crate::forms::{any_marked, below, equal};
 use std::io::Write;
 use tfbc_vm::TextBuf;
 
@@ -21,7 +21,9 @@ impl Write for TextWriter<'_> {
 /// True if a text needs no escapes in a JSON string: printable ASCII without quotes and backslashes.
 #[inline]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    !any_byte(text, |byte| !(b' '..=b'~').contains(&byte) | (byte == b'"') | (byte == b'\\'))
+    // Bytes from 128 on have the highest bit themselves; 127 gets it by adding 1.
+    let is_other = |word: u64| word | word.wrapping_add(u64::MAX / 255);
+    !any_marked(text, |word| is_other(word) | below(word, b' ') | equal(word, b'"') | equal(word, b'\\'))
 }
 
 /// True if a text is a JSON number or an array of JSON numbers, on one line.

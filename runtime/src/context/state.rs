@@ -766,12 +766,12 @@ mod tests {
                     let (pid, path, name, cpu, _, priority, svc) = found;
                     let found = (pid, path, name, cpu, 0, priority, svc);
                     if let Some((version, known)) = &before[tid]
-                        && *version == state.version()
+                        && *version == state.version(tid as u64)
                     {
                         assert_eq!(*known, found);
                         n_same += 1;
                     }
-                    before[tid] = Some((state.version(), found));
+                    before[tid] = Some((state.version(tid as u64), found));
                 }
             }
         }

@@ -404,23 +404,19 @@ impl Fixed {
         let (elapsed_at, delta_at) = (usize::from(self.elapsed_at) + moved, usize::from(self.delta_at) + moved);
         let mut len = usize::from(self.len) + moved;
         if elapsed_at < len {
-            let mut elapsed = [0; 14];
-            times.elapsed(elapsed_ns, &mut elapsed);
             if self.is_short {
-                let [_, short @ .., _, _, _] = elapsed;
+                let [_, short @ .., _, _, _] = times.elapsed_apart(elapsed_ns);
                 store(room, elapsed_at, short);
-            } else {
-                store(room, elapsed_at, elapsed);
+            } else if let Some(room) = room.get_mut(elapsed_at..).and_then(|room| room.first_chunk_mut()) {
+                times.elapsed(elapsed_ns, room);
             }
         }
         if delta_at < len {
-            let mut delta = [0; 15];
             if self.is_micro {
-                delta = times.delta_micro(delta_ns);
-            } else {
-                times.delta(delta_ns, &mut delta);
+                store(room, delta_at, times.delta_micro(delta_ns));
+            } else if let Some(room) = room.get_mut(delta_at..).and_then(|room| room.first_chunk_mut()) {
+                times.delta(delta_ns, room);
             }
-            store(room, delta_at, delta);
         }
         if self.ends_line {
             while len > 0 && room[len - 1] == b' ' {

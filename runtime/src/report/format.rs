@@ -72,7 +72,9 @@ struct LineWriter<'r> {
     /// True if a line is finished by its text: nothing follows, and only events are counted.
     ends_with_text: bool,
     delta_of_all: bool,
-    is_limited: bool,
+    bounds: Bounds,
+    /// True if lines are noted by [`LineWriter::note`].
+    has_notes: bool,
     /// True if [`Cells::put`] has more conditions than that times and texts fit.
     has_more_conditions: bool,
     counted: Counted,
@@ -422,10 +424,9 @@ impl<'r> LineFormat<'r> {
         let limit = meter.limit();
         // The limit of the whole report is that of one event.
         let extent = if limit.is_some() { Extent::One } else { extent };
-        let bounds = Bounds { extent, limit, steps: meter.room() };
         let events = if extent == Extent::One { &events[..1] } else { events };
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
-        line.begin(limit.is_some());
+        line.begin(Bounds { extent, limit, steps: meter.room() });
         let mut run = machine.start(program, timers);
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
         let (taken, logs) = (&batch.taken.bytes[..], line.logs);
@@ -458,14 +459,14 @@ impl<'r> LineFormat<'r> {
                             true
                         } else {
                             n_counted += 1;
-                            let outcome = if is_normal { None } else { Some(run.outcome()) };
                             let place = Place { index, start, text: start + n_columns };
-                            line.end((event, prepared), (place, bounds), outcome, (&run, state), text)
+                            let ended = if is_normal { None } else { Some((run.outcome(), run.n_steps())) };
+                            line.end((event, prepared), place, ended, state, text)
                         }
                     }
                     _ => {
                         n_counted += 1;
-                        line.write((batch, event, prepared), (index, bounds), &mut run, state, text)
+                        line.write((batch, event, prepared), index, &mut run, state, text)
                     }
                 };
                 if !goes_on || text.len() >= WRITE_AT {
@@ -555,7 +556,8 @@ impl<'r> LineWriter<'r> {
             ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
             finish,
             delta_of_all: options.delta_of_all,
-            is_limited: false,
+            bounds: Bounds { extent: Extent::Many, limit: None, steps: 0 },
+            has_notes: false,
             has_more_conditions: false,
             counted: Counted::default(),
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
@@ -574,13 +576,16 @@ impl<'r> LineWriter<'r> {
 
     #[inline(never)]
     fn meets_conditions(&mut self, batch: &Batch, event: &EventRef) -> bool {
-        !self.is_limited && !self.delta_of_all && self.context_texts.find(batch, event, &self.cells, self.logs)
+        self.bounds.limit.is_none()
+            && !self.delta_of_all
+            && self.context_texts.find(batch, event, &self.cells, self.logs)
     }
 
-    /// Begins a run of lines; `is_limited` tells that events may take fewer steps than usual.
-    fn begin(&mut self, is_limited: bool) {
-        self.is_limited = is_limited;
-        self.has_more_conditions = is_limited || self.delta_of_all || self.cells.has_context();
+    /// Begins a run of lines.
+    fn begin(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
+        self.has_notes = self.ends.is_some() || !self.counts.is_empty() || self.finish.counts_lines();
     }
 
     /// Appends the line of any event: false if no other line follows it now.
@@ -588,7 +593,7 @@ impl<'r> LineWriter<'r> {
     fn write<'b>(
         &mut self,
         (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
-        (index, bounds): (usize, Bounds),
+        index: usize,
         run: &mut Run<'b>,
         state: &mut LineState,
         text: &mut TextBuf,
@@ -611,7 +616,7 @@ impl<'r> LineWriter<'r> {
         let place = Place { index, start, text: text.len() };
         let outcome = match &prepared.text {
             // The report's steps are used up.
-            Text::Run(_) if bounds.limit == Some(0) => Some(run.limited(start, text)),
+            Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
                 let is_normal = run.begun(entry, &shown, (prepared.layout, start), |_| 0, text);
@@ -628,31 +633,52 @@ impl<'r> LineWriter<'r> {
                 outcome
             }),
         };
-        self.end((event, prepared), (place, bounds), outcome, (run, state), text)
+        self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
-    /// Ends a line after its text: false if no other line follows it now. `outcome` is `None` if the event ended normally.
+    /// Ends a line after its text: false if no other line follows it now. `ended` is `None` if the event ended normally;
+    /// otherwise it has the run's steps, too.
     #[inline(never)]
     fn end(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),
-        (place, bounds): (Place, Bounds),
-        outcome: Option<Outcome>,
-        (run, state): (&Run<'_>, &mut LineState),
+        place: Place,
+        ended: Option<(Outcome, u64)>,
+        state: &mut LineState,
         text: &mut TextBuf,
     ) -> bool {
-        let has_steps = outcome.is_none() || run.n_steps() < bounds.steps;
-        let outcome = outcome.unwrap_or_default();
-        if outcome.skipped {
+        let has_steps = ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
+        let is_skipped = ended.is_some_and(|(outcome, _)| outcome.skipped);
+        if is_skipped {
             text.truncate(place.start);
         } else if !self.finish.line(prepared.layout, place.start, place.text, text) {
             return has_steps;
         }
-        self.counted.add_outcome(outcome, bounds.limit.is_some() && !event.is_ready());
-        if outcome.skipped {
+        match ended {
+            None => self.counted.n_reported += 1,
+            Some((outcome, _)) => {
+                let is_over_work = self.bounds.limit.is_some() && !event.is_ready();
+                self.counted.add_outcome(outcome, is_over_work);
+            }
+        }
+        if is_skipped {
             return has_steps;
         }
         state.last_elapsed_ns = event.elapsed_ns;
+        if self.has_notes | prepared.is_guess {
+            self.note((event, prepared), place, state, text);
+        }
+        has_steps && self.bounds.extent == Extent::Many && state.lines_on_page < self.page_size
+    }
+
+    /// Notes a line: its end, its lines on the page, its hook.
+    fn note(
+        &mut self,
+        (event, prepared): (&EventRef, &PreparedLine<'_>),
+        place: Place,
+        state: &mut LineState,
+        text: &TextBuf,
+    ) {
         if prepared.is_guess {
             self.guessed.insert(event.id);
             prepared.is_quick.set(prepared.fits);
@@ -661,10 +687,7 @@ impl<'r> LineWriter<'r> {
             ends.push(LineEnd { event: place.index as u32, end: text.len() as u32 });
         }
         self.count(event.id);
-        if self.finish.counts_lines() {
-            state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
-        }
-        has_steps && bounds.extent == Extent::Many && state.lines_on_page < self.page_size
+        state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
     }
 
     /// Counts a reported event, if events are counted by hook.
