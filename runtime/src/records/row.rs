@@ -1,6 +1,6 @@
 //! Writer of a log's report: a line per record, or counts.
 
-use super::cells::{Cell, Cells, EventTexts, Source, Times, append_argument, cpu_texts, put_number};
+use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::{RecordOptions, RecordWriter, Tallied};
@@ -32,8 +32,8 @@ pub(super) struct RowWriter<'r> {
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
     owners: OwnerTexts,
-    /// Data that is formatted before the line.
-    data: TextBuf,
+    /// Data that is formatted before the line; `None` while it is in use. An empty buffer in its place costs an allocation.
+    data: Option<TextBuf>,
     /// Fields of definitions.
     fields: TextBuf,
     n_reported: u64,
@@ -152,7 +152,7 @@ impl<'r> RowWriter<'r> {
             cpus: cpu_texts(),
             event_texts: EventTexts::new(),
             owners: OwnerTexts { current: (true, 0), ..OwnerTexts::default() },
-            data: TextBuf::new(),
+            data: None,
             fields: TextBuf::new(),
             n_reported: 0,
             counts: Arc::new(Counts::new(options.stats)),
@@ -199,7 +199,7 @@ impl<'r> RowWriter<'r> {
         let mut next = 0;
         loop {
             // Short cells share their room.
-            let room = out.spare();
+            let mut room = out.spare();
             let mut at = 0;
             let cell = loop {
                 let Some(cell) = self.cells.list.get(next) else {
@@ -216,6 +216,20 @@ impl<'r> RowWriter<'r> {
                         at += 3;
                     }
                     Cell::BareCpu => at = num::dec(room, at, record.cpu.into()),
+                    Cell::Time | Cell::BareTime | Cell::JsonTime => {
+                        match self.source.times.put(*cell, time_ns, room, at) {
+                            Some(end) => at = end,
+                            None => break *cell,
+                        }
+                    }
+                    Cell::Event(n) => match self.event_texts.find(*n, record) {
+                        Some(text) if at <= ShortText::MAX_START => {
+                            at = text.put(room, at);
+                            out.advance(at);
+                            (room, at) = (out.spare(), 0);
+                        }
+                        _ => break *cell,
+                    },
                     cell => break *cell,
                 }
             };
@@ -363,7 +377,7 @@ impl RecordWriter for RowWriter<'_> {
                 }
             }
             DataUse::First | DataUse::Unseen => {
-                let mut data = std::mem::take(&mut self.data);
+                let mut data = self.data.take().unwrap_or_default();
                 data.clear();
                 if let Some(defined) = self.first(record, &mut data) {
                     self.n_reported += 1;
@@ -373,7 +387,7 @@ impl RecordWriter for RowWriter<'_> {
                         self.line(record, time_ns, Some(defined), data.as_bytes(), out);
                     }
                 }
-                self.data = data;
+                self.data = Some(data);
             }
         }
     }
