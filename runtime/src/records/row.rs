@@ -634,6 +634,7 @@ mod tests {
             Owner { pid: Some(-1), tid: Some(123_456), process: name("proc/a\tb"), thread: None },
             Owner { pid: Some(7), tid: Some(1), process: name(&"long".repeat(40)), thread: name("a,\"b\"") },
         ];
+        let odd = Regex::new("[13579]$").unwrap();
         let mut n_lines = 0;
         for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
             let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
@@ -643,7 +644,7 @@ mod tests {
                 form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 3 % 4],
                 time: if n % 7 == 0 { TimeForm::Clock } else { TimeForm::Absolute },
                 colour: n % 11 == 0,
-                grep: (n % 13 == 0).then(|| Regex::new("[13579]$").unwrap()),
+                grep: (n % 13 == 0).then(|| odd.clone()),
                 ..RecordOptions::default()
             };
             let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, big_endian, ..KevHeader::default() };
@@ -657,7 +658,7 @@ mod tests {
             writer.set_owner(n as u32 % 4, &setup.owner);
             // Each event comes twice: its texts are rendered once.
             for k in (0..6000).flat_map(|k| [k, k]) {
-                let (class, event) = ((k >> 2 & 31) as u8, ((k >> 7) * 11 + k * 7 & 1023) as u16);
+                let (class, event) = ((k >> 2 & 31) as u8, (((k >> 7) * 11 + k * 7) & 1023) as u16);
                 if setup.events.label(class, event).is_none() && k % 37 > 0 {
                     continue;
                 }
