@@ -551,7 +551,7 @@ impl Columns {
     pub(crate) fn width(&self, column: Column) -> usize {
         match column {
             Column::Id => column.info().width + usize::from(self.wide_ids),
-            Column::Argument(_) => column.info().width.max(self.name(column).len()),
+            Column::Argument(_) => column.info().width.max("arg.".len() + self.argument(column).len()),
             _ => column.info().width,
         }
     }

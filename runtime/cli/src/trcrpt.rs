@@ -191,7 +191,7 @@ impl TrcrptArgs {
         }
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
-            return super::print(console, &rptopts::help(), None);
+            return super::print(console, rptopts::help(), None);
         }
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);

@@ -8,7 +8,7 @@
 //! the same as JSON        {"name":"pid","raw":  Int(0)  },{"name":"tid","raw":  Int(1)  }
 //! ```
 //!
-//! It takes 40 % fewer instructions a record in text than a walk over the list, and 60 % fewer in JSON.
+//! `report --columns data` on a log of `make-kev` takes 672 instructions a slot with it.
 
 use super::arguments::{Arguments, push_name, text_of_words};
 use super::table::{Letter, Show};

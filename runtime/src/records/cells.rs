@@ -145,7 +145,7 @@ impl Builder<'_> {
                     Form::Tsv | Form::Csv => Cell::BareTime,
                     Form::Ndjson => Cell::JsonTime,
                 };
-                self.put(cell, 0);
+                self.put(cell, Literal::MAX);
             }
             QnxWriter::Event(_) => self.segment(column, Cell::Event, last),
             QnxWriter::Owner(_) => self.segment(column, Cell::Owner, last),
@@ -282,8 +282,9 @@ pub(super) struct EventTexts {
     texts: Vec<ShortText>,
 }
 
+/// Text of a segment.
 #[derive(Debug, Clone, Copy)]
-struct ShortText {
+pub(super) struct ShortText {
     text: [u8; MAX_TEXT],
     len: u8,
 }
@@ -295,10 +296,14 @@ impl ShortText {
         Some(short)
     }
 
+    /// Last place in the room of short cells at which a text may start.
+    pub const MAX_START: usize = TextBuf::SPARE - MAX_TEXT;
+
+    /// Writes the text at a place; returns the place after it.
     #[inline(always)]
-    fn append(&self, out: &mut TextBuf) {
-        store(out.spare(), 0, self.text);
-        out.advance(self.len.into());
+    pub fn put(&self, room: &mut [u8], at: usize) -> usize {
+        store(room, at, self.text);
+        at + usize::from(self.len)
     }
 }
 
@@ -310,34 +315,25 @@ impl EventTexts {
         Self { places: vec![0; Self::N_CLASSES * Self::N_EVENTS], texts: Vec::new() }
     }
 
-    /// Appends the text of one segment.
     #[inline(always)]
-    pub fn append(&mut self, n: u8, cells: &Cells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+    fn place(record: &KevRecord<'_>) -> usize {
         let event = usize::from(record.event);
-        let place =
-            if event < Self::N_EVENTS { usize::from(record.class) * Self::N_EVENTS + event } else { usize::MAX };
-        let first = self.places.get(place).copied().unwrap_or(0) as usize;
-        // Without texts the index is out of range, too.
-        match self.texts.get(first.wrapping_sub(1).wrapping_add(n.into())) {
-            Some(text) if first > 0 => text.append(out),
-            _ => self.append_new(n, place, cells, source, &{ *record }, out),
-        }
+        if event < Self::N_EVENTS { usize::from(record.class) * Self::N_EVENTS + event } else { usize::MAX }
     }
 
-    /// Appends the text of one segment of an event that is not known. The label of an interrupt is followed by its number,
-    /// so its texts are not kept.
+    /// The text of one segment, if it is kept.
+    #[inline(always)]
+    pub fn find(&self, n: u8, record: &KevRecord<'_>) -> Option<&ShortText> {
+        let first = self.places.get(Self::place(record))?.checked_sub(1)?;
+        self.texts.get(first as usize + usize::from(n))
+    }
+
+    /// Appends the text of one segment, and keeps the texts of the event. The label of an interrupt is followed by its
+    /// number, so its texts are not kept.
     #[inline(never)]
-    fn append_new(
-        &mut self,
-        n: u8,
-        place: usize,
-        cells: &Cells,
-        source: &Source,
-        record: &KevRecord<'_>,
-        out: &mut TextBuf,
-    ) {
+    pub fn append(&mut self, n: u8, cells: &Cells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !is_interrupt(record.class, record.event)
-            && let Some(kept) = self.places.get_mut(place)
+            && let Some(kept) = self.places.get_mut(Self::place(record)).filter(|place| **place == 0)
         {
             let mut text = TextBuf::new();
             let texts = cells.segments.iter().map(|segment| {
@@ -396,24 +392,28 @@ impl Times {
         }
     }
 
-    /// Appends a time in its column.
+    /// Writes the time of a cell at a place; returns the place after it. `None` for a date, an unknown or negative time,
+    /// and one that is wider than its column.
     #[inline(always)]
-    pub fn append(&mut self, ns: Option<u64>, out: &mut TextBuf) {
-        let shown = match self.form {
-            TimeForm::Absolute => ns,
-            TimeForm::Relative => ns.and_then(|ns| u64::try_from(self.shown_ns(ns)).ok()),
-            TimeForm::Clock => None,
+    pub fn put(&self, cell: Cell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
+        let ns = match self.form {
+            TimeForm::Absolute => ns?,
+            TimeForm::Relative => u64::try_from(self.shown_ns(ns?)).ok()?,
+            TimeForm::Clock => return None,
         };
-        let cell = out.spare().first_chunk_mut::<TIME_WIDTH>();
-        if shown.zip(cell).is_some_and(|(ns, cell)| num::fixed::<TIME_WIDTH, 9>(cell, ns)) {
-            out.advance(TIME_WIDTH);
-        } else {
-            self.append_wide(ns, out);
+        match cell {
+            Cell::Time => {
+                let column = room.get_mut(at..)?.first_chunk_mut::<TIME_WIDTH>()?;
+                num::fixed::<TIME_WIDTH, 9>(column, ns).then_some(at + TIME_WIDTH)
+            }
+            Cell::BareTime => Some(num::decimal::<9>(room, at, ns)),
+            _ => Some(num::dec(room, at, ns)),
         }
     }
 
+    /// Appends any time in its column.
     #[inline(never)]
-    fn append_wide(&mut self, ns: Option<u64>, out: &mut TextBuf) {
+    pub fn append(&mut self, ns: Option<u64>, out: &mut TextBuf) {
         let start = out.len();
         self.append_bare(ns, out);
         let width = if self.form == TimeForm::Clock { DATE_WIDTH } else { TIME_WIDTH };

@@ -1,6 +1,6 @@
 //! Writer of a log's report: a line per record, or counts.
 
-use super::cells::{Cell, Cells, EventTexts, Source, Times, append_argument, cpu_texts, put_number};
+use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::{RecordOptions, RecordWriter, Tallied};
@@ -32,8 +32,8 @@ pub(super) struct RowWriter<'r> {
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
     owners: OwnerTexts,
-    /// Data that is formatted before the line.
-    data: TextBuf,
+    /// Data that is formatted before the line; `None` while it is in use. An empty buffer in its place costs an allocation.
+    data: Option<TextBuf>,
     /// Fields of definitions.
     fields: TextBuf,
     n_reported: u64,
@@ -152,7 +152,7 @@ impl<'r> RowWriter<'r> {
             cpus: cpu_texts(),
             event_texts: EventTexts::new(),
             owners: OwnerTexts { current: (true, 0), ..OwnerTexts::default() },
-            data: TextBuf::new(),
+            data: None,
             fields: TextBuf::new(),
             n_reported: 0,
             counts: Arc::new(Counts::new(options.stats)),
@@ -199,7 +199,7 @@ impl<'r> RowWriter<'r> {
         let mut next = 0;
         loop {
             // Short cells share their room.
-            let room = out.spare();
+            let mut room = out.spare();
             let mut at = 0;
             let cell = loop {
                 let Some(cell) = self.cells.list.get(next) else {
@@ -216,6 +216,20 @@ impl<'r> RowWriter<'r> {
                         at += 3;
                     }
                     Cell::BareCpu => at = num::dec(room, at, record.cpu.into()),
+                    Cell::Time | Cell::BareTime | Cell::JsonTime => {
+                        match self.source.times.put(*cell, time_ns, room, at) {
+                            Some(end) => at = end,
+                            None => break *cell,
+                        }
+                    }
+                    Cell::Event(n) => match self.event_texts.find(*n, record) {
+                        Some(text) if at <= ShortText::MAX_START => {
+                            at = text.put(room, at);
+                            out.advance(at);
+                            (room, at) = (out.spare(), 0);
+                        }
+                        _ => break *cell,
+                    },
                     cell => break *cell,
                 }
             };
@@ -363,7 +377,7 @@ impl RecordWriter for RowWriter<'_> {
                 }
             }
             DataUse::First | DataUse::Unseen => {
-                let mut data = std::mem::take(&mut self.data);
+                let mut data = self.data.take().unwrap_or_default();
                 data.clear();
                 if let Some(defined) = self.first(record, &mut data) {
                     self.n_reported += 1;
@@ -373,7 +387,7 @@ impl RecordWriter for RowWriter<'_> {
                         self.line(record, time_ns, Some(defined), data.as_bytes(), out);
                     }
                 }
-                self.data = data;
+                self.data = Some(data);
             }
         }
     }
@@ -620,6 +634,7 @@ mod tests {
             Owner { pid: Some(-1), tid: Some(123_456), process: name("proc/a\tb"), thread: None },
             Owner { pid: Some(7), tid: Some(1), process: name(&"long".repeat(40)), thread: name("a,\"b\"") },
         ];
+        let odd = Regex::new("[13579]$").unwrap();
         let mut n_lines = 0;
         for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
             let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
@@ -629,7 +644,7 @@ mod tests {
                 form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 3 % 4],
                 time: if n % 7 == 0 { TimeForm::Clock } else { TimeForm::Absolute },
                 colour: n % 11 == 0,
-                grep: (n % 13 == 0).then(|| Regex::new("[13579]$").unwrap()),
+                grep: (n % 13 == 0).then(|| odd.clone()),
                 ..RecordOptions::default()
             };
             let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, big_endian, ..KevHeader::default() };
@@ -643,7 +658,7 @@ mod tests {
             writer.set_owner(n as u32 % 4, &setup.owner);
             // Each event comes twice: its texts are rendered once.
             for k in (0..6000).flat_map(|k| [k, k]) {
-                let (class, event) = ((k >> 2 & 31) as u8, ((k >> 7) * 11 + k * 7 & 1023) as u16);
+                let (class, event) = ((k >> 2 & 31) as u8, (((k >> 7) * 11 + k * 7) & 1023) as u16);
                 if setup.events.label(class, event).is_none() && k % 37 > 0 {
                     continue;
                 }
