@@ -2,11 +2,11 @@
 
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
-use crate::emit::{self, Asked, Callee, Callees, Draft, ROW, Shape, Surroundings};
+use crate::emit::{self, Callee, Callees, EmitContext, EnvDeps, ROW, Shape, UnlinkedRoutine};
 use crate::graph::Graph;
 use crate::ir::ShowId;
 use crate::ir::{Block, Program};
-use crate::link::{self, Workbench};
+use crate::link::{self, LinkBuffers};
 use foldhash::{HashMap, HashMapExt};
 use std::fmt;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
@@ -37,8 +37,8 @@ pub(crate) fn build<'p>(
         form,
         places: Vec::new(),
         n_lines: 0,
-        bench: Workbench::default(),
-        still: functions.map(|node| !graph.facts[node].touches_pointer).collect(),
+        buffers: LinkBuffers::default(),
+        preserves_pointer: functions.map(|node| !graph.facts[node].touches_pointer).collect(),
         functions: HashMap::new(),
         stanzas: HashMap::new(),
         any_base: graph.facts.iter().any(|facts| facts.sets_base),
@@ -77,7 +77,7 @@ pub(crate) struct Built<'p> {
     pub blob: BlobBuilder,
     pub diagnostics: Vec<Diagnostic>,
     /// Plain code of all routines except built-in stanzas, with their names; only for listings.
-    pub drafts: Vec<(String, Draft<'p>)>,
+    pub drafts: Vec<(String, UnlinkedRoutine<'p>)>,
     /// Per routine of a plain program: the source positions of its instructions.
     pub places: Vec<Vec<(SourceId, Span)>>,
 }
@@ -99,14 +99,14 @@ struct Builder<'p> {
     sources: &'p [&'p Source],
     blob: BlobBuilder,
     diagnostics: Vec<Diagnostic>,
-    drafts: Vec<(String, Draft<'p>)>,
+    drafts: Vec<(String, UnlinkedRoutine<'p>)>,
     form: Form,
     /// Per routine of a plain program: the source positions of its instructions.
     places: Vec<Vec<(SourceId, Span)>>,
     n_lines: usize,
-    bench: Workbench,
+    buffers: LinkBuffers,
     /// Per function: true if it and its callees do not use the data pointer.
-    still: Vec<bool>,
+    preserves_pointer: Vec<bool>,
     /// Routines of functions and called stanzas.
     functions: HashMap<usize, Callees>,
     stanzas: HashMap<u16, Callees>,
@@ -115,7 +115,7 @@ struct Builder<'p> {
 }
 
 /// Input of one routine's build.
-struct Plan<'p> {
+struct RoutinePlan<'p> {
     node: usize,
     envs: [Env; 4],
     called: bool,
@@ -126,26 +126,26 @@ struct Plan<'p> {
     body: &'p Block,
     source: SourceId,
     span: Span,
-    name: Name<'p>,
+    name: RoutineName<'p>,
 }
 
 /// Name of a routine in listings.
 #[derive(Clone, Copy)]
-enum Name<'p> {
+enum RoutineName<'p> {
     Entry(Space, u16),
     /// Stanza in its form for callers.
     Called(u16),
     Function(&'p [u8]),
 }
 
-impl fmt::Display for Name<'_> {
+impl fmt::Display for RoutineName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Name::Entry(Space::Hook, id) => ShowId(*id).fmt(f),
-            Name::Entry(Space::Record, id) => write!(f, "{}:{}", id >> 10, id & 1023),
-            Name::Entry(Space::Fields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
-            Name::Called(id) => write!(f, "${}", ShowId(*id)),
-            Name::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
+            RoutineName::Entry(Space::Hook, id) => ShowId(*id).fmt(f),
+            RoutineName::Entry(Space::Record, id) => write!(f, "{}:{}", id >> 10, id & 1023),
+            RoutineName::Entry(Space::Fields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
+            RoutineName::Called(id) => write!(f, "${}", ShowId(*id)),
+            RoutineName::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
         }
     }
 }
@@ -161,7 +161,7 @@ impl<'p> Builder<'p> {
         for &node in &graph.order {
             let Some(stanza) = program.stanzas.get(node) else {
                 let function = &program.functions[node - n_stanzas];
-                let plan = Plan {
+                let plan = RoutinePlan {
                     node,
                     // Only stanzas of hooks call functions.
                     envs: Space::Hook.envs(),
@@ -173,13 +173,13 @@ impl<'p> Builder<'p> {
                     body: &function.body,
                     source: function.source,
                     span: function.span,
-                    name: Name::Function(&function.name),
+                    name: RoutineName::Function(&function.name),
                 };
                 let callees = self.environments(&plan);
                 self.functions.insert(node - n_stanzas, callees);
                 continue;
             };
-            let mut plan = Plan {
+            let mut plan = RoutinePlan {
                 node,
                 envs: stanza.space.envs(),
                 called: false,
@@ -190,13 +190,13 @@ impl<'p> Builder<'p> {
                 body: &stanza.body,
                 source: stanza.source,
                 span: stanza.span,
-                name: Name::Entry(stanza.space, stanza.id),
+                name: RoutineName::Entry(stanza.space, stanza.id),
             };
             routines[node] = self.environments(&plan).map(|callee| callee.routine);
             if called[node] {
                 plan.called = true;
                 plan.heading = &stanza.called_heading;
-                plan.name = Name::Called(stanza.id);
+                plan.name = RoutineName::Called(stanza.id);
                 let callees = self.environments(&plan);
                 self.stanzas.insert(stanza.id, callees);
             }
@@ -205,11 +205,11 @@ impl<'p> Builder<'p> {
     }
 
     /// Builds a routine for each environment. Environments that lead to the same code share one routine.
-    fn environments(&mut self, plan: &Plan<'p>) -> Callees {
+    fn environments(&mut self, plan: &RoutinePlan<'p>) -> Callees {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
-            let alike = |known: &usize| callees[*known].asked.alike(plan.envs[*known], *env);
-            callees[at] = match (0..at).find(alike).filter(|_| self.form != Form::Listed) {
+            let same_code_for = |known: &usize| callees[*known].deps.same_code_for(plan.envs[*known], *env);
+            callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != Form::Listed) {
                 Some(known) => callees[known],
                 None => self.routine(plan, *env),
             };
@@ -217,26 +217,26 @@ impl<'p> Builder<'p> {
         callees
     }
 
-    fn routine(&mut self, plan: &Plan<'p>, env: Env) -> Callee {
-        let (mut below, mut asked) = (0, Asked::default());
+    fn routine(&mut self, plan: &RoutinePlan<'p>, env: Env) -> Callee {
+        let (mut below, mut deps) = (0, EnvDeps::default());
         for callee in self.graph.callees(plan.node).filter_map(|node| self.callee(node, env)) {
             below = below.max(callee.end);
-            asked = asked.and(callee.asked);
+            deps = deps.and(callee.deps);
         }
         let first = below.max(ROW.into()).min(N_REGS) as u16;
         let facts = self.graph.facts[plan.node];
         let base_is_zero = if plan.called { !self.any_base } else { !facts.sets_base };
         let shape =
             Shape { called: plan.called, base_is_zero, n_locals: plan.n_locals, first, lower_hex: plan.lower_hex };
-        let around = Surroundings {
+        let context = EmitContext {
             program: self.program,
             env,
             functions: &self.functions,
             stanzas: &self.stanzas,
-            still: &self.still,
+            preserves_pointer: &self.preserves_pointer,
         };
-        let draft = emit::emit(&around, shape, plan.heading, plan.body);
-        asked = asked.and(draft.asked);
+        let draft = emit::emit(&context, shape, plan.heading, plan.body);
+        deps = deps.and(draft.deps);
         // Coverage probes write to the last register.
         let max = N_REGS - usize::from(self.program.probed);
         if draft.end > max {
@@ -244,10 +244,10 @@ impl<'p> Builder<'p> {
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
-            return Callee { first, asked, ..Callee::default() };
+            return Callee { first, deps, ..Callee::default() };
         }
-        let linked = link::link(&draft, &mut self.blob, &mut self.bench, self.form == Form::Plain);
-        let places: Vec<_> = self.bench.spans.iter().map(|span| self.place(plan.source, *span)).collect();
+        let linked = link::link(&draft, &mut self.blob, &mut self.buffers, self.form == Form::Plain);
+        let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
             body: linked.body,
             need: linked.need,
@@ -256,11 +256,11 @@ impl<'p> Builder<'p> {
             ..RoutineRow::default()
         };
         let name = format_args!("{} {}", plan.name, env.name());
-        let routine = self.blob.named_routine(row, name, &self.bench.code, &places);
+        let routine = self.blob.named_routine(row, name, &self.buffers.code, &places);
         if self.form == Form::Plain && routine as usize == self.places.len() {
-            self.places.push(self.bench.spans.iter().map(|span| (plan.source, *span)).collect());
+            self.places.push(self.buffers.spans.iter().map(|span| (plan.source, *span)).collect());
         }
-        let callee = Callee { routine, first, end: draft.end, need: linked.need, asked };
+        let callee = Callee { routine, first, end: draft.end, need: linked.need, deps };
         if self.form == Form::Listed && !plan.builtin {
             self.drafts.push((name.to_string(), draft));
         }
@@ -268,7 +268,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Reports an error of a stanza or function once, although several environments have it.
-    fn complain(&mut self, code: &'static CodeInfo, plan: &Plan<'_>, text: String) {
+    fn complain(&mut self, code: &'static CodeInfo, plan: &RoutinePlan<'_>, text: String) {
         let found = Diagnostic::error(code, plan.source, plan.span, text);
         if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
             self.diagnostics.push(found);
@@ -276,7 +276,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Checks the limits on code size. A program that is too large is reported once.
-    fn fits(&mut self, draft: &Draft<'_>, plan: &Plan<'_>) -> bool {
+    fn fits(&mut self, draft: &UnlinkedRoutine<'_>, plan: &RoutinePlan<'_>) -> bool {
         let before = self.n_lines;
         self.n_lines += draft.lines.len();
         let text = if draft.lines.len() > MAX_ROUTINE {
@@ -309,7 +309,7 @@ impl<'p> Builder<'p> {
 
 /// Name of an entry in listings: a hook id, or class and event.
 pub(crate) fn entry_name(space: Space, id: u16) -> String {
-    Name::Entry(space, id).to_string()
+    RoutineName::Entry(space, id).to_string()
 }
 
 #[cfg(test)]

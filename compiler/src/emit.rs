@@ -15,10 +15,10 @@ use tfbc_vm::{Env, EnvText, EnvValue, Instr, Op, Slot as At, num};
 
 /// Item of a routine before linking. Texts borrow from the IR if possible.
 #[derive(Debug, Clone)]
-pub(crate) enum Plain<'p> {
+pub(crate) enum AsmItem<'p> {
     /// Prints text.
     Text(Cow<'p, [u8]>),
-    /// Plain instruction. Jump targets are labels, tables are indices of [`Draft::tables`].
+    /// Plain instruction. Jump targets are labels, tables are indices of [`UnlinkedRoutine::tables`].
     Op(Instr),
     /// Target of jumps.
     Label(u32),
@@ -28,14 +28,14 @@ pub(crate) enum Plain<'p> {
 
 /// Item with its source position.
 #[derive(Debug, Clone)]
-pub(crate) struct Line<'p> {
-    pub plain: Plain<'p>,
+pub(crate) struct AsmLine<'p> {
+    pub plain: AsmItem<'p>,
     pub span: Span,
 }
 
 /// Table before linking.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TableDraft<'p> {
+pub(crate) enum UnlinkedTable<'p> {
     Number(Vec<(u64, u32)>, u32),
     Text(Vec<(&'p [u8], u32)>, u32),
     Flags(Vec<(u64, u64, FlagEnd<'p>, FlagEnd<'p>)>),
@@ -86,13 +86,13 @@ pub(crate) type FlagEnd<'p> = (&'p [u8], bool);
 
 /// Routine in plain bytecode.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft<'p> {
-    pub lines: Vec<Line<'p>>,
-    pub tables: Vec<TableDraft<'p>>,
+pub(crate) struct UnlinkedRoutine<'p> {
+    pub lines: Vec<AsmLine<'p>>,
+    pub tables: Vec<UnlinkedTable<'p>>,
     /// Number of labels.
     pub n_labels: u32,
     /// Environment properties the code depends on.
-    pub asked: Asked,
+    pub deps: EnvDeps,
     /// Event bytes that its fixed reads need.
     pub need: u32,
     /// First temporary register. A temporary is used once.
@@ -103,33 +103,33 @@ pub(crate) struct Draft<'p> {
 
 /// Set of environment properties that code depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Asked(u8);
+pub(crate) struct EnvDeps(u8);
 
-impl Asked {
+impl EnvDeps {
     /// Word size.
-    const WORD: Asked = Asked(1);
+    const WORD: EnvDeps = EnvDeps(1);
     /// Generic hook or not.
-    const GENERIC: Asked = Asked(2);
+    const GENERIC: EnvDeps = EnvDeps(2);
     /// Offset of the event's own data.
-    const START: Asked = Asked(4);
+    const START: EnvDeps = EnvDeps(4);
     /// Byte order.
-    const ORDER: Asked = Asked(8);
+    const ORDER: EnvDeps = EnvDeps(8);
     /// Simple or combine record.
-    const FORM: Asked = Asked(16);
+    const FORM: EnvDeps = EnvDeps(16);
 
     /// Union of both sets.
-    pub fn and(self, other: Asked) -> Asked {
-        Asked(self.0 | other.0)
+    pub fn and(self, other: EnvDeps) -> EnvDeps {
+        EnvDeps(self.0 | other.0)
     }
 
     /// True if the code is the same in both environments, because they agree in all these properties.
-    pub fn alike(self, one: Env, other: Env) -> bool {
-        let same = |what: Asked, same: bool| self.0 & what.0 == 0 || same;
-        same(Asked::WORD, one.word() == other.word())
-            && same(Asked::GENERIC, one.generic() == other.generic())
-            && same(Asked::START, data_start(one) == data_start(other))
-            && same(Asked::ORDER, one.little_endian() == other.little_endian())
-            && same(Asked::FORM, one.combine() == other.combine())
+    pub fn same_code_for(self, one: Env, other: Env) -> bool {
+        let same = |what: EnvDeps, same: bool| self.0 & what.0 == 0 || same;
+        same(EnvDeps::WORD, one.word() == other.word())
+            && same(EnvDeps::GENERIC, one.generic() == other.generic())
+            && same(EnvDeps::START, data_start(one) == data_start(other))
+            && same(EnvDeps::ORDER, one.little_endian() == other.little_endian())
+            && same(EnvDeps::FORM, one.combine() == other.combine())
     }
 }
 
@@ -140,20 +140,20 @@ pub(crate) struct Callee {
     pub first: u16,
     pub end: usize,
     pub need: u32,
-    pub asked: Asked,
+    pub deps: EnvDeps,
 }
 
 /// Built routines of one stanza or function, by environment.
 pub(crate) type Callees = [Callee; 4];
 
 /// Context of the emitter: the program and the routines built so far.
-pub(crate) struct Surroundings<'p, 'c> {
+pub(crate) struct EmitContext<'p, 'c> {
     pub program: &'p Program,
     pub env: Env,
     pub functions: &'c HashMap<usize, Callees>,
     pub stanzas: &'c HashMap<u16, Callees>,
     /// Per function: true if it and its callees do not use the data pointer.
-    pub still: &'c [bool],
+    pub preserves_pointer: &'c [bool],
 }
 
 /// Calling convention and registers of a routine.
@@ -205,13 +205,13 @@ enum Soft {
 }
 
 struct Emitter<'p, 'c> {
-    around: &'c Surroundings<'p, 'c>,
+    context: &'c EmitContext<'p, 'c>,
     shape: Shape,
-    asked: Cell<Asked>,
-    lines: Vec<Line<'p>>,
+    deps: Cell<EnvDeps>,
+    lines: Vec<AsmLine<'p>>,
     /// Code after the body: rare paths, reached by jumps.
-    tails: Vec<Line<'p>>,
-    tables: Vec<TableDraft<'p>>,
+    tails: Vec<AsmLine<'p>>,
+    tables: Vec<UnlinkedTable<'p>>,
     pointer: Pointer,
     soft: Soft,
     /// True if the event has ended here.
@@ -237,12 +237,17 @@ const fn data_start(env: Env) -> u64 {
 }
 
 /// Emits one routine: heading, then body.
-pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p Block, body: &'p Block) -> Draft<'p> {
+pub(crate) fn emit<'p>(
+    context: &EmitContext<'p, '_>,
+    shape: Shape,
+    heading: &'p Block,
+    body: &'p Block,
+) -> UnlinkedRoutine<'p> {
     let first_temp = usize::from(shape.first + shape.n_locals);
     let mut emitter = Emitter {
-        around,
+        context,
         shape,
-        asked: Cell::default(),
+        deps: Cell::default(),
         lines: Vec::with_capacity(32),
         tails: Vec::new(),
         tables: Vec::new(),
@@ -265,11 +270,11 @@ pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p
     emitter.block(heading);
     emitter.block(body);
     emitter.finish();
-    Draft {
+    UnlinkedRoutine {
         lines: emitter.lines,
         tables: emitter.tables,
         n_labels: emitter.n_labels,
-        asked: emitter.asked.get(),
+        deps: emitter.deps.get(),
         need: emitter.need,
         first_temp: first_temp as u16,
         end: emitter.end,
@@ -278,23 +283,23 @@ pub(crate) fn emit<'p>(around: &Surroundings<'p, '_>, shape: Shape, heading: &'p
 
 impl<'p> Emitter<'p, '_> {
     /// Returns the environment and records the property that the code depends on.
-    fn ask(&self, what: Asked) -> Env {
-        self.asked.set(self.asked.get().and(what));
-        self.around.env
+    fn depend_on(&self, what: EnvDeps) -> Env {
+        self.deps.set(self.deps.get().and(what));
+        self.context.env
     }
 
     fn word(&self) -> u8 {
-        self.ask(Asked::WORD).word()
+        self.depend_on(EnvDeps::WORD).word()
     }
 
     fn generic(&self) -> bool {
-        self.ask(Asked::GENERIC).generic()
+        self.depend_on(EnvDeps::GENERIC).generic()
     }
 
     /// Position of the data pointer in bits, if it is known.
     fn bits(&self) -> Option<u64> {
         match self.pointer {
-            Pointer::Start(bits) => Some((data_start(self.ask(Asked::START)) * 8 + bits).min(MAX_BITS)),
+            Pointer::Start(bits) => Some((data_start(self.depend_on(EnvDeps::START)) * 8 + bits).min(MAX_BITS)),
             Pointer::At(bits) => Some(bits),
             Pointer::Live => None,
         }
@@ -304,7 +309,7 @@ impl<'p> Emitter<'p, '_> {
     fn one_place(&self, one: Pointer, other: Pointer) -> bool {
         match (one, other) {
             (Pointer::Start(bits), Pointer::At(at)) | (Pointer::At(at), Pointer::Start(bits)) => {
-                data_start(self.ask(Asked::START)) * 8 + bits == at
+                data_start(self.depend_on(EnvDeps::START)) * 8 + bits == at
             }
             _ => one == other,
         }
@@ -317,12 +322,12 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    fn push(&mut self, plain: Plain<'p>) {
-        self.lines.push(Line { plain, span: self.span });
+    fn push(&mut self, plain: AsmItem<'p>) {
+        self.lines.push(AsmLine { plain, span: self.span });
     }
 
     fn op(&mut self, op: Op, operands: &[u32]) {
-        self.push(Plain::Op(Instr::of(op, operands)));
+        self.push(AsmItem::Op(Instr::of(op, operands)));
     }
 
     fn label(&mut self) -> u32 {
@@ -330,7 +335,7 @@ impl<'p> Emitter<'p, '_> {
         self.n_labels - 1
     }
 
-    fn table(&mut self, draft: TableDraft<'p>) -> u32 {
+    fn table(&mut self, draft: UnlinkedTable<'p>) -> u32 {
         self.tables.push(draft);
         self.tables.len() as u32 - 1
     }
@@ -342,16 +347,16 @@ impl<'p> Emitter<'p, '_> {
         temp.min(u16::MAX.into()) as u16
     }
 
-    fn slot(&self, slot: Slot) -> u16 {
+    fn slot(&self, slot: VarSlot) -> u16 {
         match slot {
-            Slot::Row(index) => index,
-            Slot::Local(index) => self.shape.first + index,
+            VarSlot::Row(index) => index,
+            VarSlot::Local(index) => self.shape.first + index,
         }
     }
 
     fn constant(&mut self, dst: u16, value: u64) {
         let instr = Instr::of(Op::Const, &[dst.into(), value as u32]).with(At::C, (value >> 32) as u32);
-        self.push(Plain::Op(instr));
+        self.push(AsmItem::Op(instr));
     }
 
     fn finish(&mut self) {
@@ -360,7 +365,7 @@ impl<'p> Emitter<'p, '_> {
             self.op(Op::Ret, &[]);
         } else {
             self.end_line();
-            self.push(Plain::BodyEnd);
+            self.push(AsmItem::BodyEnd);
             self.lines.append(&mut self.tails);
         }
     }
@@ -400,7 +405,7 @@ impl<'p> Emitter<'p, '_> {
             (Soft::Maybe, true) => self.op(Op::SoftDrop, &[]),
             _ => {}
         }
-        self.push(Plain::Text(Cow::Borrowed(text)));
+        self.push(AsmItem::Text(Cow::Borrowed(text)));
         self.soft = Soft::No;
     }
 
@@ -487,7 +492,7 @@ impl<'p> Emitter<'p, '_> {
             Inst::Guarded(node) => self.guarded(&node.body, &node.short),
             Inst::Demand(bytes) => self.demand(*bytes),
             Inst::ByForm(node) => {
-                self.block(if self.ask(Asked::FORM).combine() { &node.wide } else { &node.simple });
+                self.block(if self.depend_on(EnvDeps::FORM).combine() { &node.wide } else { &node.simple });
             }
             Inst::If(node) => self.choose(node),
             Inst::FlagList(flags) => {
@@ -509,7 +514,7 @@ impl<'p> Emitter<'p, '_> {
             Inst::Loop(node) => self.repeat(node),
             Inst::Flags(flags) => self.flags(flags),
             Inst::CallStanza(id) => {
-                let callee = self.around.stanzas[id][self.around.env.index()];
+                let callee = self.context.stanzas[id][self.context.env.index()];
                 self.settle();
                 self.call(callee);
                 self.pointer = Pointer::Live;
@@ -555,11 +560,11 @@ impl<'p> Emitter<'p, '_> {
         let body_state = (self.soft, self.dead);
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, dead);
         if short.is_empty() {
-            self.push(Plain::Label(leave));
+            self.push(AsmItem::Label(leave));
         } else {
             // The fallback is rare, so it is placed after the body: the common path needs no jump over it.
             let body = std::mem::take(&mut self.lines);
-            self.push(Plain::Label(leave));
+            self.push(AsmItem::Label(leave));
             self.block(short);
             self.print_soft();
             if !self.dead {
@@ -568,7 +573,7 @@ impl<'p> Emitter<'p, '_> {
             self.tails.append(&mut self.lines);
             self.lines = body;
         }
-        self.push(Plain::Label(end));
+        self.push(AsmItem::Label(end));
         let soft = if self.soft == body_state.0 { self.soft } else { Soft::Maybe };
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, self.dead && body_state.1);
     }
@@ -601,7 +606,7 @@ impl<'p> Emitter<'p, '_> {
         let (no, end) = (self.label(), self.label());
         let jump = self.unless(on, no);
         self.print_soft();
-        self.push(Plain::Op(jump));
+        self.push(AsmItem::Op(jump));
         let before = (self.pointer, self.soft, self.dead);
         let outer = std::mem::take(&mut self.lines);
         self.block(then);
@@ -622,13 +627,13 @@ impl<'p> Emitter<'p, '_> {
         if !other.is_empty() || (!same && no_pointer != Pointer::Live) {
             self.op(Op::Jump, &[end]);
         }
-        self.push(Plain::Label(no));
+        self.push(AsmItem::Label(no));
         self.lines.append(&mut other);
         if !same {
             self.pointer = no_pointer;
             self.go_live();
         }
-        self.push(Plain::Label(end));
+        self.push(AsmItem::Label(end));
         self.pointer = if same { pointer } else { Pointer::Live };
         self.soft = if yes.2 == no_soft { no_soft } else { Soft::Maybe };
         self.dead = yes.3 && no_dead;
@@ -650,7 +655,7 @@ impl<'p> Emitter<'p, '_> {
     fn flag_table(&mut self, entries: &'p [Flag]) -> u32 {
         let end = |text: &'p FlagText| (&text.text[..], text.soft);
         let rows = entries.iter().map(|entry| (entry.mask, entry.field, end(&entry.yes), end(&entry.no)));
-        self.table(TableDraft::Flags(rows.collect()))
+        self.table(UnlinkedTable::Flags(rows.collect()))
     }
 
     fn step(&mut self, step: Move) {
@@ -698,11 +703,11 @@ impl<'p> Emitter<'p, '_> {
         Some(at)
     }
 
-    fn read(&mut self, dst: u16, field: Field) {
+    fn read(&mut self, dst: u16, field: EventField) {
         match field {
-            Field::Bytes { size, signed } => {
+            EventField::Bytes { size, signed } => {
                 let n = self.bytes(size);
-                let little = self.ask(Asked::ORDER).little_endian();
+                let little = self.depend_on(EnvDeps::ORDER).little_endian();
                 match self.needed(n.into()) {
                     Some(at) => self.op(if little { Op::LoadLe } else { Op::Load }, &[dst.into(), at, n]),
                     None => self.op(if little { Op::TakeLe } else { Op::Take }, &[dst.into(), n]),
@@ -711,7 +716,7 @@ impl<'p> Emitter<'p, '_> {
                     self.op(Op::Sext, &[dst.into(), dst.into(), n * 8]);
                 }
             }
-            Field::Bits(count) => self.read_bits(dst, count.into()),
+            EventField::Bits(count) => self.read_bits(dst, count.into()),
         }
     }
 
@@ -777,7 +782,7 @@ impl<'p> Emitter<'p, '_> {
             _ => self.before_some(),
         }
         if let Some(text) = self.fold(value).and_then(|value| self.constant_text(value, how)) {
-            return self.push(Plain::Text(Cow::Owned(text)));
+            return self.push(AsmItem::Text(Cow::Owned(text)));
         }
         let src = u32::from(self.eval(value));
         match how {
@@ -953,11 +958,11 @@ impl<'p> Emitter<'p, '_> {
     }
 
     /// Lowest bit, and number of bits, of the first part of a number.
-    fn first_bits(&self, of: Size, taken: Taken) -> (u32, u32) {
+    fn first_bits(&self, of: Size, taken: LeadingPart) -> (u32, u32) {
         let all = self.bytes(of).min(8) * 8;
         let taken = match taken {
-            Taken::Bytes(size) => self.bytes(size).min(8) * 8,
-            Taken::Bits(bits) => u32::from(bits),
+            LeadingPart::Bytes(size) => self.bytes(size).min(8) * 8,
+            LeadingPart::Bits(bits) => u32::from(bits),
         };
         if taken < all { (all - taken, taken) } else { (0, 64) }
     }
@@ -980,17 +985,17 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn call_function(&mut self, function: usize, arguments: &'p [Value]) {
-        let callee = self.around.functions[&function][self.around.env.index()];
+        let callee = self.context.functions[&function][self.context.env.index()];
         let values: Vec<u16> = arguments.iter().map(|argument| self.eval(argument)).collect();
         for (param, value) in (callee.first..).zip(&values) {
             self.op(Op::Move, &[param.into(), (*value).into()]);
         }
-        let called = &self.around.program.functions[function];
+        let called = &self.context.program.functions[function];
         for local in called.n_params..called.n_locals {
             self.constant(callee.first + local, 0);
         }
         self.print_soft();
-        if self.around.still[function] {
+        if self.context.preserves_pointer[function] {
             return self.call(callee);
         }
         self.go_live();
@@ -1015,7 +1020,7 @@ impl<'p> Emitter<'p, '_> {
                 self.soft = soft;
                 let keys: Vec<_> = keys.iter().map(|(text, body)| (&text[..], *body)).collect();
                 self.arms(switch, &keys, |emitter, cases, default| {
-                    let table = emitter.table(TableDraft::Text(cases, default));
+                    let table = emitter.table(UnlinkedTable::Text(cases, default));
                     Instr::of(Op::SwitchText, &[mark.into(), table])
                 });
             }
@@ -1032,14 +1037,14 @@ impl<'p> Emitter<'p, '_> {
         }
         if let Some((texts, soft)) = self.short_texts(cases, switch) {
             let src = self.eval(value);
-            let table = self.table(TableDraft::Lits(texts));
+            let table = self.table(UnlinkedTable::Lits(texts));
             self.op(Op::SwitchLit, &[src.into(), table]);
             self.soft = soft;
             return;
         }
         let src = self.eval(value);
         if let Some(texts) = self.texts_or_hex(value, cases, switch) {
-            let table = self.table(TableDraft::Lits(texts));
+            let table = self.table(UnlinkedTable::Lits(texts));
             return self.op(Op::SwitchLitHex, &[src.into(), table]);
         }
         if let Some(texts) = self.case_texts(cases, switch) {
@@ -1047,13 +1052,13 @@ impl<'p> Emitter<'p, '_> {
             return self.op(Op::PutCase, &[src.into(), table]);
         }
         self.arms(switch, cases, |emitter, cases, default| {
-            let table = emitter.table(TableDraft::Number(cases, default));
+            let table = emitter.table(UnlinkedTable::Number(cases, default));
             Instr::of(Op::Switch, &[src.into(), table])
         });
     }
 
     /// Texts of a switch whose cases only print text, with its default. Only if no soft blank is pending.
-    fn case_texts(&self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<TableDraft<'p>> {
+    fn case_texts(&self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<UnlinkedTable<'p>> {
         let text = |body: usize| match &switch.bodies[body][..] {
             [] => Some(&b""[..]),
             [Node { inst: Inst::Text(text), .. }] => Some(&text[..]),
@@ -1061,7 +1066,7 @@ impl<'p> Emitter<'p, '_> {
         };
         let default = switch.default.map_or(Some(&b""[..]), text).filter(|_| self.soft == Soft::No)?;
         let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
-        Some(TableDraft::Texts(texts, default))
+        Some(UnlinkedTable::Texts(texts, default))
     }
 
     /// Texts by key of a switch whose cases only print short texts and whose default prints the value in hex. Only if
@@ -1189,16 +1194,16 @@ impl<'p> Emitter<'p, '_> {
         }
         let cases = keys.iter().map(|(key, body)| (*key, labels[*body])).collect();
         let switch = instr(self, cases, default);
-        self.push(Plain::Op(switch));
+        self.push(AsmItem::Op(switch));
         let n_arms = code.len();
         for (at, (label, lines, arm_dead)) in code.into_iter().enumerate() {
-            self.push(Plain::Label(label));
+            self.push(AsmItem::Label(label));
             self.lines.extend(lines);
             if at + 1 < n_arms && !arm_dead {
                 self.op(Op::Jump, &[end]);
             }
         }
-        self.push(Plain::Label(end));
+        self.push(AsmItem::Label(end));
         (self.pointer, self.soft) = (after_pointer, after_soft);
         self.dead = dead || live.is_empty();
     }
@@ -1234,14 +1239,14 @@ impl<'p> Emitter<'p, '_> {
         let (pointer, soft, dead) = (self.pointer, self.soft, self.dead);
         let (top, exit, turn) = (self.label(), self.label(), self.temp());
         self.op(Op::Loop, &[turn.into(), src.into(), exit, all.into()]);
-        self.push(Plain::Label(top));
+        self.push(AsmItem::Label(top));
         self.block(body);
         if moves {
             self.go_live();
         }
         self.print_soft();
         self.op(Op::LoopNext, &[turn.into(), top, all.into()]);
-        self.push(Plain::Label(exit));
+        self.push(AsmItem::Label(exit));
         // After an iteration a blank may have been printed, which is the state that the body began with.
         (self.pointer, self.soft, self.dead) = (pointer, soft, dead);
     }
@@ -1250,7 +1255,7 @@ impl<'p> Emitter<'p, '_> {
         let src = self.eval(value);
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
-            let table = self.table(TableDraft::Nibbles(nibbles));
+            let table = self.table(UnlinkedTable::Nibbles(nibbles));
             self.op(Op::Nibbles, &[src.into(), table, soft.into()]);
             if soft {
                 self.soft = Soft::Maybe;
@@ -1274,7 +1279,7 @@ impl<'p> Emitter<'p, '_> {
             return false;
         }
         let src = self.eval(value);
-        let table = self.table(TableDraft::Nibbles(nibbles));
+        let table = self.table(UnlinkedTable::Nibbles(nibbles));
         self.op(Op::Nibbles, &[src.into(), table, 0]);
         true
     }
@@ -1315,7 +1320,7 @@ impl<'p> Emitter<'p, '_> {
     }
 }
 
-const BLANK: Plain<'static> = Plain::Text(Cow::Borrowed(b" "));
+const BLANK: AsmItem<'static> = AsmItem::Text(Cow::Borrowed(b" "));
 
 /// Removes cases with duplicate keys; the first one stays.
 fn keep_first(cases: &mut Vec<(u64, usize)>) {
@@ -1333,7 +1338,7 @@ fn begins_blank(text: &[u8]) -> bool {
 /// Checks if a loop's body is only `X0` or `X1`. Returns true inside if a soft blank follows it.
 fn dumped(body: &Block) -> Option<bool> {
     let byte = |inst: &Inst| {
-        matches!(inst, Inst::Put(Value::Read(Field::Bytes { size: Size::Bytes(1), .. }), How::Hex(Size::Bytes(1))))
+        matches!(inst, Inst::Put(Value::Read(EventField::Bytes { size: Size::Bytes(1), .. }), How::Hex(Size::Bytes(1))))
     };
     match &body[..] {
         [put] if byte(&put.inst) => Some(false),

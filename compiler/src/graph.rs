@@ -18,12 +18,12 @@ pub(crate) struct Graph {
     /// All nodes, callees before callers.
     pub order: Vec<usize>,
     /// Per node: properties of the routine including its callees.
-    pub facts: Vec<Facts>,
+    pub facts: Vec<CallFacts>,
 }
 
 /// Properties of a routine including its callees.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Facts {
+pub(crate) struct CallFacts {
     pub sets_base: bool,
     pub touches_pointer: bool,
     /// True for timers and `$STOP`, whose effects outlive the event.
@@ -46,7 +46,7 @@ impl Graph {
         let mut graph = Graph { n_stanzas, calls, order: Vec::new(), facts: Vec::new() };
         let mut diagnostics = Vec::new();
         graph.sort(program, &mut diagnostics);
-        graph.facts = vec![Facts::default(); blocks.len()];
+        graph.facts = vec![CallFacts::default(); blocks.len()];
         for at in graph.order.clone() {
             graph.facts[at] = graph.facts_of(program, at, blocks[at]);
         }
@@ -66,8 +66,8 @@ impl Graph {
         called
     }
 
-    fn facts_of(&self, program: &Program, node: usize, block: &Block) -> Facts {
-        let mut facts = Facts::default();
+    fn facts_of(&self, program: &Program, node: usize, block: &Block) -> CallFacts {
+        let mut facts = CallFacts::default();
         if let Some(stanza) = program.stanzas.get(node) {
             facts.n_slots = stanza.n_slots;
         }

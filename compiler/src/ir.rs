@@ -131,7 +131,7 @@ pub(crate) enum Inst {
     If(Box<If>),
     /// Texts of all matching entries, separated by blanks.
     FlagList(Box<Flags>),
-    Assign(Slot, Value),
+    Assign(VarSlot, Value),
     SetPointer(Value),
     SetBase(Value),
     Switch(Box<Switch>),
@@ -154,7 +154,7 @@ pub(crate) enum Inst {
 
 /// Variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum VarSlot {
     /// Macro in the event's row, which the templates of one event share.
     Row(u16),
     /// Parameter or local of a function.
@@ -166,8 +166,8 @@ pub(crate) enum Slot {
 pub(crate) enum Value {
     Const(u64),
     /// Reads at the data pointer and advances it.
-    Read(Field),
-    Slot(Slot),
+    Read(EventField),
+    Slot(VarSlot),
     Env(EnvValue),
     /// `$HOOKENV`
     HookEnv,
@@ -197,7 +197,7 @@ pub(crate) enum Value {
     First {
         value: Box<Value>,
         of: Size,
-        taken: Taken,
+        taken: LeadingPart,
     },
     Binary(BinaryOp, Box<Value>, Box<Value>),
     /// 1 if both are equal (or, without `equal`, differ), otherwise 0.
@@ -212,14 +212,14 @@ pub(crate) enum Value {
 
 /// Part of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum LeadingPart {
     Bytes(Size),
     Bits(u8),
 }
 
 /// Field in the event's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum EventField {
     /// 1 to 16 bytes from the next whole byte, in the event's byte order; the value is the low 8.
     Bytes { size: Size, signed: bool },
     /// Bits from the data pointer on.

@@ -5,7 +5,7 @@
 
 use crate::codes::{NO_FUNCTION, NO_SUBROUTINE};
 use crate::ir::ShowId;
-use crate::names::{Names, Unit, for_each_item};
+use crate::names::{NameTable, Unit, for_each_item};
 use foldhash::{HashMap, HashSet};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Arena, Diagnostic, Severity, SourceId, Span};
@@ -25,11 +25,11 @@ pub struct LeftOut {
 }
 
 /// A stanza: index of its unit, and index in that unit's file.
-type Node = (usize, usize);
+type StanzaRef = (usize, usize);
 
 /// Stanza or function that others call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Name<'ast> {
+enum CallTarget<'ast> {
     Stanza(u16),
     Function(&'ast [u8]),
 }
@@ -39,12 +39,12 @@ enum Name<'ast> {
 pub(crate) fn leave_out<'ast>(
     arena: &'ast Arena,
     units: &mut [Unit<'ast>],
-    names: &Names<'ast>,
+    names: &NameTable<'ast>,
     found: &[Diagnostic],
     left_out: &mut Vec<LeftOut>,
 ) -> Option<Vec<Diagnostic>> {
     let mut calls = Calls::of(units, names);
-    let mut removed: HashSet<Node> = HashSet::default();
+    let mut removed: HashSet<StanzaRef> = HashSet::default();
     let mut queue = Vec::new();
     for error in found.iter().filter(|found| found.severity == Severity::Error) {
         let node = stanza_at(units, error)?;
@@ -60,8 +60,8 @@ pub(crate) fn leave_out<'ast>(
             span: broken.span,
             id: broken.id.map(|id| id.0),
         }));
-        gone.extend(unit.file.broken.iter().filter_map(|broken| broken.id).map(|id| Name::Stanza(id.0)));
-        gone.extend(unit.file.broken_functions.iter().map(|name| Name::Function(name)));
+        gone.extend(unit.file.broken.iter().filter_map(|broken| broken.id).map(|id| CallTarget::Stanza(id.0)));
+        gone.extend(unit.file.broken_functions.iter().map(|name| CallTarget::Function(name)));
         unit.file.broken = &[];
         unit.file.broken_functions = &[];
     }
@@ -92,7 +92,7 @@ pub(crate) fn leave_out<'ast>(
 }
 
 /// Finds the stanza that contains an error.
-fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<Node> {
+fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<StanzaRef> {
     let at = units.iter().position(|unit| unit.id == error.primary.source && !unit.builtin)?;
     let stanzas = units[at].file.stanzas;
     let place = error.primary.span;
@@ -100,13 +100,13 @@ fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<Node> {
     (place.end <= stanzas[index].span.end).then_some((at, index))
 }
 
-fn missing(source: SourceId, span: Span, name: Name<'_>) -> Diagnostic {
+fn missing(source: SourceId, span: Span, name: CallTarget<'_>) -> Diagnostic {
     match name {
-        Name::Stanza(id) => {
+        CallTarget::Stanza(id) => {
             let text = format!("calls stanza {}, which is left out", ShowId(id));
             Diagnostic::error(&NO_SUBROUTINE, source, span, text)
         }
-        Name::Function(name) => {
+        CallTarget::Function(name) => {
             let text = format!("calls function `{}`, which is left out", String::from_utf8_lossy(name));
             Diagnostic::error(&NO_FUNCTION, source, span, text)
         }
@@ -115,12 +115,12 @@ fn missing(source: SourceId, span: Span, name: Name<'_>) -> Diagnostic {
 
 /// Callers of each name, and the number of its definitions.
 struct Calls<'ast> {
-    n_definitions: HashMap<Name<'ast>, usize>,
-    users: HashMap<Name<'ast>, Vec<(Node, Span)>>,
+    n_definitions: HashMap<CallTarget<'ast>, usize>,
+    users: HashMap<CallTarget<'ast>, Vec<(StanzaRef, Span)>>,
 }
 
 impl<'ast> Calls<'ast> {
-    fn of(units: &[Unit<'ast>], names: &Names<'ast>) -> Self {
+    fn of(units: &[Unit<'ast>], names: &NameTable<'ast>) -> Self {
         let mut calls = Calls { n_definitions: HashMap::default(), users: HashMap::default() };
         for (at, unit) in units.iter().enumerate() {
             for (index, stanza) in unit.file.stanzas.iter().enumerate() {
@@ -128,9 +128,9 @@ impl<'ast> Calls<'ast> {
                 definitions(stanza).for_each(|name| *calls.n_definitions.entry(name).or_default() += 1);
                 let mut add = |name, span| calls.users.entry(name).or_default().push((node, span));
                 for_each_item(stanza.body, &mut |item| {
-                    names.each_insertion(item, &mut |id, span| add(Name::Stanza(id), span));
+                    names.each_insertion(item, &mut |id, span| add(CallTarget::Stanza(id), span));
                     if let Item::Call(call) = item {
-                        add(Name::Function(call.name.node), call.name.span);
+                        add(CallTarget::Function(call.name.node), call.name.span);
                     }
                 });
             }
@@ -139,7 +139,7 @@ impl<'ast> Calls<'ast> {
     }
 
     /// Removes the definitions of a stanza. Returns the names that are no longer defined.
-    fn remove(&mut self, stanza: &Stanza<'ast>) -> Vec<Name<'ast>> {
+    fn remove(&mut self, stanza: &Stanza<'ast>) -> Vec<CallTarget<'ast>> {
         let mut gone = Vec::new();
         for name in definitions(stanza) {
             if let Some(n) = self.n_definitions.get_mut(&name) {
@@ -155,11 +155,11 @@ impl<'ast> Calls<'ast> {
 }
 
 /// Names that a stanza defines: its id and its functions.
-fn definitions<'ast>(stanza: &Stanza<'ast>) -> impl Iterator<Item = Name<'ast>> {
-    let mut names = vec![Name::Stanza(stanza.id.node.0)];
+fn definitions<'ast>(stanza: &Stanza<'ast>) -> impl Iterator<Item = CallTarget<'ast>> {
+    let mut names = vec![CallTarget::Stanza(stanza.id.node.0)];
     for_each_item(stanza.body, &mut |item| {
         if let Item::Function(function) = item {
-            names.push(Name::Function(function.name.node));
+            names.push(CallTarget::Function(function.name.node));
         }
     });
     names.into_iter()

@@ -16,7 +16,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod advice;
 mod build;
 mod codes;
 mod convert;
@@ -25,6 +24,7 @@ mod datakey;
 mod dialect;
 mod emit;
 pub mod events;
+mod fixes;
 mod graph;
 mod ir;
 mod left_out;
@@ -34,7 +34,7 @@ mod lower;
 mod names;
 mod number;
 mod predefined;
-mod reach;
+mod short_event;
 mod show;
 
 pub use codes::DEFINES_NOTHING;
@@ -47,7 +47,7 @@ use build::{Built, Form};
 use codes::{BAD_SETTING, NO_FUNCTION, NO_SUBROUTINE};
 use coverage::Probes;
 use datakey::XmlUnit;
-use names::{Names, Unit};
+use names::{NameTable, Unit};
 use tfbc_grammar::codes::{LEFT_OUT, SOURCE_TOO_LARGE, TOO_MANY_TEMPLATES};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;
@@ -260,9 +260,9 @@ fn run<T>(
     let mut round = 0;
     let taken = loop {
         round += 1;
-        let names = Names::collect(&units);
+        let names = NameTable::collect(&units);
         let (mut program, mut found) = lower::lower(&units, &names, probes);
-        found.extend(reach::check(&units, &names));
+        found.extend(short_event::check(&units, &names));
         let (records, of_records) = datakey::lower(&model, probes);
         program.stanzas.extend(records);
         program.probed = probes.wanted;

@@ -1,7 +1,7 @@
 //! Links plain bytecode: fuses runs of instructions, attaches texts as literals to the next instruction, replaces
 //! labels by instruction numbers, and places tables in the blob.
 
-use crate::emit::{Draft, Line, Plain, TableDraft};
+use crate::emit::{AsmItem, AsmLine, UnlinkedRoutine, UnlinkedTable};
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
 use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
@@ -11,7 +11,7 @@ const MAX_INLINE: usize = 48;
 
 /// Buffers of the linker, reused for all routines.
 #[derive(Debug, Default)]
-pub(crate) struct Workbench {
+pub(crate) struct LinkBuffers {
     /// Instructions of the last linked routine.
     pub code: Vec<Instr>,
     /// Source position of each instruction.
@@ -37,28 +37,33 @@ pub(crate) struct Linked {
 }
 
 /// Links one routine. If `plain`, instructions are not fused, and each keeps its own source position.
-pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbench, plain: bool) -> Linked {
-    bench.begin(draft);
+pub(crate) fn link(
+    draft: &UnlinkedRoutine<'_>,
+    blob: &mut BlobBuilder,
+    buffers: &mut LinkBuffers,
+    plain: bool,
+) -> Linked {
+    buffers.begin(draft);
     let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
-    let (places, variables) = (std::mem::take(&mut bench.places), std::mem::take(&mut bench.variables));
+    let (places, variables) = (std::mem::take(&mut buffers.places), std::mem::take(&mut buffers.variables));
     let fuser = Fuser { lines: &draft.lines, variables: &variables, places: &places, need };
-    let mut linker = Linker { blob, bench, body: 0 };
+    let mut linker = Linker { blob, buffers, body: 0 };
     let mut at = 0;
     while at < draft.lines.len() {
         let line = &draft.lines[at];
         match &line.plain {
-            Plain::Text(text) => {
-                linker.bench.text.extend_from_slice(text);
+            AsmItem::Text(text) => {
+                linker.buffers.text.extend_from_slice(text);
                 if plain {
                     linker.flush(line.span);
                 }
             }
-            Plain::Label(label) => {
+            AsmItem::Label(label) => {
                 linker.flush(line.span);
-                linker.bench.labels[*label as usize] = linker.bench.code.len() as u32;
+                linker.buffers.labels[*label as usize] = linker.buffers.code.len() as u32;
             }
-            Plain::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
-            Plain::Op(instr) => {
+            AsmItem::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
+            AsmItem::Op(instr) => {
                 at += match fuser.fuse(at).filter(|_| !plain) {
                     Some(fused) => linker.fused(&fused, line.span),
                     None => {
@@ -71,16 +76,16 @@ pub(crate) fn link(draft: &Draft<'_>, blob: &mut BlobBuilder, bench: &mut Workbe
         at += 1;
     }
     linker.resolve(&draft.tables);
-    let body = if linker.body == 0 { linker.bench.code.len() as u32 } else { linker.body };
-    let (before, behind) = bench.code.split_at_mut(body as usize);
+    let body = if linker.body == 0 { linker.buffers.code.len() as u32 } else { linker.body };
+    let (before, behind) = buffers.code.split_at_mut(body as usize);
     run_together(before);
     run_together(behind);
-    (bench.places, bench.variables) = (places, variables);
+    (buffers.places, buffers.variables) = (places, variables);
     Linked { body, need }
 }
 
-impl Workbench {
-    fn begin(&mut self, draft: &Draft<'_>) {
+impl LinkBuffers {
+    fn begin(&mut self, draft: &UnlinkedRoutine<'_>) {
         self.code.clear();
         self.spans.clear();
         self.text.clear();
@@ -91,7 +96,7 @@ impl Workbench {
         let mut n = 0;
         for line in &draft.lines {
             match line.plain {
-                Plain::Label(label) => self.places[label as usize] = n,
+                AsmItem::Label(label) => self.places[label as usize] = n,
                 _ => n += 1,
             }
         }
@@ -113,13 +118,13 @@ fn run_together(code: &mut [Instr]) {
 
 struct Linker<'b> {
     blob: &'b mut BlobBuilder,
-    bench: &'b mut Workbench,
+    buffers: &'b mut LinkBuffers,
     body: u32,
 }
 
 impl Linker<'_> {
     fn push(&mut self, instr: Instr, span: Span) {
-        let Workbench { code, spans, text, .. } = &mut *self.bench;
+        let LinkBuffers { code, spans, text, .. } = &mut *self.buffers;
         if text.len() > MAX_INLINE {
             let [offset, len] = self.blob.string(text);
             code.push(Instr::of(Op::Lit, &[offset]).with(Slot::C, len));
@@ -143,7 +148,7 @@ impl Linker<'_> {
             if let Some(reach) = fused.reach {
                 self.push(reach, span);
             }
-            self.bench.text.extend_from_slice(text);
+            self.buffers.text.extend_from_slice(text);
             self.push(fused.instr, span);
             return fused.n_lines;
         }
@@ -151,11 +156,11 @@ impl Linker<'_> {
         let back = text.len() as u32;
         let mut instr = fused.instr;
         if back > 0 {
-            let waits = self.bench.text.len().saturating_sub(16 - text.len());
-            let last = self.bench.text.split_off(waits);
+            let waits = self.buffers.text.len().saturating_sub(16 - text.len());
+            let last = self.buffers.text.split_off(waits);
             self.flush(span);
-            self.bench.text.extend_from_slice(&last);
-            self.bench.text.extend_from_slice(text);
+            self.buffers.text.extend_from_slice(&last);
+            self.buffers.text.extend_from_slice(text);
             let is_string = instr.op == Op::StringAt as u8;
             instr.c |= if is_string { back } else { back << form::BACK };
         }
@@ -167,15 +172,15 @@ impl Linker<'_> {
     fn end_body(&mut self, span: Span, more: bool) {
         self.flush(span);
         // The machine ends a routine after its last instruction.
-        let named = self.bench.labels.iter().any(|label| *label as usize == self.bench.code.len());
-        let code = &mut self.bench.code;
+        let named = self.buffers.labels.iter().any(|label| *label as usize == self.buffers.code.len());
+        let code = &mut self.buffers.code;
         if code.len() > 1 && !named && code.pop_if(|last| *last == Instr::new(Op::End)).is_some() {
-            self.bench.spans.pop();
+            self.buffers.spans.pop();
         }
-        if self.bench.code.is_empty() {
+        if self.buffers.code.is_empty() {
             self.push(Instr::new(Op::Print), span);
         }
-        self.body = self.bench.code.len() as u32;
+        self.body = self.buffers.code.len() as u32;
         if more {
             self.push(Instr::new(Op::End), span);
         }
@@ -183,21 +188,21 @@ impl Linker<'_> {
 
     /// Pushes a `Print` for the waiting text, so that a jump target does not skip it.
     fn flush(&mut self, span: Span) {
-        if !self.bench.text.is_empty() {
+        if !self.buffers.text.is_empty() {
             self.push(Instr::new(Op::Print), span);
         }
     }
 
     /// Replaces labels by instruction numbers, and table indices by offsets in the blob.
-    fn resolve(&mut self, tables: &[TableDraft<'_>]) {
-        for at in 0..self.bench.code.len() {
-            let mut instr = self.bench.code[at];
+    fn resolve(&mut self, tables: &[UnlinkedTable<'_>]) {
+        for at in 0..self.buffers.code.len() {
+            let mut instr = self.buffers.code[at];
             let Some(op) = Op::from_u8(instr.op) else { continue };
             for (_, slot, kind) in op.info().operands {
                 let value = instr.slot(*slot);
                 let resolved = match kind {
-                    Kind::Target => self.bench.labels[value as usize],
-                    Kind::Short if form::mode(instr.c) == form::FIELD => self.bench.labels[value as usize],
+                    Kind::Target => self.buffers.labels[value as usize],
+                    Kind::Short if form::mode(instr.c) == form::FIELD => self.buffers.labels[value as usize],
                     Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags | Kind::Lits | Kind::Nibbles => {
                         self.table(&tables[value as usize])
                     }
@@ -205,20 +210,20 @@ impl Linker<'_> {
                 };
                 instr = instr.with(*slot, resolved);
             }
-            self.bench.code[at] = instr;
+            self.buffers.code[at] = instr;
         }
     }
 
-    fn table(&mut self, draft: &TableDraft<'_>) -> u32 {
+    fn table(&mut self, draft: &UnlinkedTable<'_>) -> u32 {
         let blob = &mut *self.blob;
-        let place = |label: &u32| self.bench.labels[*label as usize];
+        let place = |label: &u32| self.buffers.labels[*label as usize];
         match draft {
-            TableDraft::Number(cases, default) => {
+            UnlinkedTable::Number(cases, default) => {
                 let cases: Vec<_> = cases.iter().map(|(key, label)| (*key, place(label).into())).collect();
                 let (kind, words) = table::number_table(&cases, place(default).into());
                 blob.table(kind, &words)
             }
-            TableDraft::Texts(texts, default) => {
+            UnlinkedTable::Texts(texts, default) => {
                 let mut string = |text: &[u8]| {
                     let [offset, len] = blob.string(text);
                     table::pack_str(offset, len)
@@ -228,7 +233,7 @@ impl Linker<'_> {
                 let (kind, words) = table::number_table(&cases, default);
                 blob.table(kind, &words)
             }
-            TableDraft::Text(cases, default) => {
+            UnlinkedTable::Text(cases, default) => {
                 let cases: Vec<_> = cases
                     .iter()
                     .map(|(text, label)| {
@@ -239,7 +244,7 @@ impl Linker<'_> {
                 let (kind, words) = table::text_table(&cases, place(default));
                 blob.table(kind, &words)
             }
-            TableDraft::Flags(entries) => {
+            UnlinkedTable::Flags(entries) => {
                 let mut words = Vec::with_capacity(entries.len() * 5);
                 for (mask, field, yes, no) in entries {
                     let mut string = |text: &[u8]| {
@@ -251,7 +256,7 @@ impl Linker<'_> {
                 }
                 blob.table(TableKind::Flags, &words)
             }
-            TableDraft::Lits(texts) => {
+            UnlinkedTable::Lits(texts) => {
                 let count = texts.len() as u64 - 1;
                 let mut words = Vec::with_capacity(1 + texts.len() * 4);
                 if texts.iter().all(|text| text.len() <= 15) {
@@ -263,7 +268,7 @@ impl Linker<'_> {
                 }
                 blob.words(&words)
             }
-            TableDraft::Nibbles(nibbles) => {
+            UnlinkedTable::Nibbles(nibbles) => {
                 let head = nibbles.texts.len() as u64 | u64::from(nibbles.shift) << 8;
                 let texts = [&nibbles.default].into_iter().chain(nibbles.texts.iter().flatten());
                 let mut words = Vec::with_capacity(5 + nibbles.texts.len() * 64);
@@ -301,7 +306,7 @@ struct Fused {
 
 /// Number at a fixed offset, as far as the items read so far describe it.
 #[derive(Clone, Copy)]
-struct Number {
+struct FusedNumber {
     at: u32,
     width: u32,
     little: bool,
@@ -330,12 +335,12 @@ struct Variables {
 }
 
 impl Variables {
-    fn read(&mut self, draft: &Draft<'_>) {
+    fn read(&mut self, draft: &UnlinkedRoutine<'_>) {
         self.first_temp = draft.first_temp.into();
         self.in_block.clear();
         let below = |register: &u32| *register < draft.first_temp.into();
         let ops =
-            || draft.lines.iter().filter_map(|line| if let Plain::Op(op) = &line.plain { Some(op) } else { None });
+            || draft.lines.iter().filter_map(|line| if let AsmItem::Op(op) = &line.plain { Some(op) } else { None });
         // A callee may read any of them.
         let calls = ops().any(|instr| instr.op == Op::Call as u8);
         if calls || !ops().any(|instr| registers(instr, Kind::Dst).any(|to| below(&to))) {
@@ -347,7 +352,7 @@ impl Variables {
         let mut out = Vec::new();
         let mut block = 1;
         for line in &draft.lines {
-            let Plain::Op(instr) = &line.plain else {
+            let AsmItem::Op(instr) = &line.plain else {
                 block += 1;
                 continue;
             };
@@ -368,7 +373,7 @@ impl Variables {
 
 /// Finds runs of items that one fused instruction can replace.
 struct Fuser<'d> {
-    lines: &'d [Line<'d>],
+    lines: &'d [AsmLine<'d>],
     variables: &'d Variables,
     /// Number of items before each label, not counting labels.
     places: &'d [u32],
@@ -379,7 +384,7 @@ struct Fuser<'d> {
 impl<'d> Fuser<'d> {
     fn op(&self, at: usize) -> Option<(Op, &'d Instr)> {
         match &self.lines.get(at)?.plain {
-            Plain::Op(instr) => Some((Op::from_u8(instr.op)?, instr)),
+            AsmItem::Op(instr) => Some((Op::from_u8(instr.op)?, instr)),
             _ => None,
         }
     }
@@ -394,10 +399,10 @@ impl<'d> Fuser<'d> {
         }
         for line in self.lines[at + 1..].iter().take(AHEAD) {
             match &line.plain {
-                Plain::Op(instr) if registers(instr, Kind::Src).any(|read| read == register) => return false,
-                Plain::Op(instr) if registers(instr, Kind::Dst).any(|written| written == register) => return true,
-                Plain::Label(_) | Plain::BodyEnd => return true,
-                Plain::Op(_) | Plain::Text(_) => {}
+                AsmItem::Op(instr) if registers(instr, Kind::Src).any(|read| read == register) => return false,
+                AsmItem::Op(instr) if registers(instr, Kind::Dst).any(|written| written == register) => return true,
+                AsmItem::Label(_) | AsmItem::BodyEnd => return true,
+                AsmItem::Op(_) | AsmItem::Text(_) => {}
             }
         }
         self.lines.len() <= at + AHEAD
@@ -406,25 +411,25 @@ impl<'d> Fuser<'d> {
     /// Finds the fused instruction for the items from `at` on.
     fn fuse(&self, at: usize) -> Option<Fused> {
         let (first, reach) = self.op(at)?;
-        let asked = (first == Op::Reach).then_some(reach);
+        let deps = (first == Op::Reach).then_some(reach);
         let mut next = at;
         let mut text = Vec::new();
-        if asked.is_some() {
+        if deps.is_some() {
             next += 1;
-            while let Some(Line { plain: Plain::Text(more), .. }) = self.lines.get(next) {
+            while let Some(AsmLine { plain: AsmItem::Text(more), .. }) = self.lines.get(next) {
                 text.extend_from_slice(more);
                 next += 1;
             }
             if let Some((instr, n)) = self.string(next, reach) {
-                return Some(Fused { instr, text, reach: asked.copied(), n_lines: next + n - at });
+                return Some(Fused { instr, text, reach: deps.copied(), n_lines: next + n - at });
             }
         }
-        if let Some(instr) = self.selector(next).filter(|_| asked.is_none()) {
+        if let Some(instr) = self.selector(next).filter(|_| deps.is_none()) {
             return Some(Fused { instr, text, reach: None, n_lines: 3 });
         }
-        let number = self.number(next, asked)?;
+        let number = self.number(next, deps)?;
         let (instr, end) = self.used(number, next + 1)?;
-        Some(Fused { instr, text, reach: asked.copied(), n_lines: end - at })
+        Some(Fused { instr, text, reach: deps.copied(), n_lines: end - at })
     }
 
     /// String that is checked for and printed.
@@ -446,9 +451,9 @@ impl<'d> Fuser<'d> {
     }
 
     /// Number that the item reads.
-    fn number(&self, at: usize, asked: Option<&Instr>) -> Option<Number> {
+    fn number(&self, at: usize, deps: Option<&Instr>) -> Option<FusedNumber> {
         let (op, load) = self.op(at)?;
-        let (little, mode) = match (op, asked) {
+        let (little, mode) = match (op, deps) {
             (Op::Load, None) => (false, form::LOAD),
             (Op::LoadLe, None) => (true, form::LOAD),
             (Op::Word, None) => (false, form::WORD),
@@ -458,8 +463,8 @@ impl<'d> Fuser<'d> {
         };
         let (at, width) = (load.b, load.c);
         let fits = width <= 8 && at + width <= self.need && at <= u16::MAX.into();
-        let short = asked.map_or(0, |reach| reach.d);
-        fits.then_some(Number {
+        let short = deps.map_or(0, |reach| reach.d);
+        fits.then_some(FusedNumber {
             at,
             width,
             little,
@@ -473,7 +478,7 @@ impl<'d> Fuser<'d> {
     }
 
     /// Fuses a number with the items from `at` on that use it. Returns the instruction and the index after them.
-    fn used(&self, mut number: Number, mut at: usize) -> Option<(Instr, usize)> {
+    fn used(&self, mut number: FusedNumber, mut at: usize) -> Option<(Instr, usize)> {
         loop {
             if let Some(found) = self.printed(&number, at) {
                 return Some(found);
@@ -489,7 +494,7 @@ impl<'d> Fuser<'d> {
     }
 
     /// Applies the next item to the number, if it takes some of its bits or extends its sign.
-    fn narrowed(&self, number: &Number, at: usize) -> Option<Number> {
+    fn narrowed(&self, number: &FusedNumber, at: usize) -> Option<FusedNumber> {
         let (op, instr) = self.op(at)?;
         let into = u32::from(instr.a);
         let alone = into == number.register || self.dead(number.register, at);
@@ -502,11 +507,11 @@ impl<'d> Fuser<'d> {
             Op::Sext => (number.low, instr.c, true),
             _ => return None,
         };
-        Some(Number { low: bits.0, count: bits.1, signed: bits.2, register: into, ..*number })
+        Some(FusedNumber { low: bits.0, count: bits.1, signed: bits.2, register: into, ..*number })
     }
 
     /// Fuses a number with its output. Returns the instruction and the index after the fused items.
-    fn printed(&self, number: &Number, at: usize) -> Option<(Instr, usize)> {
+    fn printed(&self, number: &FusedNumber, at: usize) -> Option<(Instr, usize)> {
         let (op, put) = self.op(at)?;
         let source = match op {
             Op::JumpEqual | Op::JumpDiffer => put.a.into(),
@@ -521,7 +526,7 @@ impl<'d> Fuser<'d> {
             if digits * 4 > number.count {
                 return None;
             }
-            let low = Number { count: digits * 4, ..*number };
+            let low = FusedNumber { count: digits * 4, ..*number };
             let instr = low.instr(op, self.need, |window| [digits, window, 0]);
             (instr.c & form::LEFT & 7 == 0).then_some(instr)
         };
@@ -546,9 +551,9 @@ impl<'d> Fuser<'d> {
             return None;
         }
         let jump = |op, value| {
-            let asked = number.mode == form::FIELD;
+            let deps = number.mode == form::FIELD;
             let place = |label: u32| self.places.get(label as usize);
-            let one_place = !asked || place(put.d) == place(number.short);
+            let one_place = !deps || place(put.d) == place(number.short);
             one_place.then(|| number.instr(op, self.need, |window| [window, value, put.d]))
         };
         let instr = match op {
@@ -573,7 +578,7 @@ impl<'d> Fuser<'d> {
     }
 }
 
-impl Number {
+impl FusedNumber {
     /// Instruction that reads the number from a window inside of the needed event bytes. `operands` maps the window's
     /// offset to the first three operands other than the form.
     fn instr(&self, op: Op, need: u32, operands: impl Fn(u32) -> [u32; 3]) -> Instr {

@@ -1,11 +1,11 @@
 //! Lowers trcfmt syntax trees to IR: resolves names, types match values, places soft blanks. All semantic errors of
 //! trcfmt are found here.
 
-use crate::advice;
 use crate::codes::*;
 use crate::coverage::{PointKind, Probes};
-use crate::ir::{self, Block, Flag, FlagText, How, Inst, Node, Select, ShowId, Slot, Taken, Value};
-use crate::names::{Meaning, Names, Unit};
+use crate::fixes;
+use crate::ir::{self, Block, Flag, FlagText, How, Inst, LeadingPart, Node, Select, ShowId, Value, VarSlot};
+use crate::names::{Meaning, NameTable, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -17,7 +17,7 @@ use tfbc_vm::{EnvValue, Space};
 const MAX_MACROS: usize = 255;
 
 /// Lowers the stanzas and functions of a set of files. Those replaced by later ones are only checked.
-pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) -> (ir::Program, Vec<Diagnostic>) {
+pub(crate) fn lower(units: &[Unit<'_>], names: &NameTable<'_>, probes: &mut Probes) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut program = ir::Program::default();
     let mut called = HashSet::new();
@@ -67,7 +67,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &Names<'_>, probes: &mut Probes) 
 }
 
 /// Warns about stanzas with the same id, and about reserved ids.
-fn redefinition(units: &[Unit<'_>], names: &Names<'_>, at: (usize, usize), found: &mut Vec<Diagnostic>) {
+fn redefinition(units: &[Unit<'_>], names: &NameTable<'_>, at: (usize, usize), found: &mut Vec<Diagnostic>) {
     let unit = &units[at.0];
     let stanza = &unit.file.stanzas[at.1];
     let id = stanza.id.node.0;
@@ -94,7 +94,7 @@ fn show(name: &[u8]) -> String {
 /// Lowering of one stanza or function.
 struct Scope<'s, 'ast> {
     unit: &'s Unit<'ast>,
-    names: &'s Names<'ast>,
+    names: &'s NameTable<'ast>,
     diagnostics: &'s mut Vec<Diagnostic>,
     called: &'s mut HashSet<&'ast [u8]>,
     probes: &'s mut Probes,
@@ -110,7 +110,7 @@ struct Scope<'s, 'ast> {
 }
 
 struct Variable {
-    slot: Slot,
+    slot: VarSlot,
     defined: Span,
     is_parameter: bool,
     read: bool,
@@ -126,7 +126,7 @@ enum Selected {
 impl<'s, 'ast> Scope<'s, 'ast> {
     fn new(
         unit: &'s Unit<'ast>,
-        names: &'s Names<'ast>,
+        names: &'s NameTable<'ast>,
         diagnostics: &'s mut Vec<Diagnostic>,
         called: &'s mut HashSet<&'ast [u8]>,
         probes: &'s mut Probes,
@@ -168,7 +168,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::Stanza {
         let id = stanza.id.node.0;
-        self.number_macros(stanza.body, Slot::Row);
+        self.number_macros(stanza.body, VarSlot::Row);
         let n_slots = self.variables.len() as u16;
         let dialect = &self.unit.dialect;
         let level = stanza.level.map_or(dialect.level, |level| level.node);
@@ -182,7 +182,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let lower_hex = dialect.lower_hex;
         let name = if self.probes.on { ShowId(id).to_string() } else { String::new() };
         let probe = self.probe(PointKind::Stanza, stanza.span, name.as_bytes());
-        let body = behind(probe, self.group(stanza.body));
+        let body = prepend(probe, self.group(stanza.body));
         let shared = self.names.inserted.contains(&id) || calls_stanzas(&body);
         self.unused_macros(shared);
         let label = stanza.label.as_ref();
@@ -218,7 +218,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn function(&mut self, function: &ast::Function<'ast>) -> ir::Function {
         self.in_function = true;
         for param in function.params {
-            let slot = Slot::Local(self.n_locals);
+            let slot = VarSlot::Local(self.n_locals);
             let clash = match self.names.meaning(param.node) {
                 Meaning::Predefined(_) => Some("a predefined macro"),
                 Meaning::Subroutine(_) => Some("a template subroutine"),
@@ -233,9 +233,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             self.n_locals += 1;
         }
         let n_params = self.n_locals;
-        self.number_macros(function.body, Slot::Local);
+        self.number_macros(function.body, VarSlot::Local);
         let probe = self.probe(PointKind::Function, function.span, function.name.node);
-        let body = behind(probe, self.group(function.body));
+        let body = prepend(probe, self.group(function.body));
         self.unused_macros(false);
         ir::Function {
             name: function.name.node.to_vec(),
@@ -249,7 +249,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     /// Numbers the macros that a descriptor assigns or declares, in order of first appearance.
-    fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> Slot) {
+    fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> VarSlot) {
         let mut found = Vec::new();
         own_items(items, &mut |item| match item {
             Item::Assign(assign) => found.push(assign.name),
@@ -306,8 +306,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             }
         }
         if let Some(flag) = self.error_flag {
-            let value = Value::Slot(Slot::Local(flag));
-            let clear = Inst::Assign(Slot::Local(flag), Value::Const(0));
+            let value = Value::Slot(VarSlot::Local(flag));
+            let clear = Inst::Assign(VarSlot::Local(flag), Value::Const(0));
             block.insert(0, Node { inst: clear, span: end });
             let stop = vec![Node { inst: Inst::Break, span: end }];
             let one = number::Number { negative: false, magnitude: 1 };
@@ -341,7 +341,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Item::Loop(node) => {
                 let (all, count) = (self.unit.dialect.loop_counts, self.number_of(&node.count));
                 let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
-                let body = behind(probe, self.group(node.body.items));
+                let body = prepend(probe, self.group(node.body.items));
                 push(out, node.span, Inst::Loop(ir::Loop { all, count, body }.into()));
             }
             Item::Bitflags(node) => self.bitflags(node, out),
@@ -379,12 +379,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
 
     /// Lowers a printing code at the data pointer.
     fn code(&mut self, code: Code, span: Span, out: &mut Block, soft: bool) {
-        let read = |size, signed| Value::Read(ir::Field::Bytes { size, signed });
+        let read = |size, signed| Value::Read(ir::EventField::Bytes { size, signed });
         let inst = match code {
             Code::Ascii { len, width } => Inst::Ascii { len, width },
             Code::Counted(size) => Inst::Counted(size),
             Code::Hex(Size::Bytes(n)) if n > 8 => Inst::HexBytes(n),
-            Code::Binary { bits } => Inst::Put(Value::Read(ir::Field::Bits(bits)), How::Bin(bits)),
+            Code::Binary { bits } => Inst::Put(Value::Read(ir::EventField::Bits(bits)), How::Bin(bits)),
             Code::HexByte => Inst::Put(read(Size::Bytes(1), false), How::Hex(Size::Bytes(1))),
             Code::Hex(size) => Inst::Put(read(size, false), How::Hex(size)),
             Code::Signed(size) => Inst::Put(read(size, true), How::Int),
@@ -495,12 +495,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn never_assigned(&mut self, node: &MacroRef<'ast>) {
         let text = format!("macro `${}` is never assigned: it is 0", show(node.name));
         let variables = self.variables.keys().copied();
-        let meant = advice::predefined_in_another_case(node.name)
-            .or_else(|| self.names.suggestion(|| advice::macro_meant(node.name, variables)));
+        let meant = fixes::predefined_in_another_case(node.name)
+            .or_else(|| self.names.suggestion(|| fixes::macro_meant(node.name, variables)));
         let warning = self.warn(&NEVER_ASSIGNED, node.span, text);
         if let Some(meant) = meant {
             warning.help = Some(format!("did you mean `${meant}`?"));
-            warning.fix = Some(advice::rename_macro(node, &meant));
+            warning.fix = Some(fixes::rename_macro(node, &meant));
         }
     }
 
@@ -530,10 +530,10 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         };
         let taken = match code {
             Code::Ascii { len: 0, .. } | Code::HookBytes | Code::HookType => return Some(value),
-            Code::Ascii { len, .. } => Taken::Bytes(Size::Bytes(len.min(8) as u8)),
-            Code::Binary { bits } => Taken::Bits(bits),
-            Code::HexByte => Taken::Bytes(Size::Bytes(1)),
-            Code::Float(n) => Taken::Bytes(Size::Bytes(n)),
+            Code::Ascii { len, .. } => LeadingPart::Bytes(Size::Bytes(len.min(8) as u8)),
+            Code::Binary { bits } => LeadingPart::Bits(bits),
+            Code::HexByte => LeadingPart::Bytes(Size::Bytes(1)),
+            Code::Float(n) => LeadingPart::Bytes(Size::Bytes(n)),
             Code::Counted(size)
             | Code::Hex(size)
             | Code::Signed(size)
@@ -541,7 +541,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             | Code::Octal(size)
             | Code::Time(size)
             | Code::Errno(size)
-            | Code::Path(size) => Taken::Bytes(size),
+            | Code::Path(size) => LeadingPart::Bytes(size),
         };
         let of = if matches!(node.name, [b'D', b'1'..=b'5']) { Size::Word } else { Size::Bytes(8) };
         Some(Value::First { value: Box::new(value), of, taken })
@@ -567,13 +567,13 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     /// Target of an assignment or declaration. Reports an error and returns `None` if the macro cannot be assigned.
-    fn assignable(&mut self, name: &Name<'ast>) -> Option<Target> {
+    fn assignable(&mut self, name: &Name<'ast>) -> Option<AssignTarget> {
         if let Some(variable) = self.variables.get(name.node) {
-            return Some(Target::Slot(variable.slot));
+            return Some(AssignTarget::Slot(variable.slot));
         }
         match self.names.meaning(name.node) {
-            Meaning::Predefined(Predefined::Pointer) => Some(Target::Pointer),
-            Meaning::Predefined(Predefined::Base) => Some(Target::Base),
+            Meaning::Predefined(Predefined::Pointer) => Some(AssignTarget::Pointer),
+            Meaning::Predefined(Predefined::Base) => Some(AssignTarget::Base),
             Meaning::Predefined(_) => {
                 let text = format!("`${}` is predefined and cannot be assigned", show(name.node));
                 self.error(&ASSIGN_PREDEFINED, name.span, text);
@@ -594,9 +594,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let target = self.assignable(&assign.name);
         let value = self.expr(assign.value);
         let inst = match target {
-            Some(Target::Slot(slot)) => Inst::Assign(slot, value),
-            Some(Target::Pointer) => Inst::SetPointer(value),
-            Some(Target::Base) => Inst::SetBase(value),
+            Some(AssignTarget::Slot(slot)) => Inst::Assign(slot, value),
+            Some(AssignTarget::Pointer) => Inst::SetPointer(value),
+            Some(AssignTarget::Base) => Inst::SetBase(value),
             None => return,
         };
         push(out, assign.span, inst);
@@ -624,7 +624,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     /// Value of a code as a number.
     fn code_value(&mut self, code: Code, span: Span) -> Value {
         let (size, signed) = match code {
-            Code::Binary { bits } => return Value::Read(ir::Field::Bits(bits)),
+            Code::Binary { bits } => return Value::Read(ir::EventField::Bits(bits)),
             Code::HookBytes => return Value::Env(EnvValue::HookLen),
             Code::HookType => return Value::Env(EnvValue::HookType),
             Code::HexByte => (Size::Bytes(1), false),
@@ -635,7 +635,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 return Value::Const(0);
             }
         };
-        Value::Read(ir::Field::Bytes { size, signed })
+        Value::Read(ir::EventField::Bytes { size, signed })
     }
 
     /// Value of a macro as a number.
@@ -695,7 +695,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let arguments: Vec<_> = call.arguments.iter().map(|argument| self.expr(argument)).collect();
         let Some(&function) = self.names.functions.get(name.node) else {
             if !self.names.broken_functions.contains(name.node) {
-                let meant = self.names.suggestion(|| advice::function_meant(name.node, self.names));
+                let meant = self.names.suggestion(|| fixes::function_meant(name.node, self.names));
                 let error =
                     self.error(&NO_FUNCTION, name.span, format!("function `{}` is not defined", show(name.node)));
                 if let Some(help) = tfbc_grammar::trcfmt::foreign_word(name.node) {
@@ -744,7 +744,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                 let (width, base) = width_and_base(code);
                 // Bit patterns are compared, so the sign does not matter.
                 let value = match self.code_value(code, span) {
-                    Value::Read(ir::Field::Bytes { size, .. }) => Value::Read(ir::Field::Bytes { size, signed: false }),
+                    Value::Read(ir::EventField::Bytes { size, .. }) => {
+                        Value::Read(ir::EventField::Bytes { size, signed: false })
+                    }
                     value => value,
                 };
                 Selected::Number { value, width, base }
@@ -813,12 +815,12 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         for case in switch.cases {
             let probe =
                 self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
-            bodies.push(behind(probe, self.body(&case.body)));
+            bodies.push(prepend(probe, self.body(&case.body)));
             let index = bodies.len() - 1;
             if default.is_some() {
                 let text = "case after `\\*` is never reached";
                 self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix =
-                    advice::delete_case(self.unit.text, switch, index);
+                    fixes::delete_case(self.unit.text, switch, index);
             } else if let MatchValue::Any(_) = case.value {
                 default = Some(index);
             } else if !broken {
@@ -877,7 +879,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         };
         if !fresh {
             let text = "value has a case already; the first case is used";
-            self.warn(&DUPLICATE_VALUE, value.span(), text).fix = advice::delete_case(self.unit.text, switch, index);
+            self.warn(&DUPLICATE_VALUE, value.span(), text).fix = fixes::delete_case(self.unit.text, switch, index);
         }
     }
 
@@ -894,7 +896,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let number = number::parse(word.node, Base::Decimal);
         if number.is_none() {
             let text = format!("`{}` is neither an AIX error name nor a decimal number", show(word.node));
-            let meant = self.names.suggestion(|| advice::errno_meant(word.node));
+            let meant = self.names.suggestion(|| fixes::errno_meant(word.node));
             let error = self.error(&UNKNOWN_ERRNO, word.span, text);
             if let Some(meant) = meant {
                 error.help = Some(format!("did you mean `{meant}`?"));
@@ -947,7 +949,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let has_digit = words().any(|word| matches!(word.node, [b'3'..=b'9']));
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {
             let span = switch.selector.span();
-            let decimal = advice::decimal_selector(&switch.selector);
+            let decimal = fixes::decimal_selector(&switch.selector);
             let text = "values of a hex selector look decimal, but `10` means sixteen";
             let warning = self.warn(&DECIMAL_LOOKING, span, text);
             warning.help = Some(match &decimal {
@@ -971,7 +973,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     let flag = self.error_flag.unwrap_or(self.n_locals);
                     self.n_locals = self.n_locals.max(flag + 1);
                     self.error_flag = Some(flag);
-                    push(&mut out, text.span, Inst::Assign(Slot::Local(flag), Value::Const(1)));
+                    push(&mut out, text.span, Inst::Assign(VarSlot::Local(flag), Value::Const(1)));
                 }
             }
             Body::Group(group) => out = self.group(group.items),
@@ -1018,9 +1020,9 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         // The value may be read at the data pointer, so it must be read only once.
         let local = *self.tested.get_or_insert(self.n_locals);
         self.n_locals = self.n_locals.max(local + 1);
-        push(out, node.span, Inst::Assign(Slot::Local(local), value));
-        out.extend(probes.into_iter().map(|probe| probe(Slot::Local(local))));
-        let value = Value::Slot(Slot::Local(local));
+        push(out, node.span, Inst::Assign(VarSlot::Local(local), value));
+        out.extend(probes.into_iter().map(|probe| probe(VarSlot::Local(local))));
+        let value = Value::Slot(VarSlot::Local(local));
         push(out, node.span, Inst::Flags(ir::Flags { value, entries }.into()));
     }
 
@@ -1045,7 +1047,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
 }
 
 /// Builds the test of one BITFLAGS entry's probes from the slot of the value.
-type FlagProbe = Box<dyn FnOnce(Slot) -> Node>;
+type FlagProbe = Box<dyn FnOnce(VarSlot) -> Node>;
 
 /// True if a node may end the event, directly or in a callee.
 fn may_end(nodes: &[Node]) -> bool {
@@ -1080,14 +1082,14 @@ fn match_text<'ast>(value: &MatchValue<'ast>) -> &'ast [u8] {
 }
 
 enum Resolved {
-    Variable(Slot),
+    Variable(VarSlot),
     Predefined(Predefined),
     Subroutine(u16),
     Unassigned,
 }
 
-enum Target {
-    Slot(Slot),
+enum AssignTarget {
+    Slot(VarSlot),
     Pointer,
     Base,
 }
@@ -1130,7 +1132,7 @@ fn push(out: &mut Block, span: Span, inst: Inst) {
 }
 
 /// Prepends a probe to a block.
-fn behind(probe: Option<Node>, mut block: Block) -> Block {
+fn prepend(probe: Option<Node>, mut block: Block) -> Block {
     if let Some(probe) = probe {
         block.insert(0, probe);
     }

@@ -26,7 +26,7 @@ pub(crate) struct Definition<'ast> {
 
 /// Names of a set of files.
 #[derive(Default)]
-pub(crate) struct Names<'ast> {
+pub(crate) struct NameTable<'ast> {
     /// Stanza used for each id: unit and index in its file.
     pub stanzas: HashMap<u16, (usize, usize)>,
     /// All definitions of functions, in source order.
@@ -53,9 +53,9 @@ pub(crate) enum Meaning {
     User,
 }
 
-impl<'ast> Names<'ast> {
+impl<'ast> NameTable<'ast> {
     pub fn collect(units: &[Unit<'ast>]) -> Self {
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         for (at, unit) in units.iter().enumerate() {
             names.broken.extend(unit.file.broken.iter().filter_map(|broken| broken.id).map(|id| id.0));
             names.broken_functions.extend(unit.file.broken_functions);

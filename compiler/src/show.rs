@@ -1,7 +1,7 @@
 //! Listings of IR and plain bytecode.
 
 use crate::build::{Built, entry_name};
-use crate::emit::{Draft, Plain, TableDraft};
+use crate::emit::{AsmItem, UnlinkedRoutine, UnlinkedTable};
 use crate::ir::*;
 use std::fmt::Write;
 use tfbc_vm::{Space, list_instr};
@@ -125,18 +125,18 @@ fn switch(out: &mut String, switch: &Switch, depth: usize) {
     }
 }
 
-fn slot_name(slot: Slot) -> String {
+fn slot_name(slot: VarSlot) -> String {
     match slot {
-        Slot::Row(index) => format!("%{index}"),
-        Slot::Local(index) => format!("%local{index}"),
+        VarSlot::Row(index) => format!("%{index}"),
+        VarSlot::Local(index) => format!("%local{index}"),
     }
 }
 
 fn value(of: &Value) -> String {
     match of {
         Value::Const(number) => format!("{number}"),
-        Value::Read(Field::Bytes { size, signed }) => format!("{}{size:?}", if *signed { "signed " } else { "" }),
-        Value::Read(Field::Bits(count)) => format!("{count} bits"),
+        Value::Read(EventField::Bytes { size, signed }) => format!("{}{size:?}", if *signed { "signed " } else { "" }),
+        Value::Read(EventField::Bits(count)) => format!("{count} bits"),
         Value::Slot(slot) => slot_name(*slot),
         Value::Env(what) => format!("${}", what.name()),
         Value::HookEnv => "$HOOKENV".to_string(),
@@ -171,48 +171,48 @@ pub(crate) fn bytecode(built: &Built<'_>) -> String {
     out
 }
 
-fn routine(out: &mut String, draft: &Draft<'_>) {
+fn routine(out: &mut String, draft: &UnlinkedRoutine<'_>) {
     for line in &draft.lines {
         let _ = match &line.plain {
-            Plain::Text(text) => writeln!(out, "  text \"{}\"", text.escape_ascii()),
-            Plain::Label(label) => writeln!(out, "L{label}:"),
-            Plain::BodyEnd => writeln!(out, "  end"),
-            Plain::Op(instr) => writeln!(out, "  {}", list_instr(instr, None).replace("->", "->L")),
+            AsmItem::Text(text) => writeln!(out, "  text \"{}\"", text.escape_ascii()),
+            AsmItem::Label(label) => writeln!(out, "L{label}:"),
+            AsmItem::BodyEnd => writeln!(out, "  end"),
+            AsmItem::Op(instr) => writeln!(out, "  {}", list_instr(instr, None).replace("->", "->L")),
         };
     }
     for (index, table) in draft.tables.iter().enumerate() {
         let _ = write!(out, "  .table {index}");
         let quoted = |text: &[u8]| format!("\"{}\"", text.escape_ascii());
         match table {
-            TableDraft::Number(cases, default) => {
+            UnlinkedTable::Number(cases, default) => {
                 for (key, label) in cases {
                     let _ = write!(out, " {key:#x}->L{label}");
                 }
                 let _ = write!(out, " else->L{default}");
             }
-            TableDraft::Texts(texts, default) => {
+            UnlinkedTable::Texts(texts, default) => {
                 for (key, text) in texts {
                     let _ = write!(out, " {key:#x}:{}", quoted(text));
                 }
                 let _ = write!(out, " else {}", quoted(default));
             }
-            TableDraft::Text(cases, default) => {
+            UnlinkedTable::Text(cases, default) => {
                 for (key, label) in cases {
                     let _ = write!(out, " {}->L{label}", quoted(key));
                 }
                 let _ = write!(out, " else->L{default}");
             }
-            TableDraft::Flags(rows) => {
+            UnlinkedTable::Flags(rows) => {
                 for (mask, field, yes, no) in rows {
                     let _ = write!(out, " {mask:#x}/{field:#x}:{},{}", quoted(yes.0), quoted(no.0));
                 }
             }
-            TableDraft::Lits(texts) => {
+            UnlinkedTable::Lits(texts) => {
                 for text in texts {
                     let _ = write!(out, " {}", quoted(text));
                 }
             }
-            TableDraft::Nibbles(nibbles) => {
+            UnlinkedTable::Nibbles(nibbles) => {
                 let _ = write!(out, " >>{}", nibbles.shift);
                 for text in nibbles.texts.iter().flatten() {
                     let _ = write!(out, " {}", quoted(text.as_bytes()));

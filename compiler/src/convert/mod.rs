@@ -9,7 +9,7 @@ mod to_xml;
 use crate::codes::{NOT_CARRIED, OTHERWISE_SHOWN};
 use crate::coverage::Probes;
 use crate::datakey::{self, XmlUnit};
-use crate::names::{Names, Unit};
+use crate::names::{NameTable, Unit};
 use crate::{Language, Options, has_errors, settings};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::{Arena, Diagnostic, Source, SourceId, Sources, Span, format, trcfmt};
@@ -107,7 +107,7 @@ fn from_trcfmt(
         let dialect = settings(&options.dialect, id, file.settings, diagnostics);
         units.push(Unit { id, text: source.bytes(), file, dialect, builtin: false });
     }
-    let names = Names::collect(&units);
+    let names = NameTable::collect(&units);
     let (_, found) = crate::lower::lower(&units, &names, &mut Probes::default());
     diagnostics.extend(found);
     diagnostics.retain(|found| found.severity == tfbc_grammar::Severity::Error);

@@ -21,7 +21,7 @@ pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
         # tfbc: hex=lower\n"
         .to_vec();
     for plan in &model.events {
-        let stanza = Stanza { model, plan, losses, names: Names::default(), lines: Vec::new() }.text();
+        let stanza = Stanza { model, plan, losses, names: MacroNames::default(), lines: Vec::new() }.text();
         out.extend_from_slice(&stanza);
     }
     out
@@ -29,9 +29,9 @@ pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
 
 /// Macro names in use.
 #[derive(Default)]
-struct Names(HashSet<String>);
+struct MacroNames(HashSet<String>);
 
-impl Names {
+impl MacroNames {
     /// Makes a unique macro name from a label.
     fn of(&mut self, label: &[u8]) -> String {
         let plain = |byte: &u8| if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' };
@@ -55,7 +55,7 @@ struct Stanza<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     losses: &'m mut Losses,
-    names: Names,
+    names: MacroNames,
     /// Lines of the stanza, without the `\` at their ends.
     lines: Vec<Vec<u8>>,
 }
@@ -96,7 +96,7 @@ impl<'m> Stanza<'m> {
         }
         let (class, event) = (self.plan.class, self.plan.id);
         let mut out = format!("\n# event {event} of class {class}\n").into_bytes();
-        let _ = write!(Text(&mut out), "{:04X} 1.0 L=APPL \"@{class}:{event}\"", hook_of(class, event));
+        let _ = write!(ByteWriter(&mut out), "{:04X} 1.0 L=APPL \"@{class}:{event}\"", hook_of(class, event));
         for line in &self.lines {
             out.extend_from_slice(b" \\\n    ");
             out.extend_from_slice(line);
@@ -168,7 +168,7 @@ impl<'m> Stanza<'m> {
         line.extend_from_slice(seek(key.offsets).as_bytes());
         let mut before = before;
         if let Before::Perhaps(shown) = before {
-            let _ = write!(Text(line), " ${shown}, 1 \" \" {{{{ ${shown} = 1 }}}}");
+            let _ = write!(ByteWriter(line), " ${shown}, 1 \" \" {{{{ ${shown} = 1 }}}}");
             before = Before::Nothing;
         }
         for (at, field) in definition.fields.iter().enumerate() {
@@ -222,7 +222,7 @@ impl<'m> Stanza<'m> {
         };
         line.extend(quoted(&head));
         if with_value {
-            let _ = write!(Text(line), " {shown}");
+            let _ = write!(ByteWriter(line), " {shown}");
         }
         if has_enums {
             self.enums(line, source, field, &tested, &shown, with_value);
@@ -253,18 +253,21 @@ impl<'m> Stanza<'m> {
                 let code = code(field);
                 let between = String::from_utf8_lossy(&quoted(&[b", ", prefix].concat())).into_owned();
                 if count <= MAX_UNROLLED {
-                    let _ = write!(Text(line), " `{code}`");
+                    let _ = write!(ByteWriter(line), " `{code}`");
                     line.extend_from_slice(format!(" {between} `{code}`").repeat(count as usize - 1).as_bytes());
                 } else {
                     let n = self.names.of(b"count");
                     let rest = count - 1;
-                    let _ = write!(Text(line), " {{{{ ${n} = {rest} }}}} LOOP ${n} {{ `{code}` {between} }} `{code}`");
+                    let _ = write!(
+                        ByteWriter(line),
+                        " {{{{ ${n} = {rest} }}}} LOOP ${n} {{ `{code}` {between} }} `{code}`"
+                    );
                 }
                 line.extend_from_slice(b" \"]\"");
             }
             Shape::Chars { count } => {
                 line.extend(quoted(&[blank, &field.label, b":"].concat()));
-                let _ = write!(Text(line), " A{count}");
+                let _ = write!(ByteWriter(line), " A{count}");
                 self.losses.otherwise(source, field.span, UNPRINTABLE);
             }
             Shape::Text | Shape::Number { .. } => {
@@ -292,7 +295,7 @@ impl<'m> Stanza<'m> {
         };
         let any = needs_any.then(|| self.names.of(b"any"));
         if let Some(any) = &any {
-            let _ = write!(Text(line), " {{{{ ${any} = 0 }}}}");
+            let _ = write!(ByteWriter(line), " {{{{ ${any} = 0 }}}}");
         }
         let texts = Texts { tested, shown, with_value, any: any.as_deref() };
         if !self.rest(line, field, &field.enums, texts, 0) {
@@ -316,11 +319,11 @@ impl<'m> Stanza<'m> {
                 let n = enums.iter().take_while(|next| matches!(next.test, Test::Value { not: false, .. })).count();
                 let (values, rest) = enums.split_at(n);
                 let mut seen = HashSet::new();
-                let _ = write!(Text(line), " {}", texts.tested);
+                let _ = write!(ByteWriter(line), " {}", texts.tested);
                 for value in values {
                     let Test::Value { bits: Some(bits), .. } = value.test else { continue };
                     if seen.insert(bits) {
-                        let _ = write!(Text(line), ", {bits:#x} ");
+                        let _ = write!(ByteWriter(line), ", {bits:#x} ");
                         line.extend(self.shown_text(&value.text, texts, false));
                     }
                 }
@@ -333,7 +336,7 @@ impl<'m> Stanza<'m> {
                 whole
             }
             Test::Value { bits: Some(bits), not: true } if ends => {
-                let _ = write!(Text(line), " {}, {bits:#x} {{", texts.tested);
+                let _ = write!(ByteWriter(line), " {}, {bits:#x} {{", texts.tested);
                 let whole = self.rest(line, field, others, texts, depth + 1);
                 line.extend_from_slice(b" }, \\* ");
                 line.extend(self.shown_text(&first.text, texts, false));
@@ -393,11 +396,11 @@ impl<'m> Stanza<'m> {
         let mut out = Vec::new();
         let blank: &[u8] = if texts.with_value { b" " } else { b"" };
         if let (Some(any), false) = (texts.any, texts.with_value) {
-            let _ = write!(Text(&mut out), "${any}, 1 \" \" ");
+            let _ = write!(ByteWriter(&mut out), "${any}, 1 \" \" ");
         }
         out.extend(quoted(&[blank, text].concat()));
         if let Some(any) = texts.any.filter(|_| goes_on) {
-            let _ = write!(Text(&mut out), " {{{{ ${any} = 1 }}}}");
+            let _ = write!(ByteWriter(&mut out), " {{{{ ${any} = 1 }}}}");
         }
         out
     }
@@ -415,9 +418,9 @@ enum Before<'s> {
 }
 
 /// Writes formatted text to a byte buffer.
-struct Text<'b>(&'b mut Vec<u8>);
+struct ByteWriter<'b>(&'b mut Vec<u8>);
 
-impl Write for Text<'_> {
+impl Write for ByteWriter<'_> {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())

@@ -2,7 +2,7 @@
 //! before it. A switch becomes enums, and fields inside of a case become a datakey with a condition.
 
 use super::{ConvertOptions, Losses, event_of};
-use crate::names::{Meaning, Names, Unit};
+use crate::names::{Meaning, NameTable, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,12 @@ use tfbc_grammar::{SourceId, Span};
 const MAX_CALLS: u32 = 10;
 
 /// Event definitions for a set of files.
-pub(super) fn convert(units: &[Unit<'_>], names: &Names<'_>, options: ConvertOptions, losses: &mut Losses) -> Vec<u8> {
+pub(super) fn convert(
+    units: &[Unit<'_>],
+    names: &NameTable<'_>,
+    options: ConvertOptions,
+    losses: &mut Losses,
+) -> Vec<u8> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<eventdefinitions>\n");
     let mut taken: HashSet<(u8, u16)> = HashSet::new();
     let all = || units.iter().enumerate().flat_map(|(at, unit)| (0..unit.file.stanzas.len()).map(move |n| (at, n)));
@@ -35,7 +40,7 @@ pub(super) fn convert(units: &[Unit<'_>], names: &Names<'_>, options: ConvertOpt
             losses.left_out(unit.id, stanza.span, "all 1024 events of the class are taken");
             continue;
         };
-        let mut made = Making::new(unit, names, options, losses);
+        let mut made = Translation::new(unit, names, options, losses);
         made.items(stanza.body);
         made.write(&mut out, &hook_name(stanza), stanza.label, event);
     }
@@ -56,7 +61,7 @@ fn hook_name(stanza: &Stanza<'_>) -> String {
 
 /// Type and output format of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shown {
+struct FieldType {
     bytes: u32,
     /// `s` or `u`.
     sign: char,
@@ -64,7 +69,7 @@ struct Shown {
     show: char,
 }
 
-impl Shown {
+impl FieldType {
     /// Formats a number as the field prints it.
     fn of(self, value: u64) -> String {
         match self.show {
@@ -81,10 +86,10 @@ impl Shown {
 
 /// Number in the payload that a macro refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct PayloadNumber {
     /// Bytes from the start of the payload.
     offset: u64,
-    shown: Shown,
+    shown: FieldType,
     /// Bitmask with the meaning of XML: the masked bits are shifted down.
     mask: Option<u64>,
 }
@@ -96,7 +101,7 @@ type EnumOut = (String, String);
 #[derive(Debug, Clone)]
 struct FieldOut {
     label: String,
-    place: Place,
+    place: PayloadNumber,
     enums: Vec<EnumOut>,
 }
 
@@ -111,9 +116,9 @@ struct KeyOut {
 }
 
 /// Translation of one stanza.
-struct Making<'u, 'l> {
+struct Translation<'u, 'l> {
     unit: &'u Unit<'u>,
-    names: &'u Names<'u>,
+    names: &'u NameTable<'u>,
     options: ConvertOptions,
     losses: &'l mut Losses,
     /// Offset from data word 1 in bytes; `None` if it depends on the event.
@@ -121,15 +126,15 @@ struct Making<'u, 'l> {
     /// Printed text that may become the label of the next field.
     pending: String,
     pending_span: Option<Span>,
-    macros: HashMap<Vec<u8>, Place>,
+    macros: HashMap<Vec<u8>, PayloadNumber>,
     conditions: Vec<String>,
     labels: HashSet<String>,
     keys: Vec<KeyOut>,
     depth: u32,
 }
 
-impl<'u, 'l> Making<'u, 'l> {
-    fn new(unit: &'u Unit<'u>, names: &'u Names<'u>, options: ConvertOptions, losses: &'l mut Losses) -> Self {
+impl<'u, 'l> Translation<'u, 'l> {
+    fn new(unit: &'u Unit<'u>, names: &'u NameTable<'u>, options: ConvertOptions, losses: &'l mut Losses) -> Self {
         Self {
             unit,
             names,
@@ -222,7 +227,7 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Label of the next field, made from the text before it.
-    fn label(&mut self, name: Option<&[u8]>, shown: Shown) -> String {
+    fn label(&mut self, name: Option<&[u8]>, shown: FieldType) -> String {
         let text = std::mem::take(&mut self.pending);
         self.pending_span = None;
         let text = text.replace('%', " ");
@@ -274,11 +279,11 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Takes bytes at the pointer. Returns `None`, after reporting it, if their offset is unknown.
-    fn take(&mut self, shown: Shown, span: Span) -> Option<Place> {
+    fn take(&mut self, shown: FieldType, span: Span) -> Option<PayloadNumber> {
         let at = self.pointer;
         self.pointer = at.map(|at| at + i64::from(shown.bytes));
         match at {
-            Some(at) if at >= 0 => Some(Place { offset: at as u64, shown, mask: None }),
+            Some(at) if at >= 0 => Some(PayloadNumber { offset: at as u64, shown, mask: None }),
             Some(_) => {
                 self.left_out(span, "this is read from the hook word, which is not part of a payload");
                 None
@@ -291,8 +296,8 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Type of a field for a number's code. Returns `None`, after reporting it, if no field can print it.
-    fn number(&mut self, code: Code, span: Span) -> Option<Shown> {
-        let of = |sign, show, bytes| Shown { bytes, sign, show };
+    fn number(&mut self, code: Code, span: Span) -> Option<FieldType> {
+        let of = |sign, show, bytes| FieldType { bytes, sign, show };
         let shown = match code {
             Code::Hex(size) => of('u', 'x', self.bytes(size)),
             Code::HexByte => of('u', 'x', 1),
@@ -377,14 +382,14 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Number that a macro refers to, with the format of its cast.
-    fn place(&mut self, node: &MacroRef<'_>) -> Option<Place> {
+    fn place(&mut self, node: &MacroRef<'_>) -> Option<PayloadNumber> {
         let place = match self.names.meaning(node.name) {
             Meaning::User => self.macros.get(node.name).copied(),
             Meaning::Predefined(Predefined::Number(..)) => match node.name {
                 [b'D' | b'L', digit @ b'1'..=b'5'] => {
                     let bytes = u32::from(self.options.word);
                     let offset = u64::from(digit - b'1') * u64::from(bytes);
-                    Some(Place { offset, shown: Shown { bytes, sign: 'u', show: 'x' }, mask: None })
+                    Some(PayloadNumber { offset, shown: FieldType { bytes, sign: 'u', show: 'x' }, mask: None })
                 }
                 _ => None,
             },
@@ -426,7 +431,7 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Narrows a number to its lowest bytes.
-    fn narrowed(&mut self, mut place: Place, shown: Shown, span: Span) -> Option<Place> {
+    fn narrowed(&mut self, mut place: PayloadNumber, shown: FieldType, span: Span) -> Option<PayloadNumber> {
         if place.mask.is_none() && shown.bytes <= place.shown.bytes {
             place.offset += u64::from(place.shown.bytes - shown.bytes);
             place.shown = shown;
@@ -480,7 +485,7 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Number of the payload that an expression refers to.
-    fn value(&mut self, value: &Expr<'_>) -> Option<Place> {
+    fn value(&mut self, value: &Expr<'_>) -> Option<PayloadNumber> {
         match value {
             Expr::Code(code) => {
                 let shown = self.number(code.node, code.span)?;
@@ -491,16 +496,20 @@ impl<'u, 'l> Making<'u, 'l> {
                 let place = self.value(left)?;
                 match (op.node, right, place.mask) {
                     (BinaryOp::And, Expr::Const(mask), None) if mask.node & 1 == 1 => {
-                        Some(Place { mask: Some(mask.node), ..place })
+                        Some(PayloadNumber { mask: Some(mask.node), ..place })
                     }
                     (BinaryOp::And, Expr::Const(mask), None) if mask.node != 0 => {
                         // Without the division by the lowest bit, XML would shift the value but trcfmt would not.
-                        Some(Place { mask: Some(mask.node), shown: Shown { show: '/', ..place.shown }, ..place })
+                        Some(PayloadNumber {
+                            mask: Some(mask.node),
+                            shown: FieldType { show: '/', ..place.shown },
+                            ..place
+                        })
                     }
                     (BinaryOp::Div, Expr::Const(by), Some(mask))
                         if place.shown.show == '/' && by.node == 1 << mask.trailing_zeros() && mask >> 63 == 0 =>
                     {
-                        Some(Place { shown: Shown { show: 'd', sign: 'u', ..place.shown }, ..place })
+                        Some(PayloadNumber { shown: FieldType { show: 'd', sign: 'u', ..place.shown }, ..place })
                     }
                     _ => {
                         self.left_out(value.span(), "event definitions have no arithmetic");
@@ -521,7 +530,7 @@ impl<'u, 'l> Making<'u, 'l> {
         let Some(function) = body.filter(|_| self.depth < MAX_CALLS) else {
             return self.left_out(call.span, "call is nested too deep");
         };
-        let places: Vec<Option<Place>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
+        let places: Vec<Option<PayloadNumber>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
         let outer = std::mem::take(&mut self.macros);
         for (param, place) in function.params.iter().zip(places) {
             self.macros.extend(place.map(|place| (param.node.to_vec(), place)));
@@ -533,7 +542,7 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Number that a switch or BITFLAGS tests.
-    fn selector(&mut self, selector: &Selector<'_>) -> Option<(Place, Base)> {
+    fn selector(&mut self, selector: &Selector<'_>) -> Option<(PayloadNumber, Base)> {
         match selector {
             Selector::Code(code) => {
                 if let Code::Ascii { len, .. } = code.node {
@@ -618,10 +627,10 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Label of the last field, if it is this number and nothing was printed after it.
-    fn just_shown(&self, place: Place) -> Option<String> {
+    fn just_shown(&self, place: PayloadNumber) -> Option<String> {
         let key = self.keys.last().filter(|key| !key.text_alone && key.conditions == self.conditions)?;
         let field = key.fields.last().filter(|field| field.enums.is_empty() && self.pending.is_empty())?;
-        let same = |one: Place, other: Place| {
+        let same = |one: PayloadNumber, other: PayloadNumber| {
             one.offset == other.offset && one.mask == other.mask && one.shown.bytes == other.shown.bytes
         };
         same(field.place, place).then(|| field.label.clone())
@@ -652,7 +661,13 @@ impl<'u, 'l> Making<'u, 'l> {
     }
 
     /// Match value after the shift of the bitmask. `Some(None)` for `\*`, `None` if it never matches.
-    fn match_value(&mut self, value: &MatchValue<'_>, base: Base, place: Place, shift: u32) -> Option<Option<u64>> {
+    fn match_value(
+        &mut self,
+        value: &MatchValue<'_>,
+        base: Base,
+        place: PayloadNumber,
+        shift: u32,
+    ) -> Option<Option<u64>> {
         match value {
             MatchValue::Any(_) => Some(None),
             MatchValue::Word(word) => {
@@ -708,7 +723,7 @@ impl<'u, 'l> Making<'u, 'l> {
                     }
                     if !fields.iter().any(|known| known.place.mask == Some(bits)) {
                         let label = self.unique(format!("{label} {bits:#x}"));
-                        let place = Place { mask: Some(bits), ..place };
+                        let place = PayloadNumber { mask: Some(bits), ..place };
                         fields.push(FieldOut { label, place, enums: Vec::new() });
                     }
                     let found = fields.iter_mut().find(|known| known.place.mask == Some(bits));
@@ -776,7 +791,7 @@ impl KeyOut {
 impl FieldOut {
     /// `%spec label`
     fn format(&self) -> String {
-        let Shown { bytes, sign, show } = self.place.shown;
+        let FieldType { bytes, sign, show } = self.place.shown;
         let label = escaped(&self.label);
         match show {
             'c' if bytes > 1 => format!("%1u{bytes}c {label}"),

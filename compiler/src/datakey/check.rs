@@ -32,7 +32,7 @@ pub(crate) struct XmlUnit<'ast> {
 type Event = (u8, u16);
 
 /// A datakey or an event of an eventclass, before conditions are resolved.
-struct Entry<'ast> {
+struct Candidate<'ast> {
     source: SourceId,
     tag: Span,
     refused: bool,
@@ -51,7 +51,7 @@ struct Entry<'ast> {
     conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
 }
 
-impl Entry<'_> {
+impl Candidate<'_> {
     /// Offsets of the format in simple and in wide records of a class, in bytes.
     fn offsets(&self, class: u8) -> [u64; 2] {
         let default = match self.wide_default {
@@ -88,7 +88,7 @@ pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
     (model(entries, &by_event, &conditions), found)
 }
 
-fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: &mut Findings) -> Entry<'ast> {
+fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: &mut Findings) -> Candidate<'ast> {
     let n_errors = findings.n_errors();
     let mut named = events::Events::default();
     for event in datakey.events {
@@ -97,7 +97,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
     let event_tags = named.finish();
     let fields = datakey.format.and_then(|format| fields::fields(unit, datakey.tag, &format, findings));
     let fields = fields.map(|fields| fields::refine(unit, datakey, fields, findings));
-    let entry = Entry {
+    let entry = Candidate {
         source: unit.id,
         tag: datakey.tag,
         refused: datakey.refused || findings.n_errors() != n_errors,
@@ -116,7 +116,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
 }
 
 /// Warns if wide records of a datakey are read from another offset than simple ones by default.
-fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
+fn warn_wide(entry: &Candidate, datakey: &Datakey, findings: &mut Findings) {
     let Some(offset) = datakey.offset.filter(|_| entry.wide_offset.is_none() && !entry.refused) else { return };
     let other = entry.events.iter().find(|(class, _)| entry.offsets(*class)[0] != entry.offsets(*class)[1]);
     let Some((class, _)) = other else { return };
@@ -132,7 +132,7 @@ fn warn_wide(entry: &Entry, datakey: &Datakey, findings: &mut Findings) {
 fn check_class<'ast>(
     unit: &XmlUnit<'ast>,
     class: &EventClass<'ast>,
-    entries: &mut Vec<Entry<'ast>>,
+    entries: &mut Vec<Candidate<'ast>>,
     findings: &mut Findings,
 ) {
     let number = class.id.and_then(|id| events::class(unit.id, class.tag, &id, findings));
@@ -140,7 +140,7 @@ fn check_class<'ast>(
         let n_errors = findings.n_errors();
         let id = event.id.and_then(|id| events::id(unit.id, event.tag, number, &id, findings));
         let fields = event.format.and_then(|format| fields::fields(unit, event.tag, &format, findings));
-        entries.push(Entry {
+        entries.push(Candidate {
             source: unit.id,
             tag: event.tag,
             refused: number.is_none() || event.refused || findings.n_errors() != n_errors,
@@ -158,9 +158,9 @@ fn check_class<'ast>(
 }
 
 /// Builds the model from the valid entries.
-fn model(entries: Vec<Entry>, by_event: &BTreeMap<Event, Vec<usize>>, conditions: &Conditions) -> Model {
+fn model(entries: Vec<Candidate>, by_event: &BTreeMap<Event, Vec<usize>>, conditions: &Conditions) -> Model {
     let mut n_standing = 0;
-    let mut standing = |entry: &Entry| {
+    let mut standing = |entry: &Candidate| {
         n_standing += usize::from(!entry.refused);
         (!entry.refused).then_some(n_standing.saturating_sub(1))
     };

@@ -2,7 +2,7 @@
 //! switch; only masks are left to test on other values.
 
 use super::model::{Field, Search, Shape, Test};
-use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Select, Slot, Switch, Value};
+use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Select, Switch, Value, VarSlot};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
@@ -22,9 +22,9 @@ pub(crate) struct Labels<'f> {
 }
 
 /// Output parameters of a field with enum texts.
-pub(crate) struct Layout<'l> {
+pub(crate) struct LabelOutput<'l> {
     /// Slot of the field's value.
-    pub value: Slot,
+    pub value: VarSlot,
     /// True if the value is printed before the texts. Otherwise it is printed only if there are no texts.
     pub with_value: bool,
     /// Emits the code that prints the value.
@@ -96,8 +96,8 @@ impl<'f> Labels<'f> {
     }
 
     /// Code that prints the texts of a field, with its value if needed.
-    pub fn block(&self, layout: &Layout<'_>) -> Block {
-        let &Layout { value, with_value, shown, span, .. } = layout;
+    pub fn block(&self, layout: &LabelOutput<'_>) -> Block {
+        let &LabelOutput { value, with_value, shown, span, .. } = layout;
         let others = self.others(layout);
         let mut block = if with_value { shown() } else { Block::new() };
         if self.cases.is_empty() {
@@ -115,14 +115,14 @@ impl<'f> Labels<'f> {
     }
 
     /// Code for a value that matches these enums.
-    fn met(&self, met: &[usize], layout: &Layout<'_>) -> Block {
+    fn met(&self, met: &[usize], layout: &LabelOutput<'_>) -> Block {
         let enums = met.iter().map(|at| &self.field.enums[*at]);
         let (tags, texts): (Vec<_>, Vec<_>) = enums.map(|met| (met.tag, &met.text[..])).unzip();
         self.or_default(&tags, &texts, layout)
     }
 
     /// Code for the texts of enums, or for the default if there are none.
-    fn or_default(&self, tags: &[Span], texts: &[&[u8]], layout: &Layout<'_>) -> Block {
+    fn or_default(&self, tags: &[Span], texts: &[&[u8]], layout: &LabelOutput<'_>) -> Block {
         let by_default = texts.is_empty() && self.default.is_some();
         let default_tag = [self.field.default_tag];
         let tags = if by_default { &default_tag[..] } else { tags };
@@ -131,7 +131,7 @@ impl<'f> Labels<'f> {
         block
     }
 
-    fn others(&self, layout: &Layout<'_>) -> Block {
+    fn others(&self, layout: &LabelOutput<'_>) -> Block {
         let node = |inst| Node { inst, span: layout.span };
         if self.others.iter().all(|other| other.mask == 0) {
             let (tags, met): (Vec<_>, Vec<_>) = self.others.iter().map(|other| (other.tag, other.text)).unzip();
@@ -152,7 +152,7 @@ impl<'f> Labels<'f> {
     }
 }
 
-impl Layout<'_> {
+impl LabelOutput<'_> {
     fn texts(&self, texts: &[&[u8]]) -> Block {
         let node = |inst| Node { inst, span: self.span };
         match (texts, self.with_value) {
@@ -166,7 +166,7 @@ impl Layout<'_> {
 
 impl Other<'_> {
     /// Emits the coverage probe of the enum, guarded by its test.
-    fn probe(&self, layout: &Layout<'_>) -> Option<Node> {
+    fn probe(&self, layout: &LabelOutput<'_>) -> Option<Node> {
         let probe = (layout.probe)(self.tag)?;
         let masked =
             Value::Binary(BinaryOp::And, Box::new(Value::Slot(layout.value)), Box::new(Value::Const(self.mask)));

@@ -1,10 +1,10 @@
 //! Lowers checked event definitions to IR: per event one entry for its text and one for its fields.
 
-use super::enums::{Labels, Layout, MAX_PAIRS};
+use super::enums::{LabelOutput, Labels, MAX_PAIRS};
 use super::model::*;
 use crate::codes::TOO_LARGE;
 use crate::coverage::{PointKind, Probes};
-use crate::ir::{Block, ByForm, Field as Read, Guarded, How, If, Inst, Loop, Node, Slot, Stanza, Value};
+use crate::ir::{Block, ByForm, EventField as Read, Guarded, How, If, Inst, Loop, Node, Stanza, Value, VarSlot};
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Span};
@@ -95,9 +95,9 @@ enum Applies {
 type Lowered<T> = Result<T, Box<Diagnostic>>;
 
 /// Register of the current field's value.
-const VALUE: Slot = Slot::Row(0);
+const VALUE: VarSlot = VarSlot::Row(0);
 /// Register of one condition's result.
-const HOLDS: Slot = Slot::Row(1);
+const HOLDS: VarSlot = VarSlot::Row(1);
 
 impl<'m> Lowering<'m> {
     fn new(model: &'m Model, plan: &'m EventPlan, space: Space, probes: &'m Probes) -> Self {
@@ -151,7 +151,7 @@ impl<'m> Lowering<'m> {
             let shown = self.inside(|inside| inside.key(key))?;
             match (self.applies[key], &self.plan.keys[key].conditions[..]) {
                 (Applies::Local(local), _) => {
-                    let on = Value::Slot(Slot::Local(local));
+                    let on = Value::Slot(VarSlot::Local(local));
                     self.push(Inst::If(If { on, then: shown, otherwise: Block::new() }.into()));
                 }
                 (Applies::Tested, [condition @ Condition { field: Some((from, field)), test, .. }]) => {
@@ -244,7 +244,7 @@ impl<'m> Lowering<'m> {
     /// Sets the local of a key to 1 if all its conditions are true.
     fn conditions(&mut self, key: usize) {
         let Applies::Local(local) = self.applies[key] else { return };
-        let all = Slot::Local(local);
+        let all = VarSlot::Local(local);
         let conditions = &self.plan.keys[key].conditions;
         if conditions.iter().any(|condition| condition.field.is_none()) {
             // No definition has the field: the condition is false and the local stays 0.
@@ -268,13 +268,13 @@ impl<'m> Lowering<'m> {
             let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
             self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
             let applies = match self.applies[from] {
-                Applies::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(Slot::Local(applies))),
+                Applies::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(VarSlot::Local(applies))),
                 _ => Value::Slot(HOLDS),
             };
             self.probe_condition(key, condition, applies);
             self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
             if let Applies::Local(applies) = self.applies[from] {
-                self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(Slot::Local(applies)))));
+                self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(VarSlot::Local(applies)))));
             }
         }
     }
@@ -323,7 +323,7 @@ impl<'m> Lowering<'m> {
         let Some(locals) = locals else { return };
         self.push(Inst::Assign(HOLDS, Value::Const(0)));
         for local in locals {
-            let (sum, applies) = (Value::Slot(HOLDS), Value::Slot(Slot::Local(local)));
+            let (sum, applies) = (Value::Slot(HOLDS), Value::Slot(VarSlot::Local(local)));
             self.push(Inst::Assign(HOLDS, Value::Binary(BinaryOp::Add, Box::new(sum), Box::new(applies))));
         }
         let skip = vec![Node { inst: Inst::Skip, span: self.span }];
@@ -373,10 +373,10 @@ impl<'m> Lowering<'m> {
         match field.shape {
             Shape::Number { .. } => self.number(key, field)?,
             Shape::Array { count, bytes, signed } => {
-                let how = Shown { show: field.show, bytes, signed };
+                let how = NumberFormat { show: field.show, bytes, signed };
                 if self.space == Space::Fields {
                     // Moves the pointer back, to print the same elements a second time.
-                    let raw = Shown { show: Show::Decimal, ..how };
+                    let raw = NumberFormat { show: Show::Decimal, ..how };
                     self.array(raw, count, b", ");
                     self.text(&[Space::UNIT]);
                     self.push(Inst::SetPointer(Value::Binary(
@@ -404,7 +404,7 @@ impl<'m> Lowering<'m> {
         self.push(inst);
     }
 
-    fn array(&mut self, how: Shown, count: u64, between: &[u8]) {
+    fn array(&mut self, how: NumberFormat, count: u64, between: &[u8]) {
         let item = || how.put(how.read(), self.span);
         let comma = || Node { inst: Inst::Text(between.to_vec()), span: self.span };
         let mut block = vec![Node { inst: Inst::Text(b"[".to_vec()), span: self.span }];
@@ -426,7 +426,7 @@ impl<'m> Lowering<'m> {
     fn number(&mut self, key: usize, field: &Field) -> Lowered<()> {
         let definition = self.definition(key);
         let Shape::Number { bytes, signed } = field.shape else { return Ok(()) };
-        let how = Shown { show: field.show, bytes, signed: signed && field.mask.is_none() };
+        let how = NumberFormat { show: field.show, bytes, signed: signed && field.mask.is_none() };
         let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
         if plain && self.space == Space::Record {
             self.block.extend(how.put(how.read(), self.span));
@@ -436,7 +436,7 @@ impl<'m> Lowering<'m> {
         let masks: Block = field.bitmasks.iter().filter_map(|tag| self.probe(key, PointKind::Bitmask, *tag)).collect();
         self.block.extend(masks);
         if self.space == Space::Fields {
-            let raw = Shown { show: Show::Decimal, ..how };
+            let raw = NumberFormat { show: Show::Decimal, ..how };
             self.block.extend(raw.put(raw.held(), self.span));
             self.text(&[Space::UNIT]);
         }
@@ -447,7 +447,8 @@ impl<'m> Lowering<'m> {
             self.probe(key, if default { PointKind::EnumDefault } else { PointKind::Enum }, tag)
         };
         let with_value = definition.show_masked_value;
-        let block = labels.block(&Layout { value: VALUE, with_value, shown: &shown, span: self.span, probe: &probe });
+        let block =
+            labels.block(&LabelOutput { value: VALUE, with_value, shown: &shown, span: self.span, probe: &probe });
         self.block.extend(block);
         Ok(())
     }
@@ -455,13 +456,13 @@ impl<'m> Lowering<'m> {
 
 /// Output form of a number.
 #[derive(Clone, Copy)]
-struct Shown {
+struct NumberFormat {
     show: Show,
     bytes: u8,
     signed: bool,
 }
 
-impl Shown {
+impl NumberFormat {
     fn is_signed(self) -> bool {
         self.signed && self.show == Show::Decimal
     }

@@ -4,7 +4,7 @@
 
 use super::Layout;
 use super::table::{Arg, Args, CallRow, EventRow, Letter, PROCESS, Release, THREAD, VTHREAD, call};
-use crate::ir::{Block, ByForm, Field, Guarded, How, If, Inst, Node, Select, Slot, Switch, Value};
+use crate::ir::{Block, ByForm, EventField, Guarded, How, If, Inst, Node, Select, Switch, Value, VarSlot};
 use crate::number::Number;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
@@ -23,8 +23,8 @@ pub(super) struct Routine {
 const NAME_END: usize = 26;
 
 /// Registers of a routine's variables.
-const FIRST: Slot = Slot::Local(0);
-const SECOND: Slot = Slot::Local(1);
+const FIRST: VarSlot = VarSlot::Local(0);
+const SECOND: VarSlot = VarSlot::Local(1);
 
 /// Offsets from a call's number to the event numbers of its other records.
 pub(super) const EXIT: u16 = 128;
@@ -115,11 +115,11 @@ impl Printer {
 }
 
 /// Reads of the next word, half word or two words.
-const WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: false });
-const SIGNED_WORD: Value = Value::Read(Field::Bytes { size: Size::Bytes(4), signed: true });
-const SIGNED_HALF: Value = Value::Read(Field::Bytes { size: Size::Bytes(2), signed: true });
-const TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: false });
-const SIGNED_TWO_WORDS: Value = Value::Read(Field::Bytes { size: Size::Bytes(8), signed: true });
+const WORD: Value = Value::Read(EventField::Bytes { size: Size::Bytes(4), signed: false });
+const SIGNED_WORD: Value = Value::Read(EventField::Bytes { size: Size::Bytes(4), signed: true });
+const SIGNED_HALF: Value = Value::Read(EventField::Bytes { size: Size::Bytes(2), signed: true });
+const TWO_WORDS: Value = Value::Read(EventField::Bytes { size: Size::Bytes(8), signed: false });
+const SIGNED_TWO_WORDS: Value = Value::Read(EventField::Bytes { size: Size::Bytes(8), signed: true });
 
 /// Placement of arguments: on the event's line, or one line each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,19 +243,19 @@ pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routi
         return None;
     }
     let mut printer = Printer::new(layout);
-    match Kind::of(row) {
-        Kind::Buffer => printer.buffer(),
-        Kind::Interrupt(event) => printer.interrupt(event),
-        Kind::User => printer.user(),
-        Kind::State => printer.state(),
-        Kind::Listed => printer.listed(row),
+    match EventForm::of(row) {
+        EventForm::Buffer => printer.buffer(),
+        EventForm::Interrupt(event) => printer.interrupt(event),
+        EventForm::User => printer.user(),
+        EventForm::State => printer.state(),
+        EventForm::Listed => printer.listed(row),
     }
-    let n_locals = if matches!(Kind::of(row), Kind::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
+    let n_locals = if matches!(EventForm::of(row), EventForm::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
     Some(Routine { label: heading(row, number), n_locals, body: printer.block })
 }
 
 /// Output forms of events.
-enum Kind {
+enum EventForm {
     Buffer,
     Interrupt(Interrupt),
     User,
@@ -274,20 +274,20 @@ enum Interrupt {
     HandlerExit,
 }
 
-impl Kind {
-    fn of(row: &EventRow) -> Kind {
+impl EventForm {
+    fn of(row: &EventRow) -> EventForm {
         match row.name {
-            "_NTO_TRACE_CONTROLBUFFER" => Kind::Buffer,
-            "_TRACE_INT_ENTRY" => Kind::Interrupt(Interrupt::Entry),
-            "_TRACE_INT_EXIT" => Kind::Interrupt(Interrupt::Exit),
-            "_TRACE_INT_HANDLER_ENTRY" => Kind::Interrupt(Interrupt::HandlerEntry),
-            "_TRACE_INT_HANDLER_EXIT" => Kind::Interrupt(Interrupt::HandlerExit),
-            "_NTO_TRACE_USERFIRST" => Kind::User,
+            "_NTO_TRACE_CONTROLBUFFER" => EventForm::Buffer,
+            "_TRACE_INT_ENTRY" => EventForm::Interrupt(Interrupt::Entry),
+            "_TRACE_INT_EXIT" => EventForm::Interrupt(Interrupt::Exit),
+            "_TRACE_INT_HANDLER_ENTRY" => EventForm::Interrupt(Interrupt::HandlerEntry),
+            "_TRACE_INT_HANDLER_EXIT" => EventForm::Interrupt(Interrupt::HandlerExit),
+            "_NTO_TRACE_USERFIRST" => EventForm::User,
             name if row.external_class == THREAD => {
                 let whole_life = name.ends_with("CREATE") || name.ends_with("DESTROY");
-                if whole_life { Kind::Listed } else { Kind::State }
+                if whole_life { EventForm::Listed } else { EventForm::State }
             }
-            _ => Kind::Listed,
+            _ => EventForm::Listed,
         }
     }
 }
@@ -296,11 +296,11 @@ impl Kind {
 fn heading(row: &EventRow, number: u16) -> String {
     const SYSTEM: u8 = 13;
     const COMM: u8 = 14;
-    match Kind::of(row) {
-        Kind::Buffer => return "CONTROL: BUFFER".into(),
-        Kind::User => return format!("USREVENT:EVENT:{number}"),
-        Kind::Interrupt(_) => return format!("{}:", row.label()),
-        Kind::State | Kind::Listed => {}
+    match EventForm::of(row) {
+        EventForm::Buffer => return "CONTROL: BUFFER".into(),
+        EventForm::User => return format!("USREVENT:EVENT:{number}"),
+        EventForm::Interrupt(_) => return format!("{}:", row.label()),
+        EventForm::State | EventForm::Listed => {}
     }
     let (class, width) = match row.external_class {
         PROCESS => ("PROCESS", 13),

@@ -61,12 +61,12 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
 }
 
 /// A piece of the document. White space between pieces is not a piece.
-struct Node<'s> {
-    kind: Kind<'s>,
+struct LayoutPiece<'s> {
+    kind: PieceKind<'s>,
     place: Range<usize>,
 }
 
-enum Kind<'s> {
+enum PieceKind<'s> {
     Start(BytesStart<'s>),
     Empty(BytesStart<'s>),
     End(String),
@@ -76,9 +76,9 @@ enum Kind<'s> {
 }
 
 /// Splits the document into pieces; `None` if it is not well-formed.
-fn nodes(text: &str) -> Option<Vec<Node<'_>>> {
+fn nodes(text: &str) -> Option<Vec<LayoutPiece<'_>>> {
     let mut reader = Reader::from_str(text);
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<LayoutPiece> = Vec::new();
     // True if the last piece is text: adjacent text, CDATA and references are one piece.
     let mut in_text = false;
     loop {
@@ -92,26 +92,26 @@ fn nodes(text: &str) -> Option<Vec<Node<'_>>> {
                 let place = trimmed(text, place);
                 match nodes.last_mut().filter(|_| in_text) {
                     Some(last) => last.place.end = place.end,
-                    None => nodes.push(Node { kind: Kind::Other, place }),
+                    None => nodes.push(LayoutPiece { kind: PieceKind::Other, place }),
                 }
                 in_text = true;
                 continue;
             }
-            Event::Start(tag) if is_known(&tag) => Kind::Start(tag),
+            Event::Start(tag) if is_known(&tag) => PieceKind::Start(tag),
             Event::Start(tag) => {
                 reader.read_to_end(tag.name()).ok()?;
                 let place = start..reader.buffer_position() as usize;
-                nodes.push(Node { kind: Kind::Other, place });
+                nodes.push(LayoutPiece { kind: PieceKind::Other, place });
                 in_text = false;
                 continue;
             }
-            Event::Empty(tag) if is_known(&tag) => Kind::Empty(tag),
-            Event::End(tag) => Kind::End(tag.name().as_ref().to_owned()),
-            Event::Comment(_) => Kind::Comment,
-            Event::Empty(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => Kind::Other,
+            Event::Empty(tag) if is_known(&tag) => PieceKind::Empty(tag),
+            Event::End(tag) => PieceKind::End(tag.name().as_ref().to_owned()),
+            Event::Comment(_) => PieceKind::Comment,
+            Event::Empty(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => PieceKind::Other,
         };
         in_text = false;
-        nodes.push(Node { kind, place });
+        nodes.push(LayoutPiece { kind, place });
     }
 }
 
@@ -127,42 +127,42 @@ fn trimmed(text: &str, place: Range<usize>) -> Range<usize> {
     start..place.start + slice.trim_end_matches(is_blank).len()
 }
 
-fn layout(text: &str, base: usize, nodes: &[Node]) -> Vec<Rewrite> {
+fn layout(text: &str, base: usize, nodes: &[LayoutPiece]) -> Vec<Rewrite> {
     // The line end of the first line that is not blank: blank lines before it are removed.
     let line_end = match first_line_end(text.trim_start_matches(is_blank).as_bytes()) {
         b"\r\n" => "\r\n",
         _ => "\n",
     };
-    let mut writer = Writer { text, base, line_end, depth: 0, at: 0, after_start: false, rewrites: Vec::new() };
+    let mut writer = LayoutWriter { text, base, line_end, depth: 0, at: 0, after_start: false, rewrites: Vec::new() };
     let mut rest = nodes;
     while let Some((node, others)) = rest.split_first() {
         rest = others;
         match (&node.kind, rest) {
-            (Kind::Start(tag), [Node { kind: Kind::End(_), place: end }, others @ ..]) => {
+            (PieceKind::Start(tag), [LayoutPiece { kind: PieceKind::End(_), place: end }, others @ ..]) => {
                 writer.tag(tag, "/>", node.place.start..end.end);
                 rest = others;
             }
-            (Kind::Start(tag), _) => {
+            (PieceKind::Start(tag), _) => {
                 writer.tag(tag, ">", node.place.clone());
                 writer.depth += 1;
                 writer.after_start = true;
             }
-            (Kind::Empty(tag), _) => writer.tag(tag, "/>", node.place.clone()),
-            (Kind::End(name), _) => {
+            (PieceKind::Empty(tag), _) => writer.tag(tag, "/>", node.place.clone()),
+            (PieceKind::End(name), _) => {
                 writer.depth = writer.depth.saturating_sub(1);
                 // Suppresses a blank line before an end tag.
                 writer.after_start = true;
                 writer.put(node.place.clone(), &format!("</{name}>"), false);
             }
-            (Kind::Comment, _) => writer.put(node.place.clone(), &text[node.place.clone()], true),
-            (Kind::Other, _) => writer.put(node.place.clone(), &text[node.place.clone()], false),
+            (PieceKind::Comment, _) => writer.put(node.place.clone(), &text[node.place.clone()], true),
+            (PieceKind::Other, _) => writer.put(node.place.clone(), &text[node.place.clone()], false),
         }
     }
     writer.replace(writer.at..text.len(), line_end.to_owned());
     writer.rewrites
 }
 
-struct Writer<'s> {
+struct LayoutWriter<'s> {
     text: &'s str,
     /// Offset of `text` in the source.
     base: usize,
@@ -175,7 +175,7 @@ struct Writer<'s> {
     rewrites: Vec<Rewrite>,
 }
 
-impl Writer<'_> {
+impl LayoutWriter<'_> {
     /// Writes a piece on a line of its own. If `may_stand_behind`, it stays on the line of the piece before it.
     fn put(&mut self, place: Range<usize>, piece: &str, may_stand_behind: bool) {
         let n_line_ends = self.text[self.at..place.start].matches('\n').count();

@@ -2,7 +2,7 @@
 
 /// A parsed number with its optional `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Number {
+pub(crate) struct AttributeNumber {
     /// True if `!` precedes the number.
     pub not: bool,
     /// -2^63 … 2^64-1.
@@ -32,7 +32,7 @@ pub(crate) const fn is_blank(c: char) -> bool {
 }
 
 /// Parses `[!] [-] digits` or `[!] [-] 0xdigits`, with optional blanks around and after `!`.
-pub(crate) fn number(text: &str) -> Result<Number, NumberError> {
+pub(crate) fn number(text: &str) -> Result<AttributeNumber, NumberError> {
     let text = text.trim_matches(is_blank);
     let (not, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim_start_matches(is_blank)));
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -45,7 +45,7 @@ pub(crate) fn number(text: &str) -> Result<Number, NumberError> {
     if value < i128::from(i64::MIN) {
         return Err(NumberError::TooLarge);
     }
-    Ok(Number { not, value, zeros: base == 10 && digits.len() > 1 && digits.starts_with('0') })
+    Ok(AttributeNumber { not, value, zeros: base == 10 && digits.len() > 1 && digits.starts_with('0') })
 }
 
 /// Classifies an invalid number; `digits` is the part that should be digits.
@@ -75,7 +75,7 @@ mod tests {
             ("-9223372036854775808", (false, i64::MIN.into(), false)),
         ] {
             let (not, value, zeros) = expected;
-            assert_eq!(number(text), Ok(Number { not, value, zeros }), "{text}");
+            assert_eq!(number(text), Ok(AttributeNumber { not, value, zeros }), "{text}");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{Arena, Edit, Fix, Span, Spanned, codes};
 pub(crate) struct Actions<'ast, 's> {
     pub(super) arena: &'ast Arena,
     pub(super) reports: &'s Reports<'s>,
-    aside: &'s Aside<'ast>,
+    stacks: &'s NodeStacks<'ast>,
     pub(super) line: Span,
     /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them.
     pub(super) codes_anywhere: bool,
@@ -31,13 +31,13 @@ pub(crate) struct Actions<'ast, 's> {
 /// Stacks for the nodes of unfinished sequences. A nested sequence grows on top of the outer one; a finished sequence
 /// moves into the arena.
 #[derive(Default)]
-pub(crate) struct Aside<'ast> {
+pub(crate) struct NodeStacks<'ast> {
     items: RefCell<std::vec::Vec<Item<'ast>>>,
     cases: RefCell<std::vec::Vec<Case<'ast>>>,
     entries: RefCell<std::vec::Vec<FlagEntry<'ast>>>,
 }
 
-impl Aside<'_> {
+impl NodeStacks<'_> {
     /// Drops the nodes left over from a stanza with an error.
     pub fn clear(&self) {
         self.items.borrow_mut().clear();
@@ -46,12 +46,12 @@ impl Aside<'_> {
     }
 }
 
-/// Start of a sequence on its stack in [`Aside`].
+/// Start of a sequence on its stack in [`NodeStacks`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Begun(usize);
+pub(crate) struct SequenceStart(usize);
 
 /// Head of a stanza.
-pub(crate) struct Head {
+pub(crate) struct StanzaHead {
     pub id: Spanned<HookId>,
     pub version: Spanned<(u32, u32)>,
     pub level: Option<Spanned<Level>>,
@@ -62,17 +62,17 @@ pub(crate) struct FlagList<'ast> {
     start: u32,
     end: u32,
     selector: Selector<'ast>,
-    entries: Begun,
+    entries: SequenceStart,
 }
 
 impl<'ast, 's> Actions<'ast, 's> {
     /// Actions for the stanza at `line`.
-    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, line: Span) -> Self {
-        aside.clear();
+    pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>, stacks: &'s NodeStacks<'ast>, line: Span) -> Self {
+        stacks.clear();
         Self {
             arena,
             reports,
-            aside,
+            stacks,
             line,
             codes_anywhere: false,
             searched: Cell::default(),
@@ -89,8 +89,8 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.arena.slice(self.bytes(span))
     }
 
-    pub fn stanza(&self, head: Head, items: Descriptor<'ast>) -> Stanza<'ast> {
-        let Head { id, version, level } = head;
+    pub fn stanza(&self, head: StanzaHead, items: Descriptor<'ast>) -> Stanza<'ast> {
+        let StanzaHead { id, version, level } = head;
         let (label, body) = match items {
             [Item::Text(text), body @ ..] => (Some(label(*text)), body),
             body => (None, body),
@@ -103,34 +103,34 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.arena.list()
     }
 
-    pub fn no_items(&self) -> Begun {
-        Begun(self.aside.items.borrow().len())
+    pub fn no_items(&self) -> SequenceStart {
+        SequenceStart(self.stacks.items.borrow().len())
     }
 
-    pub fn then(&self, items: Begun, item: Item<'ast>) -> Begun {
-        self.aside.items.borrow_mut().push(item);
+    pub fn then(&self, items: SequenceStart, item: Item<'ast>) -> SequenceStart {
+        self.stacks.items.borrow_mut().push(item);
         items
     }
 
-    pub fn descriptor(&self, items: Begun) -> Descriptor<'ast> {
-        self.take_from(&self.aside.items, items)
+    pub fn descriptor(&self, items: SequenceStart) -> Descriptor<'ast> {
+        self.take_from(&self.stacks.items, items)
     }
 
-    pub fn first_case(&self, case: Case<'ast>) -> Begun {
-        let begun = Begun(self.aside.cases.borrow().len());
+    pub fn first_case(&self, case: Case<'ast>) -> SequenceStart {
+        let begun = SequenceStart(self.stacks.cases.borrow().len());
         self.next_case(begun, case)
     }
 
-    pub fn next_case(&self, cases: Begun, case: Case<'ast>) -> Begun {
-        self.aside.cases.borrow_mut().push(case);
+    pub fn next_case(&self, cases: SequenceStart, case: Case<'ast>) -> SequenceStart {
+        self.stacks.cases.borrow_mut().push(case);
         cases
     }
 
     /// Moves a finished sequence into the arena.
-    fn take_from<T: Copy>(&self, aside: &RefCell<std::vec::Vec<T>>, Begun(start): Begun) -> &'ast [T] {
-        let mut aside = aside.borrow_mut();
-        let nodes = self.arena.slice(aside.get(start..).unwrap_or_default());
-        aside.truncate(start);
+    fn take_from<T: Copy>(&self, stacks: &RefCell<std::vec::Vec<T>>, SequenceStart(start): SequenceStart) -> &'ast [T] {
+        let mut stacks = stacks.borrow_mut();
+        let nodes = self.arena.slice(stacks.get(start..).unwrap_or_default());
+        stacks.truncate(start);
         nodes
     }
 
@@ -141,8 +141,8 @@ impl<'ast, 's> Actions<'ast, 's> {
         }
     }
 
-    pub fn switch(&self, selector: Selector<'ast>, mask: Option<Value<'ast>>, cases: Begun) -> Item<'ast> {
-        let cases = self.take_from(&self.aside.cases, cases);
+    pub fn switch(&self, selector: Selector<'ast>, mask: Option<Value<'ast>>, cases: SequenceStart) -> Item<'ast> {
+        let cases = self.take_from(&self.stacks.cases, cases);
         let last = cases.last().map_or(selector.span(), |case| body_span(&case.body));
         let span = selector.span().to(last);
         Item::Switch(self.arena.alloc(Switch { selector, mask, cases, span }))
@@ -165,7 +165,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     /// Warns about a comma after the last entry of BITFLAGS.
     pub fn trailing_flag_comma(&self, comma: Span) {
         let rest = self.bytes(Span::new(comma.end, self.line.end));
-        let has_false = !matches!(self.aside.entries.borrow().last(), Some(FlagEntry::Flag { no: None, .. }));
+        let has_false = !matches!(self.stacks.entries.borrow().last(), Some(FlagEntry::Flag { no: None, .. }));
         // Without the comma, a following string would become the text for "false".
         let edit = match next_byte(rest) {
             Some(b'"') if !has_false => Edit::replace(comma, " \"\""),
@@ -196,12 +196,12 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn flags(&self, start: u32, selector: Selector<'ast>) -> FlagList<'ast> {
-        FlagList { start, end: start, selector, entries: Begun(self.aside.entries.borrow().len()) }
+        FlagList { start, end: start, selector, entries: SequenceStart(self.stacks.entries.borrow().len()) }
     }
 
     pub fn flag(&self, mut flags: FlagList<'ast>, flag: Value<'ast>, yes: Text<'ast>) -> FlagList<'ast> {
         flags.end = yes.span.end;
-        self.aside.entries.borrow_mut().push(FlagEntry::Flag { flag, yes, no: None });
+        self.stacks.entries.borrow_mut().push(FlagEntry::Flag { flag, yes, no: None });
         flags
     }
 
@@ -211,7 +211,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn flag_false(&self, mut flags: FlagList<'ast>, text: Text<'ast>) -> FlagList<'ast> {
-        if let Some(FlagEntry::Flag { no, .. }) = self.aside.entries.borrow_mut().last_mut() {
+        if let Some(FlagEntry::Flag { no, .. }) = self.stacks.entries.borrow_mut().last_mut() {
             *no = Some(text);
         }
         flags.end = text.span.end;
@@ -226,7 +226,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         text: Text<'ast>,
     ) -> FlagList<'ast> {
         flags.end = text.span.end;
-        self.aside.entries.borrow_mut().push(FlagEntry::Field { mask, field, text });
+        self.stacks.entries.borrow_mut().push(FlagEntry::Field { mask, field, text });
         flags
     }
 
@@ -251,7 +251,7 @@ impl<'ast, 's> Actions<'ast, 's> {
 
     pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
         let FlagList { start, end, selector, entries } = flags;
-        let entries = self.take_from(&self.aside.entries, entries);
+        let entries = self.take_from(&self.stacks.entries, entries);
         Item::Bitflags(self.arena.alloc(Bitflags { selector, entries, span: Span::new(start, end) }))
     }
 

@@ -25,14 +25,14 @@ pub(crate) fn explain<'s>(
             .error(&codes::OPERATORS, span, format!("expression has more than {MAX_OPERATORS} operators"))
             .with_help("assign parts of it to macros"),
         ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
-            let found = Found { token: Some(token), span: Span::new(start, end) };
-            Complaint { reports, lexer, found, expected }.explain()
+            let found = UnexpectedToken { token: Some(token), span: Span::new(start, end) };
+            Explainer { reports, lexer, found, expected }.explain()
         }
         ParseError::UnrecognizedEof { expected, .. } => {
             let [.., (_, last)] = lexer.recent();
             let end = last.end;
-            let found = Found { token: None, span: Span::new(end, end) };
-            Complaint { reports, lexer, found, expected }.explain()
+            let found = UnexpectedToken { token: None, span: Span::new(end, end) };
+            Explainer { reports, lexer, found, expected }.explain()
         }
         ParseError::ExtraToken { token: (start, ..) } | ParseError::InvalidToken { location: start } => {
             reports.error(&codes::UNEXPECTED, Span::new(start, start), "unexpected token")
@@ -42,20 +42,20 @@ pub(crate) fn explain<'s>(
 
 /// Token that the parser did not accept; `None` at the end of the stanza.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct UnexpectedToken {
     token: Option<Token>,
     span: Span,
 }
 
-struct Complaint<'c, 's> {
+struct Explainer<'c, 's> {
     reports: &'c Reports<'s>,
     lexer: &'c Lexer<'s>,
-    found: Found,
+    found: UnexpectedToken,
     /// Names of the accepted tokens in the grammar, in double quotes.
     expected: Vec<String>,
 }
 
-impl Complaint<'_, '_> {
+impl Explainer<'_, '_> {
     fn explain(&self) -> Diagnostic {
         if let Some(diagnostic) = self.stray_ampersand() {
             return diagnostic;

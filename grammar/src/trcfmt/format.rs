@@ -35,7 +35,7 @@ pub fn format(id: SourceId, source: &Source, limits: &SourceLimits) -> Formatted
 pub fn rewrites(source: &Source, mut stanza: impl FnMut(&LogicalLine) -> Option<Vec<u8>>) -> Vec<Rewrite> {
     let line_end = line_end(source);
     let is_update = is_update(source);
-    let mut writer = Writer { source, line_end, rewrites: Vec::new(), blank: None, begun: false };
+    let mut writer = RewriteBuilder { source, line_end, rewrites: Vec::new(), blank: None, begun: false };
     for line in logical_lines(source) {
         let text = match line.kind {
             LineKind::Stanza if is_update => stanza(&line).map(|layout| [b"+ ", &layout[..]].concat()),
@@ -74,7 +74,7 @@ pub fn first_line_end(bytes: &[u8]) -> &'static [u8] {
     }
 }
 
-struct Writer<'s> {
+struct RewriteBuilder<'s> {
     source: &'s Source,
     line_end: &'static [u8],
     rewrites: Vec<Rewrite>,
@@ -84,7 +84,7 @@ struct Writer<'s> {
     begun: bool,
 }
 
-impl Writer<'_> {
+impl RewriteBuilder<'_> {
     /// Writes a line; `text` is its layout.
     fn line(&mut self, line: &LogicalLine, text: Option<Vec<u8>>) {
         let whole = Span::new(line.start, line.end);

@@ -40,7 +40,7 @@ const NEVER_FITS: usize = 1 << 16;
 /// Canonical layout of the stanza at `line`, without the last line end.
 pub(super) fn stanza(source: &Source, line: Span, stanza: &Stanza, line_end: &[u8]) -> Vec<u8> {
     let pieces = pieces(source.bytes(), line, stanza);
-    let mut layout = Layout { source, line_end, pieces, out: Vec::new(), column: 0, next: 0 };
+    let mut layout = StanzaLayout { source, line_end, pieces, out: Vec::new(), column: 0, next: 0 };
     layout.stanza(stanza);
     layout.out
 }
@@ -102,18 +102,18 @@ fn width(bytes: &[u8]) -> usize {
 /// Start offsets of the tokens that must be adjacent to the one before, in ascending order: second braces of pairs, and
 /// items after a bare word without a soft blank.
 fn joined(tokens: &[(Token, Span)], stanza: &Stanza) -> Vec<u32> {
-    let mut joined = Joined { tokens, found: Vec::new() };
+    let mut joined = AdjacentTokens { tokens, found: Vec::new() };
     joined.items(stanza.body);
     joined.found.sort_unstable();
     joined.found
 }
 
-struct Joined<'t> {
+struct AdjacentTokens<'t> {
     tokens: &'t [(Token, Span)],
     found: Vec<u32>,
 }
 
-impl Joined<'_> {
+impl AdjacentTokens<'_> {
     fn items(&mut self, items: Descriptor) {
         for item in items {
             self.item(item);
@@ -223,7 +223,7 @@ fn units(items: Descriptor) -> Vec<Unit> {
     units
 }
 
-struct Layout<'s> {
+struct StanzaLayout<'s> {
     source: &'s Source,
     line_end: &'s [u8],
     pieces: Vec<Piece>,
@@ -233,7 +233,7 @@ struct Layout<'s> {
     next: usize,
 }
 
-impl Layout<'_> {
+impl StanzaLayout<'_> {
     fn stanza(&mut self, stanza: &Stanza) {
         let n = self.pieces.len();
         if self.width(0..n) <= WIDTH {

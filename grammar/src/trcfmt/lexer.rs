@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::MAX_OPERATORS;
 use super::ast::{HookId, Level};
 use super::token::{ExprToken, TextToken, Token};
-use super::word::{self, CodeWord, Number};
+use super::word::{self, CodeWord, ExprConstant};
 use crate::{SourceLimits, Span};
 
 /// Error that ends the parse of a stanza.
@@ -259,9 +259,9 @@ impl<'s> Lexer<'s> {
     fn expr_word(&self, span: Span) -> Token {
         let word = self.bytes(span);
         match word::constant(word) {
-            Some(Number::Value(value)) => Token::Constant(value),
-            Some(Number::TooLarge) => Token::LargeConstant,
-            Some(Number::Malformed) => Token::BadConstant,
+            Some(ExprConstant::Value(value)) => Token::Constant(value),
+            Some(ExprConstant::TooLarge) => Token::LargeConstant,
+            Some(ExprConstant::Malformed) => Token::BadConstant,
             None => word::code(word).map_or(Token::Name, code_token),
         }
     }

@@ -1,6 +1,6 @@
 //! Parses a whole file: logical lines, settings and stanzas.
 
-use super::actions::{Actions, Aside};
+use super::actions::{Actions, NodeStacks};
 use super::ast::{Allow, Broken, File, Setting, Stanza};
 use super::expected;
 use super::grammar::StanzaParser;
@@ -70,8 +70,8 @@ pub fn parse_with<'ast>(
     reading: Reading,
 ) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::new(id, source);
-    let aside = Aside::default();
-    let mut parser = FileParser { reading, ..FileParser::new(arena, &reports, &aside, limits) };
+    let stacks = NodeStacks::default();
+    let mut parser = FileParser { reading, ..FileParser::new(arena, &reports, &stacks, limits) };
     if source.bytes().len() > limits.source.min(SourceLimits::MAX_BYTES) {
         let message = format!("source is larger than {}", bytes(limits.source));
         let error = reports.error(&codes::SOURCE_TOO_LARGE, Span::default(), message);
@@ -90,7 +90,7 @@ struct FileParser<'ast, 's> {
     limits: &'s SourceLimits,
     reading: Reading,
     reports: &'s Reports<'s>,
-    aside: &'s Aside<'ast>,
+    stacks: &'s NodeStacks<'ast>,
     n_stanzas: usize,
     grammar: StanzaParser,
     settings: bumpalo::collections::Vec<'ast, Setting<'ast>>,
@@ -104,13 +104,18 @@ struct FileParser<'ast, 's> {
 }
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, aside: &'s Aside<'ast>, limits: &'s SourceLimits) -> Self {
+    fn new(
+        arena: &'ast Arena,
+        reports: &'s Reports<'s>,
+        stacks: &'s NodeStacks<'ast>,
+        limits: &'s SourceLimits,
+    ) -> Self {
         Self {
             limits,
             reading: Reading::default(),
             arena,
             reports,
-            aside,
+            stacks,
             n_stanzas: 0,
             grammar: StanzaParser::new(),
             settings: arena.list(),
@@ -222,7 +227,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     /// Parses the stanza at `line`. Reports errors and returns `None` if there are any.
     fn parse_stanza(&self, lexer: &mut Lexer<'s>, line: Span) -> Option<Stanza<'ast>> {
         let n_errors = self.reports.n_errors();
-        let mut actions = Actions::new(self.arena, self.reports, self.aside, line);
+        let mut actions = Actions::new(self.arena, self.reports, self.stacks, line);
         actions.codes_anywhere = self.reading.codes_anywhere;
         match self.grammar.parse(&actions, &mut *lexer) {
             Ok(stanza) => (self.reports.n_errors() == n_errors).then_some(stanza),

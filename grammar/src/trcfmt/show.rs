@@ -81,16 +81,16 @@ impl Printer<'_> {
             Item::Code(code) => self.node(span, code.node),
             Item::Macro(node) => self.node(span, node),
             Item::Assign(node) => {
-                self.node(span, format_args!("assign ${}", Plain(node.name.node)));
+                self.node(span, format_args!("assign ${}", Escaped(node.name.node)));
                 self.inside(|p| p.expr(node.value));
             }
-            Item::Declare(name) => self.node(span, format_args!("declare ${}", Plain(name.node))),
+            Item::Declare(name) => self.node(span, format_args!("declare ${}", Escaped(name.node))),
             Item::Function(node) => {
-                self.node(span, format_args!("function {}({})", Plain(node.name.node), Names(node.params)));
+                self.node(span, format_args!("function {}({})", Escaped(node.name.node), NameList(node.params)));
                 self.inside(|p| p.items(node.body));
             }
             Item::Call(node) => {
-                self.node(span, format_args!("call {}", Plain(node.name.node)));
+                self.node(span, format_args!("call {}", Escaped(node.name.node)));
                 self.inside(|p| node.arguments.iter().for_each(|argument| p.expr(argument)));
             }
             Item::Switch(node) => self.switch(node),
@@ -137,7 +137,7 @@ impl Printer<'_> {
     fn switch(&mut self, switch: &Switch) {
         match switch.mask {
             None => self.node(switch.span, format_args!("switch {}", switch.selector)),
-            Some(mask) => self.node(switch.span, format_args!("switch {} & {}", switch.selector, Plain(mask.node))),
+            Some(mask) => self.node(switch.span, format_args!("switch {} & {}", switch.selector, Escaped(mask.node))),
         }
         self.inside(|p| {
             for case in switch.cases {
@@ -150,7 +150,7 @@ impl Printer<'_> {
         let span = case.value.span();
         match case.value {
             MatchValue::Any(_) => self.node(span, "case \\*"),
-            MatchValue::Word(value) => self.node(span, format_args!("case {}", Plain(value.node))),
+            MatchValue::Word(value) => self.node(span, format_args!("case {}", Escaped(value.node))),
             MatchValue::Quoted(text) => self.node(span, format_args!("case {}", Quote(text.bytes))),
         }
         self.inside(|p| match &case.body {
@@ -163,14 +163,14 @@ impl Printer<'_> {
     fn flag_entry(&mut self, entry: &FlagEntry) {
         match entry {
             FlagEntry::Flag { flag, yes, no } => {
-                self.node(flag.span, format_args!("flag {}", Plain(flag.node)));
+                self.node(flag.span, format_args!("flag {}", Escaped(flag.node)));
                 self.inside(|p| {
                     p.text("", yes);
                     no.iter().for_each(|no| p.text("else ", no));
                 });
             }
             FlagEntry::Field { mask, field, text } => {
-                self.node(mask.span, format_args!("field & {} {}", Plain(mask.node), Plain(field.node)));
+                self.node(mask.span, format_args!("field & {} {}", Escaped(mask.node), Escaped(field.node)));
                 self.inside(|p| p.text("", text));
             }
         }
@@ -207,14 +207,14 @@ struct Quote<'a>(&'a [u8]);
 
 impl Display for Quote<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", Plain(self.0))
+        write!(f, "\"{}\"", Escaped(self.0))
     }
 }
 
 /// Displays bytes, escaping unprintable ones.
-struct Plain<'a>(&'a [u8]);
+struct Escaped<'a>(&'a [u8]);
 
-impl Display for Plain<'_> {
+impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| match byte {
             b'\'' => f.write_str("'"),
@@ -223,12 +223,12 @@ impl Display for Plain<'_> {
     }
 }
 
-struct Names<'a>(&'a [Name<'a>]);
+struct NameList<'a>(&'a [Name<'a>]);
 
-impl Display for Names<'_> {
+impl Display for NameList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, name) in self.0.iter().enumerate() {
-            write!(f, "{}{}", if n > 0 { ", " } else { "" }, Plain(name.node))?;
+            write!(f, "{}{}", if n > 0 { ", " } else { "" }, Escaped(name.node))?;
         }
         Ok(())
     }
@@ -245,12 +245,12 @@ impl Display for Selector<'_> {
 
 impl Display for MacroRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${}", Plain(self.name))?;
+        write!(f, "${}", Escaped(self.name))?;
         match self.cast.map(|cast| cast.node) {
             None => Ok(()),
             Some(Cast::Code(code)) => write!(f, "%{code}"),
             Some(Cast::Bits { low, high }) => write!(f, "%W{low}.{high}"),
-            Some(Cast::Unknown(text)) => write!(f, "%{}", Plain(text)),
+            Some(Cast::Unknown(text)) => write!(f, "%{}", Escaped(text)),
         }
     }
 }

@@ -123,7 +123,7 @@ fn whole_sized(letter: u8, bytes: u8) -> Option<Code> {
 
 /// Word of an expression that looks like a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Number {
+pub(crate) enum ExprConstant {
     /// Valid constant.
     Value(u64),
     /// Constant above 2^64 - 1.
@@ -136,7 +136,7 @@ pub(crate) enum Number {
 /// like one.
 ///
 /// `o1`, `o2`, `o4` and `o8` are codes, `o01` and `o3` constants.
-pub(crate) fn constant(word: &[u8]) -> Option<Number> {
+pub(crate) fn constant(word: &[u8]) -> Option<ExprConstant> {
     let (digits, base) = match word {
         [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
         [b'0'..=b'9', ..] => (word, 10),
@@ -151,13 +151,13 @@ fn is_octal_constant(digits: &[u8]) -> bool {
     is_octal && !matches!(digits, b"1" | b"2" | b"4")
 }
 
-fn in_base(digits: &[u8], base: u32) -> Number {
+fn in_base(digits: &[u8], base: u32) -> ExprConstant {
     let values = || digits.iter().map(|b| char::from(*b).to_digit(base));
     if digits.is_empty() || values().any(|digit| digit.is_none()) {
-        return Number::Malformed;
+        return ExprConstant::Malformed;
     }
     let add = |sum: u64, digit: u32| sum.checked_mul(u64::from(base))?.checked_add(u64::from(digit));
-    values().flatten().try_fold(0, add).map_or(Number::TooLarge, Number::Value)
+    values().flatten().try_fold(0, add).map_or(ExprConstant::TooLarge, ExprConstant::Value)
 }
 
 #[cfg(test)]
@@ -224,23 +224,23 @@ mod tests {
     #[test]
     fn constants_of_expressions() {
         let check = |word: &str, expected| assert_eq!(constant(word.as_bytes()), expected, "{word}");
-        check("08", Some(Number::Value(8)));
-        check("0x1F", Some(Number::Value(31)));
-        check("0X1f", Some(Number::Value(31)));
-        check("o04", Some(Number::Value(4)));
-        check("o3", Some(Number::Value(3)));
-        check("o17", Some(Number::Value(15)));
-        check("o00", Some(Number::Value(0)));
+        check("08", Some(ExprConstant::Value(8)));
+        check("0x1F", Some(ExprConstant::Value(31)));
+        check("0X1f", Some(ExprConstant::Value(31)));
+        check("o04", Some(ExprConstant::Value(4)));
+        check("o3", Some(ExprConstant::Value(3)));
+        check("o17", Some(ExprConstant::Value(15)));
+        check("o00", Some(ExprConstant::Value(0)));
         check("o4", None);
         check("o8", None);
         check("oW", None);
         check("value", None);
-        check("18446744073709551615", Some(Number::Value(u64::MAX)));
-        check("18446744073709551616", Some(Number::TooLarge));
-        check("0x10000000000000000", Some(Number::TooLarge));
-        check("o2000000000000000000000", Some(Number::TooLarge));
-        check("12ab", Some(Number::Malformed));
-        check("0x", Some(Number::Malformed));
-        check("1.5", Some(Number::Malformed));
+        check("18446744073709551615", Some(ExprConstant::Value(u64::MAX)));
+        check("18446744073709551616", Some(ExprConstant::TooLarge));
+        check("0x10000000000000000", Some(ExprConstant::TooLarge));
+        check("o2000000000000000000000", Some(ExprConstant::TooLarge));
+        check("12ab", Some(ExprConstant::Malformed));
+        check("0x", Some(ExprConstant::Malformed));
+        check("1.5", Some(ExprConstant::Malformed));
     }
 }

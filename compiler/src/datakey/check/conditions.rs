@@ -2,7 +2,7 @@
 
 use super::events::instead;
 use super::fields::{bits, describe, never_matches, show_label};
-use super::{Entry, Event, Findings};
+use super::{Candidate, Event, Findings};
 use crate::codes::{CYCLE, NO_CONTRIBUTOR, NOT_A_NUMBER, OWN_LABEL, SEVERAL_CONTRIBUTORS, TOO_MANY_CONDITIONS};
 use crate::datakey::model::{Shape, Test};
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +37,7 @@ impl Conditions {
 
 /// Resolves all conditions. Datakeys with an invalid condition are marked as refused.
 pub(crate) fn resolve(
-    entries: &mut [Entry],
+    entries: &mut [Candidate],
     by_event: &BTreeMap<Event, Vec<usize>>,
     findings: &mut Findings,
 ) -> Conditions {
@@ -54,7 +54,7 @@ pub(crate) fn resolve(
 type Contributor = Option<(usize, usize, bool)>;
 
 struct Resolver<'r, 'ast> {
-    entries: &'r [Entry<'ast>],
+    entries: &'r [Candidate<'ast>],
     by_event: &'r BTreeMap<Event, Vec<usize>>,
     /// Numbers of the labels that conditions name.
     labels: HashMap<&'ast [u8], usize>,
@@ -69,7 +69,11 @@ struct Resolver<'r, 'ast> {
 }
 
 impl<'r, 'ast> Resolver<'r, 'ast> {
-    fn new(entries: &'r [Entry<'ast>], by_event: &'r BTreeMap<Event, Vec<usize>>, findings: &'r mut Findings) -> Self {
+    fn new(
+        entries: &'r [Candidate<'ast>],
+        by_event: &'r BTreeMap<Event, Vec<usize>>,
+        findings: &'r mut Findings,
+    ) -> Self {
         let mut labels: HashMap<&[u8], usize> = HashMap::new();
         for condition in entries.iter().flat_map(|entry| entry.conditions) {
             let next = labels.len();
@@ -174,7 +178,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         contributor
     }
 
-    fn warn_own_label(&mut self, entry: &Entry, condition: &ast::Condition) {
+    fn warn_own_label(&mut self, entry: &Candidate, condition: &ast::Condition) {
         let label = show_label(condition.name.node);
         let has_name = condition.name.span != condition.tag;
         let without = if has_name { "" } else { " without `name`" };
@@ -188,7 +192,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         self.findings.add(warning.with_help(help));
     }
 
-    fn warn_missing(&mut self, entry: &Entry, condition: &ast::Condition, missing: &[Event]) {
+    fn warn_missing(&mut self, entry: &Candidate, condition: &ast::Condition, missing: &[Event]) {
         const LISTED: usize = 3;
         let listed: Vec<String> =
             missing.iter().take(LISTED).map(|(class, id)| format!("class {class} id {id}")).collect();
@@ -207,7 +211,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         });
     }
 
-    fn warn_several(&mut self, entry: &Entry, condition: &ast::Condition, first: usize) {
+    fn warn_several(&mut self, entry: &Candidate, condition: &ast::Condition, first: usize) {
         let label = show_label(condition.name.node);
         let message = format!("several other datakeys have a field `{label}`: the first is read");
         let warning = warning(&SEVERAL_CONTRIBUTORS, entry, condition, message);
@@ -216,7 +220,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         self.findings.add(warning.with_help("make sure that the first one applies: otherwise the condition is false"));
     }
 
-    fn not_a_number(&mut self, entry: &Entry, condition: &ast::Condition, read: (usize, usize), shape: Shape) {
+    fn not_a_number(&mut self, entry: &Candidate, condition: &ast::Condition, read: (usize, usize), shape: Shape) {
         let label = show_label(condition.name.node);
         let message = format!("`condition` on field `{label}`, which is {}", describe(shape));
         let error = Diagnostic::error(&NOT_A_NUMBER, entry.source, condition.tag, message);
@@ -226,7 +230,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
     }
 }
 
-fn warning(code: &'static CodeInfo, entry: &Entry, condition: &ast::Condition, message: String) -> Diagnostic {
+fn warning(code: &'static CodeInfo, entry: &Candidate, condition: &ast::Condition, message: String) -> Diagnostic {
     let warning = Diagnostic::warning(code, entry.source, condition.tag, message);
     warning.with_secondary(entry.source, condition.name.span, "")
 }
@@ -247,7 +251,7 @@ fn test(condition: &ast::Condition, bytes: u8) -> (Test, Option<ast::Literal>) {
 }
 
 /// Refuses every datakey whose conditions form a cycle.
-fn refuse_circles(entries: &mut [Entry], conditions: &Conditions, findings: &mut Findings) {
+fn refuse_circles(entries: &mut [Candidate], conditions: &Conditions, findings: &mut Findings) {
     let circles = Circles::new(entries, conditions);
     for (at, condition) in circles.members() {
         let entry = &mut entries[at];
@@ -268,7 +272,7 @@ struct Circles {
 }
 
 impl Circles {
-    fn new(entries: &[Entry], conditions: &Conditions) -> Self {
+    fn new(entries: &[Candidate], conditions: &Conditions) -> Self {
         let stands = conditions.by_key.iter().filter(|((entry, _), _)| !entries[*entry].refused);
         let mut keys: Vec<_> = stands.collect();
         keys.sort_unstable_by_key(|(key, _)| **key);

@@ -6,7 +6,7 @@
 
 use crate::codes::PAST_SMALLEST;
 use crate::ir::ShowId;
-use crate::names::{Names, Unit, for_each_item};
+use crate::names::{NameTable, Unit, for_each_item};
 use foldhash::{HashSet, HashSetExt};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Diagnostic, Span};
@@ -18,7 +18,7 @@ const SMALLEST: u64 = 24;
 const SIZES: &[&[u8]] = &[b"GENERIC", b"HOOKENV", b"TRACEENV", b"WORDSIZE", b"HL"];
 
 /// Warns about template subroutines that move the data pointer past the end of the shortest event.
-pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
+pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic> {
     let careful = careful(units, names);
     let mut found = Vec::new();
     for unit in units.iter().filter(|unit| !unit.builtin) {
@@ -41,7 +41,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &Names<'_>) -> Vec<Diagnostic> {
 }
 
 /// Ids inserted by stanzas that check the event's size: their callers presumably call them only for long events.
-fn careful(units: &[Unit<'_>], names: &Names<'_>) -> HashSet<u16> {
+fn careful(units: &[Unit<'_>], names: &NameTable<'_>) -> HashSet<u16> {
     let mut ids = HashSet::new();
     for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
         if asks_size(stanza.body) {

@@ -1,6 +1,6 @@
 //! Fixes for the diagnostics of `lower`, and guesses of misspelt names.
 
-use crate::names::Names;
+use crate::names::NameTable;
 use crate::predefined::{NAMES, predefined};
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{Edit, Fix, Span, nearest};
@@ -101,7 +101,7 @@ pub(crate) fn rename_macro(node: &MacroRef<'_>, meant: &str) -> Fix {
 }
 
 /// Finds the function that was probably meant.
-pub(crate) fn function_meant(name: &[u8], names: &Names<'_>) -> Option<String> {
+pub(crate) fn function_meant(name: &[u8], names: &NameTable<'_>) -> Option<String> {
     let mut known: Vec<&[u8]> = names.functions.keys().copied().collect();
     known.sort_unstable();
     nearest(name, known).map(|near| String::from_utf8_lossy(near).into_owned())
