@@ -215,7 +215,7 @@ fn what_is_wrong_with_a_file_is_said_though_its_trace_ends_before() {
         }
     }
     assert_eq!((told.len(), trace.n_whole()), (2, 4), "{told:?}");
-    assert!(told[0].contains("the rest of the stream is skipped") && told[1].contains("have sum"), "{told:?}");
+    assert!(told[0].contains("the rest of the stream is skipped") && told[1].contains("have checksum"), "{told:?}");
     // A log is unpacked completely, so its compression is known.
     let trace = Trace::open(&directory.path().join("log.gz"), &options).unwrap();
     let packing = trace.packing().unwrap();
@@ -242,7 +242,7 @@ fn what_follows_a_frame_must_be_one() {
     let mut bytes = Vec::new();
     unpacker.read_to_end(&mut bytes).unwrap();
     assert_eq!(bytes, b"frame");
-    assert!(unpacker.fault().unwrap().ends_with("expected a zstd frame or the end"), "{:?}", unpacker.fault());
+    assert!(unpacker.fault().unwrap().ends_with("expected a zstd frame or the end of the file"), "{:?}", unpacker.fault());
 }
 
 #[test]

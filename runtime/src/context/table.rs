@@ -108,7 +108,7 @@ pub enum LoadError {
     /// The file is larger than 1 MiB.
     TooLarge,
     /// The text has mistakes.
-    TextPos(ContextError),
+    Text(ContextError),
 }
 
 impl fmt::Display for LoadError {
@@ -116,7 +116,7 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::Io(error) => error.fmt(f),
             LoadError::TooLarge => write!(f, "a context table has at most {MAX_TEXT} bytes"),
-            LoadError::TextPos(error) => error.fmt(f),
+            LoadError::Text(error) => error.fmt(f),
         }
     }
 }
@@ -141,7 +141,7 @@ impl ContextTable {
             io::ErrorKind::FileTooLarge => LoadError::TooLarge,
             _ => LoadError::Io(error),
         })?;
-        parse::parse(&text).map_err(LoadError::TextPos)
+        parse::parse(&text).map_err(LoadError::Text)
     }
 
     /// Adds a table whose entries override this one's, hook by hook.
