@@ -242,7 +242,11 @@ fn what_follows_a_frame_must_be_one() {
     let mut bytes = Vec::new();
     unpacker.read_to_end(&mut bytes).unwrap();
     assert_eq!(bytes, b"frame");
-    assert!(unpacker.fault().unwrap().ends_with("expected a zstd frame or the end of the file"), "{:?}", unpacker.fault());
+    assert!(
+        unpacker.fault().unwrap().ends_with("expected a zstd frame or the end of the file"),
+        "{:?}",
+        unpacker.fault()
+    );
 }
 
 #[test]
