@@ -436,7 +436,7 @@ fn row(list: &[Cell]) -> Vec<(Literal, Put)> {
         match cell.put {
             Put::Literal(literal) if before.len() > 0 => row.push((std::mem::replace(&mut before, literal), cell.put)),
             Put::Literal(literal) => before = literal,
-            put => row.push((std::mem::replace(&mut before, Literal::default()), put)),
+            put => row.push((std::mem::take(&mut before), put)),
         }
     }
     if before.len() > 0 {
